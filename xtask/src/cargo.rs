@@ -1,0 +1,42 @@
+//! Calling cargo from within cargo.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The folder of the workspace, where every command runs.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// The cargo that started us, or the one on the path, in the workspace's folder.
+pub fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs `cargo` with these arguments, its output going where ours goes.
+pub fn run(args: &[&str]) -> Result<()> {
+    eprintln!("cargo {}", args.join(" "));
+    let status = cargo().args(args).status().context("cargo cannot be started")?;
+    if !status.success() {
+        bail!("cargo {} failed", args.join(" "));
+    }
+    Ok(())
+}
+
+/// Where cargo puts what it builds, whatever the environment and its configuration say.
+pub fn target_dir() -> Result<PathBuf> {
+    let out = cargo()
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .output()
+        .context("cargo metadata cannot be started")?;
+    let text = String::from_utf8_lossy(&out.stdout);
+    let found =
+        text.split_once("\"target_directory\":\"").and_then(|(_, rest)| rest.split_once('"'));
+    let (dir, _) = found.context("cargo metadata names no target directory")?;
+    Ok(PathBuf::from(dir))
+}

@@ -1,0 +1,51 @@
+//! The project's one door: `cargo xtask` with one of the commands in [`COMMANDS`].
+//!
+//! Nothing here is shipped. What a command does is in the file of its name.
+
+#![expect(clippy::print_stdout, reason = "printing is what a command line tool does")]
+
+mod bench;
+mod cargo;
+mod ci;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+/// Every command, with what it is for. The documents are checked against this table.
+pub const COMMANDS: [(&str, &str); 4] = [
+    ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
+    ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
+    ("tidy", "check the rules of this code base that no other tool knows"),
+    (
+        "bench",
+        "measure, as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
+    ),
+];
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let done = match command.as_str() {
+        "test" => test::run(&rest),
+        "ci" => ci::run(),
+        "tidy" => tidy::run(),
+        "bench" => bench::run(&rest),
+        _ => {
+            eprintln!("cargo xtask COMMAND, where COMMAND is one of");
+            for (name, what) in COMMANDS {
+                eprintln!("  {name:<8}{what}");
+            }
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("cargo xtask {command}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
