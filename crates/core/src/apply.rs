@@ -1,0 +1,286 @@
+//! Events become state. Total: nothing here can refuse, and an event that does not fit is an event that `decide` would
+//! not have made; it changes nothing rather than breaking what is there.
+//!
+//! This is the frozen part of the system: a journal written years ago must still mean the same. Never change what an
+//! event does; add a new one.
+
+use std::sync::Arc;
+
+use crate::claim::{Claim, ClaimState};
+use crate::event::{
+    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, RequestRemembered,
+};
+use crate::span::{self, Span};
+use crate::state::pool::{Change as PoolChange, Pool};
+use crate::state::recent::Piece;
+use crate::state::rows::Row;
+use crate::state::undo::Change;
+use crate::state::zones::overlapping;
+use crate::state::{PoolIx, Slot, State};
+
+impl State {
+    /// One journal entry: all events of one command.
+    pub fn apply_entry(&mut self, at_ms: u64, events: &[Event]) {
+        for event in events {
+            self.apply(event);
+        }
+        self.advance(at_ms);
+    }
+
+    /// Counts an entry whose events have been applied.
+    pub(crate) fn advance(&mut self, at_ms: u64) {
+        self.position += 1;
+        self.now_ms = self.now_ms.max(at_ms);
+    }
+
+    pub(crate) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::PoolDefined(event) => self.pool_defined(event),
+            Event::PoolRemoved(event) => {
+                if let Some(pool) =
+                    self.names.get(&event.pool).copied().and_then(|ix| self.drop_pool(ix))
+                {
+                    self.note(Change::PoolDropped(pool));
+                }
+            }
+            Event::ClaimGranted(event) => self.claim_granted(event),
+            Event::LeaseChanged(event) => self.lease_changed(event),
+            Event::ClaimReleased(event) => self.claim_released(event),
+            Event::QuarantineEnded(event) => {
+                let Some(ix) = self.names.get(&event.pool).copied() else { return };
+                let Some(pool) = self.pool_at(ix) else { return };
+                let ended =
+                    pool.at(event.first).filter(|(_, row, _)| !row.held()).map(|(slot, _, _)| slot);
+                if let Some(slot) = ended {
+                    self.set_free(ix, slot);
+                }
+            }
+            Event::RequestRemembered(event) => {
+                self.forget_request(&event.key);
+                self.add_request(Arc::new(event.clone()));
+                self.note(Change::RequestAdded(event.key.clone()));
+            }
+            Event::RequestForgotten(event) => self.forget_request(&event.key),
+        }
+    }
+
+    fn pool_defined(&mut self, event: &PoolDefined) {
+        let spec = Arc::new(event.spec.clone());
+        let Some(&ix) = self.names.get(&event.pool) else {
+            let pool = Pool::new(event.pool.clone(), event.generation, spec);
+            self.add_pool(Box::new(pool));
+            if let Some(&ix) = self.names.get(&event.pool) {
+                self.note(Change::PoolAdded(ix));
+            }
+            return;
+        };
+        let Some(pool) = self.pool_at(ix) else { return };
+        let before = PoolChange::Spec { spec: pool.spec.clone(), generation: pool.generation };
+        let old = pool.zones.clone();
+        self.note(Change::Pool(ix, before));
+        self.change(ix, |pool| pool.set_spec(spec, event.generation));
+        let Some(new) = self.pool_at(ix).map(|pool| pool.zones.clone()) else { return };
+        for gone in span::subtract(&old.automatic, &new.automatic) {
+            self.forget(ix, gone);
+        }
+        self.trim_recent(ix);
+    }
+
+    fn claim_granted(&mut self, event: &ClaimGranted) {
+        let Some(&ix) = self.names.get(&event.pool) else { return };
+        let Some(pool) = self.pool_at(ix) else { return };
+        if pool.held(&event.key).is_some() || event.values.spans().any(|span| pool.is_taken(span)) {
+            return;
+        }
+        let claim = Claim {
+            key: event.key.clone(),
+            owner: event.owner.clone(),
+            values: event.values.clone(),
+            version: event.version,
+            created_ms: event.at_ms,
+            expires_ms: event.expires_ms,
+            state: ClaimState::Held,
+            labels: event.labels.clone(),
+            asked: event.asked.clone(),
+        };
+        self.add_row(ix, Row::of(claim));
+        for span in event.values.spans() {
+            self.forget(ix, span);
+        }
+        if let Some(cursor) = event.cursor {
+            let before = self.pool_at(ix).and_then(|pool| pool.cursor);
+            self.note(Change::Pool(ix, PoolChange::Cursor(before)));
+            self.change(ix, |pool| pool.cursor = Some(cursor));
+        }
+    }
+
+    fn lease_changed(&mut self, event: &LeaseChanged) {
+        let Some((ix, slot)) = self.held_slot(&event.pool, &event.key) else { return };
+        let Some(row) = self.remove_row(ix, slot) else { return };
+        let claim = Claim { version: event.version, expires_ms: event.expires_ms, ..row.claim() };
+        self.add_row(ix, Row::of(claim));
+    }
+
+    fn claim_released(&mut self, event: &ClaimReleased) {
+        let Some((ix, slot)) = self.held_slot(&event.pool, &event.key) else { return };
+        let Some(until_ms) = event.quarantine_until_ms else { return self.set_free(ix, slot) };
+        let Some(row) = self.remove_row(ix, slot) else { return };
+        let state = ClaimState::Quarantined { until_ms };
+        let claim = Claim { version: event.version, expires_ms: None, state, ..row.claim() };
+        self.add_row(ix, Row::of(claim));
+    }
+
+    /// Removes a row for good: its values are free from here on, and were released just now.
+    fn set_free(&mut self, ix: PoolIx, slot: Slot) {
+        let row = self.pool_at(ix).and_then(|pool| pool.rows.get(slot)).cloned();
+        row.iter().for_each(|row| self.remember(ix, row));
+        self.remove_row(ix, slot);
+    }
+
+    fn held_slot(&self, pool: &str, key: &str) -> Option<(PoolIx, Slot)> {
+        let ix = *self.names.get(pool)?;
+        self.pool_at(ix)?.held(key).map(|(slot, _)| (ix, slot))
+    }
+
+    // --- the least recently used memory ------------------------------------------------------------------------
+
+    /// The values of a row that is about to go are released now.
+    fn remember(&mut self, ix: PoolIx, row: &Row) {
+        let Some(pool) = self.pool_at(ix) else { return };
+        let (age, zones) = (pool.ages, pool.zones.clone());
+        self.note(Change::Pool(ix, PoolChange::Ages(age)));
+        self.change(ix, |pool| pool.ages += 1);
+        for span in row
+            .values()
+            .spans()
+            .flat_map(|span| overlapping(&zones.automatic, span).collect::<Vec<_>>())
+        {
+            self.add_piece(ix, Piece { span, age });
+        }
+        self.trim_recent(ix);
+    }
+
+    /// These values are no longer free. What was never used stays as it is: they have left it already, and what is left
+    /// of a piece was not part of it.
+    fn forget(&mut self, ix: PoolIx, gone: Span) {
+        let Some(pool) = self.pool_at(ix) else { return };
+        let (out, keep) = match pool.recent.last_overlapping(gone) {
+            None => return,
+            // Nearly always all of it is taken again.
+            Some(piece) if piece.span == gone => return self.drop_piece(ix, piece),
+            Some(_) => pool.settle_recent(gone),
+        };
+        out.into_iter().for_each(|piece| self.drop_piece(ix, piece));
+        for piece in keep {
+            self.change(ix, |pool| pool.recent.add(piece));
+            self.note(Change::Pool(ix, PoolChange::PieceAdded(piece)));
+        }
+        // A span that is taken again from its middle leaves two.
+        self.trim_recent(ix);
+    }
+
+    fn drop_piece(&mut self, ix: PoolIx, piece: Piece) {
+        self.change(ix, |pool| pool.recent.remove(piece));
+        self.note(Change::Pool(ix, PoolChange::PieceRemoved(piece)));
+    }
+
+    fn trim_recent(&mut self, ix: PoolIx) {
+        let excess = self.pool_at(ix).map(Pool::excess_recent).unwrap_or_default();
+        excess.into_iter().for_each(|piece| self.remove_piece(ix, piece));
+    }
+
+    fn add_piece(&mut self, ix: PoolIx, piece: Piece) {
+        self.change(ix, |pool| pool.add_piece(piece));
+        self.note(Change::Pool(ix, PoolChange::PieceAdded(piece)));
+    }
+
+    fn remove_piece(&mut self, ix: PoolIx, piece: Piece) {
+        self.change(ix, |pool| pool.remove_piece(piece));
+        self.note(Change::Pool(ix, PoolChange::PieceRemoved(piece)));
+    }
+
+    // --- rows, with the indexes that span pools ----------------------------------------------------------------
+
+    pub(crate) fn add_row(&mut self, ix: PoolIx, row: Row) {
+        let owner = row.owner().clone();
+        if let Some(slot) = self.change(ix, |pool| pool.add_row(row)) {
+            self.owners.insert((owner, ix, slot));
+            self.note(Change::Pool(ix, PoolChange::RowAdded(slot)));
+        }
+    }
+
+    fn remove_row(&mut self, ix: PoolIx, slot: Slot) -> Option<Row> {
+        let row = self.change(ix, |pool| pool.remove_row(slot)).flatten()?;
+        self.owners.remove(&(row.owner().clone(), ix, slot));
+        self.note(Change::Pool(ix, PoolChange::RowRemoved(row.clone())));
+        Some(row)
+    }
+
+    /// Changes a pool and keeps the order of what is due.
+    fn change<T>(&mut self, ix: PoolIx, change: impl FnOnce(&mut Pool) -> T) -> Option<T> {
+        let pool = self.pools.get_mut(ix as usize)?.as_deref_mut()?;
+        let before = pool.next_due_ms();
+        let out = change(pool);
+        let after = pool.next_due_ms();
+        if before != after {
+            before.map(|at| self.due.remove(&(at, ix)));
+            after.map(|at| self.due.insert((at, ix)));
+        }
+        Some(out)
+    }
+
+    pub(crate) fn undo_pool(&mut self, ix: PoolIx, change: PoolChange) {
+        match change {
+            PoolChange::RowAdded(slot) => drop(self.remove_row(ix, slot)),
+            PoolChange::RowRemoved(row) => self.add_row(ix, row),
+            PoolChange::PieceAdded(piece) => self.remove_piece(ix, piece),
+            PoolChange::PieceRemoved(piece) => self.add_piece(ix, piece),
+            PoolChange::Cursor(cursor) => drop(self.change(ix, |pool| pool.cursor = cursor)),
+            PoolChange::Ages(ages) => drop(self.change(ix, |pool| pool.ages = ages)),
+            PoolChange::Spec { spec, generation } => {
+                self.change(ix, |pool| pool.set_spec(spec, generation));
+            }
+        }
+    }
+
+    // --- whole pools and requests ------------------------------------------------------------------------------
+
+    pub(crate) fn add_pool(&mut self, pool: Box<Pool>) {
+        let ix = self.vacant.pop().unwrap_or_else(|| {
+            self.pools.push(None);
+            (self.pools.len() - 1) as PoolIx
+        });
+        self.names.insert(pool.name.clone(), ix);
+        self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
+        self.owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
+        self.pools[ix as usize] = Some(pool);
+    }
+
+    pub(crate) fn drop_pool(&mut self, ix: PoolIx) -> Option<Box<Pool>> {
+        let pool = self.pools.get_mut(ix as usize)?.take()?;
+        self.names.remove(&pool.name);
+        pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
+        for (slot, row) in pool.rows.iter() {
+            self.owners.remove(&(row.owner().clone(), ix, slot));
+        }
+        self.vacant.push(ix);
+        Some(pool)
+    }
+
+    pub(crate) fn add_request(&mut self, request: Arc<RequestRemembered>) {
+        self.requests_due.insert((request.until_ms, request.key.clone()));
+        self.requests.insert(request.key.clone(), request);
+    }
+
+    pub(crate) fn drop_request(&mut self, key: &str) -> Option<Arc<RequestRemembered>> {
+        let request = self.requests.remove(key)?;
+        self.requests_due.remove(&(request.until_ms, request.key.clone()));
+        Some(request)
+    }
+
+    fn forget_request(&mut self, key: &str) {
+        if let Some(request) = self.drop_request(key) {
+            self.note(Change::RequestDropped(request));
+        }
+    }
+}

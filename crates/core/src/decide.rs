@@ -1,0 +1,169 @@
+//! Commands become events, or a refusal.
+//!
+//! One file for each command or operation. A decision is made on the speculative copy and leaves it changed; a refusal
+//! leaves it as it was. Nothing here knows a clock, a die or a wire form.
+
+mod check;
+mod claim;
+mod exhausted;
+mod lease;
+mod pick;
+mod pool;
+mod release;
+mod room;
+mod tick;
+mod transact;
+mod valid;
+
+use std::sync::Arc;
+
+use crate::command::{Command, Expect, Stamp};
+use crate::event::Event;
+use crate::limits::Limits;
+use crate::receipt::{Outcome, Receipt};
+use crate::refusal::{Refusal, Refused};
+use crate::state::pool::Pool;
+use crate::state::undo::Undo;
+use crate::state::{PoolIx, State};
+
+/// A command that was accepted.
+#[derive(Debug)]
+pub struct Decision {
+    /// What it did, one journal entry; empty when it changed nothing.
+    pub events: Vec<Event>,
+    pub receipt: Receipt,
+    /// For the case that the events do not become durable.
+    pub undo: Undo,
+}
+
+/// Decides a command. The state is changed by the events of the decision, and not at all by a refusal.
+pub fn decide(
+    state: &mut State,
+    stamp: &Stamp,
+    command: &Command,
+    limits: &Limits,
+) -> Result<Decision, Refused> {
+    let now_ms = stamp.now_ms.max(state.now_ms);
+    let version = state.position + 1;
+    state.begin();
+    let mut draft =
+        Draft { state, limits, now_ms, version, seed: stamp.seed, events: Vec::new(), ended: 0 };
+    let answer = match command {
+        Command::PutPool(put) => pool::put(&mut draft, put).map_err(first),
+        Command::DeletePool(delete) => pool::delete(&mut draft, delete).map_err(first),
+        Command::Transact(transact) => transact::run(&mut draft, transact),
+        Command::Tick => Ok(tick::run(&mut draft)),
+    };
+    let mut events = draft.events;
+    let keep = answer.is_ok() && !command.is_dry_run();
+    if keep && !events.is_empty() {
+        state.advance(now_ms);
+    }
+    let mut undo = state.end();
+    if !keep || events.is_empty() {
+        events.clear();
+        state.undo(std::mem::take(&mut undo));
+    }
+    answer.map(|receipt| Decision { events, receipt, undo })
+}
+
+/// A refusal of a command that is one operation.
+fn first(refusal: Refusal) -> Refused {
+    Refused { op: 0, refusal }
+}
+
+impl Command {
+    fn is_dry_run(&self) -> bool {
+        matches!(self, Command::Transact(transact) if transact.dry_run)
+    }
+}
+
+impl From<Outcome> for Receipt {
+    fn from(outcome: Outcome) -> Receipt {
+        Receipt { outcomes: vec![outcome] }
+    }
+}
+
+/// A decision in the making: the state with all that has been decided so far already applied.
+struct Draft<'a> {
+    state: &'a mut State,
+    limits: &'a Limits,
+    now_ms: u64,
+    /// The position that this decision takes, which is the version of every claim that it changes.
+    version: u64,
+    seed: u64,
+    events: Vec<Event>,
+    /// How many claims were ended to make room for the one that is being decided.
+    ended: u64,
+}
+
+/// How far a draft has come.
+struct Mark {
+    changes: usize,
+    events: usize,
+    ended: u64,
+}
+
+impl Draft<'_> {
+    fn record(&mut self, event: Event) {
+        self.state.apply(&event);
+        self.events.push(event);
+    }
+
+    /// How far the draft has come, for [`Draft::back_to`].
+    fn mark(&self) -> Mark {
+        Mark { changes: self.state.mark(), events: self.events.len(), ended: self.ended }
+    }
+
+    /// Drops what was drafted after the mark: it led nowhere.
+    fn back_to(&mut self, mark: Mark) {
+        self.state.back_to(mark.changes);
+        self.events.truncate(mark.events);
+        self.ended = mark.ended;
+    }
+
+    /// Records the end of a claim that was in the way.
+    fn end(&mut self, event: Event) {
+        self.record(event);
+        self.ended += 1;
+    }
+
+    /// Whether more claims may be ended to make room.
+    fn may_end_more(&self) -> bool {
+        self.ended < self.limits.claims_ended_per_claim_max
+    }
+
+    fn pool_ix(&self, name: &Arc<str>) -> Result<PoolIx, Refusal> {
+        self.state
+            .names
+            .get(name)
+            .copied()
+            .ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
+    }
+
+    fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {
+        let ix = self.pool_ix(name)?;
+        self.state.pool_at(ix).ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
+    }
+
+    /// A random number, another one at each call.
+    fn roll(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+impl Expect {
+    /// Whether a thing of this version (`None`: there is none) is what was expected.
+    fn holds(self, actual: Option<u64>) -> bool {
+        match self {
+            Expect::Any => true,
+            Expect::Absent => actual.is_none(),
+            Expect::Present => actual.is_some(),
+            Expect::Is(version) => actual == Some(version),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Prolonging a lease, and making a leased claim permanent.
+
+use std::sync::Arc;
+
+use super::{Draft, claim, valid};
+use crate::command::{ConfirmOp, Expect, RenewOp};
+use crate::event::{Event, LeaseChanged};
+use crate::receipt::Outcome;
+use crate::refusal::Refusal;
+
+pub(super) fn renew(draft: &mut Draft<'_>, op: &RenewOp) -> Result<Outcome, Refusal> {
+    valid::ttl(op.ttl_ms, draft.limits)?;
+    let (_, asked_ttl) = held(draft, &op.pool, &op.key, op.expect)?;
+    let ttl = op.ttl_ms.or(asked_ttl).or(draft.pool(&op.pool)?.spec.lease_ms);
+    let Some(ttl) = ttl else {
+        return Err(Refusal::NoLease { pool: op.pool.clone(), key: op.key.clone() });
+    };
+    let expires_ms = draft.now_ms.saturating_add(ttl).min(u64::MAX - 1);
+    set(draft, &op.pool, &op.key, Some(expires_ms))
+}
+
+/// Confirming again changes nothing.
+pub(super) fn confirm(draft: &mut Draft<'_>, op: &ConfirmOp) -> Result<Outcome, Refusal> {
+    let (expires_ms, _) = held(draft, &op.pool, &op.key, op.expect)?;
+    if expires_ms.is_none() {
+        return claim::shown(draft, &op.pool, &op.key).map(Outcome::Leased);
+    }
+    set(draft, &op.pool, &op.key, None)
+}
+
+/// When the claim expires, and for how long it was asked for at first.
+fn held(
+    draft: &Draft<'_>,
+    pool: &Arc<str>,
+    key: &Arc<str>,
+    expect: Expect,
+) -> Result<(Option<u64>, Option<u64>), Refusal> {
+    valid::key(key, draft.limits)?;
+    let Some((_, row)) = draft.pool(pool)?.held(key) else {
+        return Err(Refusal::ClaimUnknown { pool: pool.clone(), key: key.clone() });
+    };
+    if !expect.holds(Some(row.version)) {
+        let actual = Some(row.version);
+        return Err(Refusal::ClaimVersionDiffers { pool: pool.clone(), key: key.clone(), actual });
+    }
+    Ok((row.expires_ms(), row.asked().and_then(|asked| asked.ttl_ms)))
+}
+
+fn set(
+    draft: &mut Draft<'_>,
+    pool: &Arc<str>,
+    key: &Arc<str>,
+    expires_ms: Option<u64>,
+) -> Result<Outcome, Refusal> {
+    let version = draft.version;
+    draft.record(Event::LeaseChanged(LeaseChanged {
+        pool: pool.clone(),
+        key: key.clone(),
+        version,
+        expires_ms,
+    }));
+    claim::shown(draft, pool, key).map(Outcome::Leased)
+}

@@ -1,0 +1,80 @@
+//! Defining, changing and removing pools.
+
+use std::collections::BTreeSet;
+
+use super::{Draft, valid};
+use crate::command::{DeletePool, PutPool};
+use crate::event::{Event, PoolDefined, PoolRemoved};
+use crate::limits::at_most;
+use crate::receipt::{Outcome, Receipt};
+use crate::refusal::Refusal;
+use crate::span;
+use crate::state::pool::Pool;
+use crate::state::zones::Zones;
+
+/// How many holders a refusal names.
+const SAMPLE: usize = 10;
+
+pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refusal> {
+    valid::pool_name(&put.pool, draft.limits)?;
+    valid::spec(&put.spec, draft.limits)?;
+    let before = draft.state.pool(&put.pool);
+    let actual = before.map(|pool| pool.generation);
+    if !put.expect.holds(actual) {
+        return Err(Refusal::PoolGenerationDiffers { pool: put.pool.clone(), actual });
+    }
+    match before {
+        None => at_most("pools_max", draft.limits.pools_max, draft.state.pool_count() as u64 + 1)?,
+        Some(pool) if *pool.spec == put.spec => {
+            return Ok(Outcome::PoolPut { created: false, generation: pool.generation }.into());
+        }
+        Some(pool) => may_become(pool, put)?,
+    }
+    let generation = actual.unwrap_or(0) + 1;
+    let (pool, spec) = (put.pool.clone(), put.spec.clone());
+    draft.record(Event::PoolDefined(PoolDefined { pool, generation, spec }));
+    Ok(Outcome::PoolPut { created: actual.is_none(), generation }.into())
+}
+
+/// Refuses a change that would leave held values without a place.
+fn may_become(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
+    if pool.spec.kind != put.spec.kind {
+        return Err(Refusal::PoolKindDiffers { pool: pool.name.clone(), actual: pool.spec.kind });
+    }
+    if put.keep_held {
+        return Ok(());
+    }
+    let gone = span::subtract(&pool.zones.members, &Zones::of(&put.spec).members);
+    let mut sample = Vec::new();
+    let mut claims = BTreeSet::new();
+    let overlapping = gone.iter().flat_map(|gone| pool.overlapping(*gone));
+    for (slot, row, span) in overlapping.filter(|(_, row, _)| row.held()) {
+        if claims.insert(slot) && sample.len() < SAMPLE {
+            sample.push((row.key.clone(), span));
+        }
+    }
+    if claims.is_empty() {
+        return Ok(());
+    }
+    let held = claims.len() as u64;
+    Err(Refusal::HeldOutside { pool: pool.name.clone(), kind: pool.spec.kind, held, sample })
+}
+
+pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Receipt, Refusal> {
+    let pool = draft.state.pool(&delete.pool);
+    let actual = pool.map(|pool| pool.generation);
+    if !delete.expect.holds(actual) {
+        return Err(Refusal::PoolGenerationDiffers { pool: delete.pool.clone(), actual });
+    }
+    let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }.into()) };
+    if pool.held_claims > 0 {
+        let quarantined = pool.rows.len() as u64 - pool.held_claims;
+        return Err(Refusal::PoolInUse {
+            pool: delete.pool.clone(),
+            held: pool.held_claims,
+            quarantined,
+        });
+    }
+    draft.record(Event::PoolRemoved(PoolRemoved { pool: delete.pool.clone() }));
+    Ok(Outcome::PoolDeleted { existed: true }.into())
+}

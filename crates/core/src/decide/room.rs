@@ -1,0 +1,221 @@
+//! Making room: a value that is kept or held may still be had, if its quarantine or its lease is over.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Draft;
+use super::pick::{self, block_bits};
+use crate::claim::{Parity, Values, Want};
+use crate::command::ClaimOp;
+use crate::event::{ClaimReleased, Event, QuarantineEnded, ReleaseCause};
+use crate::limits::at_most;
+use crate::refusal::{Holder, Refusal};
+use crate::span::Span;
+use crate::state::pool::{LeaseClass, Pool};
+use crate::state::rows::Row;
+use crate::state::zones::Zone;
+
+/// How many expired claims of a class are looked at for one that helps.
+const EXPIRED_LOOKED_AT_MAX: usize = 1000;
+
+/// How many releases of one key and owner are looked at for one that fits.
+const GIVEN_BACK_LOOKED_AT_MAX: usize = 16;
+
+/// Clears the way for a claim that names its value, in all of the pools, or says who stands in it and clears nothing.
+pub(super) fn for_value(
+    draft: &mut Draft<'_>,
+    op: &ClaimOp,
+    pools: &[Arc<str>],
+    value: Span,
+) -> Result<(), Refusal> {
+    let mut events = Vec::new();
+    for name in pools {
+        in_the_way(draft, op, name, value, &mut events)?;
+    }
+    events.into_iter().for_each(|event| draft.end(event));
+    Ok(())
+}
+
+/// What has to end so that the claim can have its value.
+fn in_the_way(
+    draft: &Draft<'_>,
+    op: &ClaimOp,
+    name: &Arc<str>,
+    value: Span,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let (pool, now_ms) = (draft.pool(name)?, draft.now_ms);
+    let kind = pool.spec.kind;
+    let owner = op.owner.as_ref().unwrap_or(&op.key);
+    in_zone(pool, value)?;
+    if pool.free.covers(value) {
+        return Ok(());
+    }
+    let mut seen = BTreeSet::new();
+    for (slot, row, span) in pool.overlapping(value) {
+        let event = match row.quarantined_until() {
+            Some(until_ms) if until_ms > now_ms && row.owner() != owner => {
+                return Err(Refusal::ValueQuarantined {
+                    pool: name.clone(),
+                    kind,
+                    value,
+                    until_ms,
+                });
+            }
+            Some(_) => quarantine_ended(name, row),
+            None if row.expired(now_ms) => taken(draft.version, name, row),
+            None => {
+                let by = Holder {
+                    key: row.key.clone(),
+                    owner: row.owner().clone(),
+                    expires_ms: row.expires_ms(),
+                };
+                let value = if kind.is_prefix() { span } else { value };
+                return Err(Refusal::ValueTaken { pool: name.clone(), kind, value, by });
+            }
+        };
+        if seen.insert(slot) {
+            events.push(event);
+            let max = draft.limits.claims_ended_per_claim_max;
+            let ended = draft.ended + events.len() as u64;
+            at_most("claims_ended_per_claim_max", max, ended)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a value that the pool never gives.
+pub(super) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
+    let (name, kind) = (pool.name.clone(), pool.spec.kind);
+    match pool.zones.worst(value) {
+        Zone::Automatic | Zone::Manual => Ok(()),
+        Zone::Outside => Err(Refusal::ValueOutside { pool: name, kind, value }),
+        Zone::Excluded => Err(Refusal::ValueExcluded { pool: name, kind, value }),
+        Zone::Draining => Err(Refusal::ValueDraining { pool: name, kind, value }),
+    }
+}
+
+/// The values that this key and owner gave back not long ago, if they are what is asked for now.
+pub(super) fn given_back(
+    draft: &Draft<'_>,
+    op: &ClaimOp,
+    name: &Arc<str>,
+) -> Result<Option<(Values, Event)>, Refusal> {
+    let pool = draft.pool(name)?;
+    if pool.returned.is_empty() {
+        return Ok(None);
+    }
+    let owner = op.owner.as_ref().unwrap_or(&op.key);
+    let mut rows = pool.given_back(&op.key, owner).take(GIVEN_BACK_LOOKED_AT_MAX);
+    let given = |span| matches!(pool.zones.worst(span), Zone::Automatic | Zone::Manual);
+    let row = rows.find(|row| {
+        let values = row.values();
+        fits(&values, &op.want, pool) && values.spans().all(given)
+    });
+    Ok(row.map(|row| (row.values(), quarantine_ended(name, row))))
+}
+
+fn fits(values: &Values, want: &Want, pool: &Pool) -> bool {
+    let kind = pool.spec.kind;
+    if kind.is_prefix() {
+        let len = block_bits(pool, want);
+        return values.spans().count() == want.count as usize
+            && values
+                .spans()
+                .all(|span| kind.prefix_len(span).and_then(|len| kind.block_bits(len)) == len)
+            && (!want.contiguous || in_a_row(values));
+    }
+    values.total() == want.count.into()
+        && (!want.contiguous || values.spans().nth(1).is_none())
+        && want
+            .parity
+            .is_none_or(|parity| values.each(kind).all(|value| Parity::of(value.first) == parity))
+}
+
+fn in_a_row(values: &Values) -> bool {
+    let next = values.spans().skip(1);
+    values.spans().zip(next).all(|(a, b)| a.last.checked_add(1) == Some(b.first))
+}
+
+/// Ends a quarantine that is over. Says whether there was any.
+pub(super) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<bool, Refusal> {
+    let pool = draft.pool(name)?;
+    let over = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms);
+    let over = over.and_then(|&(_, first)| pool.at(first));
+    let event = over.map(|(_, row, _)| quarantine_ended(name, row));
+    let found = event.is_some();
+    event.into_iter().for_each(|event| draft.end(event));
+    Ok(found)
+}
+
+/// Takes the claim that has been expired for longest, of those that help. Says whether there was any.
+pub(super) fn take_expired(
+    draft: &mut Draft<'_>,
+    want: &Want,
+    name: &Arc<str>,
+) -> Result<bool, Refusal> {
+    let pool = draft.pool(name)?;
+    let oldest = helpful(pool, want, draft.now_ms).filter_map(|mut class| class.next());
+    let oldest = oldest.min_by_key(|(at, row, _)| (*at, row.first.first));
+    let event = oldest.map(|(_, row, _)| taken(draft.version, name, row));
+    let found = event.is_some();
+    event.into_iter().for_each(|event| draft.end(event));
+    Ok(found)
+}
+
+/// Values that expired claims of the pools could make room for, the longest expired first.
+pub(super) fn expired_values(
+    draft: &Draft<'_>,
+    op: &ClaimOp,
+    pools: &[Arc<str>],
+) -> Result<Vec<Span>, Refusal> {
+    let mut found = Vec::new();
+    for name in pools {
+        let classes = helpful(draft.pool(name)?, &op.want, draft.now_ms);
+        found.extend(classes.flatten().map(|(at, _, value)| (at, value)));
+    }
+    found.sort_unstable();
+    found.truncate(EXPIRED_LOOKED_AT_MAX);
+    Ok(found.into_iter().map(|(_, value)| value).collect())
+}
+
+/// Expired claims with a value, a run or a block that would serve, one list for each class, oldest first.
+fn helpful<'a>(
+    pool: &'a Pool,
+    want: &'a Want,
+    now_ms: u64,
+) -> impl Iterator<Item = impl Iterator<Item = (u64, &'a Row, Span)>> {
+    let in_a_row = want.contiguous && want.count > 1;
+    let wanted_bits = block_bits(pool, want);
+    let classes = pool.leases.iter().filter(move |(class, _)| match class {
+        LeaseClass::Single(parity) => {
+            !in_a_row && want.parity.is_none_or(|wanted| wanted as u8 == *parity)
+        }
+        LeaseClass::Block(bits) => wanted_bits.is_some_and(|wanted| *bits >= wanted),
+        LeaseClass::Several => true,
+        LeaseClass::Apart => false,
+    });
+    classes.map(move |(_, leases)| {
+        let expired = leases.iter().take_while(move |(at, _)| *at <= now_ms);
+        expired.take(EXPIRED_LOOKED_AT_MAX).filter_map(move |&(at, first)| {
+            let (_, row, _) = pool.at(first)?;
+            let value = row.values().spans().find_map(|span| pick::within(pool, want, span))?;
+            Some((at, row, value))
+        })
+    })
+}
+
+fn quarantine_ended(pool: &Arc<str>, row: &Row) -> Event {
+    Event::QuarantineEnded(QuarantineEnded { pool: pool.clone(), first: row.first.first })
+}
+
+fn taken(version: u64, pool: &Arc<str>, row: &Row) -> Event {
+    Event::ClaimReleased(ClaimReleased {
+        pool: pool.clone(),
+        key: row.key.clone(),
+        version,
+        at_version: row.version,
+        cause: ReleaseCause::Taken,
+        quarantine_until_ms: None,
+    })
+}

@@ -1,0 +1,32 @@
+//! What time does by itself: quarantines end, leases of pools that reap are released, old answers are forgotten.
+
+use super::{Draft, release};
+use crate::event::{Event, QuarantineEnded, ReleaseCause, RequestForgotten};
+use crate::receipt::{Outcome, Receipt};
+
+/// How much one tick does; the rest is left to the next, so that nobody waits long behind it.
+const EVENTS_MAX: usize = 256;
+
+pub(super) fn run(draft: &mut Draft<'_>) -> Receipt {
+    while draft.events.len() < EVENTS_MAX {
+        let Some(event) = pool_due(draft).or_else(|| request_due(draft)) else { break };
+        draft.record(event);
+    }
+    Outcome::Ticked.into()
+}
+
+fn pool_due(draft: &Draft<'_>) -> Option<Event> {
+    let &(_, ix) = draft.state.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    let pool = draft.state.pool_at(ix)?;
+    if let Some(&(_, first)) = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms) {
+        return Some(Event::QuarantineEnded(QuarantineEnded { pool: pool.name.clone(), first }));
+    }
+    let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
+    let (_, row, _) = pool.at(first)?;
+    release::released(draft, &pool.name, &row.key, row.version, ReleaseCause::Reaped).ok()
+}
+
+fn request_due(draft: &Draft<'_>) -> Option<Event> {
+    let (_, key) = draft.state.requests_due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    Some(Event::RequestForgotten(RequestForgotten { key: key.clone() }))
+}

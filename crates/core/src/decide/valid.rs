@@ -1,0 +1,174 @@
+//! What can be said of a request before looking at what anybody holds: sizes, and whether its parts fit each other.
+
+use std::sync::Arc;
+
+use super::Draft;
+use crate::claim::{Parity, Want};
+use crate::command::ClaimOp;
+use crate::limits::{Limits, at_most};
+use crate::pool::{Labels, PoolSpec};
+use crate::refusal::Refusal;
+use crate::value::Kind;
+
+fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
+    Err(Refusal::Invalid { what: what.into(), fix })
+}
+
+pub(super) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
+    at_most("pool_name_bytes_max", limits.pool_name_bytes_max, name.len() as u64)?;
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return invalid(
+            "the pool's name is empty or has control characters",
+            "give it a printable name",
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn key(key: &str, limits: &Limits) -> Result<(), Refusal> {
+    at_most("key_bytes_max", limits.key_bytes_max, key.len() as u64)?;
+    if key.is_empty() { invalid("the key is empty", "give the claim a key") } else { Ok(()) }
+}
+
+pub(super) fn labels(labels: &Labels, limits: &Limits) -> Result<(), Refusal> {
+    at_most("labels_max", limits.labels_max, labels.len() as u64)?;
+    labels.iter().flat_map(|(key, value)| [key, value]).try_for_each(|text: &Arc<str>| {
+        at_most("label_bytes_max", limits.label_bytes_max, text.len() as u64)
+    })
+}
+
+pub(super) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
+    if ttl_ms == Some(0) {
+        return invalid("ttl is zero", "leave it out, or give a time above zero");
+    }
+    at_most("lease_ms_max", limits.lease_ms_max, ttl_ms.unwrap_or(0))
+}
+
+/// A pool's definition.
+pub(super) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
+    let lists = [&spec.exclude, &spec.manual, &spec.draining];
+    let parts = spec.ranges.len() + lists.iter().map(|list| list.len()).sum::<usize>();
+    at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts as u64)?;
+    if spec.ranges.is_empty() {
+        return invalid("the pool has no range", "give at least one");
+    }
+    let ranges = spec.ranges.iter().map(|range| range.span);
+    if ranges
+        .clone()
+        .chain(lists.into_iter().flatten().copied())
+        .any(|span| !spec.kind.line().covers(span))
+    {
+        return invalid(
+            format!("a range is beyond what {} can be", spec.kind.name()),
+            "make it smaller",
+        );
+    }
+    let mut sorted: Vec<_> = ranges.collect();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0].last >= pair[1].first) {
+        let (a, b) = (spec.kind.show_range(pair[0]), spec.kind.show_range(pair[1]));
+        return invalid(format!("ranges {a} and {b} overlap"), "give each value once");
+    }
+    ttl(spec.lease_ms, limits)?;
+    at_most("lease_ms_max", limits.lease_ms_max, spec.quarantine_ms)?;
+    labels(&spec.labels, limits)
+}
+
+/// A claim, as far as it can be judged without its pools.
+pub(super) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
+    let limits = draft.limits;
+    if op.pools.is_empty() {
+        return invalid(
+            "the claim names no pool",
+            "name one, or several that must give the same value",
+        );
+    }
+    at_most("pools_per_claim_max", limits.pools_per_claim_max, op.pools.len() as u64)?;
+    if op.pools.iter().enumerate().any(|(n, pool)| op.pools[..n].contains(pool)) {
+        return invalid("the claim names a pool twice", "name each pool once");
+    }
+    key(&op.key, limits)?;
+    if let Some(owner) = &op.owner {
+        at_most("owner_bytes_max", limits.owner_bytes_max, owner.len() as u64)?;
+        if owner.is_empty() {
+            return invalid("the owner is empty", "leave it out, or name one");
+        }
+    }
+    labels(&op.labels, limits)?;
+    ttl(op.ttl_ms, limits)?;
+    want(&op.want, op.pools.len() > 1, limits)
+}
+
+fn want(want: &Want, sync: bool, limits: &Limits) -> Result<(), Refusal> {
+    at_most("values_per_claim_max", limits.values_per_claim_max, want.count.into())?;
+    if want.count == 0 {
+        return invalid("count is zero", "ask for at least one value");
+    }
+    if want.value.is_some() && want.count > 1 {
+        return invalid("value and count are both given", "name a value, or say how many");
+    }
+    if want.value.is_none() && want.fallback {
+        return invalid(
+            "fallback is given without a value",
+            "name the value that it is the fallback for",
+        );
+    }
+    if want.contiguous && want.count > 1 && want.parity.is_some() {
+        return invalid(
+            "values that follow each other cannot all be even or odd",
+            "drop contiguous or parity",
+        );
+    }
+    if sync && want.count > 1 && !want.contiguous {
+        return invalid(
+            "several pools and several scattered values",
+            "ask for one value, or for contiguous ones",
+        );
+    }
+    Ok(())
+}
+
+/// What a claim asks for, against the kind of the pool.
+pub(super) fn want_of_kind(want: &Want, sync: bool, kind: Kind) -> Result<(), Refusal> {
+    if want.value.is_some_and(|value| !kind.is_value(value)) {
+        return invalid(format!("value is not one value of {}", kind.name()), "name exactly one");
+    }
+    if kind.is_prefix() {
+        if sync && want.count > 1 {
+            return invalid(
+                "several pools and several prefixes",
+                "ask for one prefix that is large enough",
+            );
+        }
+        if want.parity.is_some() {
+            return invalid("a prefix is neither even nor odd", "leave parity out");
+        }
+        match (want.value.and_then(|value| kind.prefix_len(value)), want.prefix_len) {
+            (Some(value), Some(len)) if value != len => {
+                return invalid(
+                    "value and prefix_len name different lengths",
+                    "leave prefix_len out",
+                );
+            }
+            (None, None) => {
+                return invalid("prefix_len is missing", "say how long a prefix is wanted");
+            }
+            _ => {}
+        }
+        if want.prefix_len.is_some_and(|len| u32::from(len) > kind.width()) {
+            return invalid(format!("prefix_len is above {}", kind.width()), "give a shorter one");
+        }
+    } else if want.prefix_len.is_some() {
+        return invalid(
+            format!("prefix_len is given for a pool of {}", kind.name()),
+            "leave it out",
+        );
+    }
+    match (want.value, want.parity) {
+        (Some(value), Some(parity)) if Parity::of(value.first) != parity => invalid(
+            format!("the value is not {}", parity.name()),
+            "leave parity out, or name another value",
+        ),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,102 @@
+//! What has happened: facts so specific that `apply` has nothing left to choose.
+//!
+//! One file for the vocabulary; the stored form, with its numbers and versions, is `allod-record`.
+
+use std::sync::Arc;
+
+use crate::claim::{Asked, Values};
+use crate::pool::{Labels, PoolSpec};
+use crate::receipt::Receipt;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    PoolDefined(PoolDefined),
+    PoolRemoved(PoolRemoved),
+    ClaimGranted(ClaimGranted),
+    LeaseChanged(LeaseChanged),
+    ClaimReleased(ClaimReleased),
+    QuarantineEnded(QuarantineEnded),
+    RequestRemembered(RequestRemembered),
+    RequestForgotten(RequestForgotten),
+}
+
+/// The pool is now like this; `generation` counts the definitions it has had, from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolDefined {
+    pub pool: Arc<str>,
+    pub generation: u64,
+    pub spec: PoolSpec,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolRemoved {
+    pub pool: Arc<str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimGranted {
+    pub pool: Arc<str>,
+    pub key: Arc<str>,
+    pub owner: Arc<str>,
+    pub values: Values,
+    pub version: u64,
+    pub at_ms: u64,
+    pub expires_ms: Option<u64>,
+    pub labels: Labels,
+    pub asked: Option<Arc<Asked>>,
+    /// Where [`crate::pool::Strategy::Next`] goes on from, when this grant moves it.
+    pub cursor: Option<u128>,
+}
+
+/// Renewed, confirmed, or revived after it had expired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseChanged {
+    pub pool: Arc<str>,
+    pub key: Arc<str>,
+    pub version: u64,
+    /// `None`: held until released.
+    pub expires_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReleaseCause {
+    /// Its holder gave it up.
+    Asked,
+    /// Its lease had run out and another claim took its values.
+    Taken,
+    /// Its lease had run out and the pool reaps.
+    Reaped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimReleased {
+    pub pool: Arc<str>,
+    pub key: Arc<str>,
+    /// The version that the claim had, and the one that its quarantine has from now on.
+    pub version: u64,
+    pub at_version: u64,
+    pub cause: ReleaseCause,
+    /// Until when its values are kept for the former owner. `None`: free at once.
+    pub quarantine_until_ms: Option<u64>,
+}
+
+/// The values of a released claim are free again. `first` is the first of them, which names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QuarantineEnded {
+    pub pool: Arc<str>,
+    pub first: u128,
+}
+
+/// A request with an idempotency key was carried out with this answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRemembered {
+    pub key: Arc<str>,
+    pub fingerprint: [u8; 32],
+    pub until_ms: u64,
+    pub receipt: Arc<Receipt>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestForgotten {
+    pub key: Arc<str>,
+}

@@ -1,0 +1,23 @@
+//! The pure core: what a pool is, what a claim is, and who gets which value.
+//!
+//! Everything here is synchronous and deterministic. There is no IO, clock, randomness, lock, logging, serialisation or
+//! HTTP: time, positions and random seeds arrive in the [`command::Stamp`] of a command. Stored forms live in
+//! `allod-record`, wire forms in the faces.
+
+mod apply;
+pub mod claim;
+pub mod command;
+mod decide;
+pub mod event;
+pub mod invariant;
+pub mod limits;
+pub mod pool;
+pub mod receipt;
+pub mod refusal;
+pub mod span;
+pub mod spanset;
+pub mod state;
+pub mod value;
+pub mod view;
+
+pub use decide::{Decision, decide};

@@ -1,0 +1,53 @@
+//! The limits of the core's vocabulary: each has a name, a default, and [`Refusal::LimitExceeded`] when it is passed.
+//!
+//! Limits of the protocol (body size, connections, request time) are the edge's.
+
+use crate::refusal::Refusal;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub pool_name_bytes_max: u64,
+    pub key_bytes_max: u64,
+    pub owner_bytes_max: u64,
+    pub labels_max: u64,
+    pub label_bytes_max: u64,
+    pub ranges_per_pool_max: u64,
+    pub pools_max: u64,
+    pub values_per_claim_max: u64,
+    /// Claims that are expired or in quarantine and that one new claim may end to make room for itself.
+    pub claims_ended_per_claim_max: u64,
+    pub pools_per_claim_max: u64,
+    pub ops_per_transaction_max: u64,
+    /// All values that its claims ask for, in each of their pools.
+    pub values_per_transaction_max: u64,
+    pub idempotency_keys_max: u64,
+    pub idempotency_ms: u64,
+    pub lease_ms_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            pool_name_bytes_max: 255,
+            key_bytes_max: 1024,
+            owner_bytes_max: 1024,
+            labels_max: 32,
+            label_bytes_max: 256,
+            ranges_per_pool_max: 100_000,
+            pools_max: 1_000_000,
+            values_per_claim_max: 4096,
+            claims_ended_per_claim_max: 5000,
+            pools_per_claim_max: 64,
+            ops_per_transaction_max: 1000,
+            values_per_transaction_max: 65_536,
+            idempotency_keys_max: 500_000,
+            idempotency_ms: 3600 * 1000,
+            lease_ms_max: 100 * 366 * 24 * 3600 * 1000,
+        }
+    }
+}
+
+/// Refuses when `actual` is above `max`.
+pub fn at_most(limit: &'static str, max: u64, actual: u64) -> Result<(), Refusal> {
+    if actual <= max { Ok(()) } else { Err(Refusal::LimitExceeded { limit, max, actual }) }
+}

@@ -1,0 +1,328 @@
+//! Every way in which the core says no.
+//!
+//! A refusal is an answer: it has a stable code, says what is in the way and by whom, and what the caller can do. Faces
+//! match on it without a wildcard, so a new one does not build until every face has words for it. The order of the
+//! variants is the order in which the checks are made.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::span::Span;
+use crate::value::Kind;
+
+/// A refusal, and for a transaction which of its operations met it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    pub op: usize,
+    pub refusal: Refusal,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The request contradicts itself or the pool's kind. `what` says how, `fix` what to send instead.
+    Invalid {
+        what: String,
+        fix: &'static str,
+    },
+    /// A named limit is exceeded.
+    LimitExceeded {
+        limit: &'static str,
+        max: u64,
+        actual: u64,
+    },
+    /// The idempotency key was used before with another request.
+    IdempotencyDiffers {
+        key: Arc<str>,
+    },
+    PoolUnknown {
+        pool: Arc<str>,
+    },
+    PoolGenerationDiffers {
+        pool: Arc<str>,
+        actual: Option<u64>,
+    },
+    /// A definition of another kind, or values that were read as those of another.
+    PoolKindDiffers {
+        pool: Arc<str>,
+        actual: Kind,
+    },
+    /// The pool still has claims. Values in quarantine alone do not keep it: they go with it.
+    PoolInUse {
+        pool: Arc<str>,
+        held: u64,
+        quarantined: u64,
+    },
+    /// The new ranges leave out values that are held. `sample`: the first few of them.
+    HeldOutside {
+        pool: Arc<str>,
+        kind: Kind,
+        held: u64,
+        sample: Vec<(Arc<str>, Span)>,
+    },
+    ClaimUnknown {
+        pool: Arc<str>,
+        key: Arc<str>,
+    },
+    ClaimVersionDiffers {
+        pool: Arc<str>,
+        key: Arc<str>,
+        actual: Option<u64>,
+    },
+    /// The key holds something already, and this is not the same request again.
+    ParamsDiffer {
+        pool: Arc<str>,
+        key: Arc<str>,
+        fields: Vec<&'static str>,
+    },
+    /// Neither the claim nor its pool says how long a lease is, so renewing needs a `ttl`.
+    NoLease {
+        pool: Arc<str>,
+        key: Arc<str>,
+    },
+    ValueOutside {
+        pool: Arc<str>,
+        kind: Kind,
+        value: Span,
+    },
+    ValueExcluded {
+        pool: Arc<str>,
+        kind: Kind,
+        value: Span,
+    },
+    ValueDraining {
+        pool: Arc<str>,
+        kind: Kind,
+        value: Span,
+    },
+    ValueTaken {
+        pool: Arc<str>,
+        kind: Kind,
+        value: Span,
+        by: Holder,
+    },
+    ValueQuarantined {
+        pool: Arc<str>,
+        kind: Kind,
+        value: Span,
+        until_ms: u64,
+    },
+    /// A sync group already holds different values under this key.
+    SyncDiffers {
+        key: Arc<str>,
+        held: Vec<(Arc<str>, Kind, Span)>,
+    },
+    PoolExhausted {
+        pool: Arc<str>,
+        report: Box<Exhausted>,
+    },
+    /// No value is free in all of the pools.
+    SyncExhausted {
+        reports: Vec<(Arc<str>, Exhausted)>,
+    },
+    /// A check of the transaction does not hold. `actual` says what does.
+    CheckFailed {
+        what: String,
+        actual: String,
+    },
+}
+
+/// Who has a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pub key: Arc<str>,
+    pub owner: Arc<str>,
+    pub expires_ms: Option<u64>,
+}
+
+/// Why a pool has nothing to give. The parts count values of the line; where they overlap (an excluded value that is
+/// still held) the earlier field has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exhausted {
+    /// All values of the ranges.
+    pub size: u128,
+    pub held: u128,
+    /// Of the held ones: those whose lease has run out. Present when even taking them would not have been enough.
+    pub expired: u128,
+    pub quarantined: u128,
+    /// When the first of them becomes free.
+    pub quarantined_until_ms: Option<u64>,
+    pub excluded: u128,
+    pub draining: u128,
+    /// Free, but only for a claim that names the value.
+    pub manual: u128,
+    /// Free and not enough: too few, too scattered, or of the other parity.
+    pub free: u128,
+    /// The longest run of free values that follow each other.
+    pub longest_run: u128,
+    /// Prefix pools: the length of the largest block that is free.
+    pub largest_prefix_len: Option<u8>,
+}
+
+/// What the caller can do about a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Read again, then decide; the state had moved on.
+    Reread,
+    /// It may work after this time.
+    WaitUntil(u64),
+    /// It may work once somebody releases something.
+    WaitForRelease,
+    /// The same request will never work.
+    Change,
+}
+
+impl Refusal {
+    /// The stable code by which clients tell refusals apart.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Refusal::Invalid { .. } => "invalid",
+            Refusal::LimitExceeded { .. } => "limit_exceeded",
+            Refusal::IdempotencyDiffers { .. } => "idempotency_differs",
+            Refusal::PoolUnknown { .. } => "pool_unknown",
+            Refusal::PoolGenerationDiffers { .. } => "pool_generation_differs",
+            Refusal::PoolKindDiffers { .. } => "pool_kind_differs",
+            Refusal::PoolInUse { .. } => "pool_in_use",
+            Refusal::HeldOutside { .. } => "held_outside",
+            Refusal::ClaimUnknown { .. } => "claim_unknown",
+            Refusal::ClaimVersionDiffers { .. } => "claim_version_differs",
+            Refusal::ParamsDiffer { .. } => "params_differ",
+            Refusal::NoLease { .. } => "no_lease",
+            Refusal::ValueOutside { .. } => "value_outside",
+            Refusal::ValueExcluded { .. } => "value_excluded",
+            Refusal::ValueDraining { .. } => "value_draining",
+            Refusal::ValueTaken { .. } => "taken",
+            Refusal::ValueQuarantined { .. } => "value_quarantined",
+            Refusal::SyncDiffers { .. } => "sync_differs",
+            Refusal::PoolExhausted { .. } => "exhausted",
+            Refusal::SyncExhausted { .. } => "sync_exhausted",
+            Refusal::CheckFailed { .. } => "check_failed",
+        }
+    }
+
+    pub fn advice(&self) -> Advice {
+        match self {
+            Refusal::Invalid { .. }
+            | Refusal::LimitExceeded { .. }
+            | Refusal::IdempotencyDiffers { .. }
+            | Refusal::PoolUnknown { .. }
+            | Refusal::PoolKindDiffers { .. }
+            | Refusal::ParamsDiffer { .. }
+            | Refusal::NoLease { .. }
+            | Refusal::ValueOutside { .. }
+            | Refusal::ValueExcluded { .. }
+            | Refusal::ValueDraining { .. }
+            | Refusal::SyncDiffers { .. } => Advice::Change,
+            Refusal::PoolGenerationDiffers { .. }
+            | Refusal::ClaimUnknown { .. }
+            | Refusal::ClaimVersionDiffers { .. }
+            | Refusal::CheckFailed { .. } => Advice::Reread,
+            Refusal::PoolInUse { .. }
+            | Refusal::HeldOutside { .. }
+            | Refusal::SyncExhausted { .. } => Advice::WaitForRelease,
+            Refusal::ValueTaken { by, .. } => {
+                by.expires_ms.map_or(Advice::WaitForRelease, Advice::WaitUntil)
+            }
+            Refusal::ValueQuarantined { until_ms, .. } => Advice::WaitUntil(*until_ms),
+            Refusal::PoolExhausted { report, .. } => {
+                report.quarantined_until_ms.map_or(Advice::WaitForRelease, Advice::WaitUntil)
+            }
+        }
+    }
+}
+
+/// One sentence for a person: what is in the way. Faces that must use other words have their own table.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Invalid { what, fix } => write!(f, "{what}; {fix}"),
+            Refusal::LimitExceeded { limit, max, actual } => {
+                write!(f, "{limit} is {max}, the request has {actual}")
+            }
+            Refusal::IdempotencyDiffers { key } => {
+                write!(f, "idempotency key '{key}' was used for a different request")
+            }
+            Refusal::PoolUnknown { pool } => write!(f, "there is no pool '{pool}'"),
+            Refusal::PoolGenerationDiffers { pool, actual: Some(actual) } => {
+                write!(f, "pool '{pool}' is at generation {actual}")
+            }
+            Refusal::PoolGenerationDiffers { pool, actual: None } => {
+                write!(f, "pool '{pool}' does not exist")
+            }
+            Refusal::PoolKindDiffers { pool, actual } => {
+                write!(
+                    f,
+                    "pool '{pool}' is of kind {}, and the request takes it for another",
+                    actual.name()
+                )
+            }
+            Refusal::PoolInUse { pool, held, quarantined } => {
+                write!(f, "pool '{pool}' has {held} claims held and {quarantined} in quarantine")
+            }
+            Refusal::HeldOutside { pool, held, .. } => {
+                write!(f, "{held} claim(s) of pool '{pool}' hold values outside the new ranges")
+            }
+            Refusal::ClaimUnknown { pool, key } => {
+                write!(f, "nothing is held under '{key}' in pool '{pool}'")
+            }
+            Refusal::ClaimVersionDiffers { pool, key, actual: Some(actual) } => {
+                write!(f, "claim '{key}' in pool '{pool}' is at version {actual}")
+            }
+            Refusal::ClaimVersionDiffers { pool, key, actual: None } => {
+                write!(f, "nothing is held under '{key}' in pool '{pool}'")
+            }
+            Refusal::ParamsDiffer { pool, key, fields } => {
+                write!(
+                    f,
+                    "'{key}' in pool '{pool}' was claimed with different {}",
+                    fields.join(", ")
+                )
+            }
+            Refusal::NoLease { pool, key } => {
+                write!(
+                    f,
+                    "claim '{key}' in pool '{pool}' has no lease of a known length; say for how long with ttl"
+                )
+            }
+            Refusal::ValueOutside { pool, kind, value } => {
+                write!(f, "{} is outside the ranges of pool '{pool}'", kind.show(*value))
+            }
+            Refusal::ValueExcluded { pool, kind, value } => {
+                write!(f, "{} is excluded in pool '{pool}'", kind.show(*value))
+            }
+            Refusal::ValueDraining { pool, kind, value } => {
+                write!(
+                    f,
+                    "{} is in a part of pool '{pool}' that is being drained",
+                    kind.show(*value)
+                )
+            }
+            Refusal::ValueTaken { pool, kind, value, by } => {
+                write!(
+                    f,
+                    "{} of pool '{pool}' is held under '{}' by '{}'",
+                    kind.show(*value),
+                    by.key,
+                    by.owner
+                )
+            }
+            Refusal::ValueQuarantined { pool, kind, value, .. } => {
+                write!(
+                    f,
+                    "{} of pool '{pool}' was released and is kept for its former owner",
+                    kind.show(*value)
+                )
+            }
+            Refusal::SyncDiffers { key, .. } => {
+                write!(f, "the pools already hold different values under '{key}'")
+            }
+            Refusal::PoolExhausted { pool, report } if report.free > 0 => {
+                write!(f, "pool '{pool}' has {} values free, but none that fit", report.free)
+            }
+            Refusal::PoolExhausted { pool, .. } => write!(f, "pool '{pool}' has no value free"),
+            Refusal::SyncExhausted { reports } => {
+                write!(f, "no value is free in all of the {} pools", reports.len())
+            }
+            Refusal::CheckFailed { what, actual } => write!(f, "{what} does not hold: {actual}"),
+        }
+    }
+}

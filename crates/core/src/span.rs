@@ -1,0 +1,187 @@
+//! A closed interval of values, the one shape in which the core speaks of "some values".
+//!
+//! Ids, addresses and prefixes are all points or intervals of a number line of 128 bits: an id is itself, an address is
+//! its integer, a prefix is the span of the addresses it covers. Which of the three a span means is the pool's
+//! [`crate::value::Kind`]; a span alone does not know.
+
+use std::fmt;
+
+/// All values from `first` to `last`, both included. `first <= last` always holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    pub first: u128,
+    pub last: u128,
+}
+
+impl Span {
+    /// The span from `first` to `last`; `None` when they are the wrong way round.
+    pub fn new(first: u128, last: u128) -> Option<Span> {
+        (first <= last).then_some(Span { first, last })
+    }
+
+    /// The span of one value.
+    pub fn one(value: u128) -> Span {
+        Span { first: value, last: value }
+    }
+
+    /// The aligned block of 2^`bits` values that starts at `base`.
+    pub fn block(base: u128, bits: u32) -> Span {
+        Span { first: base, last: base | low_ones(bits) }
+    }
+
+    /// How many values it has. The whole line has 2^128, which saturates to `u128::MAX`.
+    pub fn len(&self) -> u128 {
+        (self.last - self.first).saturating_add(1)
+    }
+
+    /// A span is never empty; here so that `len` does not stand alone.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    pub fn contains(&self, value: u128) -> bool {
+        self.first <= value && value <= self.last
+    }
+
+    pub fn covers(&self, other: Span) -> bool {
+        self.first <= other.first && other.last <= self.last
+    }
+
+    pub fn overlaps(&self, other: Span) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    pub fn intersection(&self, other: Span) -> Option<Span> {
+        Span::new(self.first.max(other.first), self.last.min(other.last))
+    }
+}
+
+/// A number whose lowest `bits` bits are one; `bits` may be 128.
+pub fn low_ones(bits: u32) -> u128 {
+    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
+}
+
+impl fmt::Debug for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == self.last {
+            write!(f, "{}", self.first)
+        } else {
+            write!(f, "{}-{}", self.first, self.last)
+        }
+    }
+}
+
+/// Sorts spans and merges those that overlap or touch, so that each value is covered once.
+pub fn normalise(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    let mut out: Vec<Span> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match out.last_mut() {
+            Some(last) if span.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(span.last)
+            }
+            _ => out.push(span),
+        }
+    }
+    out
+}
+
+/// The values of `from` that are in none of `minus`. Both sorted and disjoint, as [`normalise`] leaves them.
+pub fn subtract(from: &[Span], minus: &[Span]) -> Vec<Span> {
+    let mut out = Vec::with_capacity(from.len());
+    let mut next = 0;
+    for &span in from {
+        let mut rest = Some(span);
+        while next < minus.len() && minus[next].last < span.first {
+            next += 1;
+        }
+        for &cut in &minus[next..] {
+            let Some(left) = rest else { break };
+            if cut.first > left.last {
+                break;
+            }
+            if cut.first > left.first {
+                out.push(Span { first: left.first, last: cut.first - 1 });
+            }
+            rest = cut.last.checked_add(1).and_then(|first| Span::new(first, left.last));
+        }
+        out.extend(rest);
+    }
+    out
+}
+
+/// The values that are in both. Both sorted and disjoint, as [`normalise`] leaves them.
+pub fn intersect(a: &[Span], b: &[Span]) -> Vec<Span> {
+    let (mut i, mut j, mut out) = (0, 0, Vec::new());
+    while i < a.len() && j < b.len() {
+        out.extend(a[i].intersection(b[j]));
+        if a[i].last < b[j].last { i += 1 } else { j += 1 }
+    }
+    out
+}
+
+/// Whether sorted, disjoint `spans` have `value` among them.
+pub fn contains(spans: &[Span], value: u128) -> bool {
+    let after = spans.partition_point(|span| span.first <= value);
+    after > 0 && spans[after - 1].last >= value
+}
+
+/// How many values `spans` have together, saturating.
+pub fn total(spans: &[Span]) -> u128 {
+    spans.iter().fold(0, |sum: u128, span| sum.saturating_add(span.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(list: &[(u128, u128)]) -> Vec<Span> {
+        list.iter().map(|&(first, last)| Span { first, last }).collect()
+    }
+
+    #[test]
+    fn normalise_merges_overlapping_and_touching_spans() {
+        assert_eq!(
+            normalise(spans(&[(20, 88), (8, 30), (89, 90), (1, 2)])),
+            spans(&[(1, 2), (8, 90)])
+        );
+        assert_eq!(normalise(spans(&[(0, u128::MAX), (5, 6)])), spans(&[(0, u128::MAX)]));
+    }
+
+    #[test]
+    fn subtract_cuts_every_span_it_meets() {
+        assert_eq!(
+            subtract(&spans(&[(0, 10), (20, 30)]), &spans(&[(5, 25)])),
+            spans(&[(0, 4), (26, 30)])
+        );
+        assert_eq!(
+            subtract(&spans(&[(0, 100)]), &spans(&[(0, 0), (7, 9), (100, 100)])),
+            spans(&[(1, 6), (10, 99)])
+        );
+        assert_eq!(
+            subtract(&spans(&[(0, u128::MAX)]), &spans(&[(1, u128::MAX)])),
+            spans(&[(0, 0)])
+        );
+        assert_eq!(subtract(&spans(&[(3, 4)]), &spans(&[(0, 9)])), spans(&[]));
+        assert_eq!(
+            subtract(&spans(&[(0, 1), (5, 6), (8, 9)]), &spans(&[(5, 8)])),
+            spans(&[(0, 1), (9, 9)])
+        );
+    }
+
+    #[test]
+    fn intersect_keeps_what_both_have() {
+        assert_eq!(
+            intersect(&spans(&[(0, 10), (20, 30)]), &spans(&[(5, 25), (30, 40)])),
+            spans(&[(5, 10), (20, 25), (30, 30)])
+        );
+    }
+
+    #[test]
+    fn the_whole_line_is_an_ordinary_span() {
+        let line = Span { first: 0, last: u128::MAX };
+        assert_eq!(line.len(), u128::MAX);
+        assert_eq!(Span::block(0, 128), line);
+        assert!(line.covers(Span::one(u128::MAX)));
+    }
+}

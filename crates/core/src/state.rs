@@ -1,0 +1,81 @@
+//! The state: what follows from all events up to a position.
+//!
+//! Plain data with indexes. It changes only through `apply` (and back, through [`undo`], while a decision is being
+//! made); deciding is in `decide`, reading for faces in `view`.
+
+pub mod pool;
+pub mod recent;
+pub mod restore;
+pub mod rows;
+pub mod undo;
+pub mod zones;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use crate::event::RequestRemembered;
+use pool::Pool;
+use undo::Log;
+
+/// Where a pool stands in [`State::pools`].
+pub type PoolIx = u32;
+
+/// Where a claim stands in its pool.
+pub type Slot = u32;
+
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// How many entries of the journal this state has seen.
+    pub position: u64,
+    /// When the last of them was decided, in milliseconds since 1970.
+    pub now_ms: u64,
+    pub(crate) names: BTreeMap<Arc<str>, PoolIx>,
+    pub(crate) pools: Vec<Option<Box<Pool>>>,
+    pub(crate) vacant: Vec<PoolIx>,
+    /// Every claim, held or in quarantine, by who holds it.
+    pub(crate) owners: BTreeSet<(Arc<str>, PoolIx, Slot)>,
+    /// For each pool that has something to do at a certain time: when.
+    pub(crate) due: BTreeSet<(u64, PoolIx)>,
+    pub(crate) requests: HashMap<Arc<str>, Arc<RequestRemembered>>,
+    pub(crate) requests_due: BTreeSet<(u64, Arc<str>)>,
+    /// The position from which on slots and places of pools have been counted here. Two states that have it and their
+    /// events in common have the same slots.
+    pub(crate) counted_from: u64,
+    /// What has changed since the decision under way began; empty and off otherwise.
+    pub(crate) log: Log,
+}
+
+impl State {
+    pub fn new() -> State {
+        State::default()
+    }
+
+    pub fn pool(&self, name: &str) -> Option<&Pool> {
+        self.pool_at(*self.names.get(name)?)
+    }
+
+    pub fn pool_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// All pools in the order of their names.
+    pub fn pools(&self) -> impl Iterator<Item = &Pool> {
+        self.names.values().filter_map(|&ix| self.pool_at(ix))
+    }
+
+    /// When time itself will next change something, if at all.
+    pub fn next_due_ms(&self) -> Option<u64> {
+        let pool = self.due.first().map(|&(at, _)| at);
+        let request = self.requests_due.first().map(|&(at, _)| at);
+        pool.into_iter().chain(request).min()
+    }
+
+    /// What was answered to a request under this idempotency key.
+    pub fn request(&self, key: &str) -> Option<&Arc<RequestRemembered>> {
+        self.requests.get(key)
+    }
+
+    pub(crate) fn pool_at(&self, ix: PoolIx) -> Option<&Pool> {
+        self.pools.get(ix as usize)?.as_deref()
+    }
+}

@@ -1,0 +1,120 @@
+//! The state of one moment, taken apart for a checkpoint and put together again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::State;
+use super::pool::Pool;
+use super::recent::Piece;
+use super::rows::{FrozenRows, Row};
+use crate::claim::Claim;
+use crate::event::RequestRemembered;
+use crate::pool::PoolSpec;
+use crate::span::{self, Span};
+use crate::spanset::SpanSet;
+
+/// Everything about a pool but its claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolImage {
+    pub name: Arc<str>,
+    pub generation: u64,
+    pub spec: PoolSpec,
+    pub cursor: Option<u128>,
+    /// Released and still free, oldest first.
+    pub released: Vec<Span>,
+}
+
+/// A state that no longer changes. Taking one costs little; it shares what it can with the state it came from.
+#[derive(Debug)]
+pub struct Frozen {
+    pub position: u64,
+    pub now_ms: u64,
+    pub pools: Vec<(PoolImage, FrozenRows)>,
+    pub requests: Vec<Arc<RequestRemembered>>,
+}
+
+impl State {
+    pub fn freeze(&self) -> Frozen {
+        let image = |pool: &Pool| PoolImage {
+            name: pool.name.clone(),
+            generation: pool.generation,
+            spec: PoolSpec::clone(&pool.spec),
+            cursor: pool.cursor,
+            released: pool.recent.oldest_first().map(|piece| piece.span).collect(),
+        };
+        let requests =
+            self.requests_due.iter().filter_map(|(_, key)| self.requests.get(key).cloned());
+        Frozen {
+            position: self.position,
+            now_ms: self.now_ms,
+            pools: self.pools().map(|pool| (image(pool), pool.freeze_rows())).collect(),
+            requests: requests.collect(),
+        }
+    }
+}
+
+/// Puts a state together from its parts: a pool, then its claims, then the next pool.
+#[derive(Debug, Default)]
+pub struct Restorer {
+    state: State,
+    pool: Option<(PoolImage, Vec<Row>)>,
+}
+
+impl Restorer {
+    pub fn new(position: u64, now_ms: u64) -> Restorer {
+        let state = State { position, now_ms, counted_from: position, ..State::default() };
+        Restorer { state, pool: None }
+    }
+
+    pub fn pool(&mut self, image: PoolImage) {
+        self.finish_pool();
+        self.pool = Some((image, Vec::new()));
+    }
+
+    pub fn claim(&mut self, claim: Claim) {
+        if let Some((_, rows)) = &mut self.pool {
+            rows.push(Row::of(claim));
+        }
+    }
+
+    pub fn request(&mut self, request: RequestRemembered) {
+        self.state.add_request(Arc::new(request));
+    }
+
+    pub fn finish(mut self) -> State {
+        self.finish_pool();
+        self.state
+    }
+
+    fn finish_pool(&mut self) {
+        let Some((image, rows)) = self.pool.take() else { return };
+        let mut pool = Pool::new(image.name, image.generation, Arc::new(image.spec));
+        pool.load_rows(rows);
+        pool.cursor = image.cursor;
+        for span in image.released {
+            pool.add_piece(Piece { span, age: pool.ages });
+            pool.ages += 1;
+        }
+        self.state.add_pool(Box::new(pool));
+    }
+}
+
+impl Pool {
+    /// Fills an empty pool. The same as adding the rows one by one, but sorted first, which is several times faster.
+    fn load_rows(&mut self, mut rows: Vec<Row>) {
+        // The slots then depend on what the claims are, and not on what happened before.
+        rows.sort_unstable_by_key(|row| row.first.first);
+        let mut taken: Vec<(Span, super::Slot)> = Vec::with_capacity(rows.len());
+        for row in rows {
+            let spans = row.values();
+            let slot = self.index_row(row);
+            taken.extend(spans.spans().map(|span| (span, slot)));
+        }
+        taken.sort_unstable_by_key(|(span, _)| span.first);
+        let spans: Vec<Span> = taken.iter().map(|(span, _)| *span).collect();
+        let free = span::subtract(&self.zones.automatic, &spans);
+        self.free = SpanSet::from_spans(free);
+        self.chill();
+        self.taken = BTreeMap::from_iter(taken.into_iter().map(|(span, slot)| (span.first, slot)));
+    }
+}

@@ -1,0 +1,128 @@
+//! Lists of claims: of a pool by value, of an owner across pools.
+
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::sync::Arc;
+
+use super::{NoCursor, Page, claim_in};
+use crate::receipt::ClaimIn;
+use crate::span::Span;
+use crate::state::rows::Row;
+use crate::state::{PoolIx, Slot, State};
+
+/// Which claims to show; every part that is given must hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimFilter {
+    pub key_prefix: Option<String>,
+    pub owner_prefix: Option<String>,
+    /// Only claims that have a value in here.
+    pub within: Option<Span>,
+    pub expired: Option<bool>,
+    /// Claims in quarantine instead of held ones.
+    pub quarantined: bool,
+}
+
+/// How many claims are looked at for one page, so that a filter that fits nothing does not scan the pool at once. A page
+/// may therefore be short, or empty, and still have a next one.
+const LOOKED_AT_MAX: usize = 10_000;
+
+impl ClaimFilter {
+    fn fits(&self, row: &Row, now_ms: u64) -> bool {
+        row.held() != self.quarantined
+            && self.key_prefix.as_ref().is_none_or(|prefix| row.key.starts_with(&**prefix))
+            && self.owner_prefix.as_ref().is_none_or(|prefix| row.owner().starts_with(&**prefix))
+            && self.expired.is_none_or(|expired| row.expired(now_ms) == expired)
+    }
+}
+
+/// The claims of a pool in the order of their first values, or of the first that are within what is asked for. `None`:
+/// there is no such pool.
+///
+/// A page goes on by value, so whatever changes in between, a claim that stays is shown once.
+pub fn claims(
+    state: &State,
+    pool: &str,
+    now_ms: u64,
+    filter: &ClaimFilter,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Option<Page<ClaimIn>>, NoCursor> {
+    let Some(pool) = state.pool(pool) else { return Ok(None) };
+    let window = filter.within.unwrap_or(Span { first: 0, last: u128::MAX });
+    let after = after.map(str::parse::<u128>).transpose().map_err(|_| NoCursor)?;
+    // One span may begin before the window and reach into it; it comes first.
+    let before = pool.at(window.first).map(|(_, _, span)| span.first);
+    let from = match (after, before) {
+        (Some(after), _) if after >= window.first => after.checked_add(1),
+        (None, Some(before)) => Some(before),
+        _ => Some(window.first),
+    };
+    let spans = from.and_then(|from| Span::new(from, window.last));
+    let spans = spans.map(|spans| pool.taken.range(spans.first..=spans.last));
+    let mut items = Vec::new();
+    let mut seen = None;
+    for (looked_at, (&first, &slot)) in spans.into_iter().flatten().enumerate() {
+        if items.len() >= limit.max(1) || looked_at == LOOKED_AT_MAX {
+            return Ok(Some(Page { items, next: seen.map(|seen: u128| seen.to_string()) }));
+        }
+        seen = Some(first);
+        let row = pool.rows.get(slot).filter(|row| {
+            let shown_here = row.values().first_within(window).map(|span| span.first);
+            shown_here == Some(first) && filter.fits(row, now_ms)
+        });
+        items.extend(row.map(|row| claim_in(pool, row)));
+    }
+    Ok(Some(Page { items, next: None }))
+}
+
+/// Claims of every owner whose name starts with `owner_prefix`, in order of owner.
+pub fn claims_by_owner(
+    state: &State,
+    now_ms: u64,
+    owner_prefix: &str,
+    filter: &ClaimFilter,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Page<ClaimIn>, NoCursor> {
+    let from = match after {
+        Some(after) => resume(state, after, owner_prefix).ok_or(NoCursor)?,
+        None => Included((owner_prefix.into(), 0, 0)),
+    };
+    let mut items: Vec<ClaimIn> = Vec::new();
+    let mut seen: Option<&Place> = None;
+    let owners = state
+        .owners
+        .range((from, Unbounded))
+        .take_while(|(owner, _, _)| owner.starts_with(owner_prefix));
+    for (looked_at, place) in owners.enumerate() {
+        if items.len() >= limit.max(1) || looked_at == LOOKED_AT_MAX {
+            let next =
+                seen.map(|(owner, ix, slot)| format!("{}.{ix}.{slot}.{owner}", state.counted_from));
+            return Ok(Page { items, next });
+        }
+        seen = Some(place);
+        let Some(pool) = state.pool_at(place.1) else { continue };
+        let within = |row: &&Row| {
+            filter.within.is_none_or(|window| row.values().first_within(window).is_some())
+        };
+        let row = pool.rows.get(place.2).filter(|row| filter.fits(row, now_ms)).filter(within);
+        items.extend(row.map(|row| claim_in(pool, row)));
+    }
+    Ok(Page { items, next: None })
+}
+
+/// Where a claim stands among those of all owners. It stands there until it is released, however often it is renewed.
+type Place = (Arc<str>, PoolIx, Slot);
+
+/// Where a list by owner goes on: after this place; or, in a state that was put together anew since (another node, a
+/// restart), at the beginning of its owner, so that something may come twice but nothing is left out. `None`: the list has no
+/// such place.
+fn resume(state: &State, after: &str, owner_prefix: &str) -> Option<Bound<Place>> {
+    let mut parts = after.splitn(4, '.');
+    let counted_from: u64 = parts.next()?.parse().ok()?;
+    let (ix, slot) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let owner: Arc<str> = parts.next().filter(|owner| owner.starts_with(owner_prefix))?.into();
+    if counted_from != state.counted_from {
+        return Some(Included((owner, 0, 0)));
+    }
+    Some(Excluded((owner, ix, slot)))
+}

@@ -1,0 +1,24 @@
+//! The rules of values: ids, addresses and prefixes.
+//!
+//! Tables of requests and answers, one file for each area, all through [`script::check`]; and a naive model that plays
+//! random requests beside the core. What every step must leave true is checked in [`world`].
+
+mod answer;
+mod script;
+mod world;
+
+mod addresses;
+mod edges;
+mod leases;
+mod limits;
+mod naive;
+mod naive_pick;
+mod pools;
+mod prefixes;
+mod quarantine;
+mod random;
+mod refusals;
+mod strategies;
+mod sync;
+mod transactions;
+mod views;

@@ -1,0 +1,157 @@
+//! A state under test, and everything that must be true after each command, whatever the command was.
+//!
+//! What a command should answer is not here: that is in the tables, and in the naive model.
+
+use std::fmt::Write;
+
+use allod_core::claim::Claim;
+use allod_core::command::{Command, Stamp, Transact};
+use allod_core::event::Event;
+use allod_core::limits::Limits;
+use allod_core::receipt::Receipt;
+use allod_core::refusal::{Refusal, Refused};
+use allod_core::state::State;
+use allod_core::state::restore::Restorer;
+use allod_core::{decide, invariant};
+
+/// When every world begins.
+pub const EPOCH_MS: u64 = 1_000_000_000;
+
+pub struct World {
+    pub state: State,
+    /// Has seen the events and nothing else, as a follower has.
+    replica: State,
+    pub now_ms: u64,
+    pub seed: u64,
+    pub limits: Limits,
+    /// Every journal entry so far: how many events it has.
+    pub entries: Vec<usize>,
+    /// Every refusal so far.
+    pub refusals: Vec<Refusal>,
+}
+
+impl World {
+    pub fn new() -> World {
+        World {
+            state: State::new(),
+            replica: State::new(),
+            now_ms: EPOCH_MS,
+            seed: 0,
+            limits: Limits::default(),
+            entries: Vec::new(),
+            refusals: Vec::new(),
+        }
+    }
+
+    /// Decides a command, and checks all that must hold of any decision.
+    pub fn run(&mut self, command: &Command) -> Result<Receipt, Refused> {
+        self.seed += 1;
+        let stamp = Stamp { now_ms: self.now_ms, seed: self.seed };
+        let before = dump(&self.state);
+        let dry = self.dry_run(&stamp, command, &before);
+
+        let mut restored = restored(&self.state);
+        assert_eq!(dump(&restored), before, "what was restored is not what was frozen");
+        let answer = decide(&mut self.state, &stamp, command, &self.limits);
+        let again = decide(&mut restored, &stamp, command, &self.limits);
+        assert_sound(&self.state);
+        assert_sound(&restored);
+        let after = dump(&self.state);
+        assert_eq!(dump(&restored), after, "a restored state decides otherwise");
+
+        let decision = match answer {
+            Err(refused) => {
+                assert_eq!(after, before, "a refusal left something behind: {refused:?}");
+                if let Some(dry) = dry {
+                    assert_eq!(dry.err(), Some(refused.clone()), "a dry run answers otherwise");
+                }
+                self.refusals.push(refused.refusal.clone());
+                return Err(refused);
+            }
+            Ok(decision) => decision,
+        };
+        if let Some(dry) = dry {
+            assert_eq!(dry.as_ref(), Ok(&decision.receipt), "a dry run answers otherwise");
+        }
+        // What is due at the same time in several pools may end in any order.
+        let sorted = |events: &[Event]| {
+            let mut events: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
+            events.sort_unstable();
+            events
+        };
+        let again = again.expect("a restored state decides the same").events;
+        assert_eq!(sorted(&again), sorted(&decision.events), "a restored state decides otherwise");
+        if decision.events.is_empty() {
+            assert_eq!(after, before, "something changed without an event");
+        } else {
+            self.replica.apply_entry(self.state.now_ms, &decision.events);
+            self.entries.push(decision.events.len());
+        }
+        assert_sound(&self.replica);
+        assert_eq!(dump(&self.replica), after, "the events do not lead to the same state");
+
+        // Taken back and decided once more, so that every later step stands on a state that was undone.
+        self.state.undo(decision.undo);
+        assert_sound(&self.state);
+        assert_eq!(dump(&self.state), before, "undo did not bring back what was there");
+        let redone = decide(&mut self.state, &stamp, command, &self.limits).expect("as before");
+        assert_eq!(redone.events, decision.events, "after undo the decision is another");
+        assert_eq!(dump(&self.state), after);
+        Ok(redone.receipt)
+    }
+
+    /// What a dry run of the same command answers.
+    fn dry_run(
+        &mut self,
+        stamp: &Stamp,
+        command: &Command,
+        before: &str,
+    ) -> Option<Result<Receipt, Refused>> {
+        let Command::Transact(transact) = command else { return None };
+        let dry = Command::Transact(Transact { dry_run: true, ..transact.clone() });
+        let answer = decide(&mut self.state, stamp, &dry, &self.limits);
+        assert_sound(&self.state);
+        assert_eq!(dump(&self.state), before, "a dry run changed something");
+        Some(answer.map(|decision| {
+            assert!(decision.events.is_empty(), "a dry run has events");
+            decision.receipt
+        }))
+    }
+}
+
+fn assert_sound(state: &State) {
+    let wrong = invariant::check(state);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The state after a checkpoint and a start from it.
+pub fn restored(state: &State) -> State {
+    let frozen = state.freeze();
+    let mut restorer = Restorer::new(frozen.position, frozen.now_ms);
+    for (image, rows) in frozen.pools {
+        restorer.pool(image);
+        rows.claims().for_each(|claim| restorer.claim(claim));
+    }
+    frozen.requests.into_iter().for_each(|request| restorer.request((*request).clone()));
+    restorer.finish()
+}
+
+/// Everything that a state says, in an order that does not depend on how it came about.
+pub fn dump(state: &State) -> String {
+    let frozen = state.freeze();
+    let mut out = format!("position {} at {}\n", frozen.position, frozen.now_ms);
+    for (image, rows) in &frozen.pools {
+        let (name, generation, spec) = (&image.name, image.generation, &image.spec);
+        let _ = writeln!(out, "pool {name} generation {generation} {spec:?}");
+        let _ = writeln!(out, "  cursor {:?} released {:?}", image.cursor, image.released);
+        let mut claims: Vec<Claim> = rows.claims().collect();
+        claims.sort_by_key(|claim| claim.values.first());
+        for claim in claims {
+            let _ = writeln!(out, "  {claim:?}");
+        }
+    }
+    for request in &frozen.requests {
+        let _ = writeln!(out, "request {request:?}");
+    }
+    out
+}
