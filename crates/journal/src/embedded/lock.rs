@@ -1,0 +1,53 @@
+//! One process for one data folder: a file in it that carries an exclusive lock and the process's id.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use crate::contract::JournalError;
+
+pub const LOCK_FILE: &str = "allod.lock";
+
+/// Held as long as the journal is open. The operating system lets go of it with the process, however that ends; the file
+/// stays, because removing it would let two processes lock two files of one name.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    pub fn take(folder: &Path) -> Result<Self, JournalError> {
+        let path = folder.join(LOCK_FILE);
+        let unusable =
+            |error| JournalError::Unusable { what: format!("{}: {error}", path.display()) };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Only for the message: a lock without a readable id is a lock all the same.
+                let _ = file.read_to_string(&mut holder);
+                let holder = holder.trim();
+                let holder = if holder.is_empty() { "unknown" } else { holder };
+                let what = format!("the data folder {} (process {holder})", folder.display());
+                return Err(JournalError::InUse { what });
+            }
+            Err(TryLockError::Error(error)) => return Err(unusable(error)),
+        }
+        // A disk without room for the id does not keep anybody from reading the journal.
+        let written = file
+            .set_len(0)
+            .and_then(|()| file.rewind())
+            .and_then(|()| writeln!(file, "{}", std::process::id()));
+        if let Err(error) = written {
+            tracing::warn!(%error, path = %path.display(), "cannot write the process id");
+        }
+        Ok(Self { _file: file })
+    }
+}

@@ -1,0 +1,280 @@
+//! Opening a data folder: the lock, the look at the write-ahead log, SQLite's settings, and the last record.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::errors::{at_open, damaged, while_open};
+use super::lock::FolderLock;
+use super::rows::{self, Extent};
+use super::wal::{self, Torn, Verdict};
+use super::{Embedded, Opened};
+use crate::contract::JournalError;
+use crate::frame::Tail;
+
+pub const JOURNAL_FILE: &str = "journal.sqlite";
+
+/// "alod", in SQLite's field for whose file it is.
+const APPLICATION_ID: i32 = 0x616c_6f64;
+/// Grows when the tables change in a way that an older program cannot read.
+const FORMAT: i32 = 1;
+/// Measured against 8 and 16 KiB: records up to some kilobytes are appended faster, large ones not slower.
+const PAGE_BYTES: u32 = 4096;
+/// What the write-ahead log is cut back to once all of it is in the database.
+const WAL_BYTES_KEPT: u32 = 16 << 20;
+
+/// What a data folder holds before SQLite looks at it.
+enum MainFile {
+    /// Nothing yet.
+    Empty,
+    /// A creation or a change of format was cut off; SQLite undoes it.
+    Unfinished,
+    Database {
+        page_bytes: usize,
+    },
+}
+
+pub fn open(folder: &Path) -> Result<Opened, JournalError> {
+    let unusable = |path: &Path, error: io::Error| JournalError::Unusable {
+        what: format!("{}: {error}", path.display()),
+    };
+    fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
+    let lock = FolderLock::take(folder)?;
+    let path = folder.join(JOURNAL_FILE);
+    let main = inspect(&path).map_err(|error| unusable(&path, error))??;
+    let wal = inspect_wal(&path, &main)?;
+
+    let name = path.display().to_string();
+    let db = connect(&path).map_err(|error| at_open(&error, &name))?;
+    if create(&db).map_err(|error| at_open(&error, &name))? {
+        sync_folder(folder).map_err(|error| unusable(folder, error))?;
+    }
+    check_format(&db, &name)?;
+    start_wal(&db, &name)?;
+    let (noted, tail) = verified_end(&db)?;
+    // What a crash left in the log must not be seen again, behind what is written next.
+    let noted = if wal.bytes > 0 { empty_wal(&db, noted, &tail)? } else { noted };
+    Ok(Opened { journal: Embedded::new(db, lock, noted, tail), torn: wal.torn })
+}
+
+/// Reads the database's header, before anything is written.
+fn inspect(path: &Path) -> io::Result<Result<MainFile, JournalError>> {
+    if beside(path, "-journal").exists() {
+        return Ok(Ok(MainFile::Unfinished));
+    }
+    let mut header = Vec::with_capacity(100);
+    match File::open(path) {
+        Ok(file) => file.take(100).read_to_end(&mut header)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    if header.is_empty() {
+        return Ok(Ok(MainFile::Empty));
+    }
+    let number = |at: usize| {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(&header[at..at + 4]);
+        i32::from_be_bytes(bytes)
+    };
+    let name = path.display().to_string();
+    if header.len() < 100 || !header.starts_with(b"SQLite format 3\0") {
+        return Ok(Err(foreign(&name)));
+    }
+    let page_bytes = match usize::from(u16::from_be_bytes([header[16], header[17]])) {
+        1 => 65_536,
+        bytes if bytes >= 512 && bytes.is_power_of_two() => bytes,
+        _ => return Ok(Err(foreign(&name))),
+    };
+    let checked = check_numbers(number(68), number(60), &name);
+    Ok(checked.map(|()| MainFile::Database { page_bytes }))
+}
+
+fn foreign(name: &str) -> JournalError {
+    let what = format!(
+        "{name} is not a journal of allod's, or its first bytes are damaged; move it away, or restore it from a backup"
+    );
+    JournalError::Unusable { what }
+}
+
+fn check_numbers(application_id: i32, format: i32, name: &str) -> Result<(), JournalError> {
+    if application_id != APPLICATION_ID || format < 1 {
+        return Err(foreign(name));
+    }
+    if format > FORMAT {
+        let (found, known) = (format.unsigned_abs(), FORMAT.unsigned_abs());
+        return Err(JournalError::TooNew { found, known });
+    }
+    Ok(())
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// The write-ahead log that was found.
+struct FoundWal {
+    bytes: u64,
+    torn: Option<Torn>,
+}
+
+fn inspect_wal(path: &Path, main: &MainFile) -> Result<FoundWal, JournalError> {
+    let wal_path = beside(path, "-wal");
+    let file = match File::open(&wal_path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(FoundWal { bytes: 0, torn: None });
+        }
+        Err(error) => {
+            let what = format!("{}: {error}", wal_path.display());
+            return Err(JournalError::Unusable { what });
+        }
+    };
+    let unreadable =
+        |error| JournalError::Fatal { what: format!("{}: {error}", wal_path.display()) };
+    let bytes = file.metadata().map_err(unreadable)?.len();
+    let main_bytes = fs::metadata(path).map_or(0, |main| main.len());
+    // SQLite would take an empty database for a new one, and remove the log that belonged to it.
+    if main_bytes == 0 && bytes > 0 {
+        let what = format!("{} is empty, but its write-ahead log is not", path.display());
+        return Err(damaged(1, what));
+    }
+    let page_bytes = match main {
+        MainFile::Empty | MainFile::Unfinished => PAGE_BYTES as usize,
+        MainFile::Database { page_bytes } => *page_bytes,
+    };
+    let pages = u32::try_from(main_bytes / page_bytes as u64).unwrap_or(u32::MAX);
+    match wal::scan(&mut BufReader::new(file), page_bytes, pages).map_err(unreadable)? {
+        Verdict::Clean => Ok(FoundWal { bytes, torn: None }),
+        Verdict::Torn(torn) => {
+            tracing::warn!(
+                frames = torn.frames,
+                bytes = torn.bytes,
+                path = %wal_path.display(),
+                "the journal ends with a write that was cut off and never acknowledged; it is dropped"
+            );
+            Ok(FoundWal { bytes, torn: Some(torn) })
+        }
+        Verdict::Damaged { frame, offset } => {
+            let first = first_in_wal(path);
+            let what = format!(
+                "frame {frame} of {} (at byte {offset}) is bad, and acknowledged records stand in it or behind it; \
+                 those before record {first} are in the database itself",
+                wal_path.display()
+            );
+            Err(damaged(first, what))
+        }
+    }
+}
+
+/// The first record that is not yet in the database itself, and so may be in its write-ahead log; only for messages.
+fn first_in_wal(path: &Path) -> u64 {
+    // "Immutable" keeps SQLite from looking at the log, and from writing anything.
+    let escaped =
+        path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(format!("file:{escaped}?immutable=1"), flags)
+        .and_then(|db| rows::bounds(&db))
+        .map_or(1, |bounds| bounds.map_or(1, |(_, last)| last.saturating_add(1)))
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(Duration::ZERO)?;
+    db.pragma_update(None, "page_size", PAGE_BYTES)?;
+    // Before the first read: with the lock held for good the log's index is kept in memory, in no file.
+    db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "cell_size_check", true)?;
+    db.pragma_update(None, "trusted_schema", false)?;
+    Ok(db)
+}
+
+/// Makes the table in an empty database, in one transaction with the numbers that say whose it is. Not yet with a
+/// write-ahead log, so that the numbers stand in the file itself, where `inspect` finds them.
+fn create(db: &Connection) -> rusqlite::Result<bool> {
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let application_id: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if tables > 0 || application_id != 0 {
+        return Ok(false);
+    }
+    db.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         PRAGMA application_id = {APPLICATION_ID};
+         PRAGMA user_version = {FORMAT};
+         {};
+         COMMIT",
+        rows::SCHEMA
+    ))?;
+    Ok(true)
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()?;
+    match fs::canonicalize(folder)?.parent() {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// Again with SQLite, which sees a change of format that is still in the log.
+fn check_format(db: &Connection, name: &str) -> Result<(), JournalError> {
+    let number = |pragma| {
+        db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
+            .map_err(|error| at_open(&error, name))
+    };
+    check_numbers(number("application_id")?, number("user_version")?, name)
+}
+
+fn start_wal(db: &Connection, name: &str) -> Result<(), JournalError> {
+    let failed = |error| at_open(&error, name);
+    let mode: String = db
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        let what = format!("{name}: SQLite keeps to journal mode {mode} and does not go to wal");
+        return Err(JournalError::Unusable { what });
+    }
+    // SQLite's own checkpoints would keep their errors to themselves; `Embedded` makes them instead.
+    db.pragma_update(None, "wal_autocheckpoint", 0).map_err(failed)?;
+    db.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES_KEPT, |_| Ok(()))
+        .map_err(failed)
+}
+
+/// The extent as it was noted, and the end, with the last record and its link verified.
+fn verified_end(db: &Connection) -> Result<(Extent, Tail), JournalError> {
+    let bounds = rows::bounds(db).map_err(|error| while_open(&error, 0))?;
+    let (oldest, last) = bounds.unwrap_or((1, 0));
+    let noted = rows::checked_extent(db, oldest, last)?;
+    let mut tail = Tail::default();
+    if last > 0 {
+        rows::each(db, last.saturating_sub(1).max(oldest), last, |frame, hash| {
+            tail = frame.tail(hash);
+            true
+        })?;
+    }
+    Ok((noted, tail))
+}
+
+/// Copies the log into the database and starts it anew. Returns the extent as it is noted then.
+fn empty_wal(db: &Connection, noted: Extent, tail: &Tail) -> Result<Extent, JournalError> {
+    let extent = Extent { oldest: noted.oldest, last: tail.seq, hash: tail.hash };
+    let emptied = rows::write_extent(db, &extent)
+        .and_then(|()| db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+    match emptied.map_err(|error| while_open(&error, tail.seq)) {
+        Ok(()) => Ok(extent),
+        // Without room it stays where it is, and the journal can be read.
+        Err(JournalError::Full { what }) => {
+            tracing::warn!(what, "no room to empty the write-ahead log");
+            Ok(noted)
+        }
+        Err(error) => Err(error),
+    }
+}

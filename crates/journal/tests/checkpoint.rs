@@ -1,0 +1,162 @@
+//! Checkpoints: what both stores promise, and what the files may suffer.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints, Survey};
+use allod_journal::{CheckpointError, CheckpointMeta, CheckpointStore, Hash};
+use tempfile::TempDir;
+
+fn meta(seq: u64) -> CheckpointMeta {
+    CheckpointMeta {
+        seq,
+        hash: Hash([seq as u8; 32]),
+        position: seq * 10,
+        epoch: (1 << 40) + seq,
+        level: u32::MAX - 1,
+        at_ms: (1 << 42) + seq,
+    }
+}
+
+#[track_caller]
+fn put(store: &dyn CheckpointStore, seq: u64, contents: &[u8]) {
+    // In two parts, as an encoder would.
+    let (first, second) = contents.split_at(contents.len() / 2);
+    let mut write =
+        |out: &mut dyn io::Write| out.write_all(first).and_then(|()| out.write_all(second));
+    store.put(&meta(seq), &mut write).expect("put");
+}
+
+#[track_caller]
+fn contents(store: &dyn CheckpointStore, seq: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    store.open(&meta(seq)).expect("open").read_to_end(&mut bytes).expect("read");
+    bytes
+}
+
+fn seqs(store: &dyn CheckpointStore) -> Vec<u64> {
+    store.list().expect("list").iter().map(|meta| meta.seq).collect()
+}
+
+/// The newest one that is sound, and how many are not.
+fn newest(store: &dyn CheckpointStore) -> (Option<u64>, usize) {
+    let Survey { metas, skipped } = store.survey().expect("survey");
+    let (sound, bad): (Vec<&CheckpointMeta>, Vec<_>) =
+        metas.iter().partition(|meta| store.open(meta).is_ok());
+    (sound.first().map(|meta| meta.seq), skipped.len() + bad.len())
+}
+
+/// What any store promises. `open` opens the same storage again.
+fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
+    let store = open();
+    assert_eq!(seqs(&*store), []);
+    assert_eq!(newest(&*store), (None, 0));
+    store.keep_newest(2).expect("nothing to remove");
+    assert!(matches!(store.open(&meta(1)), Err(CheckpointError::Missing { seq: 1 })));
+
+    let large: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
+    put(&*store, 9, b"nine");
+    put(&*store, 100, &large);
+    put(&*store, 20, b"");
+    drop(store);
+
+    let store = open();
+    assert_eq!(store.list().expect("list"), [meta(100), meta(20), meta(9)]);
+    assert_eq!(contents(&*store, 9), b"nine");
+    assert_eq!(contents(&*store, 20), b"");
+    assert!(contents(&*store, 100) == large);
+    assert_eq!(newest(&*store), (Some(100), 0));
+
+    // Of the same record of another history.
+    let fork = CheckpointMeta { hash: Hash([7; 32]), ..meta(20) };
+    assert!(matches!(store.open(&fork), Err(CheckpointError::Unsound { .. })));
+
+    // One that fails leaves the one that was there.
+    let outcome = store.put(&meta(100), &mut |out| {
+        out.write_all(b"half")?;
+        Err(io::Error::other("the encoder failed"))
+    });
+    assert!(matches!(outcome, Err(CheckpointError::Io { .. })), "{outcome:?}");
+    assert!(contents(&*store, 100) == large);
+    put(&*store, 100, b"again");
+    assert_eq!(contents(&*store, 100), b"again");
+
+    store.keep_newest(2).expect("keep_newest");
+    assert_eq!(seqs(&*store), [100, 20]);
+    store.keep_newest(0).expect("keep_newest");
+    assert_eq!(seqs(&*open()), [100]);
+}
+
+#[test]
+fn files_keep_their_promises() {
+    let data = tempfile::tempdir().expect("a folder");
+    keeps_its_promises(&|| Box::new(FileCheckpoints::open(data.path()).expect("open")));
+    // Whatever happened, nothing unfinished is left.
+    let names = fs::read_dir(data.path().join(CHECKPOINT_FOLDER)).expect("read_dir");
+    assert_eq!(names.count(), 1);
+}
+
+#[test]
+fn memory_keeps_its_promises() {
+    let storage = MemoryCheckpoints::new();
+    keeps_its_promises(&|| Box::new(storage.clone()));
+}
+
+#[test]
+fn altered_memory_is_passed_over() {
+    let store = MemoryCheckpoints::new();
+    put(&store, 1, b"one");
+    put(&store, 2, b"two");
+    assert!(store.alter(2, |contents| contents[0] ^= 1));
+    assert!(!store.alter(3, |_| ()));
+    assert_eq!(newest(&store), (Some(1), 1));
+}
+
+fn two_files() -> (TempDir, FileCheckpoints, PathBuf) {
+    let data = tempfile::tempdir().expect("a folder");
+    let store = FileCheckpoints::open(data.path()).expect("open");
+    put(&store, 1, b"the older one");
+    put(&store, 2, b"the newer one, which suffers");
+    let path = data.path().join(CHECKPOINT_FOLDER).join(format!("{:020}.checkpoint", 2));
+    (data, store, path)
+}
+
+#[test]
+fn a_bad_byte_anywhere_makes_the_older_one_be_used() {
+    let (_data, store, path) = two_files();
+    let whole = fs::read(&path).expect("read");
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        fs::write(&path, bytes).expect("write");
+        assert_eq!(newest(&store), (Some(1), 1), "byte {at}");
+    }
+    for length in 0..whole.len() {
+        fs::write(&path, &whole[..length]).expect("write");
+        assert_eq!(newest(&store), (Some(1), 1), "cut off at {length}");
+    }
+    fs::write(&path, [&whole[..], b"x"].concat()).expect("write");
+    assert_eq!(newest(&store), (Some(1), 1), "with a byte too many");
+    fs::write(&path, &whole).expect("write");
+    assert_eq!(newest(&store), (Some(2), 0));
+}
+
+#[test]
+fn what_was_never_finished_is_removed_and_strangers_are_left() {
+    let (data, store, path) = two_files();
+    drop(store);
+    let unfinished = path.with_extension("tmp");
+    let stranger = path.with_file_name("README");
+    fs::write(&unfinished, b"half").expect("write");
+    fs::write(&stranger, b"hello").expect("write");
+    let store = FileCheckpoints::open(data.path()).expect("open");
+    assert!(!unfinished.exists());
+    assert_eq!(newest(&store), (Some(2), 0));
+    // One under another's name is not used.
+    fs::copy(&path, path.with_file_name(format!("{:020}.checkpoint", 3))).expect("copy");
+    assert_eq!(newest(&store), (Some(2), 1));
+    store.keep_newest(1).expect("keep_newest");
+    assert_eq!(seqs(&store), [2]);
+    assert!(stranger.exists());
+}
