@@ -1,0 +1,328 @@
+//! A checkpoint: the whole state at one position, written and read as a stream.
+//!
+//! After a few bytes that say what it is come chunks: the header; each pool, followed by its claims in chunks of many;
+//! the remembered requests; and an end, with counts and a hash of all bytes before it, without which nothing that was
+//! read may be trusted. Where checkpoints are kept, and which of them is the newest, is the journal's `CheckpointStore`.
+
+use std::io::{self, BufReader, Read, Write};
+
+use allod_core::claim::Claim;
+use allod_core::event::{Event, RequestRemembered};
+use allod_core::state::restore::PoolImage;
+
+use crate::chunk::{self, Chunk, Head};
+use crate::error::{CheckpointError, DecodeError};
+use crate::kinds::{self, check_level};
+use crate::stored::claim::ClaimV1;
+use crate::stored::pool::CheckpointPoolV1;
+use crate::stored::read_event;
+use crate::stored::request::RequestRememberedV1;
+
+const MAGIC: &[u8] = b"allod checkpoint\n";
+/// The version of the grammar itself; what the chunks hold has versions of its own.
+const FORMAT: u8 = 1;
+/// Claims are put into one chunk, and chunks into one write, until they have about this size.
+const CHUNK_BYTES: usize = 64 * 1024;
+/// The three numbers before a payload are never longer: two of 32 bits and one of 64.
+const HEAD_BYTES_MAX: usize = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The feature level in force.
+    pub level: u32,
+    /// The journal position that the state reflects.
+    pub position: u64,
+    /// The time that the state had then.
+    pub now_ms: u64,
+}
+
+/// What a reader finds next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    Pool(PoolImage),
+    /// Of the last pool.
+    Claim(Claim),
+    Request(RequestRemembered),
+    /// The checkpoint is complete, and as it was written.
+    End,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct CheckpointBegunV1 {
+    level: u32,
+    position: u64,
+    now_ms: u64,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct CountsV1 {
+    pools: u64,
+    claims: u64,
+    requests: u64,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct CheckpointEndedV1 {
+    counts: CountsV1,
+    hash: [u8; 32],
+}
+
+#[derive(Debug)]
+pub struct CheckpointWriter<W: Write> {
+    out: W,
+    hasher: blake3::Hasher,
+    /// Whole chunks that are not yet written.
+    ready: Vec<u8>,
+    /// The payload of the chunk of claims that is growing.
+    claims: Vec<u8>,
+    counts: CountsV1,
+}
+
+impl<W: Write> CheckpointWriter<W> {
+    pub fn begin(out: W, header: &Header) -> io::Result<CheckpointWriter<W>> {
+        let mut ready = MAGIC.to_vec();
+        ready.push(FORMAT);
+        let &Header { level, position, now_ms } = header;
+        let begun = CheckpointBegunV1 { level, position, now_ms };
+        chunk::write(&mut ready, kinds::CHECKPOINT_BEGUN, 1, &begun);
+        Ok(CheckpointWriter {
+            out,
+            hasher: blake3::Hasher::new(),
+            ready,
+            claims: Vec::new(),
+            counts: CountsV1::default(),
+        })
+    }
+
+    pub fn pool(&mut self, image: &PoolImage) -> io::Result<()> {
+        self.close_claims();
+        self.counts.pools += 1;
+        chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 1, &CheckpointPoolV1::from(image));
+        self.write_when_full()
+    }
+
+    /// A claim of the pool that was written last.
+    pub fn claim(&mut self, claim: &Claim) -> io::Result<()> {
+        if self.counts.pools == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a claim before any pool"));
+        }
+        self.counts.claims += 1;
+        chunk::put(&mut self.claims, &ClaimV1::from(claim));
+        if self.claims.len() < CHUNK_BYTES {
+            return Ok(());
+        }
+        self.close_claims();
+        self.write_when_full()
+    }
+
+    pub fn request(&mut self, request: &RequestRemembered) -> io::Result<()> {
+        self.close_claims();
+        self.counts.requests += 1;
+        let stored = RequestRememberedV1::from(request);
+        chunk::write(&mut self.ready, kinds::REQUEST_REMEMBERED, 1, &stored);
+        self.write_when_full()
+    }
+
+    /// Writes the end and gives back what was written to, flushed but not synced.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.close_claims();
+        self.hasher.update(&self.ready);
+        let ended =
+            CheckpointEndedV1 { counts: self.counts, hash: *self.hasher.finalize().as_bytes() };
+        chunk::write(&mut self.ready, kinds::CHECKPOINT_ENDED, 1, &ended);
+        self.out.write_all(&self.ready)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn close_claims(&mut self) {
+        if !self.claims.is_empty() {
+            let claims = &self.claims;
+            chunk::wrap(&mut self.ready, kinds::CHECKPOINT_CLAIMS, 1, |out| {
+                out.extend_from_slice(claims)
+            });
+            self.claims.clear();
+        }
+    }
+
+    fn write_when_full(&mut self) -> io::Result<()> {
+        if self.ready.len() >= CHUNK_BYTES {
+            self.hasher.update(&self.ready);
+            self.out.write_all(&self.ready)?;
+            self.ready.clear();
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+pub struct CheckpointReader<R: Read> {
+    input: BufReader<R>,
+    header: Header,
+    /// Of all bytes before the end.
+    hasher: blake3::Hasher,
+    /// The bytes read so far.
+    offset: u64,
+    /// Of the last chunk read.
+    payload: Vec<u8>,
+    /// From here on `payload` is claims that were not given out yet.
+    claims_from: usize,
+    counts: CountsV1,
+    ended: bool,
+}
+
+/// The chunk whose payload is in the reader's buffer.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    kind: u32,
+    version: u32,
+    offset: u64,
+    inside: u64,
+}
+
+impl<R: Read> CheckpointReader<R> {
+    /// Reads up to and including the header.
+    pub fn open(input: R) -> Result<CheckpointReader<R>, CheckpointError> {
+        let mut reader = CheckpointReader {
+            input: BufReader::with_capacity(CHUNK_BYTES, input),
+            header: Header { level: 0, position: 0, now_ms: 0 },
+            hasher: blake3::Hasher::new(),
+            offset: 0,
+            payload: Vec::new(),
+            claims_from: 0,
+            counts: CountsV1::default(),
+            ended: false,
+        };
+        let mut start = [0; MAGIC.len() + 1];
+        for byte in &mut start {
+            *byte = reader.read_byte()?;
+        }
+        match start.split_last() {
+            Some((&FORMAT, MAGIC)) => reader.hasher.update(&start),
+            Some((&found, MAGIC)) if found > FORMAT => {
+                return Err(CheckpointError::FormatTooNew { found, known: FORMAT });
+            }
+            _ => return Err(CheckpointError::NotACheckpoint),
+        };
+
+        let found = reader.read_chunk()?;
+        if (found.kind, found.version) != (kinds::CHECKPOINT_BEGUN, 1) {
+            return Err(reader.chunk(found).unexpected().into());
+        }
+        let CheckpointBegunV1 { level, position, now_ms } = reader.chunk(found).read()?;
+        check_level(level)?;
+        reader.header = Header { level, position, now_ms };
+        Ok(reader)
+    }
+
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The next part; after the end, the end again.
+    pub fn next_part(&mut self) -> Result<Part, CheckpointError> {
+        loop {
+            if self.claims_from < self.payload.len() {
+                return self.next_claim();
+            }
+            if self.ended {
+                return Ok(Part::End);
+            }
+            let found = self.read_chunk()?;
+            match (found.kind, found.version) {
+                (kinds::CHECKPOINT_POOL, 1) => {
+                    self.counts.pools += 1;
+                    let stored: CheckpointPoolV1 = self.chunk(found).read()?;
+                    return Ok(Part::Pool(stored.into()));
+                }
+                (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => self.claims_from = 0,
+                (kinds::REQUEST_REMEMBERED, _) => {
+                    self.counts.requests += 1;
+                    return match read_event(&self.chunk(found))? {
+                        Event::RequestRemembered(request) => Ok(Part::Request(request)),
+                        _ => Err(self.chunk(found).unexpected().into()),
+                    };
+                }
+                (kinds::CHECKPOINT_ENDED, 1) => self.check_end(found)?,
+                _ => return Err(self.chunk(found).unexpected().into()),
+            }
+        }
+    }
+
+    fn next_claim(&mut self) -> Result<Part, CheckpointError> {
+        let claims = &self.payload[self.claims_from..];
+        let (stored, rest) = postcard::take_from_bytes::<ClaimV1>(claims).map_err(|_| {
+            let offset = self.offset - claims.len() as u64;
+            DecodeError::malformed(offset, "a claim of checkpoint_claims version 1 does not read")
+        })?;
+        let claim = Claim::from(stored);
+        self.claims_from = self.payload.len() - rest.len();
+        self.counts.claims += 1;
+        Ok(Part::Claim(claim))
+    }
+
+    fn check_end(&mut self, found: Found) -> Result<(), CheckpointError> {
+        let CheckpointEndedV1 { counts, hash } = self.chunk(found).read()?;
+        if self.hasher.finalize() != hash {
+            return Err(CheckpointError::Altered);
+        }
+        if counts != self.counts {
+            let what = format!("{:?} were written, {:?} are there", counts, self.counts);
+            return Err(DecodeError::malformed(found.offset, what).into());
+        }
+        if self.input.read(&mut [0]).map_err(CheckpointError::Io)? > 0 {
+            return Err(DecodeError::malformed(self.offset, "bytes after the end").into());
+        }
+        self.ended = true;
+        Ok(())
+    }
+
+    fn chunk(&self, found: Found) -> Chunk<'_> {
+        let Found { kind, version, offset, inside } = found;
+        Chunk { kind, version, offset, inside, payload: &self.payload }
+    }
+
+    /// Reads one chunk into the buffer. The buffer grows with what is there, not with the length that is announced.
+    fn read_chunk(&mut self) -> Result<Found, CheckpointError> {
+        let offset = self.offset;
+        let mut bytes = [0; HEAD_BYTES_MAX];
+        let (mut len, mut numbers) = (0, 0);
+        while numbers < 3 && len < HEAD_BYTES_MAX {
+            bytes[len] = self.read_byte()?;
+            // The last byte of a varint is the one without its top bit.
+            numbers += u32::from(bytes[len] < 0x80);
+            len += 1;
+        }
+        let head = postcard::from_bytes::<Head>(&bytes[..len]).map_err(|_| {
+            DecodeError::malformed(offset, "no kind, version and length stand here")
+        })?;
+        let inside = self.offset;
+        self.payload.clear();
+        let read = self.input.by_ref().take(head.len).read_to_end(&mut self.payload);
+        let read = read.map_err(CheckpointError::Io)? as u64;
+        self.offset += read;
+        self.claims_from = self.payload.len();
+        if read < head.len {
+            return Err(CheckpointError::Truncated { offset: self.offset });
+        }
+        if head.kind != kinds::CHECKPOINT_ENDED {
+            self.hasher.update(&bytes[..len]);
+            self.hasher.update(&self.payload);
+        }
+        Ok(Found { kind: head.kind, version: head.version, offset, inside })
+    }
+
+    fn read_byte(&mut self) -> Result<u8, CheckpointError> {
+        let mut byte = [0];
+        match self.input.read_exact(&mut byte) {
+            Ok(()) => {
+                self.offset += 1;
+                Ok(byte[0])
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(CheckpointError::Truncated { offset: self.offset })
+            }
+            Err(error) => Err(CheckpointError::Io(error)),
+        }
+    }
+}

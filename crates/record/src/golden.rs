@@ -1,0 +1,142 @@
+//! Golden bytes: what was stored once must read the same for ever, and what is stored now must not drift.
+//!
+//! `golden/<number>-<name>-v<version>.hex` has the bytes of one sample; a second sample of the same kind adds a word.
+//! With `ALLOD_GOLDEN_NEW=1` missing files are written. Files that exist are never written, because what they hold is on
+//! somebody's disk: if a test here fails over one of them, the code is wrong.
+
+mod samples;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs, slice};
+
+use allod_core::event::Event;
+
+use crate::body::{decode, encode};
+use crate::checkpoint::{CheckpointReader, CheckpointWriter, Header, Part};
+use crate::chunk::Chunks;
+use crate::kinds::{KindInfo, describe};
+use crate::stored::{read_event, write_event};
+use samples::Sample;
+
+#[test]
+fn every_sample_is_written_and_read_as_ever() {
+    for (name, sample) in samples::all() {
+        if env::var_os("ALLOD_GOLDEN_NEW").is_some() {
+            write_new(&folder().join(format!("{name}.hex")), &to_text(name, &write(&sample)));
+        }
+        let text = fs::read_to_string(folder().join(format!("{name}.hex")));
+        let text = text.unwrap_or_else(|error| panic!("{name}.hex: {error}"));
+        assert_eq!(read(&sample, &from_text(&text)), sample, "{name} reads differently");
+        // What is retired is no longer written, only read.
+        if !kind_of(name).retired {
+            assert_eq!(to_text(name, &write(&sample)), text, "{name} is written differently");
+        }
+    }
+}
+
+#[test]
+fn every_kind_has_a_golden_file_and_every_golden_file_a_sample() {
+    let named: BTreeSet<String> = samples::all().iter().map(|(name, _)| name.to_string()).collect();
+    let kinds: BTreeSet<String> = describe().iter().map(first_name).collect();
+    let missing: Vec<_> = kinds.difference(&named).collect();
+    assert!(missing.is_empty(), "kinds without a sample: {missing:?}");
+
+    let files = fs::read_dir(folder()).unwrap().map(|file| file.unwrap().file_name());
+    let files = files.map(|file| file.to_str().unwrap().strip_suffix(".hex").unwrap().to_owned());
+    let unknown: Vec<_> = files.filter(|file| !named.contains(file)).collect();
+    assert!(unknown.is_empty(), "golden files without a sample: {unknown:?}");
+}
+
+#[test]
+fn a_plain_grant_is_small() {
+    let mut bytes = Vec::new();
+    write_event(&mut bytes, &Event::ClaimGranted(samples::plain_grant()));
+    assert_eq!(bytes.len(), 34);
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+}
+
+fn first_name(kind: &KindInfo) -> String {
+    format!("{}-{}-v{}", kind.number, kind.name, kind.version)
+}
+
+/// The kind that a sample's name begins with.
+fn kind_of(name: &str) -> KindInfo {
+    let first: Vec<&str> = name.splitn(4, '-').take(3).collect();
+    let kind = describe().into_iter().find(|kind| first_name(kind) == first.join("-"));
+    kind.unwrap_or_else(|| panic!("{name} names no kind"))
+}
+
+fn write(sample: &Sample) -> Vec<u8> {
+    match sample {
+        Sample::Item(item) => encode(slice::from_ref(item)),
+        Sample::Event(event) => {
+            let mut bytes = Vec::new();
+            write_event(&mut bytes, event);
+            bytes
+        }
+        Sample::Checkpoint(header, parts) => write_checkpoint(header, parts),
+    }
+}
+
+/// Reads bytes as the same sort of thing as `like`.
+fn read(like: &Sample, bytes: &[u8]) -> Sample {
+    match like {
+        Sample::Item(_) => {
+            let [item] = decode(bytes).unwrap().try_into().unwrap();
+            Sample::Item(item)
+        }
+        Sample::Event(_) => {
+            let mut chunks = Chunks::new(bytes, 0);
+            let event = read_event(&chunks.next_chunk().unwrap().unwrap()).unwrap();
+            assert!(chunks.next_chunk().unwrap().is_none());
+            Sample::Event(event)
+        }
+        Sample::Checkpoint(..) => read_checkpoint(bytes),
+    }
+}
+
+fn write_checkpoint(header: &Header, parts: &[Part]) -> Vec<u8> {
+    let mut writer = CheckpointWriter::begin(Vec::new(), header).unwrap();
+    for part in parts {
+        match part {
+            Part::Pool(image) => writer.pool(image).unwrap(),
+            Part::Claim(claim) => writer.claim(claim).unwrap(),
+            Part::Request(request) => writer.request(request).unwrap(),
+            Part::End => {}
+        }
+    }
+    writer.finish().unwrap()
+}
+
+fn read_checkpoint(bytes: &[u8]) -> Sample {
+    let mut reader = CheckpointReader::open(bytes).unwrap();
+    let mut parts = vec![];
+    while parts.last() != Some(&Part::End) {
+        parts.push(reader.next_part().unwrap());
+    }
+    Sample::Checkpoint(*reader.header(), parts)
+}
+
+/// Writes a file that is not there, and leaves one that is.
+fn write_new(path: &Path, text: &str) {
+    if let Ok(mut file) = fs::File::create_new(path) {
+        file.write_all(text.as_bytes()).unwrap();
+    }
+}
+
+fn to_text(name: &str, bytes: &[u8]) -> String {
+    let hex = |line: &[u8]| line.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let lines: Vec<String> = bytes.chunks(40).map(hex).collect();
+    format!("# {name}\n{}\n", lines.join("\n"))
+}
+
+fn from_text(text: &str) -> Vec<u8> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let digits: Vec<u32> = lines.flat_map(str::chars).map(|c| c.to_digit(16).unwrap()).collect();
+    digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
+}

@@ -1,0 +1,249 @@
+//! The samples whose bytes are kept: for each kind a plain one, and where it has more to say a full one.
+
+use std::sync::Arc;
+
+use allod_core::claim::{Asked, Claim, ClaimState, Parity, Values, Want};
+use allod_core::event::{
+    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
+    ReleaseCause, RequestForgotten, RequestRemembered,
+};
+use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
+use allod_core::receipt::{ClaimIn, Outcome, Receipt};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+
+use crate::body::{Cause, Entry, Item};
+use crate::checkpoint::{Header, Part};
+use allod_core::state::restore::PoolImage;
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Sample {
+    /// A body of one item.
+    Item(Item),
+    /// An event alone, as it stands within an entry.
+    Event(Event),
+    Checkpoint(Header, Vec<Part>),
+}
+
+/// Each sample with the name of its file.
+pub(super) fn all() -> Vec<(&'static str, Sample)> {
+    vec![
+        ("1-epoch_begun-v1", Sample::Item(Item::Epoch { writer: "node-a".into() })),
+        ("2-level_raised-v1", Sample::Item(Item::Level { level: 1 })),
+        ("3-entry-v1", Sample::Item(entry())),
+        ("16-pool_defined-v1", pool_defined(plain_spec())),
+        ("16-pool_defined-v1-full", pool_defined(full_spec())),
+        ("17-pool_removed-v1", Sample::Event(pool_removed())),
+        ("18-claim_granted-v1", Sample::Event(Event::ClaimGranted(plain_grant()))),
+        ("18-claim_granted-v1-full", Sample::Event(Event::ClaimGranted(full_grant()))),
+        ("19-lease_changed-v1", lease_changed(Some(AT_MS))),
+        ("19-lease_changed-v1-confirmed", lease_changed(None)),
+        ("20-claim_released-v1", claim_released(ReleaseCause::Asked, Some(AT_MS))),
+        ("20-claim_released-v1-reaped", claim_released(ReleaseCause::Reaped, None)),
+        ("21-quarantine_ended-v1", quarantine_ended()),
+        ("22-request_remembered-v1", Sample::Event(Event::RequestRemembered(request()))),
+        ("23-request_forgotten-v1", Sample::Event(request_forgotten())),
+        // Each kind of a checkpoint is shown by the smallest checkpoint that has it, and the last by one that has all.
+        ("64-checkpoint_begun-v1", checkpoint(&[])),
+        ("65-checkpoint_pool-v1", checkpoint(&[plain_pool(), full_pool()])),
+        ("66-checkpoint_claims-v1", checkpoint(&[plain_pool(), Part::Claim(plain_claim())])),
+        ("67-checkpoint_ended-v1", full_checkpoint()),
+    ]
+}
+
+const AT_MS: u64 = 1_767_225_600_000;
+
+fn entry() -> Item {
+    let events = vec![pool_removed(), request_forgotten()];
+    Item::Entry(Entry { at_ms: AT_MS, cause: Cause::Tick, events })
+}
+
+fn pool_defined(spec: PoolSpec) -> Sample {
+    Sample::Event(Event::PoolDefined(PoolDefined { pool: "vlan".into(), generation: 1, spec }))
+}
+
+fn pool_removed() -> Event {
+    Event::PoolRemoved(PoolRemoved { pool: "vlan".into() })
+}
+
+fn lease_changed(expires_ms: Option<u64>) -> Sample {
+    let (pool, key) = ("vlan".into(), "vm-0001".into());
+    Sample::Event(Event::LeaseChanged(LeaseChanged { pool, key, version: 300, expires_ms }))
+}
+
+fn claim_released(cause: ReleaseCause, quarantine_until_ms: Option<u64>) -> Sample {
+    Sample::Event(Event::ClaimReleased(ClaimReleased {
+        pool: "vlan".into(),
+        key: "vm-0001".into(),
+        version: 300,
+        at_version: 301,
+        cause,
+        quarantine_until_ms,
+    }))
+}
+
+fn quarantine_ended() -> Sample {
+    Sample::Event(Event::QuarantineEnded(QuarantineEnded { pool: "vlan".into(), first: 1001 }))
+}
+
+fn request_forgotten() -> Event {
+    Event::RequestForgotten(RequestForgotten { key: "order 17".into() })
+}
+
+fn checkpoint(parts: &[Part]) -> Sample {
+    let header = Header { level: 1, position: 123_456, now_ms: AT_MS };
+    Sample::Checkpoint(header, [parts, &[Part::End]].concat())
+}
+
+fn full_checkpoint() -> Sample {
+    checkpoint(&[
+        plain_pool(),
+        Part::Claim(plain_claim()),
+        Part::Claim(full_claim()),
+        full_pool(),
+        Part::Claim(full_claim()),
+        Part::Request(request()),
+    ])
+}
+
+fn plain_pool() -> Part {
+    Part::Pool(PoolImage {
+        name: "vlan".into(),
+        generation: 1,
+        spec: plain_spec(),
+        cursor: None,
+        released: vec![],
+    })
+}
+
+fn full_pool() -> Part {
+    Part::Pool(PoolImage {
+        name: "hosts".into(),
+        generation: 7,
+        spec: full_spec(),
+        cursor: Some(0x0a00_0010),
+        released: vec![Span::one(0x0a00_0020), span(0x0a00_0018, 0x0a00_0019)],
+    })
+}
+
+fn labels(pairs: &[(&str, &str)]) -> Labels {
+    pairs.iter().map(|&(name, value)| (name.into(), value.into())).collect()
+}
+
+fn span(first: u128, last: u128) -> Span {
+    Span::new(first, last).unwrap()
+}
+
+fn full_spec() -> PoolSpec {
+    let subnet = PoolRange { span: span(0x0a00_0000, 0x0a00_00ff), subnet_len: Some(24) };
+    let range = PoolRange { span: span(0x0a00_0200, 0x0a00_0210), subnet_len: None };
+    PoolSpec {
+        exclude: vec![Span::one(0x0a00_0001)],
+        manual: vec![span(0x0a00_0002, 0x0a00_000f)],
+        draining: vec![span(0x0a00_0080, 0x0a00_0080), span(0x0a00_0090, 0x0a00_009f)],
+        strategy: Strategy::LeastRecentlyUsed,
+        quarantine_ms: 60_000,
+        lease_ms: Some(3_600_000),
+        reap: true,
+        labels: labels(&[("site", "zürich")]),
+        ..PoolSpec::new(Kind::Address4, vec![subnet, range])
+    }
+}
+
+fn plain_spec() -> PoolSpec {
+    PoolSpec::new(Kind::Id32, vec![PoolRange { span: span(1, 4094), subnet_len: None }])
+}
+
+fn plain_claim() -> Claim {
+    Claim {
+        key: "vm-0001".into(),
+        owner: "vm-0001".into(),
+        values: Values::one(Span::one(1001)),
+        version: 123_456,
+        created_ms: AT_MS,
+        expires_ms: None,
+        state: ClaimState::Held,
+        labels: Labels::default(),
+        asked: None,
+    }
+}
+
+fn full_asked() -> Arc<Asked> {
+    Arc::new(Asked {
+        want: Want {
+            value: Some(span(0, u128::MAX)),
+            fallback: true,
+            count: 3,
+            contiguous: true,
+            prefix_len: Some(64),
+            parity: Some(Parity::Odd),
+            strategy: Some(Strategy::Next),
+        },
+        ttl_ms: Some(90_000),
+    })
+}
+
+fn full_claim() -> Claim {
+    Claim {
+        key: "vm-0002".into(),
+        owner: "tenant ä".into(),
+        values: Values::new(&[span(7, 9), Span::one(11), Span::one(u128::MAX)]).unwrap(),
+        version: 123_457,
+        created_ms: AT_MS,
+        expires_ms: Some(AT_MS + 90_000),
+        state: ClaimState::Quarantined { until_ms: AT_MS + 60_000 },
+        labels: labels(&[("a", ""), ("b", "c")]),
+        asked: Some(full_asked()),
+    }
+}
+
+pub(super) fn plain_grant() -> ClaimGranted {
+    ClaimGranted {
+        pool: "vlan".into(),
+        key: "vm-0001".into(),
+        owner: "vm-0001".into(),
+        values: Values::one(Span::one(1001)),
+        version: 123_456,
+        at_ms: AT_MS,
+        expires_ms: None,
+        labels: Labels::default(),
+        asked: None,
+        cursor: None,
+    }
+}
+
+fn full_grant() -> ClaimGranted {
+    let claim = full_claim();
+    ClaimGranted {
+        owner: claim.owner,
+        values: claim.values,
+        expires_ms: claim.expires_ms,
+        labels: claim.labels,
+        asked: claim.asked,
+        cursor: Some(u128::MAX),
+        ..plain_grant()
+    }
+}
+
+fn request() -> RequestRemembered {
+    let claim_in = |claim| ClaimIn { pool: "vlan".into(), kind: Kind::Id32, claim };
+    RequestRemembered {
+        key: "order 17".into(),
+        fingerprint: std::array::from_fn(|i| i as u8),
+        until_ms: AT_MS + 86_400_000,
+        receipt: Arc::new(Receipt {
+            outcomes: vec![
+                Outcome::PoolPut { created: true, generation: 1 },
+                Outcome::PoolDeleted { existed: true },
+                Outcome::Claimed {
+                    claims: vec![claim_in(plain_claim()), claim_in(full_claim())],
+                    created: true,
+                },
+                Outcome::Released { existed: false },
+                Outcome::Leased(claim_in(plain_claim())),
+                Outcome::Checked,
+                Outcome::Ticked,
+            ],
+        }),
+    }
+}

@@ -1,0 +1,143 @@
+//! Every kind of chunk that was ever stored: its number, its versions, and the feature level from which it is written.
+//!
+//! Rows are only ever added. A kind that is no longer written is marked retired and is still read.
+
+use crate::error::DecodeError;
+
+/// The newest feature level that this program reads and writes.
+pub const LEVEL: u32 = 1;
+
+// What a journal record's body consists of.
+pub(crate) const EPOCH_BEGUN: u32 = 1;
+pub(crate) const LEVEL_RAISED: u32 = 2;
+pub(crate) const ENTRY: u32 = 3;
+
+// What an entry consists of: the core's events.
+pub(crate) const POOL_DEFINED: u32 = 16;
+pub(crate) const POOL_REMOVED: u32 = 17;
+pub(crate) const CLAIM_GRANTED: u32 = 18;
+pub(crate) const LEASE_CHANGED: u32 = 19;
+pub(crate) const CLAIM_RELEASED: u32 = 20;
+pub(crate) const QUARANTINE_ENDED: u32 = 21;
+pub(crate) const REQUEST_REMEMBERED: u32 = 22;
+pub(crate) const REQUEST_FORGOTTEN: u32 = 23;
+
+// What a checkpoint consists of, beside remembered requests, which are stored as their event.
+pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
+pub(crate) const CHECKPOINT_POOL: u32 = 65;
+pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
+pub(crate) const CHECKPOINT_ENDED: u32 = 67;
+
+/// One version of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindInfo {
+    pub number: u32,
+    pub name: &'static str,
+    pub version: u32,
+    /// The feature level that a reader needs for it.
+    pub level: u32,
+    /// Read, but no longer written.
+    pub retired: bool,
+}
+
+const fn row(number: u32, name: &'static str, version: u32, level: u32) -> KindInfo {
+    KindInfo { number, name, version, level, retired: false }
+}
+
+const KINDS: &[KindInfo] = &[
+    row(EPOCH_BEGUN, "epoch_begun", 1, 1),
+    row(LEVEL_RAISED, "level_raised", 1, 1),
+    row(ENTRY, "entry", 1, 1),
+    row(POOL_DEFINED, "pool_defined", 1, 1),
+    row(POOL_REMOVED, "pool_removed", 1, 1),
+    row(CLAIM_GRANTED, "claim_granted", 1, 1),
+    row(LEASE_CHANGED, "lease_changed", 1, 1),
+    row(CLAIM_RELEASED, "claim_released", 1, 1),
+    row(QUARANTINE_ENDED, "quarantine_ended", 1, 1),
+    row(REQUEST_REMEMBERED, "request_remembered", 1, 1),
+    row(REQUEST_FORGOTTEN, "request_forgotten", 1, 1),
+    row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
+    row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
+    row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
+    row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
+];
+
+/// All kinds and versions, for the documentation to be checked against.
+pub fn describe() -> Vec<KindInfo> {
+    KINDS.to_vec()
+}
+
+/// Whether this program can read what needs `level`.
+pub fn check_level(level: u32) -> Result<(), DecodeError> {
+    if level <= LEVEL {
+        Ok(())
+    } else {
+        Err(DecodeError::LevelTooNew { found: level, known: LEVEL })
+    }
+}
+
+pub(crate) fn find(number: u32, version: u32) -> Option<&'static KindInfo> {
+    KINDS.iter().find(|kind| kind.number == number && kind.version == version)
+}
+
+/// The newest version of a kind that this program knows.
+pub(crate) fn newest(number: u32) -> Option<&'static KindInfo> {
+    KINDS.iter().filter(|kind| kind.number == number).max_by_key(|kind| kind.version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written out a second time on purpose: lines may be added, and what stands here never changes.
+    const GOLDEN: &str = "\
+1 epoch_begun v1 level 1
+2 level_raised v1 level 1
+3 entry v1 level 1
+16 pool_defined v1 level 1
+17 pool_removed v1 level 1
+18 claim_granted v1 level 1
+19 lease_changed v1 level 1
+20 claim_released v1 level 1
+21 quarantine_ended v1 level 1
+22 request_remembered v1 level 1
+23 request_forgotten v1 level 1
+64 checkpoint_begun v1 level 1
+65 checkpoint_pool v1 level 1
+66 checkpoint_claims v1 level 1
+67 checkpoint_ended v1 level 1
+";
+
+    #[test]
+    fn numbers_names_versions_and_levels_never_change() {
+        let table: String = describe()
+            .iter()
+            .map(|k| format!("{} {} v{} level {}\n", k.number, k.name, k.version, k.level))
+            .collect();
+        assert_eq!(table, GOLDEN);
+    }
+
+    #[test]
+    fn a_number_has_one_name_and_a_name_one_number() {
+        let kinds = describe();
+        for (i, a) in kinds.iter().enumerate() {
+            for b in &kinds[i + 1..] {
+                assert_ne!(
+                    (a.number, a.version),
+                    (b.number, b.version),
+                    "{} is there twice",
+                    a.name
+                );
+                assert_eq!(a.number == b.number, a.name == b.name, "{} and {}", a.name, b.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_kind_needs_a_level_beyond_the_newest() {
+        assert!(describe().iter().all(|kind| (1..=LEVEL).contains(&kind.level)));
+        assert_eq!(describe().iter().map(|kind| kind.level).max(), Some(LEVEL));
+        assert!(check_level(LEVEL).is_ok());
+        assert!(check_level(LEVEL + 1).is_err());
+    }
+}

@@ -1,0 +1,253 @@
+//! Claims: granted, leased, released, out of quarantine; and a claim as a whole, for checkpoints and receipts.
+
+use std::sync::Arc;
+
+use allod_core::claim::{Asked, Claim, ClaimState, Want};
+use allod_core::event::{ClaimGranted, ClaimReleased, LeaseChanged, QuarantineEnded};
+
+use super::number::{ParityV1, ReleaseCauseV1, StrategyV1};
+use super::pool::LabelsV1;
+use super::span::{SpanV1, ValuesV1};
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ClaimGrantedV1<'a> {
+    pool: &'a str,
+    key: &'a str,
+    /// Absent when it is the key.
+    owner: Option<&'a str>,
+    values: ValuesV1,
+    version: u64,
+    at_ms: u64,
+    expires_ms: Option<u64>,
+    labels: LabelsV1,
+    asked: Option<AskedV1>,
+    cursor: Option<u128>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct LeaseChangedV1<'a> {
+    pool: &'a str,
+    key: &'a str,
+    version: u64,
+    expires_ms: Option<u64>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ClaimReleasedV1<'a> {
+    pool: &'a str,
+    key: &'a str,
+    version: u64,
+    at_version: u64,
+    cause: ReleaseCauseV1,
+    quarantine_until_ms: Option<u64>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct QuarantineEndedV1<'a> {
+    pool: &'a str,
+    first: u128,
+}
+
+/// One claim as it stands. A checkpoint's chunk of claims is nothing but these, one after the other.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ClaimV1<'a> {
+    key: &'a str,
+    /// Absent when it is the key.
+    owner: Option<&'a str>,
+    values: ValuesV1,
+    version: u64,
+    created_ms: u64,
+    expires_ms: Option<u64>,
+    /// `None`: held.
+    quarantined_until_ms: Option<u64>,
+    labels: LabelsV1,
+    asked: Option<AskedV1>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct AskedV1 {
+    want: WantV1,
+    ttl_ms: Option<u64>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct WantV1 {
+    value: Option<SpanV1>,
+    fallback: bool,
+    count: u32,
+    contiguous: bool,
+    prefix_len: Option<u8>,
+    parity: Option<ParityV1>,
+    strategy: Option<StrategyV1>,
+}
+
+/// An owner as stored: only when it differs from the key.
+fn store_owner<'a>(key: &str, owner: &'a str) -> Option<&'a str> {
+    (owner != key).then_some(owner)
+}
+
+/// Key and owner; one string in memory when they are the same.
+fn load_owner(key: &str, owner: Option<&str>) -> (Arc<str>, Arc<str>) {
+    let key: Arc<str> = key.into();
+    let owner = owner.map_or_else(|| key.clone(), Arc::from);
+    (key, owner)
+}
+
+impl<'a> From<&'a ClaimGranted> for ClaimGrantedV1<'a> {
+    fn from(event: &'a ClaimGranted) -> ClaimGrantedV1<'a> {
+        ClaimGrantedV1 {
+            pool: &event.pool,
+            key: &event.key,
+            owner: store_owner(&event.key, &event.owner),
+            values: ValuesV1(event.values.clone()),
+            version: event.version,
+            at_ms: event.at_ms,
+            expires_ms: event.expires_ms,
+            labels: LabelsV1(event.labels.clone()),
+            asked: event.asked.as_deref().map(AskedV1::from),
+            cursor: event.cursor,
+        }
+    }
+}
+
+impl From<ClaimGrantedV1<'_>> for ClaimGranted {
+    fn from(stored: ClaimGrantedV1<'_>) -> ClaimGranted {
+        let (key, owner) = load_owner(stored.key, stored.owner);
+        ClaimGranted {
+            pool: stored.pool.into(),
+            key,
+            owner,
+            values: stored.values.0,
+            version: stored.version,
+            at_ms: stored.at_ms,
+            expires_ms: stored.expires_ms,
+            labels: stored.labels.0,
+            asked: stored.asked.map(|asked| Arc::new(asked.into())),
+            cursor: stored.cursor,
+        }
+    }
+}
+
+impl<'a> From<&'a LeaseChanged> for LeaseChangedV1<'a> {
+    fn from(event: &'a LeaseChanged) -> LeaseChangedV1<'a> {
+        let &LeaseChanged { ref pool, ref key, version, expires_ms } = event;
+        LeaseChangedV1 { pool, key, version, expires_ms }
+    }
+}
+
+impl From<LeaseChangedV1<'_>> for LeaseChanged {
+    fn from(stored: LeaseChangedV1<'_>) -> LeaseChanged {
+        let LeaseChangedV1 { pool, key, version, expires_ms } = stored;
+        LeaseChanged { pool: pool.into(), key: key.into(), version, expires_ms }
+    }
+}
+
+impl<'a> From<&'a ClaimReleased> for ClaimReleasedV1<'a> {
+    fn from(event: &'a ClaimReleased) -> ClaimReleasedV1<'a> {
+        ClaimReleasedV1 {
+            pool: &event.pool,
+            key: &event.key,
+            version: event.version,
+            at_version: event.at_version,
+            cause: ReleaseCauseV1(event.cause),
+            quarantine_until_ms: event.quarantine_until_ms,
+        }
+    }
+}
+
+impl From<ClaimReleasedV1<'_>> for ClaimReleased {
+    fn from(stored: ClaimReleasedV1<'_>) -> ClaimReleased {
+        ClaimReleased {
+            pool: stored.pool.into(),
+            key: stored.key.into(),
+            version: stored.version,
+            at_version: stored.at_version,
+            cause: stored.cause.0,
+            quarantine_until_ms: stored.quarantine_until_ms,
+        }
+    }
+}
+
+impl<'a> From<&'a QuarantineEnded> for QuarantineEndedV1<'a> {
+    fn from(event: &'a QuarantineEnded) -> QuarantineEndedV1<'a> {
+        QuarantineEndedV1 { pool: &event.pool, first: event.first }
+    }
+}
+
+impl From<QuarantineEndedV1<'_>> for QuarantineEnded {
+    fn from(stored: QuarantineEndedV1<'_>) -> QuarantineEnded {
+        QuarantineEnded { pool: stored.pool.into(), first: stored.first }
+    }
+}
+
+impl<'a> From<&'a Claim> for ClaimV1<'a> {
+    fn from(claim: &'a Claim) -> ClaimV1<'a> {
+        ClaimV1 {
+            key: &claim.key,
+            owner: store_owner(&claim.key, &claim.owner),
+            values: ValuesV1(claim.values.clone()),
+            version: claim.version,
+            created_ms: claim.created_ms,
+            expires_ms: claim.expires_ms,
+            quarantined_until_ms: match claim.state {
+                ClaimState::Held => None,
+                ClaimState::Quarantined { until_ms } => Some(until_ms),
+            },
+            labels: LabelsV1(claim.labels.clone()),
+            asked: claim.asked.as_deref().map(AskedV1::from),
+        }
+    }
+}
+
+impl From<ClaimV1<'_>> for Claim {
+    fn from(stored: ClaimV1<'_>) -> Claim {
+        let (key, owner) = load_owner(stored.key, stored.owner);
+        let quarantined = |until_ms| ClaimState::Quarantined { until_ms };
+        Claim {
+            key,
+            owner,
+            values: stored.values.0,
+            version: stored.version,
+            created_ms: stored.created_ms,
+            expires_ms: stored.expires_ms,
+            state: stored.quarantined_until_ms.map_or(ClaimState::Held, quarantined),
+            labels: stored.labels.0,
+            asked: stored.asked.map(|asked| Arc::new(asked.into())),
+        }
+    }
+}
+
+impl From<&Asked> for AskedV1 {
+    fn from(asked: &Asked) -> AskedV1 {
+        let want = &asked.want;
+        AskedV1 {
+            want: WantV1 {
+                value: want.value.map(SpanV1),
+                fallback: want.fallback,
+                count: want.count,
+                contiguous: want.contiguous,
+                prefix_len: want.prefix_len,
+                parity: want.parity.map(ParityV1),
+                strategy: want.strategy.map(StrategyV1),
+            },
+            ttl_ms: asked.ttl_ms,
+        }
+    }
+}
+
+impl From<AskedV1> for Asked {
+    fn from(AskedV1 { want, ttl_ms }: AskedV1) -> Asked {
+        Asked {
+            want: Want {
+                value: want.value.map(|SpanV1(span)| span),
+                fallback: want.fallback,
+                count: want.count,
+                contiguous: want.contiguous,
+                prefix_len: want.prefix_len,
+                parity: want.parity.map(|ParityV1(parity)| parity),
+                strategy: want.strategy.map(|StrategyV1(strategy)| strategy),
+            },
+            ttl_ms,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The stored structs, one for each kind and version, and how the core's types become them and are made of them.
+//!
+//! A struct here never changes once it has been released. `V1` types without a kind of their own are parts of those that
+//! have one, and are as fixed.
+
+pub(crate) mod claim;
+pub(crate) mod number;
+pub(crate) mod pool;
+pub(crate) mod request;
+pub(crate) mod span;
+
+use allod_core::event::{Event, PoolRemoved, RequestForgotten};
+
+use crate::chunk::{self, Chunk};
+use crate::error::DecodeError;
+use crate::kinds;
+use claim::{ClaimGrantedV1, ClaimReleasedV1, LeaseChangedV1, QuarantineEndedV1};
+use pool::{PoolDefinedV1, PoolRemovedV1};
+use request::{RequestForgottenV1, RequestRememberedV1};
+
+/// The kind and version in which an event is written now.
+pub(crate) fn written_as(event: &Event) -> (u32, u32) {
+    match event {
+        Event::PoolDefined(_) => (kinds::POOL_DEFINED, 1),
+        Event::PoolRemoved(_) => (kinds::POOL_REMOVED, 1),
+        Event::ClaimGranted(_) => (kinds::CLAIM_GRANTED, 1),
+        Event::LeaseChanged(_) => (kinds::LEASE_CHANGED, 1),
+        Event::ClaimReleased(_) => (kinds::CLAIM_RELEASED, 1),
+        Event::QuarantineEnded(_) => (kinds::QUARANTINE_ENDED, 1),
+        Event::RequestRemembered(_) => (kinds::REQUEST_REMEMBERED, 1),
+        Event::RequestForgotten(_) => (kinds::REQUEST_FORGOTTEN, 1),
+    }
+}
+
+pub(crate) fn write_event(out: &mut Vec<u8>, event: &Event) {
+    let (kind, version) = written_as(event);
+    chunk::wrap(out, kind, version, |out| match event {
+        Event::PoolDefined(event) => chunk::put(out, &PoolDefinedV1::from(event)),
+        Event::PoolRemoved(event) => chunk::put(out, &PoolRemovedV1 { pool: &event.pool }),
+        Event::ClaimGranted(event) => chunk::put(out, &ClaimGrantedV1::from(event)),
+        Event::LeaseChanged(event) => chunk::put(out, &LeaseChangedV1::from(event)),
+        Event::ClaimReleased(event) => chunk::put(out, &ClaimReleasedV1::from(event)),
+        Event::QuarantineEnded(event) => chunk::put(out, &QuarantineEndedV1::from(event)),
+        Event::RequestRemembered(event) => chunk::put(out, &RequestRememberedV1::from(event)),
+        Event::RequestForgotten(event) => chunk::put(out, &RequestForgottenV1 { key: &event.key }),
+    });
+}
+
+pub(crate) fn read_event(chunk: &Chunk<'_>) -> Result<Event, DecodeError> {
+    Ok(match (chunk.kind, chunk.version) {
+        (kinds::POOL_DEFINED, 1) => Event::PoolDefined(chunk.read::<PoolDefinedV1>()?.into()),
+        (kinds::POOL_REMOVED, 1) => {
+            Event::PoolRemoved(PoolRemoved { pool: chunk.read::<PoolRemovedV1>()?.pool.into() })
+        }
+        (kinds::CLAIM_GRANTED, 1) => Event::ClaimGranted(chunk.read::<ClaimGrantedV1>()?.into()),
+        (kinds::LEASE_CHANGED, 1) => Event::LeaseChanged(chunk.read::<LeaseChangedV1>()?.into()),
+        (kinds::CLAIM_RELEASED, 1) => Event::ClaimReleased(chunk.read::<ClaimReleasedV1>()?.into()),
+        (kinds::QUARANTINE_ENDED, 1) => {
+            Event::QuarantineEnded(chunk.read::<QuarantineEndedV1>()?.into())
+        }
+        (kinds::REQUEST_REMEMBERED, 1) => {
+            Event::RequestRemembered(chunk.read::<RequestRememberedV1>()?.into())
+        }
+        (kinds::REQUEST_FORGOTTEN, 1) => Event::RequestForgotten(RequestForgotten {
+            key: chunk.read::<RequestForgottenV1>()?.key.into(),
+        }),
+        _ => return Err(chunk.unexpected()),
+    })
+}

@@ -1,0 +1,112 @@
+//! The numbers by which the core's small enums are stored.
+//!
+//! A number is never given twice. A variant that is new in the core needs a new version of each kind that stores it,
+//! because a program that does not know it must not take it for damage.
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
+
+use allod_core::claim::Parity;
+use allod_core::event::ReleaseCause;
+use allod_core::pool::Strategy;
+use allod_core::value::Kind;
+
+use crate::body::Cause;
+
+/// A stored enum: a newtype around the core's, written as one byte.
+macro_rules! numbered {
+    ($stored:ident($plain:ident) { $($number:literal => $variant:ident),+ $(,)? }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) struct $stored(pub $plain);
+
+        impl Serialize for $stored {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_u8(match self.0 {
+                    $($plain::$variant => $number),+
+                })
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $stored {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$stored, D::Error> {
+                match u8::deserialize(deserializer)? {
+                    $($number => Ok($stored($plain::$variant)),)+
+                    _ => Err(D::Error::custom("not a number of this enum")),
+                }
+            }
+        }
+    };
+}
+
+numbered!(KindV1(Kind) {
+    0 => Id32,
+    1 => Id64,
+    2 => Address4,
+    3 => Address6,
+    4 => Prefix4,
+    5 => Prefix6,
+});
+
+numbered!(StrategyV1(Strategy) {
+    0 => Lowest,
+    1 => Highest,
+    2 => Next,
+    3 => Random,
+    4 => LeastRecentlyUsed,
+});
+
+numbered!(ParityV1(Parity) {
+    0 => Even,
+    1 => Odd,
+});
+
+numbered!(ReleaseCauseV1(ReleaseCause) {
+    0 => Asked,
+    1 => Taken,
+    2 => Reaped,
+});
+
+numbered!(CauseV1(Cause) {
+    0 => PutPool,
+    1 => DeletePool,
+    2 => Transact,
+    3 => Tick,
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The stored numbers of `all`, which must come back as what they were.
+    fn numbers<T>(all: &[T]) -> Vec<u8>
+    where
+        T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
+    {
+        let bytes = all.iter().map(|value| postcard::to_allocvec(value).unwrap());
+        bytes
+            .zip(all)
+            .map(|(bytes, value)| {
+                assert_eq!(&postcard::from_bytes::<T>(&bytes).unwrap(), value);
+                assert_eq!(bytes.len(), 1);
+                bytes[0]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_numbers_never_change() {
+        assert_eq!(numbers(&Kind::ALL.map(KindV1)), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(numbers(&Strategy::ALL.map(StrategyV1)), [0, 1, 2, 3, 4]);
+        assert_eq!(numbers(&[Parity::Even, Parity::Odd].map(ParityV1)), [0, 1]);
+        let causes = [ReleaseCause::Asked, ReleaseCause::Taken, ReleaseCause::Reaped];
+        assert_eq!(numbers(&causes.map(ReleaseCauseV1)), [0, 1, 2]);
+        let causes = [Cause::PutPool, Cause::DeletePool, Cause::Transact, Cause::Tick];
+        assert_eq!(numbers(&causes.map(CauseV1)), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_number_that_was_never_given_does_not_read() {
+        assert!(postcard::from_bytes::<StrategyV1>(&[5]).is_err());
+        assert!(postcard::from_bytes::<KindV1>(&[6]).is_err());
+    }
+}

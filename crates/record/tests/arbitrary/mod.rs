@@ -1,0 +1,231 @@
+//! Strategies for everything that is stored: short and long, empty and not ASCII, and to the ends of the line.
+
+use std::sync::Arc;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use allod_core::claim::{Asked, Claim, ClaimState, Parity, Values, Want};
+use allod_core::event::{
+    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
+    ReleaseCause, RequestForgotten, RequestRemembered,
+};
+use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy as Pick};
+use allod_core::receipt::{ClaimIn, Outcome, Receipt};
+use allod_core::span::Span;
+use allod_core::state::restore::PoolImage;
+use allod_core::value::Kind;
+use allod_record::{Cause, Entry, Item, LEVEL};
+
+pub fn text() -> impl Strategy<Value = Arc<str>> {
+    prop_oneof![Just(String::new()), "[a-z0-9-]{1,12}", "\\PC{0,20}", "[ä-ü🐙]{1,60}"]
+        .prop_map(Arc::from)
+}
+
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), 0..300u64]
+}
+
+fn point() -> impl Strategy<Value = u128> {
+    prop_oneof![Just(0), Just(u128::MAX), any::<u128>(), 0..5000u128]
+}
+
+fn span() -> impl Strategy<Value = Span> {
+    (point(), point()).prop_map(|(a, b)| Span { first: a.min(b), last: a.max(b) })
+}
+
+fn spans() -> impl Strategy<Value = Vec<Span>> {
+    vec(span(), 0..5)
+}
+
+fn values() -> impl Strategy<Value = Values> {
+    prop_oneof![
+        span().prop_map(Values::one),
+        vec(span(), 1..6).prop_map(|spans| Values::new(&spans).unwrap())
+    ]
+}
+
+fn labels() -> impl Strategy<Value = Labels> {
+    vec((text(), text()), 0..4).prop_map(Labels::from)
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    select(&Kind::ALL[..])
+}
+
+fn pick() -> impl Strategy<Value = Pick> {
+    select(&Pick::ALL[..])
+}
+
+fn range() -> impl Strategy<Value = PoolRange> {
+    (span(), any::<Option<u8>>()).prop_map(|(span, subnet_len)| PoolRange { span, subnet_len })
+}
+
+fn spec() -> impl Strategy<Value = PoolSpec> {
+    let sets = (vec(range(), 0..5), spans(), spans(), spans());
+    let choices = (any::<bool>(), number(), option::of(number()), any::<bool>());
+    (kind(), sets, pick(), choices, labels()).prop_map(|(kind, sets, strategy, choices, labels)| {
+        let (ranges, exclude, manual, draining) = sets;
+        let (keep_edges, quarantine_ms, lease_ms, reap) = choices;
+        PoolSpec {
+            kind,
+            ranges,
+            exclude,
+            manual,
+            draining,
+            strategy,
+            keep_edges,
+            quarantine_ms,
+            lease_ms,
+            reap,
+            labels,
+        }
+    })
+}
+
+fn asked() -> impl Strategy<Value = Arc<Asked>> {
+    let parity = option::of(select(vec![Parity::Even, Parity::Odd]));
+    let flags = (any::<bool>(), any::<bool>());
+    let want = (option::of(span()), any::<u32>(), any::<Option<u8>>(), parity, option::of(pick()));
+    (want, flags, option::of(number())).prop_map(|(want, (fallback, contiguous), ttl_ms)| {
+        let (value, count, prefix_len, parity, strategy) = want;
+        let want = Want { value, fallback, count, contiguous, prefix_len, parity, strategy };
+        Arc::new(Asked { want, ttl_ms })
+    })
+}
+
+/// A key, and an owner that often is the key.
+fn key_and_owner() -> impl Strategy<Value = (Arc<str>, Arc<str>)> {
+    prop_oneof![text().prop_map(|key| (key.clone(), key)), (text(), text())]
+}
+
+pub fn claim() -> impl Strategy<Value = Claim> {
+    let state = option::of(number()).prop_map(|until| match until {
+        Some(until_ms) => ClaimState::Quarantined { until_ms },
+        None => ClaimState::Held,
+    });
+    let numbers = (number(), number(), option::of(number()));
+    (key_and_owner(), values(), numbers, state, labels(), option::of(asked())).prop_map(
+        |((key, owner), values, (version, created_ms, expires_ms), state, labels, asked)| Claim {
+            key,
+            owner,
+            values,
+            version,
+            created_ms,
+            expires_ms,
+            state,
+            labels,
+            asked,
+        },
+    )
+}
+
+fn grant() -> impl Strategy<Value = ClaimGranted> {
+    (text(), claim(), option::of(point())).prop_map(|(pool, claim, cursor)| ClaimGranted {
+        pool,
+        key: claim.key,
+        owner: claim.owner,
+        values: claim.values,
+        version: claim.version,
+        at_ms: claim.created_ms,
+        expires_ms: claim.expires_ms,
+        labels: claim.labels,
+        asked: claim.asked,
+        cursor,
+    })
+}
+
+fn release() -> impl Strategy<Value = ClaimReleased> {
+    let cause = select(vec![ReleaseCause::Asked, ReleaseCause::Taken, ReleaseCause::Reaped]);
+    (text(), text(), number(), number(), cause, option::of(number())).prop_map(
+        |(pool, key, version, at_version, cause, quarantine_until_ms)| ClaimReleased {
+            pool,
+            key,
+            version,
+            at_version,
+            cause,
+            quarantine_until_ms,
+        },
+    )
+}
+
+fn claim_in() -> impl Strategy<Value = ClaimIn> {
+    (text(), kind(), claim()).prop_map(|(pool, kind, claim)| ClaimIn { pool, kind, claim })
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        (any::<bool>(), number())
+            .prop_map(|(created, generation)| Outcome::PoolPut { created, generation }),
+        any::<bool>().prop_map(|existed| Outcome::PoolDeleted { existed }),
+        (vec(claim_in(), 0..3), any::<bool>())
+            .prop_map(|(claims, created)| Outcome::Claimed { claims, created }),
+        any::<bool>().prop_map(|existed| Outcome::Released { existed }),
+        claim_in().prop_map(Outcome::Leased),
+        Just(Outcome::Checked),
+        Just(Outcome::Ticked),
+    ]
+}
+
+pub fn request() -> impl Strategy<Value = RequestRemembered> {
+    (text(), any::<[u8; 32]>(), number(), vec(outcome(), 0..4)).prop_map(
+        |(key, fingerprint, until_ms, outcomes)| RequestRemembered {
+            key,
+            fingerprint,
+            until_ms,
+            receipt: Arc::new(Receipt { outcomes }),
+        },
+    )
+}
+
+pub fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        (text(), number(), spec()).prop_map(|(pool, generation, spec)| Event::PoolDefined(
+            PoolDefined { pool, generation, spec }
+        )),
+        text().prop_map(|pool| Event::PoolRemoved(PoolRemoved { pool })),
+        grant().prop_map(Event::ClaimGranted),
+        (text(), text(), number(), option::of(number())).prop_map(
+            |(pool, key, version, expires_ms)| Event::LeaseChanged(LeaseChanged {
+                pool,
+                key,
+                version,
+                expires_ms
+            })
+        ),
+        release().prop_map(Event::ClaimReleased),
+        (text(), point())
+            .prop_map(|(pool, first)| Event::QuarantineEnded(QuarantineEnded { pool, first })),
+        request().prop_map(Event::RequestRemembered),
+        text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
+    ]
+}
+
+pub fn item() -> impl Strategy<Value = Item> {
+    let cause = select(vec![Cause::PutPool, Cause::DeletePool, Cause::Transact, Cause::Tick]);
+    let entry = (number(), cause, vec(event(), 0..5))
+        .prop_map(|(at_ms, cause, events)| Item::Entry(Entry { at_ms, cause, events }));
+    prop_oneof![
+        8 => entry,
+        1 => text().prop_map(|writer| Item::Epoch { writer }),
+        1 => (0..=LEVEL).prop_map(|level| Item::Level { level }),
+    ]
+}
+
+pub fn items() -> impl Strategy<Value = Vec<Item>> {
+    vec(item(), 0..6)
+}
+
+pub fn pool_image() -> impl Strategy<Value = PoolImage> {
+    (text(), number(), spec(), option::of(point()), spans()).prop_map(
+        |(name, generation, spec, cursor, released)| PoolImage {
+            name,
+            generation,
+            spec,
+            cursor,
+            released,
+        },
+    )
+}
