@@ -1,0 +1,45 @@
+//! What an operator can choose about the engine. Every limit has a name and a default.
+
+use allod_core::limits::Limits;
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub limits: Limits,
+    /// Commands that may wait to be decided; one more is refused.
+    pub queue_commands_max: usize,
+    /// Commands that become durable together.
+    pub batch_commands_max: usize,
+    /// Bytes of one journal record.
+    pub batch_bytes_max: usize,
+    /// A checkpoint is written after this much journal.
+    pub checkpoint_bytes: u64,
+    /// How many checkpoints are kept.
+    pub checkpoints_kept: usize,
+    pub history: History,
+    /// How this process calls itself in the journal.
+    pub writer: String,
+}
+
+/// How much of the journal is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    /// All of it.
+    All,
+    /// What the oldest checkpoint that is kept needs to go on from.
+    SinceCheckpoint,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            limits: Limits::default(),
+            queue_commands_max: 16_384,
+            batch_commands_max: 2048,
+            batch_bytes_max: 8 << 20,
+            checkpoint_bytes: 64 << 20,
+            checkpoints_kept: 2,
+            history: History::All,
+            writer: format!("pid-{}", std::process::id()),
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The engine's thread: takes what has queued, has it decided, and answers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use allod_core::command::Command;
+use allod_journal::Journal;
+use allod_journal::checkpoint::CheckpointStore;
+use tracing::{error, info, warn};
+
+use crate::checkpoint;
+use crate::config::{Config, History};
+use crate::handle::{Failure, Handle, Shared};
+use crate::meter::Meter;
+use crate::queue::{Job, Queue, Taken};
+use crate::replay::{Halt, recover};
+use crate::stamp::{Clock, SystemClock};
+use crate::writer::{Pause, Writer};
+
+/// How long the thread sleeps when nothing happens.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// The least journal that makes a checkpoint worth its while when the server stops.
+const STOP_CHECKPOINT_BYTES: u64 = 1 << 20;
+
+/// A running engine. Dropping it stops it.
+#[derive(Debug)]
+pub struct Engine {
+    handle: Handle,
+    thread: Option<JoinHandle<Result<(), Halt>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Engine {
+    /// Starts the engine's thread, which first replays the journal; until that is done, the handle answers that it is
+    /// not ready.
+    pub fn start(
+        journal: Arc<dyn Journal>,
+        checkpoints: Arc<dyn CheckpointStore>,
+        config: Config,
+    ) -> std::io::Result<Engine> {
+        Engine::start_with_clock(journal, checkpoints, config, Arc::new(SystemClock))
+    }
+
+    pub fn start_with_clock(
+        journal: Arc<dyn Journal>,
+        checkpoints: Arc<dyn CheckpointStore>,
+        config: Config,
+        clock: Arc<dyn Clock>,
+    ) -> std::io::Result<Engine> {
+        let shared = Arc::new(Shared::new(clock));
+        let queue = Arc::new(Queue::new(config.queue_commands_max));
+        let handle = Handle { shared: shared.clone(), queue: queue.clone() };
+        let stop = Arc::new(AtomicBool::new(false));
+        let driver = Driver {
+            journal,
+            checkpoints,
+            config,
+            shared,
+            queue,
+            stop: stop.clone(),
+            checkpointing: None,
+            meter: Meter::new(),
+        };
+        let thread =
+            std::thread::Builder::new().name("allod-engine".into()).spawn(move || driver.run())?;
+        Ok(Engine { handle, thread: Some(thread), stop })
+    }
+
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Whether the thread has ended, by itself or because it was told to.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Finishes what is queued, then ends; says how it went. Blocks.
+    pub fn stop(mut self) -> Result<(), Halt> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), Halt> {
+        self.handle.queue.close(Failure::Stopping);
+        self.stop.store(true, Ordering::Release);
+        match self.thread.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(ended)) => ended,
+            Some(Err(_)) => Err(Halt::Stopped),
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let Err(halt) = self.end() {
+            error!(%halt, "the engine ended with an error");
+        }
+    }
+}
+
+struct Driver {
+    journal: Arc<dyn Journal>,
+    checkpoints: Arc<dyn CheckpointStore>,
+    config: Config,
+    shared: Arc<Shared>,
+    queue: Arc<Queue>,
+    stop: Arc<AtomicBool>,
+    checkpointing: Option<JoinHandle<()>>,
+    meter: Meter,
+}
+
+impl Driver {
+    fn run(mut self) -> Result<(), Halt> {
+        let ended = self.turn_the_wheel();
+        let failure = match &ended {
+            Ok(()) => Failure::Stopping,
+            Err(halt) => {
+                error!(%halt, "the engine cannot go on");
+                self.shared.degrade(Some(halt.to_string()));
+                Failure::Unavailable { what: halt.to_string() }
+            }
+        };
+        self.queue.abort(&failure);
+        if let Some(thread) = self.checkpointing.take() {
+            drop(thread.join());
+        }
+        ended
+    }
+
+    fn turn_the_wheel(&mut self) -> Result<(), Halt> {
+        let replayed = recover(&*self.journal, &*self.checkpoints)?;
+        self.shared.checkpoint_position.store(replayed.tail.position, Ordering::Relaxed);
+        let pause = self.pause();
+        let (journal, shared) = (self.journal.clone(), self.shared.clone());
+        let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
+            Err(Halt::Stopped) if self.stop.load(Ordering::Acquire) => return Ok(()),
+            led => led?,
+        };
+        loop {
+            let now_ms = self.shared.now_ms();
+            let degraded = self.shared.degraded().is_some();
+            // What is due must wait, too, while the journal takes nothing.
+            let due = writer
+                .next_due_ms()
+                .filter(|_| !degraded)
+                .map_or(IDLE, |due| Duration::from_millis(due.saturating_sub(now_ms)));
+            match self.queue.take(self.config.batch_commands_max, due.min(IDLE)) {
+                Taken::Jobs(jobs) => self.serve(&mut writer, jobs)?,
+                Taken::Nothing if degraded => writer.probe()?,
+                Taken::Nothing => drop(writer.turn(&[])?),
+                Taken::Closed => break,
+            }
+            if writer.bytes >= self.config.checkpoint_bytes {
+                self.checkpoint(&mut writer);
+            }
+        }
+        if writer.bytes >= STOP_CHECKPOINT_BYTES {
+            self.checkpoint(&mut writer);
+        }
+        info!(position = writer.tail().position, "the engine has stopped");
+        Ok(())
+    }
+
+    /// What to do between two attempts to reach a journal that does not answer: tell those who wait, and wait.
+    fn pause(&self) -> Pause {
+        let (queue, stop, shared) = (self.queue.clone(), self.stop.clone(), self.shared.clone());
+        Box::new(move |attempt| {
+            let what = shared.degraded().unwrap_or_else(|| "the journal does not answer".into());
+            queue.fail_all(&Failure::Unavailable { what });
+            std::thread::sleep(Duration::from_millis(10 << attempt.min(6)));
+            !stop.load(Ordering::Acquire)
+        })
+    }
+
+    fn serve(&self, writer: &mut Writer, jobs: Vec<Job>) -> Result<(), Halt> {
+        self.meter.queue_commands.set(self.queue.len() as f64);
+        let mut barriers = Vec::new();
+        let mut replies = Vec::with_capacity(jobs.len());
+        let mut commands = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            match job {
+                Job::Command { command, reply } => {
+                    commands.push(command);
+                    replies.push(reply);
+                }
+                Job::Barrier { reply } => barriers.push(reply),
+            }
+        }
+        self.meter.commands.increment(commands.len() as u64);
+        let mut replies = replies.into_iter();
+        let mut left: Vec<&Command> = commands.iter().collect();
+        let before = writer.tail().seq;
+        while !left.is_empty() {
+            let started = Instant::now();
+            let answers = match writer.turn(&left) {
+                Ok(answers) => answers,
+                Err(halt) => {
+                    let what = format!("it is not known whether this was carried out: {halt}");
+                    let failure = Failure::Unavailable { what };
+                    replies.for_each(|reply| drop(reply.send(Err(failure.clone()))));
+                    barriers.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
+                    return Err(halt);
+                }
+            };
+            self.meter.batch_commands.record(answers.len() as f64);
+            self.meter.batch_seconds.record(started.elapsed().as_secs_f64());
+            left.drain(..answers.len());
+            for (answer, reply) in answers.into_iter().zip(replies.by_ref()) {
+                // Whoever asked may have gone; the command stands all the same.
+                drop(reply.send(answer));
+            }
+        }
+        if !barriers.is_empty() {
+            // A record of ours that was committed after the barrier came in proves that nobody else has written.
+            let ours = writer.tail().seq > before;
+            let confirmed = if ours { Ok(Ok(())) } else { writer.confirm_tail() };
+            let answer = match &confirmed {
+                Ok(answer) => answer.clone(),
+                Err(halt) => Err(Failure::Unavailable { what: halt.to_string() }),
+            };
+            barriers.into_iter().for_each(|reply| drop(reply.send(answer.clone())));
+            confirmed.map(drop)?;
+        }
+        Ok(())
+    }
+
+    /// Starts a checkpoint of what is committed now, unless one is still being written.
+    fn checkpoint(&mut self, writer: &mut Writer) {
+        if self.checkpointing.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            return;
+        }
+        writer.bytes = 0;
+        let frozen = self.shared.look(|snapshot| snapshot.state.freeze());
+        let (tail, level, config) = (*writer.tail(), writer.level(), self.config.clone());
+        let (journal, store, shared) =
+            (self.journal.clone(), self.checkpoints.clone(), self.shared.clone());
+        let written = self.meter.checkpoints.clone();
+        let work = move || {
+            let started = Instant::now();
+            if let Err(error) = checkpoint::write(&*store, &frozen, &tail, level) {
+                return warn!(%error, "a checkpoint could not be written; the journal is complete without it");
+            }
+            let seconds = started.elapsed().as_secs_f64();
+            info!(
+                record = tail.seq,
+                position = tail.position,
+                seconds,
+                "a checkpoint has been written"
+            );
+            written.increment(1);
+            shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
+            if let Err(error) = tidy(&*journal, &*store, &config) {
+                warn!(%error, "what is no longer needed could not be removed");
+            }
+        };
+        match std::thread::Builder::new().name("allod-checkpoint".into()).spawn(work) {
+            Ok(thread) => self.checkpointing = Some(thread),
+            Err(error) => warn!(%error, "a checkpoint could not be started"),
+        }
+    }
+}
+
+/// Removes old checkpoints, and the journal before the oldest one if its history is not to be kept.
+fn tidy(journal: &dyn Journal, store: &dyn CheckpointStore, config: &Config) -> Result<(), Halt> {
+    store.keep_newest(config.checkpoints_kept.max(1))?;
+    let oldest = store.list()?.last().map(|meta| meta.seq);
+    match (config.history, oldest) {
+        (History::SinceCheckpoint, Some(seq)) => Ok(journal.trim(seq)?),
+        _ => Ok(()),
+    }
+}

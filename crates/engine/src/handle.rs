@@ -1,0 +1,239 @@
+//! What faces hold: a way to submit commands, and a consistent view of what is committed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use allod_core::command::Command;
+use allod_core::receipt::Receipt;
+use allod_core::refusal::Refused;
+use allod_core::state::State;
+use allod_journal::{Hash, Tail};
+use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use tokio::sync::{oneshot, watch};
+
+use crate::queue::{Job, Queue};
+use crate::stamp::Clock;
+
+/// A place in the journal that is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct At {
+    pub position: u64,
+    /// Of the record that the journal ended with at the time, which holds the position or comes after it.
+    pub hash: Hash,
+}
+
+/// The answer to a command, once everything that it was decided on is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub answer: Result<Receipt, Refused>,
+    /// Where the command stands if it changed something, else what it was decided on.
+    pub at: At,
+}
+
+/// Why there is no answer. Nothing has been changed, unless it says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    #[error(
+        "{queue_commands_max} commands are waiting already (queue_commands_max); try again in a moment"
+    )]
+    QueueFull { queue_commands_max: usize },
+    #[error("{what}")]
+    Unavailable { what: String },
+    #[error("the server is stopping")]
+    Stopping,
+    #[error(
+        "the command would take {bytes} bytes in the journal, more than {max} (batch_bytes_max); split it"
+    )]
+    TooLarge { bytes: usize, max: usize },
+    /// The decision failed in a way that is a defect of the program. It has been taken back.
+    #[error("the command could not be decided because of an internal error, which has been logged")]
+    Internal,
+}
+
+/// The committed state at one moment. Hold it briefly: the next batch waits for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshot<'a> {
+    pub state: &'a State,
+    pub now_ms: u64,
+    pub at: At,
+}
+
+/// How the engine is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The journal has been replayed; commands and reads are answered.
+    pub ready: bool,
+    /// Why writes fail at present, if they do.
+    pub degraded: Option<String>,
+    pub at: At,
+    pub queue_commands: usize,
+    pub queue_commands_max: usize,
+    pub epoch: u64,
+    pub checkpoint_position: u64,
+}
+
+/// What the writer publishes and everybody reads.
+pub struct Shared {
+    committed: RwLock<Committed>,
+    position: watch::Sender<u64>,
+    ready: AtomicBool,
+    pub(crate) epoch: AtomicU64,
+    pub(crate) checkpoint_position: AtomicU64,
+    degraded: Mutex<Option<String>>,
+    clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Committed {
+    pub state: State,
+    pub at: At,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("at", &self.committed.read().at).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub fn new(clock: Arc<dyn Clock>) -> Shared {
+        Shared {
+            committed: RwLock::default(),
+            position: watch::Sender::new(0),
+            ready: AtomicBool::new(false),
+            epoch: AtomicU64::new(0),
+            checkpoint_position: AtomicU64::new(0),
+            degraded: Mutex::new(None),
+            clock,
+        }
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    /// Puts a replayed state in place.
+    pub(crate) fn install(&self, state: State, tail: &Tail) {
+        let position = state.position;
+        *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
+        self.position.send_replace(position);
+        self.ready.store(true, Ordering::Release);
+    }
+
+    /// Applies durable entries in slices, so that a reader never waits for a whole batch.
+    pub(crate) fn apply<'a>(
+        &self,
+        tail: &Tail,
+        entries: impl Iterator<Item = (u64, &'a [allod_core::event::Event])>,
+    ) {
+        const SLICE: usize = 32;
+        let mut committed = self.committed.write();
+        committed.at.hash = tail.hash;
+        for (n, (at_ms, events)) in entries.enumerate() {
+            if n > 0 && n.is_multiple_of(SLICE) {
+                RwLockWriteGuard::bump(&mut committed);
+            }
+            committed.state.apply_entry(at_ms, events);
+            committed.at.position = committed.state.position;
+        }
+        let position = committed.state.position;
+        drop(committed);
+        self.position.send_replace(position);
+    }
+
+    /// A record, and perhaps a position, that changes nothing has become durable.
+    pub(crate) fn skip_to(&self, tail: &Tail, position: u64) {
+        let mut committed = self.committed.write();
+        committed.state.position = position;
+        committed.at = At { position, hash: tail.hash };
+        drop(committed);
+        self.position.send_replace(position);
+    }
+
+    /// Looks at the committed state.
+    pub fn look<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> T {
+        let committed = self.committed.read();
+        let now_ms = self.now_ms().max(committed.state.now_ms);
+        look(&Snapshot { state: &committed.state, now_ms, at: committed.at })
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn degraded(&self) -> Option<String> {
+        self.degraded.lock().clone()
+    }
+
+    pub(crate) fn degrade(&self, what: Option<String>) {
+        *self.degraded.lock() = what;
+    }
+}
+
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) queue: Arc<Queue>,
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    /// Has a command decided. Answers, refusals too, once what they rest on is durable.
+    pub async fn submit(&self, command: Command) -> Result<Reply, Failure> {
+        self.send(|reply| Job::Command { command, reply }).await
+    }
+
+    /// Reads what is committed; never waits for a write to become durable.
+    pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, Failure> {
+        self.ready()?;
+        Ok(self.shared.look(look))
+    }
+
+    /// Waits until this position is visible to `read`.
+    pub async fn wait_for(&self, position: u64) -> Result<(), Failure> {
+        self.ready()?;
+        let mut seen = self.shared.position.subscribe();
+        seen.wait_for(|seen| *seen >= position).await.map(|_| ()).map_err(|_| Failure::Stopping)
+    }
+
+    /// Waits until `read` shows everything that any server had acknowledged when this was called.
+    pub async fn confirm_tail(&self) -> Result<(), Failure> {
+        self.send(|reply| Job::Barrier { reply }).await
+    }
+
+    pub fn status(&self) -> Status {
+        Status {
+            ready: self.shared.is_ready(),
+            degraded: self.shared.degraded(),
+            at: self.shared.committed.read().at,
+            queue_commands: self.queue.len(),
+            queue_commands_max: self.queue.max(),
+            epoch: self.shared.epoch.load(Ordering::Relaxed),
+            checkpoint_position: self.shared.checkpoint_position.load(Ordering::Relaxed),
+        }
+    }
+
+    fn ready(&self) -> Result<(), Failure> {
+        if self.shared.is_ready() {
+            return Ok(());
+        }
+        Err(Failure::Unavailable {
+            what: "the journal is being replayed; try again in a moment".into(),
+        })
+    }
+
+    async fn send<T>(
+        &self,
+        job: impl FnOnce(oneshot::Sender<Result<T, Failure>>) -> Job,
+    ) -> Result<T, Failure> {
+        self.ready()?;
+        let (reply, answer) = oneshot::channel();
+        self.queue.push(job(reply))?;
+        answer.await.unwrap_or(Err(Failure::Stopping))
+    }
+}

@@ -1,0 +1,31 @@
+//! Metrics of the engine. All of them are there from the start, at zero, so that an alarm on one can rely on it.
+
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
+    gauge, histogram,
+};
+
+pub(crate) struct Meter {
+    pub(crate) queue_commands: Gauge,
+    pub(crate) commands: Counter,
+    pub(crate) batch_commands: Histogram,
+    pub(crate) batch_seconds: Histogram,
+    pub(crate) checkpoints: Counter,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Meter {
+        describe_gauge!("allod_queue_commands", "Commands that wait to be decided");
+        describe_counter!("allod_commands_total", "Commands taken from the queue");
+        describe_histogram!("allod_batch_commands", "Commands that became durable together");
+        describe_histogram!("allod_batch_seconds", "From deciding a batch to its being durable");
+        describe_counter!("allod_checkpoints_total", "Checkpoints written");
+        Meter {
+            queue_commands: gauge!("allod_queue_commands"),
+            commands: counter!("allod_commands_total"),
+            batch_commands: histogram!("allod_batch_commands"),
+            batch_seconds: histogram!("allod_batch_seconds"),
+            checkpoints: counter!("allod_checkpoints_total"),
+        }
+    }
+}

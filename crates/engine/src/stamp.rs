@@ -1,0 +1,45 @@
+//! Where time and chance come from.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub trait Clock: Send + Sync {
+    /// Milliseconds since 1970. May step back; the engine does not follow.
+    fn now_ms(&self) -> u64;
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Numbers that nobody can foresee at the start, and quick ones after that.
+#[derive(Debug, Clone)]
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub fn new() -> Dice {
+        Dice(RandomState::new().build_hasher().finish())
+    }
+
+    pub fn seeded(seed: u64) -> Dice {
+        Dice(seed)
+    }
+
+    pub fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn batch(&mut self) -> u128 {
+        (u128::from(self.roll()) << 64) | u128::from(self.roll())
+    }
+}

@@ -1,0 +1,459 @@
+//! One turn of the wheel: decide a batch on the speculative copy, make it durable, apply it to the committed one.
+//!
+//! Blocking and single-threaded on purpose, with no clock and no thread of its own, so that the simulation can drive it
+//! step by step. `driver` gives it a thread and a queue.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use allod_core::command::{Command, Stamp};
+use allod_core::limits::Limits;
+use allod_core::receipt::Receipt;
+use allod_core::refusal::Refused;
+use allod_core::state::State;
+use allod_core::state::undo::Undo;
+use allod_core::{Decision, decide};
+use allod_journal::{Append, BrokenChain, Frame, Hash, Journal, JournalError, Tail};
+use allod_record::{BodyWriter, Cause, Entry, Item};
+use tracing::{error, info, warn};
+
+use crate::config::Config;
+use crate::handle::{At, Failure, Reply, Shared};
+use crate::replay::{Halt, Replayed, decode, ends_as_it_says};
+use crate::stamp::Dice;
+
+/// Called between two attempts to reach the journal with the number of the attempt; `false` gives up.
+pub type Pause = Box<dyn FnMut(u32) -> bool + Send>;
+
+/// How many ticks one turn makes at the most, so that clients do not wait behind a crowd of expiries.
+const TICKS_MAX: usize = 4;
+
+pub struct Writer {
+    journal: Arc<dyn Journal>,
+    shared: Arc<Shared>,
+    /// The speculative copy: what is committed, and what is being decided.
+    state: State,
+    tail: Tail,
+    level: u32,
+    epoch: u64,
+    name: Arc<str>,
+    limits: Limits,
+    bytes_max: usize,
+    dice: Dice,
+    pause: Pause,
+    /// Journal bytes written or replayed since the last checkpoint.
+    pub(crate) bytes: u64,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer")
+            .field("tail", &self.tail)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A batch that has been decided and is not yet durable.
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Entry>,
+    /// The hash in them is filled in once it is known.
+    answers: Vec<Result<Reply, Failure>>,
+    body: BodyWriter,
+    /// How to take it back; `None` once that is no longer possible and the copy must be made anew.
+    undo: Option<Vec<Undo>>,
+}
+
+/// How an attempt to make a record durable ended.
+enum Landing {
+    Landed(Tail),
+    /// It is not in the journal and never will be.
+    Lost(JournalError),
+    /// Another writer has appended.
+    Overtaken,
+}
+
+impl Writer {
+    /// Takes over the journal at the end of what was replayed: the first append is the epoch record, and only when it
+    /// is durable may anything be decided.
+    pub fn lead(
+        journal: Arc<dyn Journal>,
+        shared: Arc<Shared>,
+        replayed: Replayed,
+        config: &Config,
+        seed: Option<u64>,
+        pause: Pause,
+    ) -> Result<Writer, Halt> {
+        let Replayed { state, tail, level, bytes } = replayed;
+        shared.install(state.clone(), &tail);
+        let bytes_max = config.batch_bytes_max.min(journal.guarantees().body_bytes_max);
+        let mut writer = Writer {
+            journal,
+            shared,
+            state,
+            tail,
+            level,
+            epoch: tail.epoch,
+            name: config.writer.as_str().into(),
+            limits: config.limits,
+            bytes_max,
+            dice: seed.map_or_else(Dice::new, Dice::seeded),
+            pause,
+            bytes,
+        };
+        writer.begin_epoch()?;
+        Ok(writer)
+    }
+
+    pub fn tail(&self) -> &Tail {
+        &self.tail
+    }
+
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// When time itself will next change something.
+    pub fn next_due_ms(&self) -> Option<u64> {
+        self.state.next_due_ms()
+    }
+
+    /// Decides the commands in order and makes what they change durable, all in one record as far as it fits. The
+    /// answers are in the order of the commands; there may be fewer than commands, when not all fitted: the rest is for
+    /// the next turn. `Err` means that nothing more can be written.
+    pub fn turn(&mut self, commands: &[&Command]) -> Result<Vec<Result<Reply, Failure>>, Halt> {
+        loop {
+            let batch = self.decide_batch(commands);
+            if batch.entries.is_empty() {
+                return Ok(self.answers(batch.answers));
+            }
+            let frame =
+                self.frame(batch.body.positions(), batch.body.level(), batch.body.into_bytes());
+            match self.commit(&frame)? {
+                Landing::Landed(tail) => {
+                    self.bytes += frame.body.len() as u64;
+                    self.tail = tail;
+                    let entries = batch.entries.iter().map(|entry| (entry.at_ms, &*entry.events));
+                    self.shared.apply(&tail, entries);
+                    self.shared.degrade(None);
+                    return Ok(self.answers(batch.answers));
+                }
+                Landing::Lost(error) => {
+                    self.take_back(batch.undo);
+                    warn!(%error, commands = commands.len(), "commands were refused because the journal did not take them");
+                    let failure = Failure::Unavailable { what: error.to_string() };
+                    self.shared.degrade(Some(error.to_string()));
+                    return Ok(batch.answers.iter().map(|_| Err(failure.clone())).collect());
+                }
+                Landing::Overtaken => {
+                    self.take_back(batch.undo);
+                    self.follow_and_lead()?;
+                }
+            }
+        }
+    }
+
+    /// Makes sure that the committed copy has everything that any writer had acknowledged before this call. `Err` means
+    /// that nothing more can be written.
+    pub fn confirm_tail(&mut self) -> Result<Result<(), Failure>, Halt> {
+        match self.journal.tail() {
+            Ok(tail) if tail == self.tail => Ok(Ok(())),
+            Ok(_) => self.follow_and_lead().map(Ok),
+            Err(error) => Ok(Err(Failure::Unavailable { what: error.to_string() })),
+        }
+    }
+
+    fn answers(&self, mut answers: Vec<Result<Reply, Failure>>) -> Vec<Result<Reply, Failure>> {
+        answers.iter_mut().flatten().for_each(|reply| reply.at.hash = self.tail.hash);
+        answers
+    }
+
+    /// What is answered at the position that the speculative copy has now.
+    fn reply(&self, answer: Result<Receipt, Refused>) -> Result<Reply, Failure> {
+        Ok(Reply { answer, at: At { position: self.state.position, hash: Hash::default() } })
+    }
+
+    fn decide_batch(&mut self, commands: &[&Command]) -> Batch {
+        let now_ms = self.shared.now_ms().max(self.state.now_ms);
+        let mut batch = Batch { undo: Some(Vec::new()), ..Batch::default() };
+        for _ in 0..TICKS_MAX {
+            if self.state.next_due_ms().is_none_or(|due| due > now_ms) {
+                break;
+            }
+            self.decide_one(&mut batch, now_ms, &Command::Tick);
+            batch.answers.clear();
+        }
+        for (n, command) in commands.iter().enumerate() {
+            self.decide_one(&mut batch, now_ms, command);
+            if batch.answers.len() <= n {
+                break;
+            }
+        }
+        batch
+    }
+
+    /// Decides one command into the batch. Leaves no answer when the batch is full.
+    fn decide_one(&mut self, batch: &mut Batch, now_ms: u64, command: &Command) {
+        let stamp = Stamp { now_ms, seed: self.dice.roll() };
+        let decided = catch_unwind(AssertUnwindSafe(|| {
+            decide(&mut self.state, &stamp, command, &self.limits)
+        }));
+        let Ok(decided) = decided else {
+            error!(?command, "deciding a command panicked; it has been taken back");
+            self.rebuild(batch);
+            return batch.answers.push(Err(Failure::Internal));
+        };
+        let Decision { events, receipt, undo } = match decided {
+            Ok(decision) => decision,
+            Err(refused) => return batch.answers.push(self.reply(Err(refused))),
+        };
+        if events.is_empty() {
+            return batch.answers.push(self.reply(Ok(receipt)));
+        }
+        let item =
+            Item::Entry(Entry { at_ms: self.state.now_ms, cause: Cause::of(command), events });
+        if !batch.body.push_within(&item, self.bytes_max) {
+            self.state.undo(undo);
+            if batch.entries.is_empty() {
+                let mut alone = BodyWriter::new();
+                alone.push(&item);
+                batch
+                    .answers
+                    .push(Err(Failure::TooLarge { bytes: alone.len(), max: self.bytes_max }));
+            }
+            return;
+        }
+        if let Item::Entry(entry) = item {
+            batch.entries.push(entry);
+        }
+        if let Some(all) = &mut batch.undo {
+            all.push(undo);
+        }
+        batch.answers.push(self.reply(Ok(receipt)));
+    }
+
+    /// Takes back a batch that did not become durable.
+    fn take_back(&mut self, undo: Option<Vec<Undo>>) {
+        match undo {
+            Some(undo) => undo.into_iter().rev().for_each(|undo| self.state.undo(undo)),
+            None => self.state = self.shared.look(|committed| committed.state.clone()),
+        }
+    }
+
+    /// Makes the speculative copy anew after a panic has left it in an unknown state.
+    fn rebuild(&mut self, batch: &mut Batch) {
+        self.state = self.shared.look(|committed| committed.state.clone());
+        for entry in &batch.entries {
+            self.state.apply_entry(entry.at_ms, &entry.events);
+        }
+        batch.undo = None;
+    }
+
+    fn frame(&mut self, positions: u64, level: u32, body: Vec<u8>) -> Frame {
+        Frame {
+            seq: self.tail.seq + 1,
+            epoch: self.epoch,
+            batch: self.dice.batch(),
+            prev: self.tail.hash,
+            level,
+            position: self.tail.position + positions,
+            at_ms: self.state.now_ms,
+            body,
+        }
+    }
+
+    /// Appends a record and finds out for certain whether it is there.
+    fn commit(&mut self, frame: &Frame) -> Result<Landing, Halt> {
+        let error = match self.journal.append(&self.tail, frame) {
+            Append::Committed(tail) => return Ok(Landing::Landed(tail)),
+            Append::Conflict(_) => return Ok(Landing::Overtaken),
+            Append::Unknown(
+                error @ (JournalError::Fatal { .. } | JournalError::Damaged { .. }),
+            ) => {
+                return Err(error.into());
+            }
+            Append::Unknown(error) if error.changed_nothing() => return Ok(Landing::Lost(error)),
+            Append::Unknown(error) => error,
+        };
+        warn!(%error, seq = frame.seq, "it is not known whether a record was appended; reading back");
+        self.resolve(frame, error)
+    }
+
+    /// Reads back whether a record is there. If its place is still empty, puts an epoch record there, so that it can
+    /// never come late.
+    fn resolve(&mut self, frame: &Frame, mut error: JournalError) -> Result<Landing, Halt> {
+        let fence = self.epoch_frame(frame.epoch + 1);
+        for attempt in 0.. {
+            match self.journal.read(frame.seq, 0).map(|frames| frames.into_iter().next()) {
+                Ok(Some(found)) if found.batch == frame.batch => {
+                    return Ok(Landing::Landed(found.tail(found.hash())));
+                }
+                Ok(Some(found)) if found.batch == fence.batch => {
+                    self.enter_epoch(&found);
+                    return Ok(Landing::Lost(error));
+                }
+                Ok(Some(_)) => return Ok(Landing::Overtaken),
+                Ok(None) => match self.journal.append(&self.tail, &fence) {
+                    Append::Committed(_) => {
+                        self.enter_epoch(&fence);
+                        return Ok(Landing::Lost(error));
+                    }
+                    // The journal ends before the place where it was when we last looked: it has lost records.
+                    Append::Conflict(end) if end.seq < frame.seq => return Ok(Landing::Overtaken),
+                    // Something is there now; the next look tells what.
+                    Append::Conflict(_) => continue,
+                    Append::Unknown(again) => error = may_pass(again)?,
+                },
+                // Others have written so much that its place is no longer kept.
+                Err(JournalError::Trimmed { .. }) => return Ok(Landing::Overtaken),
+                Err(again) => error = may_pass(again)?,
+            }
+            self.shared.degrade(Some(error.to_string()));
+            if !(self.pause)(attempt) {
+                return Err(Halt::Stopped);
+            }
+        }
+        Err(Halt::Stopped)
+    }
+
+    fn epoch_frame(&mut self, epoch: u64) -> Frame {
+        let mut body = BodyWriter::new();
+        body.push(&Item::Epoch { writer: self.name.clone() });
+        if self.level < allod_record::LEVEL {
+            body.push(&Item::Level { level: allod_record::LEVEL });
+        }
+        let (positions, level) = (body.positions(), body.level());
+        Frame { epoch, ..self.frame(positions, level, body.into_bytes()) }
+    }
+
+    /// An epoch record of ours is in the journal.
+    fn enter_epoch(&mut self, frame: &Frame) {
+        self.tail = frame.tail(frame.hash());
+        self.epoch = frame.epoch;
+        self.level = allod_record::LEVEL;
+        self.shared.epoch.store(self.epoch, Ordering::Relaxed);
+        // A raised level takes a position without changing anything.
+        self.state.position = self.state.position.max(frame.position);
+        self.shared.skip_to(&self.tail, frame.position);
+        self.shared.degrade(None);
+    }
+
+    /// Finds out whether a journal that did not take records does so again, by beginning an epoch.
+    pub fn probe(&mut self) -> Result<(), Halt> {
+        let frame = self.epoch_frame(self.tail.epoch + 1);
+        match self.commit(&frame)? {
+            Landing::Landed(_) => self.enter_epoch(&frame),
+            Landing::Overtaken => self.follow_and_lead()?,
+            Landing::Lost(error) => self.shared.degrade(Some(error.to_string())),
+        }
+        Ok(())
+    }
+
+    fn begin_epoch(&mut self) -> Result<(), Halt> {
+        for attempt in 0.. {
+            let frame = self.epoch_frame(self.tail.epoch + 1);
+            match self.commit(&frame)? {
+                Landing::Landed(_) => {
+                    self.enter_epoch(&frame);
+                    info!(
+                        epoch = self.epoch,
+                        position = self.tail.position,
+                        "writing from here on"
+                    );
+                    return Ok(());
+                }
+                Landing::Overtaken => self.follow()?,
+                // A fence took its place, or there was no room; either way, try again.
+                Landing::Lost(error) => {
+                    self.shared.degrade(Some(error.to_string()));
+                    if !(self.pause)(attempt) {
+                        return Err(Halt::Stopped);
+                    }
+                }
+            }
+        }
+        Err(Halt::Stopped)
+    }
+
+    /// Another writer was faster: take in what it wrote, then lead again.
+    fn follow_and_lead(&mut self) -> Result<(), Halt> {
+        self.follow()?;
+        self.begin_epoch()
+    }
+
+    fn follow(&mut self) -> Result<(), Halt> {
+        const READ_BYTES: usize = 4 << 20;
+        loop {
+            let from = self.tail.seq + 1;
+            let frames = self.patiently(|journal| journal.read(from, READ_BYTES))?;
+            if frames.is_empty() {
+                let end = self.patiently(|journal| journal.tail())?;
+                return if end.seq < self.tail.seq
+                    || (end.seq == self.tail.seq && end.hash != self.tail.hash)
+                {
+                    let seq = end.seq.max(1);
+                    Err(Halt::Forked(BrokenChain::Fork { seq }))
+                } else {
+                    Ok(())
+                };
+            }
+            for frame in &frames {
+                frame.follows(&self.tail).map_err(Halt::Forked)?;
+                let items = decode(frame)?;
+                let tail = frame.tail(frame.hash());
+                for item in &items {
+                    match item {
+                        Item::Entry(entry) => {
+                            self.state.apply_entry(entry.at_ms, &entry.events);
+                            self.shared
+                                .apply(&tail, std::iter::once((entry.at_ms, &*entry.events)));
+                        }
+                        Item::Level { level } => {
+                            self.level = self.level.max(*level);
+                            self.state.position += 1;
+                            self.shared.skip_to(&tail, self.state.position);
+                        }
+                        Item::Epoch { .. } => self.shared.skip_to(&tail, self.state.position),
+                    }
+                }
+                ends_as_it_says(frame, &self.state)?;
+                self.bytes += frame.body.len() as u64;
+                self.tail = tail;
+            }
+        }
+    }
+
+    /// Asks the journal until it answers.
+    fn patiently<T>(
+        &mut self,
+        ask: impl Fn(&dyn Journal) -> Result<T, JournalError>,
+    ) -> Result<T, Halt> {
+        for attempt in 0.. {
+            match ask(&*self.journal) {
+                Err(error @ JournalError::Unavailable { .. }) => {
+                    self.shared.degrade(Some(error.to_string()));
+                    if !(self.pause)(attempt) {
+                        break;
+                    }
+                }
+                answer => return Ok(answer?),
+            }
+        }
+        Err(Halt::Stopped)
+    }
+}
+
+/// An error after which asking again may help; any other ends the writer.
+fn may_pass(error: JournalError) -> Result<JournalError, Halt> {
+    match error {
+        JournalError::Unavailable { .. } | JournalError::Full { .. } => Ok(error),
+        JournalError::Chain(broken) => Err(Halt::Forked(broken)),
+        other => Err(other.into()),
+    }
+}

@@ -1,0 +1,264 @@
+//! The engine with its thread and its queue.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use allod_core::claim::Want;
+use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_engine::{Config, Engine, Failure, Handle, History, Reply, recover, state_hash};
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::{Fault, MemoryStorage, Operation};
+use allod_journal::{CheckpointStore, Journal};
+use parking_lot::Mutex;
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap()
+}
+
+fn pool(name: &str, last: u128, lease_ms: Option<u64>) -> Command {
+    let range = PoolRange { span: Span { first: 0, last }, subnet_len: None };
+    let spec = PoolSpec { lease_ms, reap: true, ..PoolSpec::new(Kind::Id32, vec![range]) };
+    Command::PutPool(PutPool { pool: name.into(), spec, expect: Expect::Any, keep_held: false })
+}
+
+fn claim(pool: &str, key: &str) -> Command {
+    Command::Transact(Transact::one(Op::Claim(ClaimOp {
+        pools: vec![pool.into()],
+        key: key.into(),
+        owner: None,
+        want: Want::any(),
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    })))
+}
+
+/// Waits for something that another thread brings about.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !holds() {
+        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn ready(engine: &Engine) -> Handle {
+    let handle = engine.handle();
+    eventually("the engine is not ready", || handle.status().ready);
+    handle
+}
+
+/// An engine whose appends each wait for a word, and fail as it says.
+fn led_by_hand(storage: &MemoryStorage, config: Config) -> (Engine, Sender<Fault>) {
+    let (say, words): (Sender<Fault>, Receiver<Fault>) = channel();
+    let words = Mutex::new(words);
+    let journal = storage.open_with(Box::new(move |attempt| match attempt.operation {
+        // When nobody speaks any more, everything works.
+        Operation::Append { .. } => words.lock().recv().unwrap_or(Fault::None),
+        _ => Fault::None,
+    }));
+    let checkpoints = Arc::new(MemoryCheckpoints::new());
+    (Engine::start(Arc::new(journal), checkpoints, config).unwrap(), say)
+}
+
+fn given(reply: Result<Reply, Failure>) -> bool {
+    reply.is_ok_and(|reply| reply.answer.is_ok())
+}
+
+#[test]
+fn a_full_queue_refuses_and_loses_nothing() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let config = Config { queue_commands_max: 4, ..Config::default() };
+    let (engine, say) = led_by_hand(&storage, config);
+    say.send(Fault::None).unwrap();
+    let handle = ready(&engine);
+    let submit = |command| {
+        let handle = handle.clone();
+        runtime.spawn(async move { handle.submit(command).await })
+    };
+    let first = submit(pool("p", 99, None));
+    // Once the first is being appended, the queue is empty again and takes four.
+    eventually("the first is not taken", || handle.status().queue_commands == 0);
+    std::thread::sleep(Duration::from_millis(50));
+    let waiting: Vec<_> = (0..4).map(|n| submit(claim("p", &n.to_string()))).collect();
+    eventually("the queue does not fill", || handle.status().queue_commands == 4);
+    let refused = runtime.block_on(handle.submit(claim("p", "one too many")));
+    assert_eq!(refused, Err(Failure::QueueFull { queue_commands_max: 4 }));
+    drop(say);
+    assert!(given(runtime.block_on(first).unwrap()));
+    for one in waiting {
+        assert!(given(runtime.block_on(one).unwrap()));
+    }
+    engine.stop().unwrap();
+    let (journal, none) = (storage.open(), MemoryCheckpoints::new());
+    // The level, the pool, and four claims.
+    assert_eq!(recover(&journal, &none).unwrap().state.position, 6);
+}
+
+#[test]
+fn a_stop_answers_what_was_queued_and_refuses_what_comes_later() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let (engine, say) = led_by_hand(&storage, Config::default());
+    say.send(Fault::None).unwrap();
+    let handle = ready(&engine);
+    let queued: Vec<_> = (0..3)
+        .map(|_| {
+            let handle = handle.clone();
+            runtime.spawn(async move { handle.submit(pool("p", 9, None)).await })
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(50));
+    let stopping = std::thread::spawn(move || engine.stop());
+    eventually("the queue is still open", || {
+        runtime.block_on(async {
+            let asked =
+                tokio::time::timeout(Duration::from_millis(5), handle.submit(claim("p", "late")));
+            matches!(asked.await, Ok(Err(Failure::Stopping)))
+        })
+    });
+    drop(say);
+    for one in queued {
+        assert!(given(runtime.block_on(one).unwrap()));
+    }
+    stopping.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_full_disk_is_told_and_its_end_is_noticed_without_a_write() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let (engine, say) = led_by_hand(&storage, Config::default());
+    say.send(Fault::None).unwrap();
+    let handle = ready(&engine);
+    say.send(Fault::None).unwrap();
+    assert!(given(runtime.block_on(handle.submit(pool("p", 9, Some(1))))));
+    say.send(Fault::None).unwrap();
+    assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
+    // The lease has run out and the pool reaps: from now on there is always something due.
+    for _ in 0..3 {
+        say.send(Fault::Full).unwrap();
+    }
+    eventually("it is not degraded", || handle.status().degraded.is_some());
+    assert!(handle.status().degraded.unwrap().contains("no room left"));
+    assert!(handle.read(|snapshot| snapshot.state.pool("p").is_some()).unwrap());
+    drop(say);
+    eventually("it stays degraded", || handle.status().degraded.is_none());
+    eventually("what is due is not done", || {
+        handle.read(|snapshot| allod_core::view::claim(snapshot.state, "p", "a")).unwrap().is_none()
+    });
+    engine.stop().unwrap();
+}
+
+#[test]
+fn a_full_disk_is_not_asked_without_a_break() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let appends = Arc::new(Mutex::new((0u32, false)));
+    let counted = appends.clone();
+    let journal = storage.open_with(Box::new(move |attempt| {
+        let mut counted = counted.lock();
+        match attempt.operation {
+            Operation::Append { .. } if counted.1 => {
+                counted.0 += 1;
+                Fault::Full
+            }
+            _ => Fault::None,
+        }
+    }));
+    let checkpoints = Arc::new(MemoryCheckpoints::new());
+    let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
+    let handle = ready(&engine);
+    assert!(given(runtime.block_on(handle.submit(pool("p", 9, Some(1))))));
+    assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
+    appends.lock().1 = true;
+    std::thread::sleep(Duration::from_millis(700));
+    let asked = appends.lock().0;
+    assert!((1..10).contains(&asked), "the full journal was asked {asked} times");
+    appends.lock().1 = false;
+    engine.stop().unwrap();
+}
+
+#[test]
+fn a_command_of_unknown_fate_is_not_called_undone() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let journal = storage.open_with(Box::new(move |attempt| match attempt.operation {
+        Operation::Append { frame, .. } if frame.seq == 2 => Fault::LoseAck,
+        Operation::Read { from: 2 } => Fault::Unavailable,
+        _ => Fault::None,
+    }));
+    let checkpoints = Arc::new(MemoryCheckpoints::new());
+    let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
+    let handle = ready(&engine);
+    let asked = runtime.spawn(async move { handle.submit(pool("p", 9, None)).await });
+    let handle = engine.handle();
+    eventually("it is not degraded", || handle.status().degraded.is_some());
+    assert!(engine.stop().is_err());
+    let Err(Failure::Unavailable { what }) = runtime.block_on(asked).unwrap() else {
+        panic!("it was answered")
+    };
+    assert!(what.contains("not known whether"), "{what}");
+}
+
+#[test]
+fn history_is_trimmed_to_what_the_checkpoints_need() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let store = MemoryCheckpoints::new();
+    let config = Config {
+        history: History::SinceCheckpoint,
+        checkpoint_bytes: 2_000,
+        checkpoints_kept: 2,
+        ..Config::default()
+    };
+    let engine = Engine::start(Arc::new(storage.open()), Arc::new(store.clone()), config).unwrap();
+    let handle = ready(&engine);
+    assert!(given(runtime.block_on(handle.submit(pool("p", 9_999, None)))));
+    let mut n = 0;
+    eventually("nothing is trimmed", || {
+        n += 1;
+        assert!(given(runtime.block_on(handle.submit(claim("p", &n.to_string())))));
+        storage.open().oldest().unwrap() > 20 && store.list().unwrap().len() == 2
+    });
+    let hash = handle.read(|snapshot| state_hash(snapshot.state, allod_record::LEVEL)).unwrap();
+    engine.stop().unwrap();
+    let oldest_kept = store.list().unwrap().last().unwrap().seq;
+    assert!(storage.open().oldest().unwrap() <= oldest_kept + 1);
+    let again = recover(&storage.open(), &store).unwrap();
+    assert_eq!(state_hash(&again.state, again.level), hash);
+    // The older of the two is enough as well.
+    let newest = store.list().unwrap()[0].seq;
+    assert!(store.alter(newest, |bytes| bytes.truncate(5)));
+    let again = recover(&storage.open(), &store).unwrap();
+    assert_eq!(state_hash(&again.state, again.level), hash);
+}
+
+#[test]
+fn a_linearizable_read_sees_what_another_server_acknowledged() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let start = || {
+        let checkpoints = Arc::new(MemoryCheckpoints::new());
+        Engine::start(Arc::new(storage.open()), checkpoints, Config::default()).unwrap()
+    };
+    let one = start();
+    let first = ready(&one);
+    assert!(given(runtime.block_on(first.submit(pool("p", 9, None)))));
+    let two = start();
+    let second = ready(&two);
+    assert!(given(runtime.block_on(second.submit(claim("p", "a")))));
+    let seen = || first.read(|snapshot| allod_core::view::claim(snapshot.state, "p", "a")).unwrap();
+    assert!(seen().is_none());
+    runtime.block_on(first.confirm_tail()).unwrap();
+    assert!(seen().is_some());
+    one.stop().unwrap();
+    two.stop().unwrap();
+}

@@ -1,0 +1,228 @@
+//! Journals written by every released level must replay to the state that they had then, for ever.
+//!
+//! A golden journal is text: a record a line, then the hash of the state that it leads to. An existing one is never
+//! rewritten; `ALLOD_GOLDEN_NEW=1` makes the one of the current level if it is missing.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allod_core::claim::{Parity, Want};
+use allod_core::command::{
+    ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
+    Transact,
+};
+use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
+use allod_core::value::Kind;
+use allod_engine::{Clock, Config, Shared, Writer, recover, state_hash};
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use allod_journal::{Append, Frame, Hash, Journal, Tail};
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        write!(out, "{byte:02x}").unwrap();
+        out
+    })
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
+}
+
+fn to_line(frame: &Frame) -> String {
+    let Frame { seq, epoch, batch, prev, level, position, at_ms, body } = frame;
+    format!("{seq} {epoch} {batch:032x} {prev} {level} {position} {at_ms} {}", hex(body))
+}
+
+fn from_line(line: &str) -> Frame {
+    let part: Vec<&str> = line.split(' ').collect();
+    Frame {
+        seq: part[0].parse().unwrap(),
+        epoch: part[1].parse().unwrap(),
+        batch: u128::from_str_radix(part[2], 16).unwrap(),
+        prev: Hash(unhex(part[3]).try_into().unwrap()),
+        level: part[4].parse().unwrap(),
+        position: part[5].parse().unwrap(),
+        at_ms: part[6].parse().unwrap(),
+        body: unhex(part[7]),
+    }
+}
+
+fn golden(level: u32) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "golden", &format!("level-{level}.journal")].iter().collect()
+}
+
+struct Steps(AtomicU64);
+
+impl Clock for Steps {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn put(name: &str, kind: Kind, ranges: &[&str], change: impl FnOnce(&mut PoolSpec)) -> Command {
+    let ranges = ranges.iter().map(|text| kind.parse_range(text).unwrap());
+    let ranges = ranges.map(|(span, subnet_len)| PoolRange { span, subnet_len }).collect();
+    let mut spec = PoolSpec::new(kind, ranges);
+    change(&mut spec);
+    Command::PutPool(PutPool { pool: name.into(), spec, expect: Expect::Any, keep_held: false })
+}
+
+fn claim(pools: &[&str], key: &str, change: impl FnOnce(&mut ClaimOp)) -> Op {
+    let mut op = ClaimOp {
+        pools: pools.iter().map(|&pool| pool.into()).collect(),
+        key: key.into(),
+        owner: None,
+        want: Want::any(),
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    };
+    change(&mut op);
+    Op::Claim(op)
+}
+
+fn release(pool: &str, key: &str) -> Op {
+    Op::Release(ReleaseOp { pool: pool.into(), key: key.into(), expect: Expect::Any })
+}
+
+/// A little of everything that can be journalled, with the time at which it is done.
+fn script() -> Vec<(u64, Command)> {
+    let ids = |name: &str, change: fn(&mut PoolSpec)| put(name, Kind::Id32, &["1-4094"], change);
+    let one = |op| Command::Transact(Transact::one(op));
+    let labels: Labels = Arc::from([(Arc::from("site"), Arc::from("north"))]);
+    vec![
+        (1000, ids("vlan", |spec| spec.quarantine_ms = 5000)),
+        (
+            1000,
+            ids("ring", |spec| {
+                (spec.strategy, spec.lease_ms, spec.reap) = (Strategy::Next, Some(3000), true)
+            }),
+        ),
+        (1000, ids("worn", |spec| spec.strategy = Strategy::LeastRecentlyUsed)),
+        (1000, put("wide", Kind::Id64, &["18446744073709551600-18446744073709551615"], |_| {})),
+        (
+            1000,
+            put("net", Kind::Prefix6, &["2001:db8::/32"], |spec| {
+                spec.exclude = vec![Kind::Prefix6.parse("2001:db8::/48").unwrap()];
+            }),
+        ),
+        (
+            1000,
+            put("host", Kind::Address4, &["10.0.0.0/24", "10.1.0.1-10.1.0.9"], |spec| {
+                spec.manual = vec![Kind::Address4.parse_range("10.0.0.1-10.0.0.9").unwrap().0];
+                spec.draining = vec![Kind::Address4.parse_range("10.1.0.0/28").unwrap().0];
+            }),
+        ),
+        (
+            1001,
+            one(claim(&["vlan"], "a", |op| {
+                (op.owner, op.labels) = (Some("tenant".into()), labels)
+            })),
+        ),
+        (1002, one(claim(&["vlan", "worn"], "same", |op| op.want.parity = Some(Parity::Odd)))),
+        (1003, one(claim(&["wide"], "high", |op| op.want.strategy = Some(Strategy::Highest)))),
+        (1004, one(claim(&["net"], "link", |op| op.want.prefix_len = Some(127)))),
+        (
+            1005,
+            one(claim(&["host"], "named", |op| {
+                op.want.value = Some(Kind::Address4.parse("10.0.0.5").unwrap())
+            })),
+        ),
+        (
+            1006,
+            one(claim(&["ring"], "block", |op| (op.want.count, op.want.contiguous) = (8, true))),
+        ),
+        (
+            1007,
+            one(claim(&["worn"], "few", |op| {
+                (op.want.count, op.want.strategy) = (3, Some(Strategy::Random))
+            })),
+        ),
+        (
+            1008,
+            one(Op::Renew(RenewOp {
+                pool: "ring".into(),
+                key: "block".into(),
+                expect: Expect::Any,
+                ttl_ms: Some(9000),
+            })),
+        ),
+        (1009, one(claim(&["ring"], "short", |op| op.ttl_ms = Some(10)))),
+        (1010, one(release("vlan", "a"))),
+        (1011, one(release("worn", "few"))),
+        (
+            1012,
+            Command::Transact(Transact {
+                ops: vec![release("worn", "same"), claim(&["worn"], "next", |_| {})],
+                idempotency: Some(Idempotency { key: "once".into(), fingerprint: [7; 32] }),
+                ..Transact::default()
+            }),
+        ),
+        (1013, ids("gone", |_| {})),
+        (1014, Command::DeletePool(DeletePool { pool: "gone".into(), expect: Expect::Any })),
+        (
+            2000,
+            one(Op::Confirm(ConfirmOp {
+                pool: "ring".into(),
+                key: "block".into(),
+                expect: Expect::Any,
+            })),
+        ),
+        (9000, one(claim(&["vlan"], "later", |_| {}))),
+    ]
+}
+
+fn write_golden(level: u32) {
+    let clock = Arc::new(Steps(AtomicU64::new(0)));
+    let storage = MemoryStorage::new();
+    let journal: Arc<dyn Journal> = Arc::new(storage.open());
+    let shared = Arc::new(Shared::new(clock.clone()));
+    let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
+    let config = Config { writer: "golden".into(), ..Config::default() };
+    let mut writer =
+        Writer::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
+            .unwrap();
+    for (at_ms, command) in script() {
+        clock.0.store(at_ms, Ordering::Relaxed);
+        for answer in writer.turn(&[&command]).unwrap() {
+            answer.unwrap().answer.unwrap();
+        }
+    }
+    let mut text = String::new();
+    for frame in journal.read(1, usize::MAX).unwrap() {
+        writeln!(text, "{}", to_line(&frame)).unwrap();
+    }
+    writeln!(text, "state {}", state_hash(writer.state(), writer.level())).unwrap();
+    std::fs::write(golden(level), text).unwrap();
+}
+
+#[test]
+fn every_released_level_replays_to_the_state_it_had() {
+    for level in 1..=allod_record::LEVEL {
+        if !golden(level).exists() && std::env::var_os("ALLOD_GOLDEN_NEW").is_some() {
+            write_golden(level);
+        }
+        let text = std::fs::read_to_string(golden(level)).unwrap();
+        let (records, state) = text.trim_end().rsplit_once("\nstate ").unwrap();
+        let journal = MemoryStorage::new().open();
+        let mut tail = Tail::default();
+        for line in records.lines() {
+            tail = match journal.append(&tail, &from_line(line)) {
+                Append::Committed(tail) => tail,
+                other => panic!("{other:?}"),
+            };
+        }
+        let replayed = recover(&journal, &MemoryCheckpoints::default()).unwrap();
+        assert_eq!(allod_core::invariant::check(&replayed.state), Vec::<String>::new());
+        assert_eq!(state_hash(&replayed.state, replayed.level).to_string(), state, "level {level}");
+        assert_eq!(replayed.state.pool_count(), 6);
+    }
+}

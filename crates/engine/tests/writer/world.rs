@@ -1,0 +1,164 @@
+//! What the tests of the writer stand on.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allod_core::claim::Want;
+use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
+use allod_core::invariant;
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::receipt::Outcome;
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_engine::{
+    Clock, Config, Failure, Halt, Hash, Replayed, Reply, Shared, Writer, state_hash,
+};
+use allod_journal::memory::{Fault, MemoryStorage, Operation};
+use allod_journal::{Frame, Journal};
+use allod_record::Item;
+
+pub struct TestClock(pub AtomicU64);
+
+impl Clock for TestClock {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What goes wrong with the appends to come, one after the other; and with the reads.
+#[derive(Default)]
+pub struct Faults {
+    pub appends: VecDeque<Fault>,
+    pub reads: VecDeque<Fault>,
+    pub operations: u32,
+}
+
+pub type SharedFaults = Arc<parking_lot::Mutex<Faults>>;
+
+pub struct Server {
+    pub writer: Writer,
+    pub shared: Arc<Shared>,
+    pub faults: SharedFaults,
+    pub clock: Arc<TestClock>,
+}
+
+/// A writer that has taken over, with nothing going wrong yet.
+pub fn lead(storage: &MemoryStorage, config: &Config) -> Server {
+    lead_with(storage, config, replay(storage), |_| {}).expect("it leads")
+}
+
+/// A writer for which this happens between two attempts.
+pub fn lead_with(
+    storage: &MemoryStorage,
+    config: &Config,
+    replayed: Replayed,
+    mut between: impl FnMut(&MemoryStorage) + Send + 'static,
+) -> Result<Server, Halt> {
+    let faults = SharedFaults::default();
+    let of_plan = faults.clone();
+    let journal = storage.open_with(Box::new(move |attempt| {
+        let mut faults = of_plan.lock();
+        faults.operations += 1;
+        assert!(faults.operations < 1000, "the writer goes round in circles");
+        let next = match attempt.operation {
+            Operation::Append { .. } => faults.appends.pop_front(),
+            _ => faults.reads.pop_front(),
+        };
+        next.unwrap_or(Fault::None)
+    }));
+    let clock = Arc::new(TestClock(AtomicU64::new(1_000_000)));
+    let shared = Arc::new(Shared::new(clock.clone()));
+    let in_pause = storage.clone();
+    let pause = Box::new(move |attempt| {
+        between(&in_pause);
+        attempt < 20
+    });
+    let writer = Writer::lead(Arc::new(journal), shared.clone(), replayed, config, Some(7), pause)?;
+    Ok(Server { writer, shared, faults, clock })
+}
+
+/// Everything from the first record on.
+pub fn replay(storage: &MemoryStorage) -> Replayed {
+    let none = allod_journal::checkpoint::MemoryCheckpoints::new();
+    allod_engine::recover(&storage.open(), &none).expect("it can be replayed")
+}
+
+pub fn frames(storage: &MemoryStorage) -> Vec<Frame> {
+    storage.open().read(1, usize::MAX).expect("it can be read")
+}
+
+/// The epochs of the records that begin one.
+pub fn epochs(storage: &MemoryStorage) -> Vec<u64> {
+    let begins = |frame: &Frame| {
+        let items = allod_record::decode(&frame.body).expect("it can be read");
+        items.iter().any(|item| matches!(item, Item::Epoch { .. }))
+    };
+    frames(storage).iter().filter(|frame| begins(frame)).map(|frame| frame.epoch).collect()
+}
+
+impl Server {
+    pub fn turn(&mut self, commands: &[Command]) -> Vec<Result<Reply, Failure>> {
+        let answers = self.writer.turn(&commands.iter().collect::<Vec<_>>());
+        let answers = answers.expect("it goes on");
+        self.check();
+        answers
+    }
+
+    pub fn fail(&self, appends: impl IntoIterator<Item = Fault>) {
+        self.faults.lock().appends.extend(appends);
+    }
+
+    pub fn hash(&self) -> Hash {
+        state_hash(self.writer.state(), self.writer.level())
+    }
+
+    /// Both copies are sound and the same.
+    pub fn check(&self) {
+        let (state, level) = (self.writer.state(), self.writer.level());
+        assert_eq!(invariant::check(state), Vec::<String>::new());
+        self.shared.look(|snapshot| {
+            assert_eq!(state_hash(snapshot.state, level), state_hash(state, level));
+            assert_eq!(snapshot.at.position, self.writer.tail().position);
+            assert_eq!(snapshot.at.hash, self.writer.tail().hash);
+        });
+    }
+}
+
+/// A pool of ids from 0 on.
+pub fn pool(name: &str, size: u128) -> Command {
+    let span = Span { first: 0, last: size - 1 };
+    Command::PutPool(PutPool {
+        pool: name.into(),
+        spec: PoolSpec::new(Kind::Id32, vec![PoolRange { span, subnet_len: None }]),
+        expect: Expect::Any,
+        keep_held: false,
+    })
+}
+
+pub fn claim(pool: &str, key: &str) -> Command {
+    Command::Transact(Transact::one(Op::Claim(ClaimOp {
+        pools: vec![pool.into()],
+        key: key.into(),
+        owner: None,
+        want: Want::any(),
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    })))
+}
+
+/// The first value that an answer gives.
+pub fn value(answer: &Result<Reply, Failure>) -> Option<u128> {
+    match answer.as_ref().ok()?.answer.as_ref().ok()?.outcomes.first()? {
+        Outcome::Claimed { claims, .. } => {
+            claims.first().map(|given| given.claim.values.first().first)
+        }
+        _ => None,
+    }
+}
+
+/// The code of a refusal.
+pub fn code(answer: &Result<Reply, Failure>) -> Option<&'static str> {
+    answer.as_ref().ok()?.answer.as_ref().err().map(|refused| refused.refusal.code())
+}
