@@ -1,0 +1,329 @@
+//! The naive model: what the journal's facts add up to, in plain maps.
+//!
+//! It refuses to believe an impossible fact (a value given twice, a claim released that nobody held), which is how a
+//! journal that lies is found out. It never chooses anything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use allod_core::claim::{Asked, Want};
+use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, RequestRemembered};
+use allod_core::pool::{Labels, PoolSpec};
+use allod_core::span::Span;
+
+use crate::history::ClaimSeen;
+
+#[derive(Debug, Default)]
+pub struct Model {
+    pub position: u64,
+    pub now_ms: u64,
+    pub pools: BTreeMap<Arc<str>, Pool>,
+    pub requests: BTreeMap<Arc<str>, RequestRemembered>,
+}
+
+#[derive(Debug)]
+pub struct Pool {
+    pub generation: u64,
+    pub spec: PoolSpec,
+    /// By key.
+    pub held: BTreeMap<Arc<str>, Claim>,
+    /// In quarantine, by first value.
+    pub kept: BTreeMap<u128, Claim>,
+    /// Every span that is held or kept: its end, and whose it is.
+    pub taken: BTreeMap<u128, (u128, Whose)>,
+    pub held_values: u128,
+    pub kept_values: u128,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    Held(Arc<str>),
+    Kept(u128),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub key: Arc<str>,
+    pub owner: Arc<str>,
+    pub spans: Vec<Span>,
+    pub version: u64,
+    pub created_ms: u64,
+    pub expires_ms: Option<u64>,
+    pub until_ms: Option<u64>,
+    pub labels: Labels,
+    pub asked: Asked,
+}
+
+impl Claim {
+    pub fn expired(&self, now_ms: u64) -> bool {
+        self.expires_ms.is_some_and(|at| at <= now_ms)
+    }
+
+    fn values(&self) -> u128 {
+        self.spans.iter().fold(0, |sum: u128, span| sum.saturating_add(span.len()))
+    }
+}
+
+/// What a pool's definition says of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Zone {
+    Outside,
+    Excluded,
+    Draining,
+    Manual,
+    Automatic,
+}
+
+impl Pool {
+    fn new(generation: u64, spec: PoolSpec) -> Pool {
+        Pool {
+            generation,
+            spec,
+            held: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            held_values: 0,
+            kept_values: 0,
+        }
+    }
+
+    /// Who has values of this span, in order.
+    pub fn holders(&self, span: Span) -> Vec<&Whose> {
+        let before = self.taken.range(..span.first).next_back();
+        let before = before.filter(|(_, (last, _))| *last >= span.first);
+        let within = self.taken.range(span.first..=span.last);
+        before.into_iter().chain(within).map(|(_, (_, whose))| whose).collect()
+    }
+
+    pub fn claim(&self, whose: &Whose) -> Option<&Claim> {
+        match whose {
+            Whose::Held(key) => self.held.get(key),
+            Whose::Kept(first) => self.kept.get(first),
+        }
+    }
+
+    /// The worst that can be said of any value of the span. A point is in exactly one zone, and zones change only at
+    /// the ends of what the definition lists, so looking at those is enough.
+    pub fn zone(&self, span: Span) -> Zone {
+        let spec = &self.spec;
+        let lists = [&spec.exclude, &spec.manual, &spec.draining];
+        let listed = lists.into_iter().flatten().copied();
+        let all = listed.chain(spec.ranges.iter().map(|range| range.span));
+        let mut points = vec![span.first, span.last];
+        for one in all {
+            let around = [
+                Some(one.first),
+                one.first.checked_sub(1),
+                one.first.checked_add(1),
+                Some(one.last),
+                one.last.checked_add(1),
+                one.last.checked_sub(1),
+            ];
+            points.extend(around.into_iter().flatten().filter(|point| span.contains(*point)));
+        }
+        let order = [Zone::Outside, Zone::Excluded, Zone::Draining, Zone::Manual];
+        let zones: Vec<Zone> = points.into_iter().map(|point| self.zone_of(point)).collect();
+        order.into_iter().find(|zone| zones.contains(zone)).unwrap_or(Zone::Automatic)
+    }
+
+    fn zone_of(&self, point: u128) -> Zone {
+        let spec = &self.spec;
+        let among = |list: &[Span]| list.iter().any(|span| span.contains(point));
+        let Some(range) = spec.ranges.iter().find(|range| range.span.contains(point)) else {
+            return Zone::Outside;
+        };
+        let wide = range.subnet_len.is_some_and(|len| u32::from(len) + 2 <= spec.kind.width());
+        let edge = point == range.span.first || point == range.span.last;
+        if among(&spec.exclude) || (spec.kind.is_address() && spec.keep_edges && wide && edge) {
+            Zone::Excluded
+        } else if among(&spec.draining) {
+            Zone::Draining
+        } else if among(&spec.manual) {
+            Zone::Manual
+        } else {
+            Zone::Automatic
+        }
+    }
+
+    fn add(&mut self, claim: Claim) -> Result<(), String> {
+        let whose = match claim.until_ms {
+            None => Whose::Held(claim.key.clone()),
+            Some(_) => Whose::Kept(claim.spans[0].first),
+        };
+        for span in &claim.spans {
+            if let Some(other) = self.holders(*span).first() {
+                return Err(format!("{span:?} is given to {whose:?} and is {other:?}'s"));
+            }
+            self.taken.insert(span.first, (span.last, whose.clone()));
+        }
+        match whose {
+            Whose::Held(key) => {
+                self.held_values = self.held_values.saturating_add(claim.values());
+                self.held.insert(key, claim);
+            }
+            Whose::Kept(first) => {
+                self.kept_values = self.kept_values.saturating_add(claim.values());
+                self.kept.insert(first, claim);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, whose: &Whose) -> Option<Claim> {
+        let claim = match whose {
+            Whose::Held(key) => self.held.remove(key),
+            Whose::Kept(first) => self.kept.remove(first),
+        }?;
+        for span in &claim.spans {
+            self.taken.remove(&span.first);
+        }
+        match whose {
+            Whose::Held(_) => self.held_values -= claim.values(),
+            Whose::Kept(_) => self.kept_values -= claim.values(),
+        }
+        Some(claim)
+    }
+}
+
+impl Model {
+    /// All that one command did. Says what is impossible about it.
+    pub fn apply(&mut self, at_ms: u64, events: &[Event]) -> Result<(), String> {
+        if at_ms < self.now_ms {
+            return Err(format!("time goes back to {at_ms}"));
+        }
+        self.now_ms = at_ms;
+        self.position += 1;
+        events.iter().try_for_each(|event| self.event(event))
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::PoolDefined(event) => {
+                let (generation, spec) = (event.generation, event.spec.clone());
+                match self.pools.get_mut(&event.pool) {
+                    Some(pool) if pool.generation + 1 != generation => {
+                        return Err(format!("pool '{}' skips a generation", event.pool));
+                    }
+                    Some(pool) => (pool.generation, pool.spec) = (generation, spec),
+                    None => {
+                        self.pools.insert(event.pool.clone(), Pool::new(generation, spec));
+                    }
+                }
+            }
+            Event::PoolRemoved(event) => match self.pools.remove(&event.pool) {
+                Some(pool) if pool.held.is_empty() => {}
+                Some(_) => return Err(format!("pool '{}' is removed while held", event.pool)),
+                None => return Err(format!("pool '{}' is removed twice", event.pool)),
+            },
+            Event::ClaimGranted(event) => self.granted(event)?,
+            Event::LeaseChanged(event) => self.leased(event)?,
+            Event::ClaimReleased(event) => self.released(event)?,
+            Event::QuarantineEnded(event) => {
+                let pool = self.pool(&event.pool)?;
+                if pool.remove(&Whose::Kept(event.first)).is_none() {
+                    return Err(format!("nothing is kept at {}", event.first));
+                }
+            }
+            Event::RequestRemembered(event) => {
+                self.requests.insert(event.key.clone(), event.clone());
+            }
+            Event::RequestForgotten(event) => {
+                self.requests.remove(&event.key);
+            }
+        }
+        Ok(())
+    }
+
+    fn pool(&mut self, name: &str) -> Result<&mut Pool, String> {
+        self.pools.get_mut(name).ok_or_else(|| format!("there is no pool '{name}'"))
+    }
+
+    fn granted(&mut self, event: &ClaimGranted) -> Result<(), String> {
+        let position = self.position;
+        let pool = self.pool(&event.pool)?;
+        let key = &event.key;
+        if event.version != position {
+            return Err(format!("claim '{key}' has version {} at {position}", event.version));
+        }
+        if pool.held.contains_key(key) {
+            return Err(format!("claim '{key}' is granted twice"));
+        }
+        let spans: Vec<Span> = event.values.spans().collect();
+        for span in &spans {
+            let zone = pool.zone(*span);
+            if !matches!(zone, Zone::Automatic | Zone::Manual) {
+                return Err(format!("claim '{key}' gets {span:?}, which is {zone:?}"));
+            }
+        }
+        let plain = || Asked { want: Want::any(), ttl_ms: None };
+        pool.add(Claim {
+            key: key.clone(),
+            owner: event.owner.clone(),
+            spans,
+            version: event.version,
+            created_ms: event.at_ms,
+            expires_ms: event.expires_ms,
+            until_ms: None,
+            labels: event.labels.clone(),
+            asked: event.asked.as_ref().map_or_else(plain, |asked| Asked::clone(asked)),
+        })
+    }
+
+    fn leased(&mut self, event: &LeaseChanged) -> Result<(), String> {
+        let pool = self.pool(&event.pool)?;
+        let Some(claim) = pool.held.get_mut(&event.key) else {
+            return Err(format!("the lease of '{}' changes, which nobody holds", event.key));
+        };
+        (claim.version, claim.expires_ms) = (event.version, event.expires_ms);
+        Ok(())
+    }
+
+    fn released(&mut self, event: &ClaimReleased) -> Result<(), String> {
+        let now_ms = self.now_ms;
+        let pool = self.pool(&event.pool)?;
+        let key = &event.key;
+        let Some(mut claim) = pool.remove(&Whose::Held(key.clone())) else {
+            return Err(format!("'{key}' is released, which nobody holds"));
+        };
+        if claim.version != event.at_version {
+            return Err(format!("'{key}' is released at a version that it does not have"));
+        }
+        let asked = event.cause == allod_core::event::ReleaseCause::Asked;
+        if !asked && !claim.expired(now_ms) {
+            return Err(format!("'{key}' is taken away although its lease runs"));
+        }
+        if event.quarantine_until_ms.is_some() {
+            (claim.until_ms, claim.expires_ms) = (event.quarantine_until_ms, None);
+            claim.version = event.version;
+            pool.add(claim)?;
+        }
+        Ok(())
+    }
+
+    /// What a reader should see of a claim.
+    pub fn seen(&self, pool: &str, whose: &Whose) -> Option<ClaimSeen> {
+        let known = self.pools.get(pool)?;
+        let claim = known.claim(whose)?;
+        let kind = known.spec.kind;
+        let mut values = Vec::new();
+        for span in &claim.spans {
+            if kind.is_prefix() {
+                values.push(kind.show(*span));
+            } else {
+                values.extend((span.first..=span.last).map(|value| kind.point(value)));
+            }
+        }
+        let text = |(name, text): &(Arc<str>, Arc<str>)| (name.to_string(), text.to_string());
+        Some(ClaimSeen {
+            pool: pool.to_string(),
+            key: claim.key.to_string(),
+            owner: claim.owner.to_string(),
+            values,
+            version: claim.version,
+            held: claim.until_ms.is_none(),
+            created_ms: claim.created_ms,
+            expires_ms: claim.expires_ms,
+            labels: claim.labels.iter().map(text).collect(),
+        })
+    }
+}

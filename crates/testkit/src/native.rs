@@ -1,0 +1,74 @@
+//! The native API, spoken from outside: a request of a history as HTTP, and an HTTP response as an answer.
+//!
+//! Written against the API's description and not with the server's own types, so that a mistake in those is seen.
+
+mod ask;
+mod read;
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use allod_core::claim::Want;
+use allod_core::command::{ClaimOp, Command, Expect, Op, Transact};
+use allod_core::value::Kind;
+use allod_engine::Hash;
+
+use crate::history::{Answer, Call, Request};
+use crate::http::Client;
+
+pub use ask::{Wire, wire};
+pub use read::answer;
+
+/// The kind of a pool, which says how its values are written.
+pub type Kinds<'a> = &'a dyn Fn(&str) -> Kind;
+
+/// Sends a request and notes what came of it. The times are counted from `start`.
+pub fn call(
+    client: &mut Client,
+    request: Request,
+    kinds: Kinds<'_>,
+    start: Instant,
+    connection: u64,
+) -> Call {
+    let request = stamped(request, kinds);
+    let wire = wire(&request, kinds);
+    let headers: Vec<(&str, &str)> =
+        wire.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let earliest_ms =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let began_ns = start.elapsed().as_nanos() as u64;
+    let sent = client.send(wire.method, &wire.path, &headers, wire.body.as_deref());
+    let ended_ns = start.elapsed().as_nanos() as u64;
+    let (answer, position, hash) = match &sent {
+        Ok(response) => answer(&request, response),
+        Err(_) => (Answer::Lost, 0, Hash::default()),
+    };
+    Call { request, answer, position, hash, began_ns, ended_ns, earliest_ms, connection }
+}
+
+/// The server's fingerprint of a request is that of its body, so the history has to have the same.
+fn stamped(request: Request, kinds: Kinds<'_>) -> Request {
+    let body = wire(&request, kinds).body.unwrap_or_default();
+    match request {
+        Request::Command(Command::Transact(mut transact)) => {
+            if let Some(idempotency) = &mut transact.idempotency {
+                idempotency.fingerprint = *blake3::hash(body.as_bytes()).as_bytes();
+            }
+            Request::Command(Command::Transact(transact))
+        }
+        other => other,
+    }
+}
+
+/// A claim of one value, as most are.
+pub fn claim_request(pool: &str, key: &str) -> Request {
+    Request::Command(Command::Transact(Transact::one(Op::Claim(ClaimOp {
+        pools: vec![pool.into()],
+        key: key.into(),
+        owner: None,
+        want: Want::any(),
+        ttl_ms: None,
+        labels: Arc::default(),
+        expect: Expect::Any,
+    }))))
+}

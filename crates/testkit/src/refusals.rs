@@ -1,0 +1,275 @@
+//! Whether a refusal is justified at its position.
+
+use std::sync::Arc;
+
+use allod_core::claim::Asked;
+use allod_core::command::{Check, ClaimOp, Command, Expect, Op, Transact};
+use allod_core::span::Span;
+
+use crate::history::Refused;
+use crate::model::{Model, Pool, Whose, Zone};
+use crate::room;
+
+/// What the checker makes of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    Right,
+    /// It cannot be told from outside.
+    Open,
+    Wrong(String),
+}
+
+use Judgement::{Open, Right, Wrong};
+
+fn wrong(what: impl Into<String>) -> Judgement {
+    Wrong(what.into())
+}
+
+/// Right if `holds`, wrong otherwise.
+fn only_if(holds: bool, what: impl Into<String>) -> Judgement {
+    if holds { Right } else { wrong(what) }
+}
+
+/// Whether a thing of this version is what was expected.
+fn meets(expect: Expect, actual: Option<u64>) -> bool {
+    match expect {
+        Expect::Any => true,
+        Expect::Absent => actual.is_none(),
+        Expect::Present => actual.is_some(),
+        Expect::Is(version) => actual == Some(version),
+    }
+}
+
+/// A time before the decision: what had not expired then may have expired since, never the other way round.
+pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -> Judgement {
+    match command {
+        Command::PutPool(put) => {
+            let pool = model.pools.get(&put.pool);
+            let generation = pool.map(|pool| pool.generation);
+            match refused.code.as_str() {
+                "pool_generation_differs" => differs(put.expect, generation, refused.actual),
+                "pool_kind_differs" => only_if(
+                    pool.is_some_and(|pool| pool.spec.kind != put.spec.kind),
+                    "the kind is the same",
+                ),
+                "held_outside" => {
+                    let inside =
+                        |span: &Span| put.spec.ranges.iter().any(|range| range.span.covers(*span));
+                    let outside = pool.is_some_and(|pool| {
+                        let spans = pool.held.values().flat_map(|claim| &claim.spans);
+                        spans.into_iter().any(|span| !inside(span))
+                    });
+                    only_if(outside && !put.keep_held, "nothing is held outside the new ranges")
+                }
+                "invalid" | "limit_exceeded" => Open,
+                code => wrong(format!("'{code}' is no answer to a definition of a pool")),
+            }
+        }
+        Command::DeletePool(delete) => {
+            let pool = model.pools.get(&delete.pool);
+            match refused.code.as_str() {
+                "pool_generation_differs" => {
+                    differs(delete.expect, pool.map(|pool| pool.generation), refused.actual)
+                }
+                "pool_in_use" => only_if(
+                    pool.is_some_and(|pool| !pool.held.is_empty() || !pool.kept.is_empty()),
+                    "the pool is not in use",
+                ),
+                "invalid" | "limit_exceeded" => Open,
+                code => wrong(format!("'{code}' is no answer to the end of a pool")),
+            }
+        }
+        Command::Transact(transact) => judge_transaction(model, transact, refused, now_ms),
+        Command::Tick => wrong("a tick is never refused"),
+    }
+}
+
+fn differs(expect: Expect, actual: Option<u64>, said: Option<u64>) -> Judgement {
+    if meets(expect, actual) {
+        return wrong(format!("{expect:?} holds of {actual:?}"));
+    }
+    only_if(said == actual, format!("it is at {actual:?}, the answer says {said:?}"))
+}
+
+fn judge_transaction(
+    model: &Model,
+    transact: &Transact,
+    refused: &Refused,
+    now_ms: u64,
+) -> Judgement {
+    match (refused.code.as_str(), &transact.idempotency) {
+        ("invalid" | "limit_exceeded", _) => return Open,
+        ("idempotency_differs", Some(given)) => {
+            let known = model.requests.get(&given.key);
+            let other = known.is_some_and(|known| known.fingerprint != given.fingerprint);
+            return only_if(other, "the idempotency key is not in use");
+        }
+        _ => {}
+    }
+    let Some(op) = transact.ops.get(refused.op) else {
+        return wrong("it names an operation that the transaction does not have");
+    };
+    // What the operations before it did is known only where they are in other pools.
+    let touched = pools_of(op);
+    let before = transact.ops[..refused.op].iter().flat_map(pools_of);
+    if before.into_iter().any(|pool| touched.contains(&pool)) {
+        return Open;
+    }
+    judge_op(model, op, refused, now_ms)
+}
+
+fn pools_of(op: &Op) -> Vec<Arc<str>> {
+    match op {
+        Op::Claim(op) => op.pools.clone(),
+        Op::Release(op) => vec![op.pool.clone()],
+        Op::Renew(op) => vec![op.pool.clone()],
+        Op::Confirm(op) => vec![op.pool.clone()],
+        Op::Check(Check::Claim { pool, .. } | Check::Free { pool, .. }) => vec![pool.clone()],
+        Op::Check(Check::Pool { pool, .. }) => vec![pool.clone()],
+    }
+}
+
+fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement {
+    let code = refused.code.as_str();
+    if code == "pool_unknown" {
+        let unknown = pools_of(op).iter().any(|pool| !model.pools.contains_key(pool));
+        return only_if(unknown, "the pool is there");
+    }
+    let (name, key, expect) = match op {
+        Op::Claim(op) => return judge_claim(model, op, refused, now_ms),
+        Op::Check(check) => {
+            return match (code, check) {
+                ("check_failed", check) => only_if(!holds(model, check, now_ms), "the check holds"),
+                (
+                    "value_outside" | "value_excluded" | "value_draining",
+                    Check::Free { pool, value },
+                ) => zoned(model.pools.get(pool), *value, code),
+                _ => wrong(format!("'{code}' is no answer to a check")),
+            };
+        }
+        Op::Release(op) => (&op.pool, &op.key, op.expect),
+        Op::Renew(op) => (&op.pool, &op.key, op.expect),
+        Op::Confirm(op) => (&op.pool, &op.key, op.expect),
+    };
+    let Some(pool) = model.pools.get(name) else { return wrong("the pool is not there") };
+    let held = pool.held.get(key);
+    match (code, op) {
+        ("claim_unknown", _) => only_if(held.is_none(), "the key holds something"),
+        ("claim_version_differs", _) => {
+            differs(expect, held.map(|claim| claim.version), refused.actual)
+        }
+        ("no_lease", Op::Renew(op)) => {
+            let asked = held.and_then(|claim| claim.asked.ttl_ms);
+            let lease = op.ttl_ms.or(asked).or(pool.spec.lease_ms);
+            only_if(held.is_some() && lease.is_none(), "there is a lease")
+        }
+        _ => wrong(format!("'{code}' is no answer to {op:?}")),
+    }
+}
+
+fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> Judgement {
+    // Pools are looked at in order, so what one says counts even if the next is not there.
+    let pools: Vec<&Pool> = op.pools.iter().map_while(|name| model.pools.get(name)).collect();
+    let all = pools.len() == op.pools.len();
+    let held: Vec<_> = pools.iter().map(|pool| pool.held.get(&op.key)).collect();
+    let missing: Vec<&Pool> =
+        pools.iter().zip(&held).filter(|(_, held)| held.is_none()).map(|(pool, _)| *pool).collect();
+    let owner = op.owner.as_ref().unwrap_or(&op.key);
+    let code = refused.code.as_str();
+    match code {
+        "claim_version_differs" => {
+            let versions = held.iter().map(|held| held.map(|claim| claim.version));
+            let met = versions.clone().all(|version| meets(op.expect, version));
+            let said = versions.into_iter().any(|version| version == refused.actual);
+            only_if(!met && said, "the claim is as it was expected")
+        }
+        "params_differ" => {
+            let asked = Asked { want: op.want.clone(), ttl_ms: op.ttl_ms };
+            let mut others = held.iter().flatten().filter(|claim| {
+                claim.asked != asked || claim.owner != *owner || claim.labels != op.labels
+            });
+            only_if(others.next().is_some(), "the key holds what was asked for, or nothing")
+        }
+        _ if !all => wrong("a pool is not there"),
+        "sync_differs" => {
+            let firsts: Vec<_> = held.iter().flatten().map(|claim| &claim.spans).collect();
+            only_if(firsts.windows(2).any(|pair| pair[0] != pair[1]), "the values are the same")
+        }
+        _ if missing.is_empty() => wrong(format!("'{code}', although the key holds something")),
+        "value_outside" | "value_excluded" | "value_draining" => {
+            let Some(value) = wanted(op, &held) else { return wrong("no value was asked for") };
+            let zones = missing.iter().map(|pool| zoned(Some(pool), value, code));
+            zones.min_by_key(|zone| *zone != Right).unwrap_or(Open)
+        }
+        "taken" | "value_quarantined" => {
+            let Some(value) = wanted(op, &held) else { return wrong("no value was asked for") };
+            let found =
+                missing.iter().find_map(|pool| room::in_the_way(pool, value, owner, now_ms));
+            let Some((whose, claim)) = found else { return wrong("nobody is in the way") };
+            let by = (claim.key.to_string(), claim.owner.to_string());
+            match (code, whose) {
+                ("taken", Whose::Held(_)) => only_if(
+                    refused.by.as_ref().is_none_or(|said| *said == by),
+                    format!("it is held by {by:?}, the answer says {:?}", refused.by),
+                ),
+                ("value_quarantined", Whose::Kept(_)) => Right,
+                _ => wrong(format!("what is in the way is {whose:?}")),
+            }
+        }
+        "exhausted" => {
+            let [pool] = *missing.as_slice() else { return Open };
+            match room::would_get(pool, &op.want, &op.key, owner, now_ms) {
+                Some(why) => wrong(why),
+                None => Right,
+            }
+        }
+        "sync_exhausted" => match room::in_common(&missing, &op.want) {
+            Some(value) => wrong(format!("{value} is free in all of them")),
+            None => Right,
+        },
+        code => wrong(format!("'{code}' is no answer to a claim")),
+    }
+}
+
+/// The value that a claim has to be for: the one that it names, or the one that it already has in another pool.
+fn wanted(op: &ClaimOp, held: &[Option<&crate::model::Claim>]) -> Option<Span> {
+    held.iter().flatten().map(|claim| claim.spans[0]).next().or(op.want.value)
+}
+
+fn zoned(pool: Option<&Pool>, value: Span, code: &str) -> Judgement {
+    let Some(pool) = pool else { return wrong("the pool is not there") };
+    let expected = match pool.zone(value) {
+        Zone::Outside => "value_outside",
+        Zone::Excluded => "value_excluded",
+        Zone::Draining => "value_draining",
+        Zone::Manual | Zone::Automatic => "",
+    };
+    only_if(expected == code, format!("the value is {:?}", pool.zone(value)))
+}
+
+/// Whether the condition holds.
+pub fn holds(model: &Model, check: &Check, now_ms: u64) -> bool {
+    match check {
+        Check::Claim { pool, key, expect, owner, value } => {
+            let Some(pool) = model.pools.get(pool) else { return false };
+            let held = pool.held.get(key);
+            meets(*expect, held.map(|claim| claim.version))
+                && owner.as_ref().is_none_or(|owner| held.is_some_and(|held| held.owner == *owner))
+                && value.is_none_or(|value| {
+                    held.is_some_and(|held| held.spans.iter().any(|span| span.covers(value)))
+                })
+        }
+        Check::Free { pool, value } => {
+            let Some(pool) = model.pools.get(pool) else { return false };
+            let kept_over = |whose: &&Whose| {
+                let until = pool.claim(whose).and_then(|claim| claim.until_ms);
+                until.is_some_and(|until| until <= now_ms)
+            };
+            let mut holders = pool.holders(*value).into_iter().filter(|whose| !kept_over(whose));
+            matches!(pool.zone(*value), Zone::Automatic | Zone::Manual) && holders.next().is_none()
+        }
+        Check::Pool { pool, expect } => {
+            meets(*expect, model.pools.get(pool).map(|pool| pool.generation))
+        }
+    }
+}
