@@ -1,0 +1,283 @@
+//! From a complete request head to a reply: the limits, the route, the body, the handler, the count.
+
+use std::any::Any;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use http::header::{ALLOW, EXPECT};
+use http::{HeaderValue, Request, StatusCode};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+
+use crate::call::Params;
+use crate::meter::{RouteMeter, ServerMeter};
+use crate::request_id::{self, RequestIds};
+use crate::route::{Found, Routes};
+use crate::{Call, Limits, Problem, Reply, Route};
+
+/// How much of a body that is too long is read and thrown away, so that the client gets to see the answer.
+const DRAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Everything that answers: the routes of all faces, under the limits of the edge.
+pub struct App {
+    routes: Routes,
+    pub(crate) limits: Limits,
+    ids: RequestIds,
+    pub(crate) meter: ServerMeter,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// Two routes cannot be told apart.
+#[derive(Debug, thiserror::Error)]
+#[error("the routes contradict each other: {what}")]
+pub struct Unroutable {
+    what: String,
+}
+
+/// Why a future was given up.
+enum Ended {
+    Late,
+    Panicked(Box<dyn Any + Send>),
+}
+
+impl App {
+    pub fn new(routes: Vec<Route>, limits: Limits) -> Result<App, Unroutable> {
+        let routes = Routes::new(routes).map_err(|error| Unroutable { what: error.to_string() })?;
+        Ok(App { routes, limits, ids: RequestIds::new(), meter: ServerMeter::new() })
+    }
+
+    /// Answers one request. Its time limit is looked at whenever the future is polled; the connection polls it at least
+    /// once a second, whoever calls this without one has to bring a clock of their own.
+    pub async fn answer<B>(&self, request: Request<B>) -> Reply
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let began = Instant::now();
+        let id = self.ids.of(request.headers());
+        let _in_flight = InFlight::new(&self.meter.in_flight);
+        let access = Access::of(&request);
+        let (meter, mut reply) = self.route(request, began).await;
+        let (status, took) = (reply.status(), began.elapsed());
+        meter.record(status, took);
+        access.log(status, took, &id);
+        reply.headers_mut().insert(request_id::HEADER, id);
+        reply
+    }
+
+    async fn route<B>(&self, request: Request<B>, began: Instant) -> (&RouteMeter, Reply)
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let other = &self.meter.unrouted;
+        let uri = request.uri();
+        let uri_bytes = uri.path_and_query().map_or(0, |text| text.as_str().len()) as u64;
+        if uri_bytes > self.limits.uri_bytes_max {
+            return (other, uri_too_long(uri_bytes, self.limits.uri_bytes_max).reply());
+        }
+        match self.routes.find(request.method(), uri.path()) {
+            Found::Route(route, meter, params) => {
+                (meter, self.call(route, params, request, began).await)
+            }
+            Found::OtherMethods(allow) => (other, wrong_method(&request, allow)),
+            Found::Nothing => (other, no_route(&request).reply()),
+        }
+    }
+
+    async fn call<B>(
+        &self,
+        route: &Route,
+        params: Params,
+        request: Request<B>,
+        began: Instant,
+    ) -> Reply
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let deadline = began + Duration::from_millis(self.limits.request_ms_max);
+        let (head, body) = request.into_parts();
+        let patient = !head.headers.contains_key(EXPECT);
+        let body = match within(deadline, self.read(body, patient)).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(problem)) => return problem.reply(),
+            Err(_) => return body_too_slow(self.limits.request_ms_max).reply(),
+        };
+        let call = Call::new(head, body, params);
+        match within(deadline, async { route.answer(call).await }).await {
+            Ok(reply) => reply,
+            Err(Ended::Late) => too_slow(self.limits.request_ms_max).reply(),
+            Err(Ended::Panicked(what)) => {
+                let what = panic_text(&*what);
+                tracing::error!(?route, what, "a handler panicked");
+                broken().reply()
+            }
+        }
+    }
+
+    /// The whole body. One that came in one piece, as most do, is not copied.
+    async fn read<B>(&self, mut body: B, patient: bool) -> Result<Bytes, Problem>
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        let max = self.limits.body_bytes_max;
+        if body.is_end_stream() {
+            return Ok(Bytes::new());
+        }
+        let mut first: Option<Bytes> = None;
+        let mut all = BytesMut::new();
+        let mut seen = 0_u64;
+        let mut fits = body.size_hint().lower() <= max;
+        while fits || (patient && seen <= DRAIN_BYTES_MAX) {
+            let Some(frame) = body.frame().await else { break };
+            let Ok(frame) = frame else {
+                return Err(Problem::malformed("the body ended early or was not framed correctly"));
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            seen += data.len() as u64;
+            fits &= seen <= max;
+            match &mut first {
+                _ if !fits => {}
+                None => first = Some(data),
+                Some(start) => {
+                    if all.is_empty() {
+                        all.extend_from_slice(start);
+                    }
+                    all.extend_from_slice(&data);
+                }
+            }
+        }
+        if !fits {
+            return Err(body_too_long(max));
+        }
+        Ok(if all.is_empty() { first.unwrap_or_default() } else { all.freeze() })
+    }
+}
+
+/// Waits for `future`, not beyond `deadline`, and survives its panic. The deadline costs no timer: it is looked at when
+/// something polls, and the connection's clock sees to it that something does.
+async fn within<T>(deadline: Instant, future: impl Future<Output = T>) -> Result<T, Ended> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Err(panic) => Poll::Ready(Err(Ended::Panicked(panic))),
+        Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
+        Ok(Poll::Pending) if Instant::now() >= deadline => Poll::Ready(Err(Ended::Late)),
+        Ok(Poll::Pending) => Poll::Pending,
+    })
+    .await
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&'static str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}
+
+/// Counts a request for as long as it lives, also when its client goes away in the middle.
+struct InFlight<'a>(&'a metrics::Gauge);
+
+impl InFlight<'_> {
+    fn new(gauge: &metrics::Gauge) -> InFlight<'_> {
+        gauge.increment(1);
+        InFlight(gauge)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.decrement(1);
+    }
+}
+
+/// What the access log wants to know of a request; empty when nobody reads it.
+struct Access(Option<(http::Method, http::Uri)>);
+
+impl Access {
+    fn of<B>(request: &Request<B>) -> Access {
+        let read = tracing::enabled!(target: "allod::access", tracing::Level::DEBUG);
+        Access(read.then(|| (request.method().clone(), request.uri().clone())))
+    }
+
+    fn log(self, status: StatusCode, took: Duration, id: &HeaderValue) {
+        let Some((method, uri)) = self.0 else { return };
+        let (status, us) = (status.as_u16(), took.as_micros() as u64);
+        let id = id.to_str().unwrap_or_default();
+        tracing::debug!(target: "allod::access", %method, %uri, status, us, id, "request");
+    }
+}
+
+fn no_route<B>(request: &Request<B>) -> Problem {
+    Problem::new(
+        StatusCode::NOT_FOUND,
+        "route_unknown",
+        "there is nothing at this path",
+        format!("there is no route {}; a slash inside a name is written %2F", request.uri().path()),
+    )
+}
+
+fn wrong_method<B>(request: &Request<B>, allow: &HeaderValue) -> Reply {
+    let allowed = allow.to_str().unwrap_or_default();
+    let mut reply = Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_unknown",
+        "this path does not answer to this method",
+        format!("{} is not answered here, only {allowed}", request.method()),
+    )
+    .reply();
+    reply.headers_mut().insert(ALLOW, allow.clone());
+    reply
+}
+
+fn uri_too_long(actual: u64, max: u64) -> Problem {
+    Problem::new(
+        StatusCode::URI_TOO_LONG,
+        "uri_too_long",
+        "path and query are too long",
+        format!("uri_bytes_max is {max}, the request has {actual}"),
+    )
+}
+
+fn body_too_long(max: u64) -> Problem {
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_long",
+        "the body is too long",
+        format!("body_bytes_max is {max}, the request has more"),
+    )
+}
+
+fn body_too_slow(max_ms: u64) -> Problem {
+    Problem::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "request_too_slow",
+        "the request did not arrive in time",
+        format!("request_ms_max is {max_ms}, and the body had not arrived by then"),
+    )
+}
+
+fn too_slow(max_ms: u64) -> Problem {
+    Problem::new(
+        StatusCode::GATEWAY_TIMEOUT,
+        "answer_too_slow",
+        "the answer was not ready in time",
+        format!(
+            "request_ms_max is {max_ms}; whether the request was carried out is unknown: read, or repeat it"
+        ),
+    )
+    .retry_after(1)
+}
+
+fn broken() -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "the server has a bug",
+        "the request met a bug in the server; the server's log has more under this request's id",
+    )
+}

@@ -1,0 +1,262 @@
+//! One connection, from accept to close.
+//!
+//! A connection has one slow clock instead of a timer for each request. At each of its ticks the connection is polled,
+//! which lets a request that is being answered see that its time is over; and if no request is being answered the clock
+//! says for how long the client has been sending a head, or nothing at all. So the time limits are kept to within one
+//! tick, and a request that is on time pays nothing for them.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::StatusCode;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+use crate::{App, Limits, Problem};
+
+/// How long a client may take to read the last words before the connection is closed.
+const LAST_WORDS_WAIT: Duration = Duration::from_millis(500);
+
+/// Serves a connection until it ends, or until `stop` changes and what is in flight is answered.
+pub(crate) async fn serve(app: Arc<App>, tcp: TcpStream, mut stop: watch::Receiver<()>) {
+    let pace = Arc::new(Pace::default());
+    let io = TokioIo::new(Paced { tcp, pace: pace.clone() });
+    let service = service_fn(|request| {
+        let busy = Busy::new(pace.clone());
+        let app = app.clone();
+        async move {
+            let reply = app.answer(request).await;
+            drop(busy);
+            Ok::<_, Infallible>(reply)
+        }
+    });
+    let limits = app.limits;
+    // Without hyper's pipeline_flush: with it, a reply waits in the buffer for as long as part of a next request, or
+    // garbage, stands unread behind the one that it answers.
+    let mut connection = http1::Builder::new()
+        .header_read_timeout(None)
+        .max_header_size(usize::try_from(limits.header_bytes_max).unwrap_or(usize::MAX))
+        .serve_connection(io, service);
+    let mut clock = Clock::new(&limits);
+    let mut ticks = tokio::time::interval(clock.period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut connection => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended badly");
+                }
+                return;
+            }
+            _ = ticks.tick() => match clock.tick(&pace) {
+                Verdict::Fine => {}
+                Verdict::HeadTooSlow => break,
+                Verdict::Idle => return,
+            },
+            _ = stop.changed(), if !stopping => {
+                stopping = true;
+                Pin::new(&mut connection).graceful_shutdown();
+            }
+        }
+    }
+    let tcp = connection.into_parts().io.into_inner().tcp;
+    say_and_close(tcp, &head_too_slow(limits.header_read_ms_max)).await;
+}
+
+/// Sends a problem on a connection that is then closed. Reads what the client still sends for a moment: closing a socket
+/// with unread bytes would tear the answer away from it.
+pub(crate) async fn say_and_close(mut tcp: TcpStream, problem: &Problem) {
+    let talk = async {
+        tcp.write_all(&problem.last_words()).await?;
+        tcp.shutdown().await?;
+        let mut rest = [0; 4096];
+        while tcp.read(&mut rest).await? > 0 {}
+        Ok::<_, io::Error>(())
+    };
+    // A client that does not read, or has gone, is closed all the same.
+    let _ = tokio::time::timeout(LAST_WORDS_WAIT, talk).await;
+}
+
+fn head_too_slow(max_ms: u64) -> Problem {
+    Problem::new(
+        StatusCode::REQUEST_TIMEOUT,
+        "head_too_slow",
+        "the headers did not arrive in time",
+        format!("header_read_ms_max is {max_ms}, and the headers were not complete by then"),
+    )
+}
+
+/// What a connection is doing, written by its socket and its service and read by its clock.
+#[derive(Default)]
+struct Pace {
+    /// A request is being answered.
+    busy: AtomicBool,
+    /// Bytes have come in since the last request was answered.
+    reading: AtomicBool,
+    /// How many requests have been answered.
+    answered: AtomicU64,
+}
+
+struct Busy(Arc<Pace>);
+
+impl Busy {
+    fn new(pace: Arc<Pace>) -> Busy {
+        pace.busy.store(true, Ordering::Relaxed);
+        Busy(pace)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.reading.store(false, Ordering::Relaxed);
+        self.0.busy.store(false, Ordering::Relaxed);
+        self.0.answered.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    HeadTooSlow,
+    Idle,
+}
+
+/// Counts ticks in which nothing was finished.
+struct Clock {
+    period: Duration,
+    head_ticks_max: u64,
+    idle_ticks_max: u64,
+    answered: u64,
+    head_ticks: u64,
+    idle_ticks: u64,
+}
+
+impl Clock {
+    fn new(limits: &Limits) -> Clock {
+        let shortest = limits.header_read_ms_max.min(limits.request_ms_max).min(limits.idle_ms_max);
+        let period_ms = (shortest / 4).clamp(5, 1000);
+        Clock {
+            period: Duration::from_millis(period_ms),
+            head_ticks_max: limits.header_read_ms_max.div_ceil(period_ms),
+            idle_ticks_max: limits.idle_ms_max.div_ceil(period_ms),
+            answered: 0,
+            head_ticks: 0,
+            idle_ticks: 0,
+        }
+    }
+
+    fn tick(&mut self, pace: &Pace) -> Verdict {
+        let answered = pace.answered.load(Ordering::Relaxed);
+        let moved = answered != self.answered;
+        self.answered = answered;
+        if moved || pace.busy.load(Ordering::Relaxed) {
+            (self.head_ticks, self.idle_ticks) = (0, 0);
+        } else if pace.reading.load(Ordering::Relaxed) {
+            (self.head_ticks, self.idle_ticks) = (self.head_ticks + 1, 0);
+        } else {
+            (self.head_ticks, self.idle_ticks) = (0, self.idle_ticks + 1);
+        }
+        if self.head_ticks > self.head_ticks_max {
+            Verdict::HeadTooSlow
+        } else if self.idle_ticks > self.idle_ticks_max {
+            Verdict::Idle
+        } else {
+            Verdict::Fine
+        }
+    }
+}
+
+/// A socket that tells its connection's pace when bytes come in.
+struct Paced {
+    tcp: TcpStream,
+    pace: Arc<Pace>,
+}
+
+impl AsyncRead for Paced {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        let polled = Pin::new(&mut self.tcp).poll_read(context, into);
+        if into.filled().len() > before {
+            self.pace.reading.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Paced {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.tcp).poll_write_vectored(context, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.tcp.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.tcp).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock() -> Clock {
+        Clock::new(&Limits { header_read_ms_max: 40, idle_ms_max: 100, ..Limits::default() })
+    }
+
+    #[test]
+    fn a_head_that_never_ends_is_noticed_and_one_that_ends_is_not() {
+        let (mut clock, pace) = (clock(), Arc::new(Pace::default()));
+        for round in 0..20 {
+            pace.reading.store(true, Ordering::Relaxed);
+            if round % 3 == 0 {
+                drop(Busy::new(pace.clone()));
+            }
+            assert_eq!(clock.tick(&pace), Verdict::Fine);
+        }
+        pace.reading.store(true, Ordering::Relaxed);
+        assert!((0..6).any(|_| clock.tick(&pace) == Verdict::HeadTooSlow));
+    }
+
+    #[test]
+    fn a_quiet_connection_is_idle_and_a_busy_one_is_not() {
+        let (mut clock, pace) = (clock(), Arc::new(Pace::default()));
+        let busy = Busy::new(pace.clone());
+        assert!((0..50).all(|_| clock.tick(&pace) == Verdict::Fine));
+        drop(busy);
+        assert!((0..13).any(|_| clock.tick(&pace) == Verdict::Idle));
+    }
+}

@@ -1,0 +1,47 @@
+//! The routes that operators and their machines look at: alive, ready, metrics.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, StatusCode};
+
+use crate::{Exporter, Problem, Reply, Route};
+
+/// Whoever knows whether the server can do its work.
+pub trait Ready: Send + Sync {
+    /// `Err` says what is missing, in words for an operator.
+    fn ready(&self) -> Result<(), String>;
+}
+
+/// `/healthz`, `/readyz` and `/metrics`.
+pub fn routes(ready: Arc<dyn Ready>, exporter: Exporter) -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/healthz", |_| async { text("ok\n") }),
+        Route::new(Method::GET, "/readyz", move |_| {
+            let ready = ready.ready();
+            async move {
+                match ready {
+                    Ok(()) => text("ready\n"),
+                    Err(why) => not_ready(why).reply(),
+                }
+            }
+        }),
+        Route::new(Method::GET, "/metrics", move |_| {
+            let exporter = exporter.clone();
+            async move { text(exporter.render()) }
+        }),
+    ]
+}
+
+fn not_ready(why: String) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "not_ready", "the server is not ready", why)
+        .retry_after(1)
+}
+
+fn text(body: impl Into<Bytes>) -> Reply {
+    let mut reply = Reply::new(body.into().into());
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    reply.headers_mut().insert(CONTENT_TYPE, plain);
+    reply
+}

@@ -1,0 +1,37 @@
+//! The limits of the protocol: each has a name, a default, and an answer when it is passed.
+
+/// How much of everything one server takes on. The status in brackets is the answer beyond it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Length of a request body (413).
+    pub body_bytes_max: u64,
+    /// Length of the request line and all headers (431).
+    pub header_bytes_max: u64,
+    /// Length of path and query (414).
+    pub uri_bytes_max: u64,
+    /// Open connections (503 with Retry-After, then closed).
+    pub connections_max: u64,
+    /// From the end of the headers to the reply (408 while the body is still coming in, 504 after).
+    pub request_ms_max: u64,
+    /// From the first byte of a request to the end of its headers (408, then closed).
+    pub header_read_ms_max: u64,
+    /// How long a connection may stay open with nothing going on (closed).
+    pub idle_ms_max: u64,
+    /// How long a stopping server waits for the requests in flight.
+    pub stop_ms_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            body_bytes_max: 1024 * 1024,
+            header_bytes_max: 64 * 1024,
+            uri_bytes_max: 8 * 1024,
+            connections_max: 10_000,
+            request_ms_max: 30_000,
+            header_read_ms_max: 10_000,
+            idle_ms_max: 300_000,
+            stop_ms_max: 30_000,
+        }
+    }
+}

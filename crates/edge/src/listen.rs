@@ -1,0 +1,168 @@
+//! The listening socket: who may reach it, how many at once, and how it stops.
+
+use std::net::SocketAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use crate::{App, Exporter, Problem, connection};
+
+/// How clients prove who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// They do not, so only this machine may connect.
+    #[default]
+    None,
+}
+
+impl FromStr for Auth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Auth, String> {
+        match text {
+            "none" => Ok(Auth::None),
+            _ => Err(format!("'{text}' is no way to authenticate; none is")),
+        }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    #[error(
+        "with --auth none anybody who reaches the server may change everything, so it does not listen on {0}: \
+         listen on 127.0.0.1 or [::1], and put a proxy that authenticates in front"
+    )]
+    Exposed(SocketAddr),
+    #[error("cannot listen on {address}: {error}")]
+    Bind { address: SocketAddr, error: std::io::Error },
+}
+
+/// A bound socket that does not accept yet.
+#[derive(Debug)]
+pub struct Listener {
+    tcp: TcpListener,
+    address: SocketAddr,
+}
+
+/// Connections that are told that there are too many, at one time; beyond that they are closed without a word.
+const REFUSALS_MAX: usize = 64;
+
+impl Listener {
+    pub async fn bind(address: SocketAddr, auth: Auth) -> Result<Listener, ListenError> {
+        match auth {
+            Auth::None if !address.ip().to_canonical().is_loopback() => {
+                return Err(ListenError::Exposed(address));
+            }
+            Auth::None => {}
+        }
+        let failed = |error| ListenError::Bind { address, error };
+        let tcp = TcpListener::bind(address).await.map_err(failed)?;
+        let address = tcp.local_addr().map_err(failed)?;
+        Ok(Listener { tcp, address })
+    }
+
+    /// Where it listens, with the real port when port 0 was asked for.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` is done, then until what is in flight is answered, at most `stop_ms_max`. Says how many
+    /// connections were cut off.
+    pub async fn serve(
+        self,
+        app: Arc<App>,
+        exporter: Exporter,
+        stop: impl Future<Output = ()>,
+    ) -> usize {
+        let upkeep = tokio::spawn(exporter.keep_up());
+        let max = usize::try_from(app.limits.connections_max).unwrap_or(usize::MAX);
+        let max = max.min(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(max));
+        let (stopping, stopped) = watch::channel(());
+        {
+            let mut stop = std::pin::pin!(stop);
+            let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+            loop {
+                let accepted = tokio::select! {
+                    accepted = self.tcp.accept() => accepted,
+                    () = &mut stop => break,
+                };
+                match accepted {
+                    Ok((tcp, _)) => admit(&app, tcp, &places, &refusals, &stopped),
+                    Err(error) => {
+                        // Out of file descriptors, most likely: some close soon.
+                        tracing::warn!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                }
+            }
+        }
+        drop(self.tcp);
+        drop(stopped);
+        stopping.send_replace(());
+        let wait = Duration::from_millis(app.limits.stop_ms_max);
+        let _ = tokio::time::timeout(wait, stopping.closed()).await;
+        upkeep.abort();
+        stopping.receiver_count()
+    }
+}
+
+/// Starts a task for the connection if there is a place for it.
+fn admit(
+    app: &Arc<App>,
+    tcp: TcpStream,
+    places: &Arc<Semaphore>,
+    refusals: &Arc<Semaphore>,
+    stopped: &watch::Receiver<()>,
+) {
+    // A reply is written whole; waiting for more to send with it would only delay it.
+    if let Err(error) = tcp.set_nodelay(true) {
+        tracing::debug!(%error, "a connection was gone before it was served");
+        return;
+    }
+    let Ok(place) = places.clone().try_acquire_owned() else {
+        app.meter.connections_refused.increment(1);
+        if let Ok(turn) = refusals.clone().try_acquire_owned() {
+            let problem = too_many(app.limits.connections_max);
+            tokio::spawn(async move {
+                connection::say_and_close(tcp, &problem).await;
+                drop(turn);
+            });
+        }
+        return;
+    };
+    let (app, stopped) = (app.clone(), stopped.clone());
+    tokio::spawn(async move {
+        app.meter.connections.increment(1);
+        connection::serve(app.clone(), tcp, stopped).await;
+        app.meter.connections.decrement(1);
+        drop(place);
+    });
+}
+
+fn too_many(max: u64) -> Problem {
+    Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "connections_exceeded",
+        "the server has too many connections",
+        format!("connections_max is {max}, and all are in use"),
+    )
+    .retry_after(1)
+}
+
+/// From now on SIGTERM and SIGINT do not end the process; the future that comes back is done when one arrives.
+pub fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,75 @@
+//! A name for each request, in the reply and in the log.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longer ones are replaced.
+const INCOMING_BYTES_MAX: usize = 128;
+
+/// Makes ids that do not repeat: a part that is new with each start of the server, and a count.
+pub(crate) struct RequestIds {
+    start: u64,
+    count: AtomicU64,
+}
+
+impl RequestIds {
+    pub(crate) fn new() -> RequestIds {
+        // The only randomness in the standard library; an id must be unlike others, not unguessable.
+        RequestIds { start: RandomState::new().hash_one(0), count: AtomicU64::new(0) }
+    }
+
+    /// The client's own id where it sent a sane one, a new one otherwise.
+    pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
+        match headers.get(HEADER) {
+            Some(given) if is_sane(given.as_bytes()) => given.clone(),
+            _ => self.make(),
+        }
+    }
+
+    fn make(&self) -> HeaderValue {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let mut text = *b"req-0000000000000000-0000000000000000";
+        hex(&mut text[4..20], self.start);
+        hex(&mut text[21..37], count);
+        HeaderValue::from_maybe_shared(Bytes::copy_from_slice(&text))
+            .unwrap_or(HeaderValue::from_static("req"))
+    }
+}
+
+fn hex(into: &mut [u8], mut number: u64) {
+    for digit in into.iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(number & 15) as usize];
+        number >>= 4;
+    }
+}
+
+/// Printable ASCII that needs no quoting in a log line or a header.
+fn is_sane(id: &[u8]) -> bool {
+    let sane = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=".contains(byte);
+    !id.is_empty() && id.len() <= INCOMING_BYTES_MAX && id.iter().all(sane)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sane_id_is_kept_and_any_other_replaced() {
+        let ids = RequestIds::new();
+        let mut headers = HeaderMap::new();
+        let first = ids.of(&headers);
+        assert!(first.to_str().unwrap().starts_with("req-"));
+        assert_ne!(first, ids.of(&headers));
+        for (given, kept) in [("client-1", true), ("a b", false), ("", false), ("\"", false)] {
+            headers.insert(HEADER, HeaderValue::from_static(given));
+            assert_eq!(ids.of(&headers) == given, kept, "{given}");
+        }
+        headers.insert(HEADER, HeaderValue::from_str(&"x".repeat(129)).unwrap());
+        assert_ne!(ids.of(&headers).len(), 129);
+    }
+}

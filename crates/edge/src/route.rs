@@ -1,0 +1,119 @@
+//! Routes as data, and finding the one that a request means.
+
+use std::fmt;
+use std::pin::Pin;
+
+use http::{HeaderValue, Method};
+
+use crate::call::Params;
+use crate::meter::RouteMeter;
+use crate::{Call, Reply};
+
+/// The future of a reply.
+pub type Answer = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// A method and a path, and what answers there. `{name}` in the path is one segment, `{*name}` all that follow.
+pub struct Route {
+    pub method: Method,
+    pub path: &'static str,
+    handler: Box<dyn Fn(Call) -> Answer + Send + Sync>,
+}
+
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)
+    }
+}
+
+impl Route {
+    pub fn new<F, A>(method: Method, path: &'static str, handler: F) -> Route
+    where
+        F: Fn(Call) -> A + Send + Sync + 'static,
+        A: Future<Output = Reply> + Send + 'static,
+    {
+        Route { method, path, handler: Box::new(move |call| Box::pin(handler(call))) }
+    }
+
+    /// For a handler that boxes its future itself.
+    pub fn boxed<F>(method: Method, path: &'static str, handler: F) -> Route
+    where
+        F: Fn(Call) -> Answer + Send + Sync + 'static,
+    {
+        Route { method, path, handler: Box::new(handler) }
+    }
+
+    pub(crate) fn answer(&self, call: Call) -> Answer {
+        (self.handler)(call)
+    }
+}
+
+/// A path and every method that it answers to.
+struct Place {
+    path: &'static str,
+    routes: Vec<(Route, RouteMeter)>,
+    /// For the Allow header.
+    allow: HeaderValue,
+}
+
+pub(crate) struct Routes {
+    router: matchit::Router<usize>,
+    places: Vec<Place>,
+}
+
+/// What a method and a path lead to.
+pub(crate) enum Found<'a> {
+    Route(&'a Route, &'a RouteMeter, Params),
+    /// The path exists, with these methods.
+    OtherMethods(&'a HeaderValue),
+    Nothing,
+}
+
+impl Routes {
+    pub(crate) fn new(routes: Vec<Route>) -> Result<Routes, matchit::InsertError> {
+        let mut all = Routes { router: matchit::Router::new(), places: Vec::new() };
+        for route in routes {
+            let meter = RouteMeter::new(&route.method, route.path);
+            match all.places.iter_mut().find(|place| place.path == route.path) {
+                Some(place) => place.routes.push((route, meter)),
+                None => {
+                    all.router.insert(route.path, all.places.len())?;
+                    let allow = HeaderValue::from_static("");
+                    let path = route.path;
+                    all.places.push(Place { path, routes: vec![(route, meter)], allow });
+                }
+            }
+        }
+        for place in &mut all.places {
+            place.allow = place.methods();
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+        let Ok(found) = self.router.at(path) else { return Found::Nothing };
+        let Some(place) = self.places.get(*found.value) else { return Found::Nothing };
+        // A HEAD is a GET whose body is not sent; hyper leaves it out.
+        let method = if *method == Method::HEAD { &Method::GET } else { method };
+        match place.routes.iter().find(|(route, _)| route.method == *method) {
+            Some((route, meter)) => {
+                let mut params = Params::default();
+                found.params.iter().for_each(|(_, part)| params.push(path, part));
+                Found::Route(route, meter, params)
+            }
+            None => Found::OtherMethods(&place.allow),
+        }
+    }
+}
+
+impl Place {
+    fn methods(&self) -> HeaderValue {
+        let mut names: Vec<&str> = Vec::new();
+        for (route, _) in &self.routes {
+            names.push(route.method.as_str());
+            if route.method == Method::GET {
+                names.push("HEAD");
+            }
+        }
+        HeaderValue::from_str(&names.join(", ")).unwrap_or(HeaderValue::from_static(""))
+    }
+}
