@@ -1,0 +1,103 @@
+//! What HTTP and JSON alone cost: an axum handler that reads the body of a claim into a struct, and answers.
+//!
+//! No pool, no journal, no thought. It has the same routes, the same allocator and the same runtime as the real server,
+//! and its answers are as long, so that what is left of a comparison is the work that the real one does.
+
+use std::net::TcpListener;
+
+use anyhow::{Context, Result};
+use axum::extract::{DefaultBodyLimit, Path};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::routing::put;
+use axum::serve::ListenerExt;
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+
+/// The body of a claim with every field that the real one may have.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ClaimBody {
+    value: Option<serde_json::Value>,
+    fallback: Option<bool>,
+    count: Option<u32>,
+    contiguous: Option<bool>,
+    prefix_len: Option<u8>,
+    parity: Option<String>,
+    strategy: Option<String>,
+    ttl: Option<u64>,
+    owner: Option<String>,
+    labels: Option<std::collections::BTreeMap<String, String>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ClaimReply<'a> {
+    pool: &'a str,
+    key: &'a str,
+    owner: &'a str,
+    /// Anything that was asked for is named, so that the compiler cannot drop the reading of it.
+    asked: usize,
+    padding: &'a str,
+}
+
+/// Of an answer without its texts.
+const FIXED_BYTES: usize = 54;
+
+/// Serves on `listener` until the process ends. Bodies of answers are `reply_bytes` long, if they fit.
+pub fn serve(listener: TcpListener, reply_bytes: usize) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let spaces: &'static str = " ".repeat(reply_bytes).leak();
+        let answer = move |path: Path<(String, String)>, body: Json<ClaimBody>| async move {
+            claim(&path.0, &body.0, reply_bytes, spaces)
+        };
+        let app = Router::new()
+            .route("/v1/pools/{pool}/claims/{key}", put(answer))
+            .layer(DefaultBodyLimit::max(8 << 20));
+        axum::serve(listener.tap_io(without_delay), app).await.context("the bare server stopped")
+    })
+}
+
+/// As the real server sets it: an answer is written whole, so there is nothing to wait for.
+fn without_delay(tcp: &mut tokio::net::TcpStream) {
+    // A connection that is gone already will be noticed soon enough.
+    let _ = tcp.set_nodelay(true);
+}
+
+fn claim(
+    (pool, key): &(String, String),
+    body: &ClaimBody,
+    reply_bytes: usize,
+    spaces: &str,
+) -> impl IntoResponse + use<> {
+    let asked = [
+        body.value.is_some(),
+        body.fallback.is_some(),
+        body.count.is_some(),
+        body.contiguous.is_some(),
+        body.prefix_len.is_some(),
+        body.parity.is_some(),
+        body.strategy.is_some(),
+        body.ttl.is_some(),
+        body.labels.is_some(),
+    ];
+    let asked = asked.into_iter().filter(|&asked| asked).count();
+    let owner = body.owner.as_deref().filter(|owner| owner.len() < 64).unwrap_or(key);
+    let bare = ClaimReply { pool, key, owner, asked, padding: "" };
+    let bare_bytes = FIXED_BYTES + pool.len() + key.len() + owner.len();
+    let padding = &spaces[..reply_bytes.saturating_sub(bare_bytes)];
+    (StatusCode::CREATED, Json(ClaimReply { padding, ..bare })).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_as_long_as_was_asked_for() {
+        let reply = ClaimReply { pool: "p", key: "k", owner: "o", asked: 0, padding: "" };
+        assert_eq!(serde_json::to_string(&reply).unwrap().len(), FIXED_BYTES + 3);
+    }
+}

@@ -1,0 +1,81 @@
+//! `allod-bench`: measures the server that is in this repository. Started by `cargo xtask bench`.
+//!
+//! Every figure is a ratio of two things measured in the same run, in rounds that take turns, because the machine is
+//! never quiet and never the same. The scenarios are in `scenario/`, one file each.
+
+#![expect(clippy::print_stdout, reason = "printing figures is what this program does")]
+
+mod bare;
+mod caller;
+mod disk;
+mod figure;
+mod load;
+mod postgres;
+mod process;
+mod scenario;
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use scenario::{Effort, SCENARIOS};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const DOCUMENT: &str = "docs/performance.md";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("allod-bench: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether every bar was met.
+fn run(args: &[String]) -> Result<bool> {
+    if let [first, address, reply_bytes] = args
+        && first == "bare"
+    {
+        let listener = TcpListener::bind(address)?;
+        bare::serve(listener, reply_bytes.parse().context("not a length")?)?;
+        return Ok(true);
+    }
+    let mut effort = Effort::Full;
+    let (mut names, mut write) = (Vec::new(), false);
+    for arg in args {
+        match arg.as_str() {
+            "--quick" => effort = Effort::Quick,
+            "--write" => write = true,
+            name if SCENARIOS.iter().any(|scenario| scenario.name == name) => names.push(name),
+            other => {
+                let known: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
+                bail!(
+                    "'{other}' is no scenario; there are {}, --quick and --write",
+                    known.join(", ")
+                );
+            }
+        }
+    }
+    let chosen =
+        SCENARIOS.iter().filter(|scenario| names.is_empty() || names.contains(&scenario.name));
+    let mut met = true;
+    for scenario in chosen {
+        println!("\n{}: {}", scenario.name, scenario.what);
+        let report =
+            (scenario.run)(effort).with_context(|| format!("scenario {}", scenario.name))?;
+        met &= report.met();
+        if write {
+            figure::write_document(Path::new(DOCUMENT), scenario.name, &report)?;
+        }
+    }
+    println!("\n{}", if met { "every bar was met" } else { "a bar was missed" });
+    Ok(met)
+}
