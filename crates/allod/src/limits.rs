@@ -1,0 +1,152 @@
+//! Every limit of the server under its one name, for `[limits]` in `allod.toml`, `--limit`, and `/v1/limits`.
+
+use anyhow::{Result, bail};
+
+/// The limits of all parts.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    pub edge: allod_edge::Limits,
+    pub core: allod_core::limits::Limits,
+    pub engine: allod_engine::Config,
+}
+
+struct Limit {
+    name: &'static str,
+    get: fn(&Limits) -> u64,
+    set: fn(&mut Limits, u64),
+}
+
+macro_rules! table {
+    ($($part:ident.$name:ident),* $(,)?) => {
+        &[$(Limit {
+            name: stringify!($name),
+            get: |limits| limits.$part.$name as u64,
+            set: |limits, value| limits.$part.$name = value as _,
+        }),*]
+    };
+}
+
+static TABLE: &[Limit] = table![
+    edge.body_bytes_max,
+    edge.header_bytes_max,
+    edge.uri_bytes_max,
+    edge.connections_max,
+    edge.request_ms_max,
+    edge.header_read_ms_max,
+    edge.idle_ms_max,
+    edge.stop_ms_max,
+    core.pool_name_bytes_max,
+    core.key_bytes_max,
+    core.owner_bytes_max,
+    core.labels_max,
+    core.label_bytes_max,
+    core.ranges_per_pool_max,
+    core.pools_max,
+    core.values_per_claim_max,
+    core.values_per_transaction_max,
+    core.claims_ended_per_claim_max,
+    core.pools_per_claim_max,
+    core.ops_per_transaction_max,
+    core.idempotency_keys_max,
+    core.idempotency_ms,
+    core.lease_ms_max,
+    engine.queue_commands_max,
+    engine.batch_commands_max,
+    engine.batch_bytes_max,
+    engine.checkpoint_bytes,
+    engine.checkpoints_kept,
+];
+
+/// What the engine writes by itself when time has passed must fit into one record.
+const BATCH_BYTES_MIN: u64 = 1 << 20;
+
+impl Limits {
+    /// Sets limits by name; says which names are none.
+    pub fn set(&mut self, given: impl IntoIterator<Item = (String, u64)>) -> Result<()> {
+        let mut unknown = Vec::new();
+        for (name, value) in given {
+            match TABLE.iter().find(|limit| limit.name == name) {
+                None => unknown.push(name),
+                Some(_) if value == 0 => bail!("limit {name} is 0; at least 1 is expected"),
+                Some(_) if name == "batch_bytes_max" && value < BATCH_BYTES_MIN => {
+                    bail!("limit {name} is {value}; at least {BATCH_BYTES_MIN} is expected")
+                }
+                Some(limit) => (limit.set)(self, value),
+            }
+        }
+        if !unknown.is_empty() {
+            let known: Vec<&str> = TABLE.iter().map(|limit| limit.name).collect();
+            bail!("unknown limits {}; known are {}", unknown.join(", "), known.join(", "));
+        }
+        Ok(())
+    }
+
+    pub fn list(&self) -> Vec<(&'static str, u64)> {
+        TABLE.iter().map(|limit| (limit.name, (limit.get)(self))).collect()
+    }
+
+    /// The engine's configuration, with the core's limits in it.
+    pub fn engine(&self) -> allod_engine::Config {
+        allod_engine::Config { limits: self.core, ..self.engine.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names of the number fields of a struct, from how it is printed.
+    fn fields(shown: &str) -> Vec<&str> {
+        let inside = &shown[shown.find('{').unwrap() + 1..shown.rfind('}').unwrap()];
+        let parts = inside.split(", ").filter_map(|part| part.split_once(": "));
+        parts
+            .filter(|(_, value)| value.trim().parse::<u64>().is_ok())
+            .map(|(name, _)| name.trim())
+            .collect()
+    }
+
+    #[test]
+    fn every_limit_of_every_part_is_in_the_table() {
+        let limits = Limits::default();
+        let shown = [
+            format!("{:?}", limits.edge),
+            format!("{:?}", limits.core),
+            format!("{:?}", limits.engine),
+        ];
+        let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let mut known: Vec<&str> = TABLE.iter().map(|limit| limit.name).collect();
+        known.sort_unstable();
+        assert_eq!(known, names);
+    }
+
+    #[test]
+    fn limits_are_set_by_name() {
+        let mut limits = Limits::default();
+        limits
+            .set([("key_bytes_max".to_owned(), 7), ("queue_commands_max".to_owned(), 8)])
+            .unwrap();
+        assert_eq!(limits.engine().limits.key_bytes_max, 7);
+        assert_eq!(limits.engine().queue_commands_max, 8);
+        assert!(limits.list().contains(&("key_bytes_max", 7)));
+        let error = limits.set([("a".to_owned(), 1), ("b".to_owned(), 1)]).unwrap_err();
+        assert!(error.to_string().starts_with("unknown limits a, b; known are body_bytes_max"));
+        assert!(limits.set([("key_bytes_max".to_owned(), 0)]).is_err());
+        assert!(limits.set([("batch_bytes_max".to_owned(), 1000)]).is_err());
+    }
+
+    #[test]
+    fn the_guide_has_every_limit_with_its_default() {
+        let guide = include_str!("../../../docs/guides/operating.md");
+        let limits = guide.split("\n## ").find(|part| part.starts_with("Limits\n")).unwrap();
+        let rows = limits.lines().filter_map(|line| line.strip_prefix("| `"));
+        let told: Vec<String> = rows
+            .map(|row| row.split(" | ").take(2).collect::<Vec<_>>().join(" ").replace('`', ""))
+            .collect();
+        let limits = Limits::default().list();
+        let known: Vec<String> =
+            limits.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
+        assert_eq!(told, known);
+    }
+}

@@ -1,0 +1,114 @@
+//! `allod serve`: opens the journal, starts the engine, and serves the faces until it is told to stop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use allod_edge::{App, Exporter, Listener, Ready};
+use allod_engine::{Engine, Handle, History};
+use allod_face_native::Native;
+use allod_journal::checkpoint::FileCheckpoints;
+use allod_journal::embedded::Embedded;
+use anyhow::{Context, Result, anyhow};
+use tracing::{info, warn};
+use tracing_subscriber::EnvFilter;
+
+use crate::Failed;
+use crate::config::{KeptHistory, LogFormat, ServeArguments, Settings};
+
+pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
+    let settings = arguments.settings().map_err(Failed::Asked)?;
+    start_log(&settings).map_err(Failed::Asked)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failed::Running(error.into()))?;
+    runtime.block_on(serve(settings))
+}
+
+async fn serve(settings: Settings) -> Result<(), Failed> {
+    // First of all, so that every metric of every part finds its recorder.
+    let exporter = Exporter::install();
+    let listener = Listener::bind(settings.listen, settings.auth)
+        .await
+        .map_err(|error| Failed::Asked(error.into()))?;
+    let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
+    let engine = start_engine(&settings).map_err(Failed::Running)?;
+    let handle = engine.handle();
+
+    let native = Native::new(handle.clone(), settings.limits.list());
+    let ready = Arc::new(EngineReady(handle.clone()));
+    let mut routes = allod_edge::health_routes(ready, exporter.clone());
+    routes.extend(native.routes());
+    let app = App::new(routes, settings.limits.edge);
+    let app = Arc::new(app.map_err(|error| Failed::Running(error.into()))?);
+
+    let address = listener.address();
+    info!(%address, data = %settings.data.display(), "listening");
+    // Also as a plain line, whatever the log's form and level: scripts wait for it.
+    eprintln!("listening on http://{address}");
+    let until = async {
+        tokio::select! {
+            () = stop => info!("stopping"),
+            () = ended(&engine) => {}
+        }
+    };
+    let cut_off = listener.serve(app, exporter, until).await;
+    if cut_off > 0 {
+        warn!(connections = cut_off, "connections were cut off because they took too long");
+    }
+    let stopped = tokio::task::spawn_blocking(move || engine.stop()).await;
+    match stopped {
+        Ok(Ok(())) => {
+            info!("stopped");
+            Ok(())
+        }
+        Ok(Err(halt)) => Err(Failed::Running(halt.into())),
+        Err(error) => Err(Failed::Running(error.into())),
+    }
+}
+
+/// Opens the data folder and starts the engine on it. Replaying goes on while the server already listens.
+fn start_engine(settings: &Settings) -> Result<Engine> {
+    let data = &settings.data;
+    let opened = Embedded::open(data)
+        .with_context(|| format!("the journal in {} cannot be opened", data.display()))?;
+    if let Some(torn) = &opened.torn {
+        warn!(?torn, "a write that a crash had cut off was dropped; it had not been acknowledged");
+    }
+    let checkpoints = FileCheckpoints::open(data)
+        .with_context(|| format!("the checkpoints in {} cannot be opened", data.display()))?;
+    let history = match settings.history {
+        KeptHistory::All => History::All,
+        KeptHistory::SinceCheckpoint => History::SinceCheckpoint,
+    };
+    let config = allod_engine::Config { history, ..settings.limits.engine() };
+    Engine::start(Arc::new(opened.journal), Arc::new(checkpoints), config)
+        .context("the engine cannot be started")
+}
+
+/// Done when the engine has stopped by itself, which it does only when it cannot go on.
+async fn ended(engine: &Engine) {
+    while !engine.has_ended() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// `/readyz`: whether the journal has been replayed.
+struct EngineReady(Handle);
+
+impl Ready for EngineReady {
+    fn ready(&self) -> Result<(), String> {
+        if self.0.status().ready { Ok(()) } else { Err("the journal is being replayed".into()) }
+    }
+}
+
+fn start_log(settings: &Settings) -> Result<()> {
+    let filter = EnvFilter::try_new(&settings.log)
+        .map_err(|error| anyhow!("--log '{}' is not understood: {error}", settings.log))?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match settings.log_format {
+        LogFormat::Text => log.with_ansi(false).init(),
+        LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Routes about claims and values.
+
+use std::sync::Arc;
+
+use allod_core::command::{Command, ConfirmOp, Op, ReleaseOp, RenewOp, Transact};
+use allod_core::receipt::{ClaimIn, Outcome};
+use allod_core::refusal::{Refusal, Refused};
+use allod_core::span::{self, Span};
+use allod_core::view::{self, ClaimFilter, Page};
+use allod_edge::{Call, Problem, Reply};
+use allod_engine::{At, Snapshot};
+use http::StatusCode;
+
+use crate::from_wire::{Reader, Unclear};
+use crate::pools::{pool_unknown, wrong_outcome};
+use crate::query::{AFTER, LIMIT, Param, Query};
+use crate::wire::{ClaimBody, ClaimList, EmptyBody, RenewBody, Value};
+use crate::{Native, from_wire, refusals, to_wire};
+
+const KEY_PREFIX: Param = Param { name: "key_prefix", about: "Only keys that start with this." };
+const OWNER_PREFIX: Param =
+    Param { name: "owner_prefix", about: "Only owners whose name starts with this." };
+const EXPIRED: Param = Param {
+    name: "expired",
+    about: "`true`: only claims whose lease has run out; `false`: only others.",
+};
+const STATE: Param =
+    Param { name: "state", about: "`held` (unless said otherwise) or `quarantined`." };
+
+pub(crate) const LIST_QUERY: &[Param] = &[
+    KEY_PREFIX,
+    OWNER_PREFIX,
+    EXPIRED,
+    STATE,
+    Param {
+        name: "within",
+        about: "Only claims that begin in this range: a value, `first-last`, or a subnet.",
+    },
+    Param {
+        name: "draining",
+        about: "`true`: only claims that begin in a part that is being drained.",
+    },
+    LIMIT,
+    AFTER,
+];
+
+pub(crate) const BY_OWNER_QUERY: &[Param] =
+    &[OWNER_PREFIX, KEY_PREFIX, EXPIRED, STATE, LIMIT, AFTER];
+
+pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+        let body: ClaimBody<'_> = call.json()?;
+        let expect = from_wire::expect(&call)?;
+        let kind = |pool: &str| native.kind(pool);
+        let mut reader = Reader::new(&kind);
+        let op = from_wire::claim(0, vec![pool], key, body, expect, &mut reader)?;
+        Ok(Transact { read_as: reader.read_as, ..Transact::one(Op::Claim(op)) })
+    };
+    let command = match read() {
+        Ok(command) => command,
+        Err(Unclear::Malformed(problem)) => return Err(problem.reply()),
+        Err(Unclear::PoolUnknown { refused, at }) => return Err(refusals::alone(&refused, &at)),
+        Err(Unclear::Unready(failure)) => return Err(refusals::failure(&failure).reply()),
+    };
+    let decided = native.submit(Command::Transact(command)).await?;
+    let receipt = decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
+    let Some(Outcome::Claimed { claims, created }) = receipt.outcomes.first() else {
+        return Err(wrong_outcome());
+    };
+    let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
+    claims.first().map(|claim| shown(status, claim, 0, &decided.at)).ok_or_else(wrong_outcome)
+}
+
+pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        Ok((call.param(0)?, call.param(1)?))
+    };
+    let (pool, key) = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let (known, claim, now_ms, at) = native.read(|snapshot| {
+        let claim = view::claim(snapshot.state, &pool, &key);
+        let known = claim.is_some() || snapshot.state.pool(&pool).is_some();
+        (known, claim, snapshot.now_ms, snapshot.at)
+    })?;
+    match claim {
+        Some(claim) => Ok(shown(StatusCode::OK, &claim, now_ms, &at)),
+        None if known => {
+            let (pool, key) = (pool.as_ref().into(), key.as_ref().into());
+            let refusal = Refusal::ClaimUnknown { pool, key };
+            Err(refusals::alone(&Refused { op: 0, refusal }, &at))
+        }
+        None => Err(pool_unknown(&pool, &at)),
+    }
+}
+
+pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+        Ok(ReleaseOp { pool, key, expect: from_wire::expect(&call)? })
+    };
+    let op = read().map_err(|problem: Problem| problem.reply())?;
+    let decided = native.submit(Command::Transact(Transact::one(Op::Release(op)))).await?;
+    decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
+    Ok(to_wire::no_content(&decided.at))
+}
+
+pub(crate) async fn renew(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+        let body: RenewBody = call.json()?;
+        let ttl_ms = body.ttl.map(|seconds| seconds.ms);
+        Ok(RenewOp { pool, key, expect: from_wire::expect(&call)?, ttl_ms })
+    };
+    lease(&native, read().map(Op::Renew)).await
+}
+
+pub(crate) async fn confirm(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+        let EmptyBody {} = call.json()?;
+        Ok(ConfirmOp { pool, key, expect: from_wire::expect(&call)? })
+    };
+    lease(&native, read().map(Op::Confirm)).await
+}
+
+async fn lease(native: &Native, op: Result<Op, Problem>) -> Result<Reply, Reply> {
+    let op = op.map_err(|problem| problem.reply())?;
+    let decided = native.submit(Command::Transact(Transact::one(op))).await?;
+    let receipt = decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
+    match receipt.outcomes.first() {
+        Some(Outcome::Leased(claim)) => Ok(shown(StatusCode::OK, claim, 0, &decided.at)),
+        _ => Err(wrong_outcome()),
+    }
+}
+
+pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let pool = call.param(0).map_err(|problem| problem.reply())?;
+    let query = Query::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let (page, now_ms, at) =
+        native.read(|snapshot| (page_of(snapshot, &pool, &query), snapshot.now_ms, snapshot.at))?;
+    match page.map_err(|problem| problem.reply())? {
+        Some(page) => Ok(listed(&call, &query, &page, now_ms, &at)),
+        None => Err(pool_unknown(&pool, &at)),
+    }
+}
+
+/// One page of a pool's claims; `None` when there is no such pool.
+fn page_of(
+    snapshot: &Snapshot<'_>,
+    pool: &str,
+    query: &Query<'_>,
+) -> Result<Option<Page<ClaimIn>>, Problem> {
+    let Some(spec) = snapshot.state.pool(pool).map(|pool| &pool.spec) else { return Ok(None) };
+    let mut filter = filter(query)?;
+    let mut parts = vec![match query.text("within") {
+        Some(text) => {
+            let parsed = spec.kind.parse_range(text);
+            parsed.map_err(|error| Problem::malformed(format!("within: {error}")))?.0
+        }
+        None => spec.kind.line(),
+    }];
+    if query.flag("draining")? == Some(true) {
+        parts = span::intersect(&span::normalise(spec.draining.clone()), &parts);
+    }
+    let (limit, after) = (query.limit()?, query.text(AFTER.name));
+    let mut all = Page { items: Vec::new(), next: None };
+    // Cursors are values: one that is before a part has no effect there, one that is past it skips it.
+    let mut parts = parts.into_iter().peekable();
+    while let Some(part) = parts.next() {
+        filter.within = Some(part);
+        let room = limit - all.items.len();
+        let page = view::claims(snapshot.state, pool, snapshot.now_ms, &filter, after, room);
+        let Some(page) = page.map_err(|no| query.no_cursor(no))? else { return Ok(None) };
+        all.items.extend(page.items);
+        all.next = page.next;
+        if all.next.is_none() && all.items.len() == limit && parts.peek().is_some() {
+            all.next = last_value(&all.items);
+        }
+        if all.next.is_some() {
+            break;
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Where a list goes on that ended exactly at the end of a part: after its last claim.
+fn last_value(items: &[ClaimIn]) -> Option<String> {
+    items.last().map(|last| last.claim.values.first().first.to_string())
+}
+
+fn filter(query: &Query<'_>) -> Result<ClaimFilter, Problem> {
+    let quarantined = match query.text(STATE.name) {
+        None | Some("held") => false,
+        Some("quarantined") => true,
+        Some(other) => {
+            let detail = format!("state is '{other}'; held or quarantined is expected");
+            return Err(Problem::malformed(detail));
+        }
+    };
+    Ok(ClaimFilter {
+        key_prefix: query.owned(KEY_PREFIX.name),
+        owner_prefix: query.owned(OWNER_PREFIX.name),
+        within: None::<Span>,
+        expired: query.flag(EXPIRED.name)?,
+        quarantined,
+    })
+}
+
+pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let query = Query::read(&call, BY_OWNER_QUERY).map_err(|problem| problem.reply())?;
+    let read = || Ok((query.limit()?, ClaimFilter { owner_prefix: None, ..filter(&query)? }));
+    let (limit, filter) = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let owner_prefix = query.text(OWNER_PREFIX.name).unwrap_or_default();
+    let after = query.text(AFTER.name);
+    let (page, now_ms, at) = native.read(|snapshot| {
+        let now_ms = snapshot.now_ms;
+        let page =
+            view::claims_by_owner(snapshot.state, now_ms, owner_prefix, &filter, after, limit);
+        (page, now_ms, snapshot.at)
+    })?;
+    let page = page.map_err(|no| query.no_cursor(no).reply())?;
+    Ok(listed(&call, &query, &page, now_ms, &at))
+}
+
+pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        Ok((call.param(0)?, call.param(1)?))
+    };
+    let (pool, text) = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let (found, now_ms, at) = native.read(|snapshot| {
+        let found = snapshot.state.pool(&pool).map(|known| {
+            let kind = known.spec.kind;
+            kind.parse(&text).map(|span| (kind, span, view::value(snapshot.state, &pool, span)))
+        });
+        (found, snapshot.now_ms, snapshot.at)
+    })?;
+    match found {
+        Some(Ok((kind, span, Some(view)))) => {
+            let body = to_wire::value(&pool, Value(kind, span), &view, now_ms);
+            Ok(to_wire::json(StatusCode::OK, &body, &at))
+        }
+        Some(Err(error)) => {
+            // What a value looks like is the pool's to say, so this too was true at a position.
+            let problem = Problem::malformed(error.to_string());
+            Err(to_wire::at_position(problem.reply(), &at))
+        }
+        Some(Ok((_, _, None))) | None => Err(pool_unknown(&pool, &at)),
+    }
+}
+
+fn listed(call: &Call, query: &Query<'_>, page: &Page<ClaimIn>, now_ms: u64, at: &At) -> Reply {
+    let claims = page.items.iter().map(|claim| to_wire::claim(claim, now_ms)).collect();
+    let body = ClaimList { claims, next: page.next.as_deref() };
+    let reply = to_wire::json(StatusCode::OK, &body, at);
+    match &page.next {
+        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
+        None => reply,
+    }
+}
+
+fn shown(status: StatusCode, claim: &ClaimIn, now_ms: u64, at: &At) -> Reply {
+    let reply = to_wire::json(status, &to_wire::claim(claim, now_ms), at);
+    to_wire::etag(reply, claim.claim.version)
+}

@@ -1,0 +1,95 @@
+//! The native face: `/v1/…`, JSON in and out, problem details for what cannot be done.
+//!
+//! It translates and nothing else: a write becomes exactly one command, a read looks at one snapshot. Which values are
+//! free, who may take what, and every limit of the vocabulary are the core's; sockets and sizes are the edge's.
+//!
+//! - `routes`: the table of routes, from which the server and the OpenAPI document are both made
+//! - `wire`: the JSON forms, as typed by clients and as shown to them
+//! - `from_wire`, `query`: what a request means
+//! - `to_wire`, `refusals`: how an answer looks
+//! - `pools`, `claims`, `transactions`, `about`: what each route does with these
+
+mod about;
+mod claims;
+mod from_wire;
+mod openapi;
+mod pools;
+mod query;
+mod refusals;
+mod routes;
+mod to_wire;
+mod transactions;
+mod wire;
+
+use std::sync::{Arc, OnceLock};
+
+use allod_core::command::Command;
+use allod_core::value::Kind;
+use allod_edge::{Call, Reply, Route};
+use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
+use bytes::Bytes;
+
+pub use openapi::document as openapi;
+
+/// The face of one engine.
+pub struct Native {
+    handle: Handle,
+    /// Every limit of the server by name, for whoever asks.
+    limits: Vec<(&'static str, u64)>,
+    openapi: OnceLock<Bytes>,
+}
+
+impl std::fmt::Debug for Native {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Native").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Native {
+    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>) -> Arc<Native> {
+        Arc::new(Native { handle, limits, openapi: OnceLock::new() })
+    }
+
+    pub fn routes(self: &Arc<Native>) -> Vec<Route> {
+        let route = |entry: &'static routes::Entry| {
+            let native = self.clone();
+            Route::boxed(entry.method.clone(), entry.path, move |call| {
+                (entry.run)(native.clone(), call)
+            })
+        };
+        routes::TABLE.iter().map(route).collect()
+    }
+
+    /// Has a command decided. Only a failure is an `Err`: a refusal is an answer.
+    async fn submit(&self, command: Command) -> Result<Decided, Reply> {
+        self.handle.submit(command).await.map_err(|failure| refusals::failure(&failure).reply())
+    }
+
+    /// Looks at what is committed.
+    fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, Reply> {
+        self.handle.read(look).map_err(|failure| refusals::failure(&failure).reply())
+    }
+
+    /// Waits until [`Native::read`] is as fresh as the request asks for.
+    async fn freshen(&self, call: &Call) -> Result<(), Reply> {
+        let freshness = from_wire::freshness(call).map_err(|problem| problem.reply())?;
+        let wait = async {
+            if freshness.linearizable {
+                self.handle.confirm_tail().await?;
+            }
+            match freshness.min_position {
+                Some(position) => self.handle.wait_for(position).await,
+                None => Ok(()),
+            }
+        };
+        wait.await.map_err(|failure| refusals::failure(&failure).reply())
+    }
+
+    /// The kind of a pool, which says how its values are written, and where in the journal it is of that kind.
+    fn kind(&self, pool: &str) -> Result<(Option<Kind>, At), Failure> {
+        self.handle.read(|snapshot| {
+            let kind = snapshot.state.pool(pool).map(|pool| pool.spec.kind);
+            (kind, snapshot.at)
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! The OpenAPI 3.1 document: the routes from the table, the schemas from the wire types.
+
+use utoipa::openapi::path::{
+    HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
+    Paths,
+};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::{
+    Components, Content, Header, InfoBuilder, OpenApiBuilder, Ref, RefOr, Required, Response,
+    ResponseBuilder, Schema,
+};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::routes::{Entry, Shape, TABLE};
+use crate::wire;
+
+const ABOUT: &str = "allod hands out what is scarce exactly once: ids, addresses, prefixes. \
+Every answer says with Allod-Position which position of the journal it reflects.";
+
+/// What the edge can answer on any route.
+const ANYWHERE: &[Shape] = &[
+    Shape(405, Some("Problem"), "The path does not answer to this method; Allow says to which."),
+    Shape(408, Some("Problem"), "The request did not arrive in time."),
+    Shape(413, Some("Problem"), "The body, or the record it would make, is too long."),
+    Shape(414, Some("Problem"), "Path and query are too long."),
+    Shape(415, Some("Problem"), "The body is not application/json."),
+    Shape(431, None, "The headers are too long."),
+    Shape(500, Some("Problem"), "The server has a bug."),
+    Shape(
+        503,
+        Some("Problem"),
+        "The server cannot answer at present; Retry-After says when to try.",
+    ),
+    Shape(
+        504,
+        Some("Problem"),
+        "The answer was not ready in time. Whether it happened is unknown.",
+    ),
+];
+
+/// The document as JSON.
+pub fn document() -> String {
+    let mut paths = Paths::new();
+    for entry in TABLE {
+        // `{*value}` is the server's way to say that slashes may follow; the document has no word for it.
+        let path = entry.path.replace("{*", "{");
+        let item = PathItem::new(method(&entry.method), operation(entry));
+        match paths.paths.get_mut(&path) {
+            Some(known) => known.merge_operations(item),
+            None => {
+                paths.paths.insert(path, item);
+            }
+        }
+    }
+    let info = InfoBuilder::new()
+        .title("allod")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(ABOUT))
+        .build();
+    let document =
+        OpenApiBuilder::new().info(info).paths(paths).components(Some(components())).build();
+    // The document is made of plain strings and numbers; there is nothing in it that could not be written.
+    document.to_pretty_json().unwrap_or_default()
+}
+
+fn method(method: &http::Method) -> HttpMethod {
+    match method.as_str() {
+        "PUT" => HttpMethod::Put,
+        "POST" => HttpMethod::Post,
+        "DELETE" => HttpMethod::Delete,
+        _ => HttpMethod::Get,
+    }
+}
+
+fn operation(entry: &Entry) -> Operation {
+    let tag = if entry.path.contains("/claims") || entry.path.contains("/values") {
+        "claims"
+    } else if entry.path.contains("/pools") {
+        "pools"
+    } else {
+        "server"
+    };
+    let mut operation = OperationBuilder::new()
+        .tag(tag)
+        .operation_id(Some(entry.name))
+        .summary(Some(entry.summary));
+    for name in entry.path.split('/').filter_map(|part| part.strip_prefix('{')) {
+        let name = name.trim_start_matches('*').trim_end_matches('}');
+        let about = "Percent-encoded; may contain anything.";
+        operation = operation.parameter(parameter(name, ParameterIn::Path, about));
+    }
+    for param in entry.query {
+        operation = operation.parameter(parameter(param.name, ParameterIn::Query, param.about));
+    }
+    for header in entry.headers {
+        operation = operation.parameter(parameter(header.name, ParameterIn::Header, header.about));
+    }
+    if let Some(schema) = entry.body {
+        // A claim and a renewal may ask for nothing in particular; these cannot.
+        let needed = matches!(schema, "PoolBody" | "TransactionBody");
+        let required = if needed { Required::True } else { Required::False };
+        let body = RequestBodyBuilder::new()
+            .content("application/json", content(schema))
+            .required(Some(required));
+        operation = operation.request_body(Some(body.build()));
+    }
+    let known = entry.replies.iter().map(|shape| shape.0);
+    let known: Vec<u16> = known.collect();
+    let anywhere = ANYWHERE.iter().filter(|shape| !known.contains(&shape.0));
+    for shape in entry.replies.iter().chain(anywhere) {
+        operation = operation.response(shape.0.to_string(), response(shape));
+    }
+    operation.build()
+}
+
+fn parameter(name: &str, place: ParameterIn, about: &str) -> Parameter {
+    let required = if place == ParameterIn::Path { Required::True } else { Required::False };
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(place)
+        .required(required)
+        .description(Some(about))
+        .schema(Some(Object::with_type(Type::String)))
+        .build()
+}
+
+fn content(schema: &str) -> Content {
+    Content::new(Some(Ref::from_schema_name(schema)))
+}
+
+fn response(shape: &Shape) -> Response {
+    let Shape(status, schema, about) = shape;
+    let mut response = ResponseBuilder::new().description(*about);
+    if let Some(schema) = schema {
+        let media =
+            if *schema == "Problem" { "application/problem+json" } else { "application/json" };
+        response = response.content(media, content(schema));
+    }
+    let text = || Header::new(Object::with_type(Type::String));
+    response = response.header("X-Request-Id", text());
+    if *status < 300 || matches!(status, 404 | 409 | 412 | 422) {
+        response = response.header("Allod-Position", Header::new(Object::with_type(Type::Integer)));
+        response = response.header("Allod-Hash", text());
+    }
+    response.build()
+}
+
+fn components() -> Components {
+    let mut all: Vec<(String, RefOr<Schema>)> = Vec::new();
+    add::<wire::PoolBody<'_>>(&mut all);
+    add::<wire::ClaimBody<'_>>(&mut all);
+    add::<wire::RenewBody>(&mut all);
+    add::<wire::TransactionBody<'_>>(&mut all);
+    add::<wire::PoolList<'_>>(&mut all);
+    add::<wire::ClaimList<'_>>(&mut all);
+    add::<wire::ValueAnswer<'_>>(&mut all);
+    add::<wire::TransactionAnswer<'_>>(&mut all);
+    add::<wire::ProblemMembers<'_>>(&mut all);
+    all.push(("Limits".into(), limits()));
+    let mut components = Components::new();
+    components.schemas.extend(all);
+    components
+}
+
+/// A schema and all that it refers to.
+fn add<T: ToSchema + PartialSchema>(all: &mut Vec<(String, RefOr<Schema>)>) {
+    all.push((T::name().into_owned(), T::schema()));
+    T::schemas(all);
+}
+
+fn limits() -> RefOr<Schema> {
+    let number: RefOr<Schema> = Object::with_type(Type::Integer).into();
+    let mut limits = Object::with_type(Type::Object);
+    limits.additional_properties = Some(Box::new(number.into()));
+    Schema::Object(limits).into()
+}

@@ -1,0 +1,97 @@
+//! The query part of a request: known names, each at most once, of the right type.
+
+use std::borrow::Cow;
+
+use allod_core::view::NoCursor;
+use allod_edge::{Call, Problem};
+
+/// A name that a route takes in its query, and what it does there.
+#[derive(Debug)]
+pub(crate) struct Param {
+    pub name: &'static str,
+    pub about: &'static str,
+}
+
+pub(crate) const LIMIT: Param =
+    Param { name: "limit", about: "How many at most, 1 to 1000; 100 unless said otherwise." };
+pub(crate) const AFTER: Param =
+    Param { name: "after", about: "Go on after here: the `next` of the page before." };
+
+const LIMIT_MAX: usize = 1000;
+const LIMIT_USUAL: usize = 100;
+
+/// The query of a request, with only names that the route knows.
+#[derive(Debug)]
+pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'a> Query<'a> {
+    pub(crate) fn read(call: &'a Call, known: &[Param]) -> Result<Query<'a>, Problem> {
+        if call.head.uri.query().is_none() {
+            return Ok(Query(Vec::new()));
+        }
+        let mut all: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
+        for (name, value) in call.query() {
+            if !known.iter().any(|param| param.name == name) {
+                return Err(Problem::malformed(unknown(&name, known)));
+            }
+            if all.iter().any(|(seen, _)| *seen == name) {
+                return Err(Problem::malformed(format!("'{name}' is in the query more than once")));
+            }
+            all.push((name, value));
+        }
+        Ok(Query(all))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref())
+    }
+
+    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>, Problem> {
+        match self.text(name) {
+            None => Ok(None),
+            Some("true") => Ok(Some(true)),
+            Some("false") => Ok(Some(false)),
+            Some(other) => {
+                Err(Problem::malformed(format!("{name} is '{other}'; true or false is expected")))
+            }
+        }
+    }
+
+    pub(crate) fn limit(&self) -> Result<usize, Problem> {
+        match self.text(LIMIT.name).map(|text| (text, text.parse())) {
+            None => Ok(LIMIT_USUAL),
+            Some((_, Ok(limit))) if (1..=LIMIT_MAX).contains(&limit) => Ok(limit),
+            Some((text, _)) => {
+                Err(Problem::malformed(format!("limit is '{text}'; 1 to {LIMIT_MAX} is expected")))
+            }
+        }
+    }
+
+    /// The list does not know the place that `after` names; to begin anew unasked would show things twice.
+    pub(crate) fn no_cursor(&self, _: NoCursor) -> Problem {
+        let after = self.text(AFTER.name).unwrap_or_default();
+        Problem::malformed(format!(
+            "after is '{after}'; the next of a page of this list is expected, or nothing to begin anew"
+        ))
+    }
+
+    /// The same query with another `after`, for the next page.
+    pub(crate) fn with_after(&self, after: &str) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(self.0.iter().filter(|(name, _)| name != AFTER.name));
+        query.append_pair(AFTER.name, after);
+        query.finish()
+    }
+}
+
+fn unknown(name: &str, known: &[Param]) -> String {
+    if known.is_empty() {
+        return format!("'{name}' is in the query, and this route takes none");
+    }
+    let known: Vec<&str> = known.iter().map(|param| param.name).collect();
+    format!("'{name}' in the query is unknown; {} are known", known.join(", "))
+}

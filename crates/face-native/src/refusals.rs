@@ -1,0 +1,246 @@
+//! How each refusal and each failure is answered: its status, its title, and what it carries.
+//!
+//! The tables match without a wildcard, so a new refusal does not build until it has a row here.
+
+use allod_core::refusal::{Advice, Exhausted, Refusal, Refused};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_edge::{Problem, Reply};
+use allod_engine::{At, Failure};
+use http::StatusCode;
+
+use crate::to_wire;
+use crate::wire::{ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, Value};
+
+/// A refusal of a request that is about one thing, which its path names.
+pub(crate) fn alone(refused: &Refused, at: &At) -> Reply {
+    reply(status(&refused.refusal), None, &refused.refusal, at)
+}
+
+/// A refusal of a transaction. Not found and precondition failed would speak of the transaction itself there, so both
+/// are a conflict; the code and the number of the operation tell.
+pub(crate) fn in_transaction(refused: &Refused, at: &At) -> Reply {
+    let status = match status(&refused.refusal) {
+        StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED => StatusCode::CONFLICT,
+        status => status,
+    };
+    reply(status, Some(refused.op), &refused.refusal, at)
+}
+
+fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &At) -> Reply {
+    let problem = Problem::new(status, refusal.code(), title(refusal), refusal.to_string());
+    let (advice, wait_until) = match refusal.advice() {
+        Advice::Reread => ("reread", None),
+        Advice::WaitUntil(ms) => ("wait_until", Some(Time { ms })),
+        Advice::WaitForRelease => ("wait_for_release", None),
+        Advice::Change => ("change", None),
+    };
+    let members = RefusalMembers { op, advice, wait_until, ..members(refusal) };
+    to_wire::at_position(problem.reply_with(members), at)
+}
+
+pub(crate) fn status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Invalid { .. } => StatusCode::BAD_REQUEST,
+        Refusal::LimitExceeded { .. } | Refusal::IdempotencyDiffers { .. } => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        Refusal::PoolUnknown { .. } | Refusal::ClaimUnknown { .. } => StatusCode::NOT_FOUND,
+        Refusal::PoolGenerationDiffers { .. } | Refusal::ClaimVersionDiffers { .. } => {
+            StatusCode::PRECONDITION_FAILED
+        }
+        Refusal::PoolKindDiffers { .. }
+        | Refusal::PoolInUse { .. }
+        | Refusal::HeldOutside { .. }
+        | Refusal::ParamsDiffer { .. }
+        | Refusal::NoLease { .. }
+        | Refusal::ValueOutside { .. }
+        | Refusal::ValueExcluded { .. }
+        | Refusal::ValueDraining { .. }
+        | Refusal::ValueTaken { .. }
+        | Refusal::ValueQuarantined { .. }
+        | Refusal::SyncDiffers { .. }
+        | Refusal::PoolExhausted { .. }
+        | Refusal::SyncExhausted { .. }
+        | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
+    }
+}
+
+fn title(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::Invalid { .. } => "the request contradicts itself",
+        Refusal::LimitExceeded { .. } => "a limit is exceeded",
+        Refusal::IdempotencyDiffers { .. } => "the idempotency key was used for another request",
+        Refusal::PoolUnknown { .. } => "there is no such pool",
+        Refusal::PoolGenerationDiffers { .. } => "the pool is at another generation",
+        Refusal::PoolKindDiffers { .. } => "the pool is of another kind",
+        Refusal::PoolInUse { .. } => "the pool is in use",
+        Refusal::HeldOutside { .. } => "held values would be outside the pool",
+        Refusal::ClaimUnknown { .. } => "nothing is held under this key",
+        Refusal::ClaimVersionDiffers { .. } => "the claim is at another version",
+        Refusal::ParamsDiffer { .. } => "the key holds something else",
+        Refusal::NoLease { .. } => "the claim has no lease",
+        Refusal::ValueOutside { .. } => "the value is outside the pool",
+        Refusal::ValueExcluded { .. } => "the value is excluded",
+        Refusal::ValueDraining { .. } => "the value is being drained",
+        Refusal::ValueTaken { .. } => "the value is held",
+        Refusal::ValueQuarantined { .. } => "the value is in quarantine",
+        Refusal::SyncDiffers { .. } => "the pools hold different values under this key",
+        Refusal::PoolExhausted { .. } => "the pool has nothing to give",
+        Refusal::SyncExhausted { .. } => "no value is free in all of the pools",
+        Refusal::CheckFailed { .. } => "a check does not hold",
+    }
+}
+
+/// What a refusal carries beyond its words.
+fn members(refusal: &Refusal) -> RefusalMembers<'_> {
+    let none = RefusalMembers::default();
+    match refusal {
+        Refusal::Invalid { .. } | Refusal::CheckFailed { .. } => none,
+        Refusal::LimitExceeded { limit, max, actual } => {
+            RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }
+        }
+        Refusal::IdempotencyDiffers { key } => RefusalMembers { key: Some(key), ..none },
+        Refusal::PoolUnknown { pool } | Refusal::PoolKindDiffers { pool, .. } => {
+            RefusalMembers { pool: Some(pool), ..none }
+        }
+        Refusal::PoolGenerationDiffers { pool, actual } => {
+            RefusalMembers { pool: Some(pool), actual: *actual, ..none }
+        }
+        Refusal::PoolInUse { pool, held, quarantined } => RefusalMembers {
+            pool: Some(pool),
+            held: Some(*held),
+            quarantined: Some(*quarantined),
+            ..none
+        },
+        Refusal::HeldOutside { pool, kind, held, sample } => RefusalMembers {
+            pool: Some(pool),
+            held: Some(*held),
+            sample: sample
+                .iter()
+                .map(|(key, span)| HeldAnswer { pool, key, value: Value(*kind, *span) })
+                .collect(),
+            ..none
+        },
+        Refusal::ClaimUnknown { pool, key } | Refusal::NoLease { pool, key } => {
+            RefusalMembers { pool: Some(pool), key: Some(key), ..none }
+        }
+        Refusal::ClaimVersionDiffers { pool, key, actual } => {
+            RefusalMembers { pool: Some(pool), key: Some(key), actual: *actual, ..none }
+        }
+        Refusal::ParamsDiffer { pool, key, fields } => {
+            RefusalMembers { pool: Some(pool), key: Some(key), fields, ..none }
+        }
+        Refusal::ValueOutside { pool, kind, value }
+        | Refusal::ValueExcluded { pool, kind, value }
+        | Refusal::ValueDraining { pool, kind, value }
+        | Refusal::ValueQuarantined { pool, kind, value, .. } => about_value(pool, *kind, *value),
+        Refusal::ValueTaken { pool, kind, value, by } => RefusalMembers {
+            by: Some(HolderAnswer {
+                key: &by.key,
+                owner: &by.owner,
+                expires: by.expires_ms.map(|ms| Time { ms }),
+            }),
+            ..about_value(pool, *kind, *value)
+        },
+        Refusal::SyncDiffers { key, held } => RefusalMembers {
+            key: Some(key),
+            sample: held
+                .iter()
+                .map(|(pool, kind, span)| HeldAnswer { pool, key, value: Value(*kind, *span) })
+                .collect(),
+            ..none
+        },
+        Refusal::PoolExhausted { pool, report } => {
+            RefusalMembers { pool: Some(pool), exhausted: vec![exhausted(pool, report)], ..none }
+        }
+        Refusal::SyncExhausted { reports } => RefusalMembers {
+            exhausted: reports.iter().map(|(pool, report)| exhausted(pool, report)).collect(),
+            ..none
+        },
+    }
+}
+
+fn about_value(pool: &str, kind: Kind, value: Span) -> RefusalMembers<'_> {
+    RefusalMembers { pool: Some(pool), value: Some(Value(kind, value)), ..Default::default() }
+}
+
+fn exhausted<'a>(pool: &'a str, report: &Exhausted) -> ExhaustedAnswer<'a> {
+    ExhaustedAnswer {
+        pool,
+        size: report.size,
+        held: report.held,
+        expired: report.expired,
+        quarantined: report.quarantined,
+        quarantined_until: report.quarantined_until_ms.map(|ms| Time { ms }),
+        excluded: report.excluded,
+        draining: report.draining,
+        manual: report.manual,
+        free: report.free,
+        longest_run: report.longest_run,
+        largest_prefix_len: report.largest_prefix_len,
+    }
+}
+
+/// The engine gave no answer; its own words say why.
+pub(crate) fn failure(failure: &Failure) -> Problem {
+    let (status, code, title) = match failure {
+        Failure::QueueFull { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "queue_full", "the server has too much to do")
+        }
+        Failure::Unavailable { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the server cannot answer at present")
+        }
+        Failure::Stopping => {
+            (StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server is stopping")
+        }
+        Failure::TooLarge { .. } => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the request makes too large a record")
+        }
+        Failure::Internal => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server has a bug")
+        }
+    };
+    let problem = Problem::new(status, code, title, failure.to_string());
+    if status == StatusCode::SERVICE_UNAVAILABLE { problem.retry_after(1) } else { problem }
+}
+
+/// An answer that cannot be written as JSON: a bug, and said so.
+pub(crate) fn unwritable(error: &serde_json::Error) -> Problem {
+    Problem::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "the server has a bug",
+        format!("the answer cannot be written: {error}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_whether_to_try_again() {
+        let table = [
+            (Failure::QueueFull { queue_commands_max: 7 }, 503, "queue_full"),
+            (Failure::Unavailable { what: "no room".into() }, 503, "unavailable"),
+            (Failure::Stopping, 503, "stopping"),
+            (Failure::TooLarge { bytes: 9, max: 8 }, 413, "too_large"),
+            (Failure::Internal, 500, "internal"),
+        ];
+        for (given, status, code) in table {
+            let problem = failure(&given);
+            assert_eq!((problem.status.as_u16(), problem.code), (status, code));
+            assert_eq!(problem.retry_after_s.is_some(), status == 503, "{code}");
+            assert_eq!(problem.detail, given.to_string());
+        }
+    }
+
+    #[test]
+    fn a_transaction_is_never_not_found() {
+        let refusal = Refusal::PoolUnknown { pool: "p".into() };
+        let refused = Refused { op: 3, refusal };
+        assert_eq!(alone(&refused, &At::default()).status(), 404);
+        assert_eq!(in_transaction(&refused, &At::default()).status(), 409);
+    }
+}

@@ -1,0 +1,282 @@
+//! The table of routes. The server and the OpenAPI document are both made from it, so neither can know a route that the
+//! other does not.
+
+use std::sync::Arc;
+
+use allod_edge::{Answer, Call, Reply};
+use http::Method;
+
+use crate::query::Param;
+use crate::{Native, about, claims, pools, transactions};
+
+/// One route: how it is reached, what answers, and what is to be said about it.
+pub(crate) struct Entry {
+    pub method: Method,
+    pub path: &'static str,
+    pub run: fn(Arc<Native>, Call) -> Answer,
+    /// The operation's name in the OpenAPI document.
+    pub name: &'static str,
+    pub summary: &'static str,
+    pub query: &'static [Param],
+    /// Request headers that it looks at.
+    pub headers: &'static [&'static Header],
+    /// The schema of its body.
+    pub body: Option<&'static str>,
+    pub replies: &'static [Shape],
+}
+
+/// A request header.
+pub(crate) struct Header {
+    pub name: &'static str,
+    pub about: &'static str,
+}
+
+/// A reply that a route can give: its status, the schema of its body, and when it is given.
+pub(crate) struct Shape(pub u16, pub Option<&'static str>, pub &'static str);
+
+/// Boxes the future of a handler in which `?` may end the work early: either way it is a reply.
+fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) -> Answer {
+    Box::pin(async { answer.await.unwrap_or_else(|early| early) })
+}
+
+const IF_MATCH: &Header = &Header {
+    name: "If-Match",
+    about: "The ETag that the thing must have, or `*`: it must exist. 412 otherwise.",
+};
+const IF_NONE_MATCH: &Header =
+    &Header { name: "If-None-Match", about: "`*`: it must not exist yet. 412 otherwise." };
+const MIN_POSITION: &Header = &Header {
+    name: "Allod-Min-Position",
+    about: "Answer from this position of the journal or a later one: read your own writes.",
+};
+const CONSISTENCY: &Header = &Header {
+    name: "Allod-Consistency",
+    about: "`linearizable`: the answer covers everything acknowledged before the request.",
+};
+const IDEMPOTENCY_KEY: &Header = &Header {
+    name: "Idempotency-Key",
+    about: "Under this key the answer is remembered and given again, not decided again.",
+};
+
+const READ: &[&Header] = &[MIN_POSITION, CONSISTENCY];
+const GUARDED: &[&Header] = &[IF_MATCH];
+const GUARDED_PUT: &[&Header] = &[IF_MATCH, IF_NONE_MATCH];
+
+const PROBLEM: Option<&str> = Some("Problem");
+const CLAIM: Option<&str> = Some("Claim");
+
+const MALFORMED: Shape = Shape(400, PROBLEM, "The request cannot be read, or contradicts itself.");
+const NO_POOL: Shape = Shape(404, PROBLEM, "There is no such pool.");
+const NOT_HELD: Shape =
+    Shape(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
+const DIFFERS: Shape = Shape(412, PROBLEM, "It is not as If-Match or If-None-Match say.");
+const LIMITED: Shape = Shape(422, PROBLEM, "A limit is exceeded; `limit` names it.");
+
+pub(crate) static TABLE: &[Entry] = &[
+    Entry {
+        method: Method::PUT,
+        path: "/v1/pools/{pool}",
+        run: |native, call| boxed(pools::put(native, call)),
+        name: "putPool",
+        summary: "Define a pool, or change its definition",
+        query: pools::PUT_QUERY,
+        headers: GUARDED_PUT,
+        body: Some("PoolBody"),
+        replies: &[
+            Shape(200, Some("Pool"), "The pool is defined like this now, or was already."),
+            Shape(201, Some("Pool"), "The pool is new."),
+            MALFORMED,
+            Shape(409, PROBLEM, "The kind cannot change, or held values would be outside."),
+            DIFFERS,
+            LIMITED,
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/pools/{pool}",
+        run: |native, call| boxed(pools::get(native, call)),
+        name: "getPool",
+        summary: "A pool and how full it is",
+        query: &[],
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("Pool"), "The pool."), MALFORMED, NO_POOL],
+    },
+    Entry {
+        method: Method::DELETE,
+        path: "/v1/pools/{pool}",
+        run: |native, call| boxed(pools::delete(native, call)),
+        name: "deletePool",
+        summary: "Remove a pool that nobody uses",
+        query: &[],
+        headers: GUARDED,
+        body: None,
+        replies: &[
+            Shape(204, None, "There is no such pool now."),
+            MALFORMED,
+            Shape(409, PROBLEM, "It has claims, or values in quarantine."),
+            DIFFERS,
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/pools",
+        run: |native, call| boxed(pools::list(native, call)),
+        name: "listPools",
+        summary: "Pools in the order of their names",
+        query: pools::LIST_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("PoolList"), "A page of pools."), MALFORMED],
+    },
+    Entry {
+        method: Method::PUT,
+        path: "/v1/pools/{pool}/claims/{key}",
+        run: |native, call| boxed(claims::put(native, call)),
+        name: "putClaim",
+        summary: "Claim a value under a key; the same again gives the same claim",
+        query: &[],
+        headers: GUARDED_PUT,
+        body: Some("ClaimBody"),
+        replies: &[
+            Shape(200, CLAIM, "The key holds this already."),
+            Shape(201, CLAIM, "The claim is new."),
+            MALFORMED,
+            NO_POOL,
+            Shape(409, PROBLEM, "`taken`, `exhausted`, `params_differ` and others; see `code`."),
+            DIFFERS,
+            LIMITED,
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/pools/{pool}/claims/{key}",
+        run: |native, call| boxed(claims::get(native, call)),
+        name: "getClaim",
+        summary: "What is held under a key",
+        query: &[],
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, CLAIM, "The claim."), MALFORMED, NOT_HELD],
+    },
+    Entry {
+        method: Method::DELETE,
+        path: "/v1/pools/{pool}/claims/{key}",
+        run: |native, call| boxed(claims::delete(native, call)),
+        name: "deleteClaim",
+        summary: "Release what is held under a key",
+        query: &[],
+        headers: GUARDED,
+        body: None,
+        replies: &[
+            Shape(204, None, "Nothing is held under this key now."),
+            MALFORMED,
+            Shape(404, PROBLEM, "There is no such pool, or with If-Match nothing is held."),
+            DIFFERS,
+        ],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/pools/{pool}/claims/{key}/renew",
+        run: |native, call| boxed(claims::renew(native, call)),
+        name: "renewClaim",
+        summary: "Start the lease of a claim anew",
+        query: &[],
+        headers: GUARDED,
+        body: Some("RenewBody"),
+        replies: &[
+            Shape(200, CLAIM, "The claim with its new lease."),
+            MALFORMED,
+            NOT_HELD,
+            Shape(409, PROBLEM, "The claim has no lease, and `ttl` was not given."),
+            DIFFERS,
+            LIMITED,
+        ],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/pools/{pool}/claims/{key}/confirm",
+        run: |native, call| boxed(claims::confirm(native, call)),
+        name: "confirmClaim",
+        summary: "Make a leased claim permanent",
+        query: &[],
+        headers: GUARDED,
+        body: None,
+        replies: &[Shape(200, CLAIM, "The claim, without a lease."), MALFORMED, NOT_HELD, DIFFERS],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/pools/{pool}/claims",
+        run: |native, call| boxed(claims::list(native, call)),
+        name: "listClaims",
+        summary: "Claims of a pool in the order of their values",
+        query: claims::LIST_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("ClaimList"), "A page of claims."), MALFORMED, NO_POOL],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/pools/{pool}/values/{*value}",
+        run: |native, call| boxed(claims::value(native, call)),
+        name: "getValue",
+        summary: "Who has a value, or why nobody can; the slash of a prefix may stand as it is",
+        query: &[],
+        headers: READ,
+        body: None,
+        replies: &[
+            Shape(200, Some("ValueAnswer"), "What can be said of the value."),
+            MALFORMED,
+            NO_POOL,
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/claims",
+        run: |native, call| boxed(claims::by_owner(native, call)),
+        name: "listClaimsByOwner",
+        summary: "Claims in all pools in the order of their owners",
+        query: claims::BY_OWNER_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("ClaimList"), "A page of claims."), MALFORMED],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/transactions",
+        run: |native, call| boxed(transactions::post(native, call)),
+        name: "postTransaction",
+        summary: "Claims, releases and checks over any pools, all or nothing",
+        query: &[],
+        headers: &[IDEMPOTENCY_KEY],
+        body: Some("TransactionBody"),
+        replies: &[
+            Shape(200, Some("TransactionAnswer"), "All of it happened, or would have."),
+            MALFORMED,
+            Shape(409, PROBLEM, "None of it happened: `op` says which operation was refused."),
+            Shape(422, PROBLEM, "A limit is exceeded, or the idempotency key was used before."),
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/limits",
+        run: |native, call| boxed(about::limits(native, call)),
+        name: "getLimits",
+        summary: "Every limit of this server by name",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[Shape(200, Some("Limits"), "Names and numbers.")],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/openapi.json",
+        run: |native, call| boxed(about::describe(native, call)),
+        name: "getOpenapi",
+        summary: "This document",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[Shape(200, None, "OpenAPI 3.1.")],
+    },
+];

@@ -1,0 +1,210 @@
+//! How an answer looks: the core's words as JSON, and the headers that every answer has.
+
+use allod_core::claim::ClaimState;
+use allod_core::command::Op;
+use allod_core::pool::{PoolRange, PoolSpec};
+use allod_core::receipt::{ClaimIn, Outcome};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_core::view::{PoolView, Usage, ValueView};
+use allod_edge::Reply;
+use allod_engine::At;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, ETAG, LINK};
+use http::{HeaderName, HeaderValue, StatusCode};
+use serde::Serialize;
+
+use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, Value};
+
+const POSITION: HeaderName = HeaderName::from_static("allod-position");
+const HASH: HeaderName = HeaderName::from_static("allod-hash");
+
+/// Claims of more values than this show only their ranges.
+const VALUES_LISTED_MAX: u128 = 4096;
+
+/// A reply with this body, decided or read at this position.
+pub(crate) fn json(status: StatusCode, body: &impl Serialize, at: &At) -> Reply {
+    let mut bytes = Vec::with_capacity(384);
+    if let Err(error) = serde_json::to_writer(&mut bytes, body) {
+        // Only a type that cannot be JSON gets here, which a test of its route would have met.
+        return crate::refusals::unwritable(&error).reply();
+    }
+    let mut reply = Reply::new(Bytes::from(bytes).into());
+    *reply.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
+    reply.headers_mut().insert(CONTENT_TYPE, json);
+    at_position(reply, at)
+}
+
+pub(crate) fn no_content(at: &At) -> Reply {
+    let mut reply = Reply::default();
+    *reply.status_mut() = StatusCode::NO_CONTENT;
+    at_position(reply, at)
+}
+
+/// Adds where in the journal the answer was true.
+pub(crate) fn at_position(mut reply: Reply, at: &At) -> Reply {
+    let mut hash = [0; 64];
+    for (pair, byte) in hash.chunks_exact_mut(2).zip(at.hash.0) {
+        pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+        pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+    }
+    let headers = reply.headers_mut();
+    headers.insert(POSITION, at.position.into());
+    if let Ok(hash) = HeaderValue::from_bytes(&hash) {
+        headers.insert(HASH, hash);
+    }
+    reply
+}
+
+/// Adds the version or generation of what is shown.
+pub(crate) fn etag(mut reply: Reply, version: u64) -> Reply {
+    if let Ok(tag) = HeaderValue::try_from(format!("\"{version}\"")) {
+        reply.headers_mut().insert(ETAG, tag);
+    }
+    reply
+}
+
+/// Adds where the next page is.
+pub(crate) fn link_next(mut reply: Reply, path: &str, query: &str) -> Reply {
+    if let Ok(link) = HeaderValue::try_from(format!("<{path}?{query}>; rel=\"next\"")) {
+        reply.headers_mut().insert(LINK, link);
+    }
+    reply
+}
+
+/// A claim as it stands at `now_ms`. A claim that was just granted or renewed has not expired: 0 does for it.
+pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
+    let (kind, claim) = (given.kind, &given.claim);
+    let several = !kind.is_prefix() && claim.values.total() > 1;
+    let (state, until) = match claim.state {
+        ClaimState::Held => ("held", None),
+        ClaimState::Quarantined { until_ms } => ("quarantined", Some(Time { ms: until_ms })),
+    };
+    wire::Claim {
+        pool: &given.pool,
+        key: &claim.key,
+        owner: &claim.owner,
+        value: first_value(given),
+        values: (!several || claim.values.total() <= VALUES_LISTED_MAX).then_some(EachValue(given)),
+        ranges: several.then(|| claim.values.spans().map(|span| kind.show_range(span)).collect()),
+        version: claim.version,
+        state,
+        created: Time { ms: claim.created_ms },
+        expires: claim.expires_ms.map(|ms| Time { ms }),
+        expired: until.is_none() && claim.expired(now_ms),
+        until,
+        labels: LabelsOf(&claim.labels),
+    }
+}
+
+fn first_value(given: &ClaimIn) -> Value {
+    let first = given.claim.values.first();
+    Value(given.kind, if given.kind.is_prefix() { first } else { Span::one(first.first) })
+}
+
+pub(crate) fn pool(view: &PoolView) -> wire::Pool<'_> {
+    wire::Pool {
+        usage: Some(usage(&view.usage)),
+        ..defined(&view.name, view.generation, &view.spec)
+    }
+}
+
+/// A pool as it was just defined; nobody has looked how full it is.
+pub(crate) fn defined<'a>(name: &'a str, generation: u64, spec: &'a PoolSpec) -> wire::Pool<'a> {
+    let kind = spec.kind;
+    let spans = |spans: &[Span]| spans.iter().map(|&span| kind.show(span)).collect();
+    wire::Pool {
+        name,
+        generation,
+        kind: kind.name(),
+        ranges: spec.ranges.iter().map(|given| range(kind, given)).collect(),
+        exclude: spans(&spec.exclude),
+        manual: spans(&spec.manual),
+        draining: spans(&spec.draining),
+        strategy: spec.strategy.name(),
+        keep_edges: spec.keep_edges,
+        quarantine: Seconds { ms: spec.quarantine_ms },
+        lease: spec.lease_ms.map(|ms| Seconds { ms }),
+        reap: spec.reap,
+        labels: LabelsOf(&spec.labels),
+        usage: None,
+    }
+}
+
+/// A range as it was given: a subnet stays one, so that sending a pool back changes nothing.
+fn range(kind: Kind, given: &PoolRange) -> String {
+    match given.subnet_len {
+        Some(len) => format!("{}/{len}", kind.point(given.span.first)),
+        None => kind.show_range(given.span),
+    }
+}
+
+fn usage(usage: &Usage) -> wire::Usage {
+    wire::Usage {
+        size: usage.size,
+        claims: usage.claims,
+        held: usage.held,
+        expired_claims: usage.expired_claims,
+        quarantined: usage.quarantined,
+        excluded: usage.excluded,
+        draining: usage.draining,
+        draining_held: usage.draining_held,
+        manual_free: usage.manual_free,
+        free: usage.free,
+        outside_held: usage.outside_held,
+    }
+}
+
+pub(crate) fn value<'a>(
+    pool: &'a str,
+    value: Value,
+    view: &'a ValueView,
+    now_ms: u64,
+) -> wire::ValueAnswer<'a> {
+    let (state, held) = match view {
+        ValueView::Outside => ("outside", None),
+        ValueView::Excluded => ("excluded", None),
+        ValueView::Draining => ("draining", None),
+        ValueView::Manual => ("manual", None),
+        ValueView::Free => ("free", None),
+        ValueView::Held(held) => ("held", Some(held)),
+        ValueView::Quarantined(held) => ("quarantined", Some(held)),
+    };
+    wire::ValueAnswer { pool, value, state, claim: held.map(|held| claim(held, now_ms)) }
+}
+
+/// The outcome of one operation; `None` for outcomes that no operation has.
+pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAnswer<'a>> {
+    match outcome {
+        Outcome::Claimed { claims, created } => {
+            let claims = claims.iter().map(|given| claim(given, 0)).collect();
+            Some(wire::OpAnswer::Claim { created: *created, claims })
+        }
+        Outcome::Released { existed } => Some(wire::OpAnswer::Release { existed: *existed }),
+        Outcome::Leased(given) => Some(match op {
+            OpName::Confirm => wire::OpAnswer::Confirm(claim(given, 0)),
+            OpName::Renew | OpName::Other => wire::OpAnswer::Renew(claim(given, 0)),
+        }),
+        Outcome::Checked => Some(wire::OpAnswer::Check {}),
+        Outcome::PoolPut { .. } | Outcome::PoolDeleted { .. } | Outcome::Ticked => None,
+    }
+}
+
+/// What a lease was changed by, which its outcome does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpName {
+    Renew,
+    Confirm,
+    Other,
+}
+
+impl OpName {
+    pub(crate) fn of(op: &Op) -> OpName {
+        match op {
+            Op::Renew(_) => OpName::Renew,
+            Op::Confirm(_) => OpName::Confirm,
+            Op::Claim(_) | Op::Release(_) | Op::Check(_) => OpName::Other,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The route for several operations at once.
+
+use std::sync::Arc;
+
+use allod_core::command::Command;
+use allod_edge::{Call, Reply};
+use http::StatusCode;
+
+use crate::from_wire::{Reader, Unclear};
+use crate::pools::wrong_outcome;
+use crate::query::Query;
+use crate::to_wire::OpName;
+use crate::wire::TransactionAnswer;
+use crate::{Native, from_wire, refusals, to_wire};
+
+pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        let kind = |pool: &str| native.kind(pool);
+        from_wire::transaction(&call, call.json()?, &mut Reader::new(&kind))
+    };
+    let command = match read() {
+        Ok(command) => command,
+        Err(Unclear::Malformed(problem)) => return Err(problem.reply()),
+        Err(Unclear::PoolUnknown { refused, at }) => {
+            return Err(refusals::in_transaction(&refused, &at));
+        }
+        Err(Unclear::Unready(failure)) => return Err(refusals::failure(&failure).reply()),
+    };
+    let dry_run = command.dry_run;
+    let names: Vec<OpName> = command.ops.iter().map(OpName::of).collect();
+    let decided = native.submit(Command::Transact(command)).await?;
+    let receipt =
+        decided.answer.map_err(|refused| refusals::in_transaction(&refused, &decided.at))?;
+    let results: Option<Vec<_>> =
+        names.iter().zip(&receipt.outcomes).map(|(&op, done)| to_wire::outcome(op, done)).collect();
+    match results {
+        Some(results) if results.len() == names.len() => {
+            let body = TransactionAnswer { results, dry_run };
+            Ok(to_wire::json(StatusCode::OK, &body, &decided.at))
+        }
+        _ => Err(wrong_outcome()),
+    }
+}

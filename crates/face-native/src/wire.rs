@@ -1,0 +1,9 @@
+//! The JSON forms. Not the things themselves: `from_wire` and `to_wire` stand between.
+
+mod answer;
+mod ask;
+mod scalar;
+
+pub(crate) use answer::*;
+pub(crate) use ask::*;
+pub(crate) use scalar::*;

@@ -1,0 +1,281 @@
+//! Single values as JSON has them: a value of a pool, a duration, a time, a condition.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use allod_core::command::Expect;
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// A value or a range as a client writes it: an id as a number or a text, anything else as a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Text<'a>(pub Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'a>, D::Error> {
+        struct AsText;
+        impl<'de> Visitor<'de> for AsText {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "an id such as 7, or a text such as \"7\", \"10.0.0.1\" or \"10.0.0.0/24\"",
+                )
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(number.to_string())))
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_any(AsText)
+    }
+}
+
+impl PartialSchema for Text<'_> {
+    fn schema() -> RefOr<Schema> {
+        number_or_text("An id as a number or text; an address, a prefix or a range as text.")
+    }
+}
+
+impl ToSchema for Text<'_> {
+    fn name() -> Cow<'static, str> {
+        "ValueText".into()
+    }
+}
+
+/// A value as it is shown: ids are numbers, addresses and prefixes texts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Value(pub Kind, pub Span);
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Value(kind, span) = *self;
+        match u64::try_from(span.first) {
+            Ok(id) if kind.is_id() => serializer.serialize_u64(id),
+            _ => serializer.serialize_str(&kind.show(span)),
+        }
+    }
+}
+
+impl PartialSchema for Value {
+    fn schema() -> RefOr<Schema> {
+        number_or_text("An id is a number; an address or a prefix is a text.")
+    }
+}
+
+impl ToSchema for Value {}
+
+fn number_or_text(about: &str) -> RefOr<Schema> {
+    let one_of = OneOfBuilder::new().item(Object::with_type(Type::Integer));
+    one_of.item(Object::with_type(Type::String)).description(Some(about)).into()
+}
+
+/// Seconds, to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seconds {
+    pub ms: u64,
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Seconds, D::Error> {
+        struct AsSeconds;
+        impl Visitor<'_> for AsSeconds {
+            type Value = Seconds;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seconds, 0 or more, such as 90 or 0.5")
+            }
+
+            fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<Seconds, E> {
+                Ok(Seconds { ms: seconds.saturating_mul(1000) })
+            }
+
+            fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<Seconds, E> {
+                if seconds >= 0.0 {
+                    // A cast from a float saturates, and the core refuses what is too long.
+                    Ok(Seconds { ms: (seconds * 1000.0).round() as u64 })
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(seconds), &self))
+                }
+            }
+        }
+        deserializer.deserialize_any(AsSeconds)
+    }
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.ms.is_multiple_of(1000) {
+            serializer.serialize_u64(self.ms / 1000)
+        } else {
+            serializer.serialize_f64(self.ms as f64 / 1000.0)
+        }
+    }
+}
+
+impl PartialSchema for Seconds {
+    fn schema() -> RefOr<Schema> {
+        let about = "Seconds; fractions count to the millisecond.";
+        ObjectBuilder::new()
+            .schema_type(Type::Number)
+            .minimum(Some(0))
+            .description(Some(about))
+            .into()
+    }
+}
+
+impl ToSchema for Seconds {}
+
+/// A time as RFC 3339 in UTC with milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Time {
+    pub ms: u64,
+}
+
+impl Time {
+    /// The text, always 24 bytes. Years beyond 9999, which no client can mean, are shown as the end of 9999.
+    pub(crate) fn text(self) -> [u8; 24] {
+        const LAST_MS: u64 = 253_402_300_799_999;
+        let ms = self.ms.min(LAST_MS);
+        let (days, in_day) = (ms / 86_400_000, ms % 86_400_000);
+        let (year, month, day) = civil(days);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let seconds = in_day / 1000;
+        for (at, len, number) in [
+            (0, 4, year),
+            (5, 2, month),
+            (8, 2, day),
+            (11, 2, seconds / 3600),
+            (14, 2, seconds / 60 % 60),
+            (17, 2, seconds % 60),
+            (20, 3, in_day % 1000),
+        ] {
+            let mut rest = number;
+            for digit in text[at..at + len].iter_mut().rev() {
+                *digit = b'0' + (rest % 10) as u8;
+                rest /= 10;
+            }
+        }
+        text
+    }
+}
+
+/// Year, month and day of a number of days since 1970. Counts years from March, so that the leap day is the last of one.
+fn civil(days: u64) -> (u64, u64, u64) {
+    // 719,468 days from 1 March of year 0 to 1 January 1970; 146,097 days in 400 years.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let months_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * months_from_march + 2) / 5 + 1;
+    let month = if months_from_march < 10 { months_from_march + 3 } else { months_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+impl PartialSchema for Time {
+    fn schema() -> RefOr<Schema> {
+        let format =
+            utoipa::openapi::SchemaFormat::KnownFormat(utoipa::openapi::KnownFormat::DateTime);
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(format))
+            .description(Some("RFC 3339, in UTC, with milliseconds."))
+            .into()
+    }
+}
+
+impl ToSchema for Time {}
+
+/// A condition on what is there beforehand: `"any"`, `"absent"`, `"present"`, or a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Condition(pub Expect);
+
+impl<'de> Deserialize<'de> for Condition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Condition, D::Error> {
+        struct AsCondition;
+        impl Visitor<'_> for AsCondition {
+            type Value = Condition;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"any\", \"absent\", \"present\", or a version such as 17")
+            }
+
+            fn visit_u64<E: de::Error>(self, version: u64) -> Result<Condition, E> {
+                Ok(Condition(Expect::Is(version)))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Condition, E> {
+                match text {
+                    "any" => Ok(Condition(Expect::Any)),
+                    "absent" => Ok(Condition(Expect::Absent)),
+                    "present" => Ok(Condition(Expect::Present)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(AsCondition)
+    }
+}
+
+impl PartialSchema for Condition {
+    fn schema() -> RefOr<Schema> {
+        number_or_text("`any`, `absent`, `present`, or a version.")
+    }
+}
+
+impl ToSchema for Condition {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_rfc_3339() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_399_999, "2000-02-28T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (951_868_800_000, "2000-03-01T00:00:00.000Z"),
+            (1_735_689_599_001, "2024-12-31T23:59:59.001Z"),
+            (1_772_323_200_000, "2026-03-01T00:00:00.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+            (u64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(serde_json::to_string(&Time { ms }).unwrap(), format!("\"{text}\""));
+        }
+    }
+
+    #[test]
+    fn seconds_have_milliseconds() {
+        for (json, ms) in [("90", 90_000), ("0.5", 500), ("1e3", 1_000_000), ("0", 0)] {
+            assert_eq!(serde_json::from_str::<Seconds>(json).unwrap().ms, ms, "{json}");
+        }
+        for json in ["-1", "-0.5", "\"5m\"", "true"] {
+            let error = serde_json::from_str::<Seconds>(json).unwrap_err().to_string();
+            assert!(error.contains("a number of seconds"), "{json}: {error}");
+        }
+        assert_eq!(serde_json::to_string(&Seconds { ms: 1500 }).unwrap(), "1.5");
+    }
+}

@@ -1,0 +1,247 @@
+//! Conversations with the native face, as text: requests, and under each the reply that it must get.
+//!
+//! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
+//! `wait` moves it. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod schema;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allod_edge::{App, Limits};
+use allod_engine::{Clock, Config, Engine};
+use allod_face_native::Native;
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+
+/// A clock that only `wait` moves.
+struct Standing(AtomicU64);
+
+impl Clock for Standing {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Server {
+    app: App,
+    clock: Arc<Standing>,
+    _engine: Engine,
+}
+
+impl Server {
+    async fn start() -> Server {
+        // The morning of 1 January 2026, a Thursday.
+        let clock = Arc::new(Standing(AtomicU64::new(1_767_254_400_000)));
+        let engine = Engine::start_with_clock(
+            Arc::new(MemoryStorage::new().open()),
+            Arc::new(MemoryCheckpoints::new()),
+            Config::default(),
+            clock.clone(),
+        );
+        let engine = engine.unwrap();
+        let handle = engine.handle();
+        while !handle.status().ready {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        let native =
+            Native::new(handle, vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)]);
+        let app = App::new(native.routes(), Limits::default()).unwrap();
+        Server { app, clock, _engine: engine }
+    }
+}
+
+/// One request of a transcript, and the text that it was read from.
+struct Asked {
+    text: String,
+    request: Request<Full<bytes::Bytes>>,
+}
+
+fn parse(text: &str) -> Asked {
+    let mut lines = text.lines();
+    let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
+    let mut request = Request::builder().method(method).uri(uri);
+    let mut body = String::new();
+    for line in lines {
+        match line.split_once(": ") {
+            Some((name, value)) if body.is_empty() && !line.starts_with(['{', '[']) => {
+                request = request.header(name, value);
+            }
+            _ => body.push_str(line),
+        }
+    }
+    Asked { text: text.to_owned(), request: request.body(Full::from(body)).expect("a request") }
+}
+
+/// A reply that a transcript met.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    method: String,
+    path: String,
+    status: u16,
+    body: String,
+}
+
+/// Plays the requests of a transcript and writes it anew with the replies that came.
+async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
+    let server = Server::start().await;
+    let mut played = String::new();
+    for block in transcript.split("\n\n").map(str::trim_end).filter(|block| !block.is_empty()) {
+        if block.starts_with("=> ") {
+            continue;
+        }
+        if !played.is_empty() {
+            played.push('\n');
+        }
+        if block.starts_with('#') {
+            writeln!(played, "{block}").unwrap();
+        } else if let Some(seconds) = block.strip_prefix("wait ") {
+            let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
+            server.clock.0.fetch_add(ms, Ordering::Relaxed);
+            writeln!(played, "{block}").unwrap();
+        } else {
+            let asked = parse(block);
+            let (method, path) =
+                (asked.request.method().to_string(), asked.request.uri().path().to_owned());
+            let reply = server.app.answer(asked.request).await;
+            let status = reply.status().as_u16();
+            let (head, body) = shown(reply).await;
+            write!(played, "{}\n\n=> {head}\n", asked.text).unwrap();
+            if !body.is_empty() {
+                writeln!(played, "{body}").unwrap();
+            }
+            seen.insert(Seen { method, path, status, body });
+        }
+    }
+    played
+}
+
+/// Status with the headers that matter, and the body. Headers that differ from run to run are only checked.
+async fn shown(reply: allod_edge::Reply) -> (String, String) {
+    let (head, body) = reply.into_parts();
+    assert!(head.headers.contains_key("x-request-id"));
+    let mut text = head.status.as_u16().to_string();
+    if let Some(position) = head.headers.get("allod-position") {
+        write!(text, " position {}", position.to_str().unwrap()).unwrap();
+        let hash = head.headers.get("allod-hash").expect("a hash beside every position");
+        assert!(hash.len() == 64 && hash.as_bytes().iter().all(u8::is_ascii_hexdigit));
+    }
+    for name in ["etag", "allow", "retry-after", "link"] {
+        if let Some(value) = head.headers.get(name) {
+            write!(text, "\n   {name}: {}", value.to_str().unwrap()).unwrap();
+        }
+    }
+    let body = body.collect().await.unwrap().to_bytes();
+    (text, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// Replies that are documented and in no transcript. The document itself is too long for one; the test below reads it.
+const UNSEEN: &[&str] = &["GET /v1/openapi.json 200"];
+
+#[tokio::test]
+async fn the_face_answers_as_the_transcripts_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let mut files: Vec<_> =
+        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for file in files {
+        let wanted = std::fs::read_to_string(&file).unwrap();
+        let played = play(&wanted, &mut seen).await;
+        if std::env::var_os("ALLOD_UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, &played).unwrap();
+        } else if let Some((want, got)) =
+            wanted.lines().zip(played.lines()).find(|(want, got)| want != got)
+        {
+            wrong.push(format!("{}:\nwanted {want}\ngot    {got}", file.display()));
+        } else if wanted.lines().count() != played.lines().count() {
+            wrong.push(format!("{}: is shorter or longer than what was answered", file.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    every_reply_is_documented_and_every_documented_reply_was_seen(&seen);
+}
+
+/// Compares the replies that the transcripts met with those that the OpenAPI document promises.
+fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet<Seen>) {
+    let document: serde_json::Value = serde_json::from_str(&allod_face_native::openapi()).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    let mut unseen = BTreeSet::new();
+    for (template, item) in paths {
+        for (method, operation) in item.as_object().unwrap() {
+            let responses = operation["responses"].as_object().unwrap();
+            // What the edge can answer everywhere is tested there.
+            let own = responses.keys().filter(|status| !is_everywhere(status));
+            unseen
+                .extend(own.map(|status| format!("{} {template} {status}", method.to_uppercase())));
+        }
+    }
+    for Seen { method, path, status, body } in seen {
+        let Some((template, item)) = paths.iter().find(|(template, _)| fits(template, path)) else {
+            assert_eq!(*status, 404, "{path} is not documented");
+            continue;
+        };
+        let operation = &item[method.to_lowercase()];
+        if operation.is_null() {
+            assert_eq!(*status, 405, "{method} {path} is not documented");
+            continue;
+        }
+        let documented = operation["responses"].get(status.to_string());
+        let Some(documented) = documented else {
+            panic!("{method} {template} {status} is not documented");
+        };
+        if let Some(content) = documented["content"].as_object().and_then(|all| all.values().next())
+        {
+            let body = serde_json::from_str(body).unwrap();
+            let wrong = schema::errors(&document, &content["schema"], &body);
+            assert!(wrong.is_empty(), "{method} {path} {status}: {wrong:?} in {body}");
+        }
+        unseen.remove(&format!("{method} {template} {status}"));
+    }
+    let unseen: Vec<&str> = unseen.iter().map(String::as_str).collect();
+    assert_eq!(unseen, UNSEEN, "documented, and in no transcript");
+}
+
+fn is_everywhere(status: &str) -> bool {
+    ["405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
+}
+
+/// Whether a path is one that the template describes.
+fn fits(template: &str, path: &str) -> bool {
+    let tail = template.ends_with("/values/{value}");
+    let (want, got): (Vec<&str>, Vec<&str>) =
+        (template.split('/').collect(), path.split('/').collect());
+    (want.len() == got.len() || (tail && got.len() > want.len()))
+        && want.iter().zip(&got).all(|(want, got)| want.starts_with('{') || want == got)
+}
+
+#[test]
+fn every_schema_that_is_referred_to_is_there() {
+    let text = allod_face_native::openapi();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let mut count = 0;
+    for part in text.split("\"#/components/schemas/").skip(1) {
+        let name = part.split('"').next().unwrap();
+        assert!(document["components"]["schemas"].get(name).is_some(), "{name} is missing");
+        count += 1;
+    }
+    assert!(count > 50);
+}
+
+#[tokio::test]
+async fn the_document_is_served() {
+    let server = Server::start().await;
+    let request = Request::get("/v1/openapi.json").body(Full::default()).unwrap();
+    let reply = server.app.answer(request).await;
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, allod_face_native::openapi());
+}
