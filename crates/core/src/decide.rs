@@ -18,6 +18,7 @@ mod valid;
 use std::sync::Arc;
 
 use crate::command::{Command, Expect, Stamp};
+use crate::dice;
 use crate::event::Event;
 use crate::limits::Limits;
 use crate::receipt::{Outcome, Receipt};
@@ -148,11 +149,7 @@ impl Draft<'_> {
 
     /// A random number, another one at each call.
     fn roll(&mut self) -> u64 {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        dice::roll(&mut self.seed)
     }
 }
 

@@ -8,6 +8,7 @@ mod apply;
 pub mod claim;
 pub mod command;
 mod decide;
+pub mod dice;
 pub mod event;
 pub mod invariant;
 pub mod limits;

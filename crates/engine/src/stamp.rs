@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use allod_core::dice;
+
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970. May step back; the engine does not follow.
     fn now_ms(&self) -> u64;
@@ -32,11 +34,7 @@ impl Dice {
     }
 
     pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        dice::roll(&mut self.0)
     }
 
     pub fn batch(&mut self) -> u128 {

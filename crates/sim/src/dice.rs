@@ -1,6 +1,8 @@
 //! Where the simulation's chance comes from: the seed alone.
 
-/// Splitmix64: small, quick, and the same everywhere.
+use allod_core::dice;
+
+/// A sequence of numbers that goes its own way.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
@@ -10,11 +12,7 @@ impl Dice {
     }
 
     pub fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        dice::roll(&mut self.0)
     }
 
     /// A number below `n`; 0 when `n` is 0.
