@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
 
-use crate::{Exporter, Problem, Reply, Route};
+use crate::{Access, Exporter, Problem, Reply, Route};
 
 /// Whoever knows whether the server can do its work.
 pub trait Ready: Send + Sync {
@@ -17,8 +17,8 @@ pub trait Ready: Send + Sync {
 /// `/healthz`, `/readyz` and `/metrics`.
 pub fn routes(ready: Arc<dyn Ready>, exporter: Exporter) -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/healthz", |_| async { text("ok\n") }),
-        Route::new(Method::GET, "/readyz", move |_| {
+        Route::new(Method::GET, "/healthz", Access::Open, |_| async { text("ok\n") }),
+        Route::new(Method::GET, "/readyz", Access::Open, move |_| {
             let ready = ready.ready();
             async move {
                 match ready {
@@ -27,7 +27,7 @@ pub fn routes(ready: Arc<dyn Ready>, exporter: Exporter) -> Vec<Route> {
                 }
             }
         }),
-        Route::new(Method::GET, "/metrics", move |_| {
+        Route::new(Method::GET, "/metrics", Access::Read, move |_| {
             let exporter = exporter.clone();
             async move { text(exporter.render()) }
         }),

@@ -26,7 +26,7 @@ pub use limits::Limits;
 pub use listen::{Auth, ListenError, Listener, stop_signal};
 pub use meter::Exporter;
 pub use problem::Problem;
-pub use route::{Answer, Route};
+pub use route::{Access, Answer, Route};
 
 /// What a handler answers with: its body is complete and in memory.
 pub type Reply = http::Response<http_body_util::Full<bytes::Bytes>>;

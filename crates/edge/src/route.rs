@@ -12,10 +12,24 @@ use crate::{Call, Reply};
 /// The future of a reply.
 pub type Answer = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
+/// Who may use a route, where clients have to say who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Anybody: it tells nothing and changes nothing.
+    Open,
+    /// Whoever may look.
+    Read,
+    /// Whoever may change what is handed out.
+    Write,
+    /// Whoever looks after the server itself.
+    Admin,
+}
+
 /// A method and a path, and what answers there. `{name}` in the path is one segment, `{*name}` all that follow.
 pub struct Route {
     pub method: Method,
     pub path: &'static str,
+    pub access: Access,
     handler: Box<dyn Fn(Call) -> Answer + Send + Sync>,
 }
 
@@ -26,20 +40,20 @@ impl fmt::Debug for Route {
 }
 
 impl Route {
-    pub fn new<F, A>(method: Method, path: &'static str, handler: F) -> Route
+    pub fn new<F, A>(method: Method, path: &'static str, access: Access, handler: F) -> Route
     where
         F: Fn(Call) -> A + Send + Sync + 'static,
         A: Future<Output = Reply> + Send + 'static,
     {
-        Route { method, path, handler: Box::new(move |call| Box::pin(handler(call))) }
+        Route { method, path, access, handler: Box::new(move |call| Box::pin(handler(call))) }
     }
 
     /// For a handler that boxes its future itself.
-    pub fn boxed<F>(method: Method, path: &'static str, handler: F) -> Route
+    pub fn boxed<F>(method: Method, path: &'static str, access: Access, handler: F) -> Route
     where
         F: Fn(Call) -> Answer + Send + Sync + 'static,
     {
-        Route { method, path, handler: Box::new(handler) }
+        Route { method, path, access, handler: Box::new(handler) }
     }
 
     pub(crate) fn answer(&self, call: Call) -> Answer {

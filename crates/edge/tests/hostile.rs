@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use allod_edge::{App, Auth, Exporter, Limits, Listener, Problem, Ready, Reply, Route};
+use allod_edge::{Access, App, Auth, Exporter, Limits, Listener, Problem, Ready, Reply, Route};
 use http::Method;
 use serde::Deserialize;
 use tokio::sync::oneshot;
@@ -32,7 +32,7 @@ impl Ready for Always {
 fn routes() -> Vec<Route> {
     let mut routes = allod_edge::health_routes(Arc::new(Always), Exporter::install());
     routes.extend([
-        Route::new(Method::POST, "/echo/{name}", |call| async move {
+        Route::new(Method::POST, "/echo/{name}", Access::Open, |call| async move {
             let answer = call.param(0).and_then(|name| {
                 let body: Echo = call.json()?;
                 Ok(format!("{name} {} {}", body.name, body.list.len()))
@@ -40,15 +40,15 @@ fn routes() -> Vec<Route> {
             answer
                 .map_or_else(|problem| problem.reply(), |text| Reply::new(text.into_bytes().into()))
         }),
-        Route::new(Method::GET, "/echo/{name}", |call| async move {
+        Route::new(Method::GET, "/echo/{name}", Access::Open, |call| async move {
             match call.param(0) {
                 Ok(name) => Reply::new(name.into_owned().into_bytes().into()),
                 Err(problem) => problem.reply(),
             }
         }),
-        Route::new(Method::GET, "/panic", |_| async { panic!("on purpose") }),
-        Route::new(Method::GET, "/for-ever", |_| std::future::pending()),
-        Route::new(Method::GET, "/slow", |_| async {
+        Route::new(Method::GET, "/panic", Access::Open, |_| async { panic!("on purpose") }),
+        Route::new(Method::GET, "/for-ever", Access::Open, |_| std::future::pending()),
+        Route::new(Method::GET, "/slow", Access::Open, |_| async {
             tokio::time::sleep(Duration::from_millis(300)).await;
             Problem::malformed("slept").reply()
         }),

@@ -53,7 +53,7 @@ impl Native {
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {
         let route = |entry: &'static routes::Entry| {
             let native = self.clone();
-            Route::boxed(entry.method.clone(), entry.path, move |call| {
+            Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
                 (entry.run)(native.clone(), call)
             })
         };

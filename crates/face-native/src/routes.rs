@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use allod_edge::{Answer, Call, Reply};
+use allod_edge::{Access, Answer, Call, Reply};
 use http::Method;
 
 use crate::query::Param;
@@ -13,6 +13,7 @@ use crate::{Native, about, claims, pools, transactions};
 pub(crate) struct Entry {
     pub method: Method,
     pub path: &'static str,
+    pub access: Access,
     pub run: fn(Arc<Native>, Call) -> Answer,
     /// The operation's name in the OpenAPI document.
     pub name: &'static str,
@@ -76,6 +77,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::PUT,
         path: "/v1/pools/{pool}",
+        access: Access::Admin,
         run: |native, call| boxed(pools::put(native, call)),
         name: "putPool",
         summary: "Define a pool, or change its definition",
@@ -94,6 +96,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/pools/{pool}",
+        access: Access::Read,
         run: |native, call| boxed(pools::get(native, call)),
         name: "getPool",
         summary: "A pool and how full it is",
@@ -105,6 +108,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::DELETE,
         path: "/v1/pools/{pool}",
+        access: Access::Admin,
         run: |native, call| boxed(pools::delete(native, call)),
         name: "deletePool",
         summary: "Remove a pool that nobody uses",
@@ -121,6 +125,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/pools",
+        access: Access::Read,
         run: |native, call| boxed(pools::list(native, call)),
         name: "listPools",
         summary: "Pools in the order of their names",
@@ -132,6 +137,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::PUT,
         path: "/v1/pools/{pool}/claims/{key}",
+        access: Access::Write,
         run: |native, call| boxed(claims::put(native, call)),
         name: "putClaim",
         summary: "Claim a value under a key; the same again gives the same claim",
@@ -151,6 +157,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/pools/{pool}/claims/{key}",
+        access: Access::Read,
         run: |native, call| boxed(claims::get(native, call)),
         name: "getClaim",
         summary: "What is held under a key",
@@ -162,6 +169,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::DELETE,
         path: "/v1/pools/{pool}/claims/{key}",
+        access: Access::Write,
         run: |native, call| boxed(claims::delete(native, call)),
         name: "deleteClaim",
         summary: "Release what is held under a key",
@@ -178,6 +186,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::POST,
         path: "/v1/pools/{pool}/claims/{key}/renew",
+        access: Access::Write,
         run: |native, call| boxed(claims::renew(native, call)),
         name: "renewClaim",
         summary: "Start the lease of a claim anew",
@@ -196,6 +205,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::POST,
         path: "/v1/pools/{pool}/claims/{key}/confirm",
+        access: Access::Write,
         run: |native, call| boxed(claims::confirm(native, call)),
         name: "confirmClaim",
         summary: "Make a leased claim permanent",
@@ -207,6 +217,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/pools/{pool}/claims",
+        access: Access::Read,
         run: |native, call| boxed(claims::list(native, call)),
         name: "listClaims",
         summary: "Claims of a pool in the order of their values",
@@ -218,6 +229,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/pools/{pool}/values/{*value}",
+        access: Access::Read,
         run: |native, call| boxed(claims::value(native, call)),
         name: "getValue",
         summary: "Who has a value, or why nobody can; the slash of a prefix may stand as it is",
@@ -233,6 +245,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/claims",
+        access: Access::Read,
         run: |native, call| boxed(claims::by_owner(native, call)),
         name: "listClaimsByOwner",
         summary: "Claims in all pools in the order of their owners",
@@ -244,6 +257,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::POST,
         path: "/v1/transactions",
+        access: Access::Write,
         run: |native, call| boxed(transactions::post(native, call)),
         name: "postTransaction",
         summary: "Claims, releases and checks over any pools, all or nothing",
@@ -260,6 +274,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/limits",
+        access: Access::Read,
         run: |native, call| boxed(about::limits(native, call)),
         name: "getLimits",
         summary: "Every limit of this server by name",
@@ -271,6 +286,7 @@ pub(crate) static TABLE: &[Entry] = &[
     Entry {
         method: Method::GET,
         path: "/v1/openapi.json",
+        access: Access::Read,
         run: |native, call| boxed(about::describe(native, call)),
         name: "getOpenapi",
         summary: "This document",
