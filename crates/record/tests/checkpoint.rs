@@ -196,7 +196,7 @@ fn what_does_not_read_says_why() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint does not read: feature level 2 is needed; this program knows levels up to 1: start a newer one"
+        "the checkpoint does not read: feature level 3 is needed; this program knows levels up to 2: start a newer one"
     );
     assert_eq!(text_of(&start), format!("the checkpoint is cut off at byte {at}"));
     assert_eq!(
