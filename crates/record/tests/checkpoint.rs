@@ -203,7 +203,7 @@ fn what_does_not_read_says_why() {
         text_of(&with(&[99, 1, 0])),
         format!(
             "the checkpoint does not read: kind 99 version 1 at byte {at} was written by a newer version of the \
-             program; this one knows the kinds of feature level 1: start a newer one"
+             program; this one knows the kinds of feature level 2: start a newer one"
         )
     );
     // An announced length that no machine could hold.
