@@ -11,6 +11,8 @@ pub struct Config {
     pub batch_commands_max: usize,
     /// Bytes of one journal record.
     pub batch_bytes_max: usize,
+    /// Bytes of the newest records that are kept in memory for those who listen.
+    pub feed_bytes_max: usize,
     /// A checkpoint is written after this much journal.
     pub checkpoint_bytes: u64,
     /// How many checkpoints are kept.
@@ -36,6 +38,7 @@ impl Default for Config {
             queue_commands_max: 16_384,
             batch_commands_max: 2048,
             batch_bytes_max: 8 << 20,
+            feed_bytes_max: 16 << 20,
             checkpoint_bytes: 64 << 20,
             checkpoints_kept: 2,
             history: History::All,

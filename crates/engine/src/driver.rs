@@ -15,6 +15,7 @@ use crate::config::{Config, History};
 use crate::handle::{Failure, Handle, Shared};
 use crate::meter::Meter;
 use crate::queue::{Job, Queue, Taken};
+use crate::reader::Reader;
 use crate::replay::{Halt, recover};
 use crate::stamp::{Clock, SystemClock};
 use crate::writer::{Pause, Writer};
@@ -52,7 +53,8 @@ impl Engine {
     ) -> std::io::Result<Engine> {
         let shared = Arc::new(Shared::new(clock));
         let queue = Arc::new(Queue::new(config.queue_commands_max));
-        let handle = Handle { shared: shared.clone(), queue: queue.clone() };
+        let reader = Arc::new(Reader::new(journal.clone()));
+        let handle = Handle { shared: shared.clone(), queue: queue.clone(), reader };
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             journal,
@@ -125,6 +127,7 @@ impl Driver {
             }
         };
         self.queue.abort(&failure);
+        self.shared.feed.close();
         if let Some(thread) = self.checkpointing.take() {
             drop(thread.join());
         }

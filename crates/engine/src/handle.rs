@@ -11,7 +11,9 @@ use allod_journal::{Hash, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::feed::Ring;
 use crate::queue::{Job, Queue};
+use crate::reader::Reader;
 use crate::stamp::Clock;
 
 /// A place in the journal that is durable.
@@ -76,6 +78,7 @@ pub struct Status {
 pub struct Shared {
     committed: RwLock<Committed>,
     position: watch::Sender<u64>,
+    pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
@@ -100,6 +103,7 @@ impl Shared {
         Shared {
             committed: RwLock::default(),
             position: watch::Sender::new(0),
+            feed: Ring::new(),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
@@ -117,6 +121,7 @@ impl Shared {
         let position = state.position;
         *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
         self.position.send_replace(position);
+        self.feed.start(tail);
         self.ready.store(true, Ordering::Release);
     }
 
@@ -174,6 +179,7 @@ impl Shared {
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) reader: Arc<Reader>,
 }
 
 impl std::fmt::Debug for Handle {
@@ -218,7 +224,7 @@ impl Handle {
         }
     }
 
-    fn ready(&self) -> Result<(), Failure> {
+    pub(crate) fn ready(&self) -> Result<(), Failure> {
         if self.shared.is_ready() {
             return Ok(());
         }

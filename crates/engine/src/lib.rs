@@ -6,19 +6,24 @@
 mod checkpoint;
 mod config;
 mod driver;
+mod feed;
 mod handle;
 mod meter;
 mod queue;
+mod reader;
 mod replay;
 mod stamp;
 mod verify;
 mod writer;
 
-pub use allod_journal::Hash;
+pub use allod_journal::{Hash, Tail};
+pub use allod_record::{Cause, Entry};
 pub use checkpoint::{load as load_checkpoint, state_hash, write as write_checkpoint};
 pub use config::{Config, History};
 pub use driver::Engine;
+pub use feed::{Behind, Feed, Record};
 pub use handle::{At, Failure, Handle, Reply, Shared, Snapshot, Status};
+pub use reader::Unread;
 pub use replay::{Halt, Replayed, recover};
 pub use stamp::{Clock, SystemClock};
 pub use verify::{Verified, verify};
