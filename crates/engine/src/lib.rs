@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod config;
+mod counts;
 mod driver;
 mod feed;
 mod handle;
@@ -16,10 +17,11 @@ mod stamp;
 mod verify;
 mod writer;
 
-pub use allod_journal::{Hash, Tail};
+pub use allod_journal::{Guarantees, Hash, Tail};
 pub use allod_record::{Cause, Entry};
 pub use checkpoint::{load as load_checkpoint, state_hash, write as write_checkpoint};
 pub use config::{Config, History};
+pub use counts::Counters;
 pub use driver::Engine;
 pub use feed::{Behind, Feed, Record};
 pub use handle::{At, Failure, Handle, Reply, Shared, Snapshot, Status};
