@@ -30,6 +30,8 @@ use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
+pub use to_wire::change;
+pub use wire::Change;
 
 /// A time in milliseconds since 1970 as this face writes it.
 pub fn rfc3339(ms: u64) -> String {
