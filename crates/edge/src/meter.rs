@@ -15,6 +15,8 @@ use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 
+use crate::auth::AuthMeter;
+
 /// Upper bounds of the histograms that other crates register, in seconds.
 const BUCKETS_S: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
@@ -161,6 +163,12 @@ fn describe() {
     describe_gauge!("allod_http_connections", "Open connections");
     describe_gauge!("allod_http_requests_in_flight", "Requests that are being answered");
     describe_counter!("allod_http_connections_refused_total", "Connections beyond connections_max");
+    describe_counter!(
+        "allod_tls_handshakes_failed_total",
+        "Connections that ended before their TLS handshake did"
+    );
+    crate::auth::describe();
+    crate::reload::describe();
 }
 
 /// What is counted for the whole server.
@@ -168,6 +176,8 @@ pub(crate) struct ServerMeter {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
     pub(crate) in_flight: Gauge,
+    pub(crate) handshakes_failed: Counter,
+    pub(crate) auth: AuthMeter,
     /// Requests that no route answered.
     pub(crate) unrouted: RouteMeter,
 }
@@ -178,6 +188,8 @@ impl ServerMeter {
             connections: gauge!("allod_http_connections"),
             connections_refused: counter!("allod_http_connections_refused_total"),
             in_flight: gauge!("allod_http_requests_in_flight"),
+            handshakes_failed: counter!("allod_tls_handshakes_failed_total"),
+            auth: AuthMeter::new(),
             unrouted: RouteMeter::labelled("other", "none"),
         }
     }
