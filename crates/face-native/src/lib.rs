@@ -7,7 +7,7 @@
 //! - `wire`: the JSON forms, as typed by clients and as shown to them
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
-//! - `pools`, `claims`, `transactions`, `about`: what each route does with these
+//! - `pools`, `claims`, `transactions`, `watch`, `about`: what each route does with these
 
 mod about;
 mod claims;
@@ -19,6 +19,7 @@ mod refusals;
 mod routes;
 mod to_wire;
 mod transactions;
+mod watch;
 mod wire;
 
 use std::sync::{Arc, OnceLock};
@@ -31,6 +32,7 @@ use bytes::Bytes;
 
 pub use openapi::document as openapi;
 pub use to_wire::change;
+pub use watch::Limits;
 pub use wire::Change;
 
 /// A time in milliseconds since 1970 as this face writes it.
@@ -43,6 +45,7 @@ pub struct Native {
     handle: Handle,
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
+    watch: watch::Watch,
     openapi: OnceLock<Bytes>,
 }
 
@@ -53,8 +56,10 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>) -> Arc<Native> {
-        Arc::new(Native { handle, limits, openapi: OnceLock::new() })
+    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself.
+    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>, own: Limits) -> Arc<Native> {
+        let watch = watch::Watch::new(handle.clone(), own);
+        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new() })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {
