@@ -40,7 +40,7 @@ const HEADING: &str = "Connection";
 #[derive(Debug, Clone, Args)]
 pub struct Connection {
     /// The server
-    #[arg(long, env = "ALLOD_SERVER", value_name = "URL", default_value = "http://127.0.0.1:8778", help_heading = HEADING)]
+    #[arg(long, env = "ALLOD_SERVER", hide_env_values = true, value_name = "URL", default_value = "http://127.0.0.1:8778", help_heading = HEADING)]
     pub server: Server,
 
     /// Proves to the server who you are
@@ -48,19 +48,19 @@ pub struct Connection {
     pub token: Option<String>,
 
     /// The file that has the token, which keeps it out of the list of processes
-    #[arg(long, env = "ALLOD_TOKEN_FILE", value_name = "FILE", help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, env = "ALLOD_TOKEN_FILE", hide_env_values = true, value_name = "FILE", help_heading = HEADING, hide_short_help = true)]
     pub token_file: Option<PathBuf>,
 
     /// The certificate, or several, that vouches for an https:// server [default: those of this machine]
-    #[arg(long, env = "ALLOD_CA", value_name = "FILE", help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, env = "ALLOD_CA", hide_env_values = true, value_name = "FILE", help_heading = HEADING, hide_short_help = true)]
     pub ca: Option<PathBuf>,
 
     /// How long an answer may take
-    #[arg(long, env = "ALLOD_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = format::duration, help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, env = "ALLOD_TIMEOUT", hide_env_values = true, value_name = "TIME", default_value = "60s", value_parser = format::duration, help_heading = HEADING, hide_short_help = true)]
     pub timeout: Duration,
 
     /// For how long to go on asking a server that answers "try again later"
-    #[arg(long, env = "ALLOD_PATIENCE", value_name = "TIME", default_value = "10s", value_parser = format::duration, help_heading = HEADING, hide_short_help = true)]
+    #[arg(long, env = "ALLOD_PATIENCE", hide_env_values = true, value_name = "TIME", default_value = "10s", value_parser = format::duration, help_heading = HEADING, hide_short_help = true)]
     pub patience: Duration,
 }
 
@@ -96,7 +96,15 @@ pub enum Form {
 #[derive(Debug, Clone, Args)]
 pub struct Shown {
     /// A table for people, or the server's own JSON for scripts
-    #[arg(long, short, value_enum, value_name = "FORM", env = "ALLOD_OUTPUT", default_value_t)]
+    #[arg(
+        long,
+        short,
+        value_enum,
+        value_name = "FORM",
+        env = "ALLOD_OUTPUT",
+        hide_env_values = true,
+        default_value_t
+    )]
     pub output: Form,
 
     #[command(flatten)]

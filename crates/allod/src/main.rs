@@ -20,10 +20,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const QUICK_START: &str = "\
 Quick start:
-  allod serve &                                                # serves on 127.0.0.1:8778, data in ./allod-data
+  allod serve &            serves on 127.0.0.1:8778, with its data in ./allod-data
   allod pool set vlans --kind id32 --range 2-4094 && allod claim vlans blue
 
-`allod COMMAND --help` has examples. Flags count more than ALLOD_… in the environment, that more than allod.toml.
+`allod COMMAND --help` has examples. A flag counts more than ALLOD_… in the
+environment, and that more than allod.toml.
 
 ";
 

@@ -211,7 +211,7 @@ impl List {
             table(&items).print()?;
         }
         if self.next.is_some() {
-            say(&format!("there are more than these {}; --all shows them all", items.len()));
+            say(&format!("there are more than {}; --all shows them all", items.len()));
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ it gives the same one, however often it is repeated.";
 
 #[derive(Debug, Args)]
 pub struct ClaimArguments {
+    /// The pool
     pool: String,
 
     /// The name under which it is held

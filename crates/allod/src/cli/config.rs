@@ -23,7 +23,15 @@ pub enum ConfigCommand {
 #[derive(Debug, Args)]
 pub struct ShowArguments {
     /// A table for people, or JSON for scripts
-    #[arg(long, short, value_enum, value_name = "FORM", env = "ALLOD_OUTPUT", default_value_t)]
+    #[arg(
+        long,
+        short,
+        value_enum,
+        value_name = "FORM",
+        env = "ALLOD_OUTPUT",
+        hide_env_values = true,
+        default_value_t
+    )]
     output: Form,
 
     /// Only what was said, not the defaults

@@ -102,6 +102,11 @@ pub fn number(count: u128) -> String {
     }
 }
 
+/// So many of something.
+pub fn count(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// A share in percent. Only nothing is 0 %, and only all is 100 %.
 pub fn percent(part: u128, whole: u128) -> String {
     if whole == 0 {

@@ -50,6 +50,7 @@ pub struct ListArguments {
 
 #[derive(Debug, Args)]
 pub struct ShowArguments {
+    /// The pool
     pool: String,
     #[command(flatten)]
     shown: Shown,
@@ -57,6 +58,7 @@ pub struct ShowArguments {
 
 #[derive(Debug, Args)]
 pub struct SetArguments {
+    /// The pool
     pool: String,
 
     /// What its values are; cannot change later
@@ -125,6 +127,7 @@ pub struct SetArguments {
 
 #[derive(Debug, Args)]
 pub struct DeleteArguments {
+    /// The pool
     pool: String,
 
     /// Only if it is at this generation
@@ -249,7 +252,14 @@ fn described(pool: &Pool) -> String {
         lines.extend([
             ("fill", format!("{} {}", format::bar(out, whole, 20), format::percent(out, whole))),
             ("size", format::number(usage.size)),
-            ("held", format!("{} in {} claims", format::number(usage.held), usage.claims)),
+            (
+                "held",
+                format!(
+                    "{} in {}",
+                    format::number(usage.held),
+                    format::count(usage.claims, "claim")
+                ),
+            ),
             ("expired", some(usage.expired_claims.into())),
             ("quarantined", some(usage.quarantined)),
             ("excluded", some(usage.excluded)),

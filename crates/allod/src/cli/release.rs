@@ -11,6 +11,7 @@ use crate::failed::Failed;
 
 #[derive(Debug, Args)]
 pub struct ReleaseArguments {
+    /// The pool
     pool: String,
 
     /// What to release; several are released together or not at all

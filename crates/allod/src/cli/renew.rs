@@ -14,7 +14,9 @@ use crate::failed::Failed;
 
 #[derive(Debug, Args)]
 pub struct RenewArguments {
+    /// The pool
     pool: String,
+    /// The name under which it is held
     key: String,
 
     /// For how long from now; as long as the claim asked for at first when not said
