@@ -1,5 +1,6 @@
 //! What faces hold: a way to submit commands, and a consistent view of what is committed.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,6 +12,8 @@ use allod_journal::{Hash, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::backup::{BackedUp, BackupError};
+use crate::keep::Keeper;
 use crate::queue::{Job, Queue};
 use crate::stamp::Clock;
 
@@ -174,6 +177,7 @@ impl Shared {
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) keeper: Arc<Keeper>,
 }
 
 impl std::fmt::Debug for Handle {
@@ -204,6 +208,12 @@ impl Handle {
     /// Waits until `read` shows everything that any server had acknowledged when this was called.
     pub async fn confirm_tail(&self) -> Result<(), Failure> {
         self.send(|reply| Job::Barrier { reply }).await
+    }
+
+    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
+    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
+        self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
+        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
     }
 
     pub fn status(&self) -> Status {
