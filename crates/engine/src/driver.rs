@@ -53,11 +53,16 @@ impl Engine {
     ) -> std::io::Result<Engine> {
         let shared = Arc::new(Shared::new(clock));
         let queue = Arc::new(Queue::new(config.queue_commands_max));
+        let guarantees = Arc::new(journal.guarantees());
         let stop = Arc::new(AtomicBool::new(false));
         let keeper =
             Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
-        let handle =
-            Handle { shared: shared.clone(), queue: queue.clone(), keeper: keeper.clone() };
+        let handle = Handle {
+            shared: shared.clone(),
+            queue: queue.clone(),
+            keeper: keeper.clone(),
+            guarantees,
+        };
         let driver = Driver {
             journal,
             checkpoints,
@@ -151,7 +156,10 @@ impl Driver {
 
     fn turn_the_wheel(&mut self) -> Result<(), Halt> {
         let replayed = recover(&*self.journal, &*self.checkpoints)?;
-        self.shared.checkpoint_position.store(replayed.tail.position, Ordering::Relaxed);
+        if let Some(newest) = self.checkpoints.list()?.first() {
+            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
+            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
+        }
         let pause = self.pause();
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
@@ -222,6 +230,7 @@ impl Driver {
                     return Err(halt);
                 }
             };
+            self.shared.counts.batch(answers.len());
             self.meter.batch_commands.record(answers.len() as f64);
             self.meter.batch_seconds.record(started.elapsed().as_secs_f64());
             left.drain(..answers.len());
@@ -283,7 +292,8 @@ impl Driver {
         writer.bytes = 0;
         let now_ms = self.shared.now_ms();
         self.checkpointed = Checkpointed { seq: writer.tail().seq, at_ms: now_ms };
-        let frozen = self.shared.look(|snapshot| snapshot.state.freeze());
+        let (frozen, at_ms) =
+            self.shared.look(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
         let (tail, level) = (*writer.tail(), writer.level());
         let (keeper, store, shared) =
             (self.keeper.clone(), self.checkpoints.clone(), self.shared.clone());
@@ -301,7 +311,9 @@ impl Driver {
                 "a checkpoint has been written"
             );
             written.increment(1);
+            shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
+            shared.checkpoint_ms.store(at_ms, Ordering::Relaxed);
             tidy(&keeper, now_ms);
         };
         self.in_background(work);

@@ -6,6 +6,7 @@
 mod backup;
 mod checkpoint;
 mod config;
+mod counts;
 mod driver;
 mod handle;
 mod keep;
@@ -17,10 +18,11 @@ mod stamp;
 mod verify;
 mod writer;
 
-pub use allod_journal::Hash;
+pub use allod_journal::{Guarantees, Hash};
 pub use backup::{BackedUp, BackupError, Progress, backup};
 pub use checkpoint::{load as load_checkpoint, state_hash, write as write_checkpoint};
 pub use config::{Config, History};
+pub use counts::Counters;
 pub use driver::Engine;
 pub use handle::{At, Failure, Handle, Reply, Shared, Snapshot, Status};
 pub use keep::{Archive, ArchiveError, Archived};
