@@ -1,5 +1,7 @@
 //! What an operator can choose about the engine. Every limit has a name and a default.
 
+use std::path::PathBuf;
+
 use allod_core::limits::Limits;
 
 #[derive(Debug, Clone)]
@@ -18,6 +20,12 @@ pub struct Config {
     /// How many checkpoints are kept.
     pub checkpoints_kept: usize,
     pub history: History,
+    /// The folder that records are archived in before they are trimmed.
+    pub archive: Option<PathBuf>,
+    /// A segment of the archive is begun anew after this much journal.
+    pub archive_segment_bytes: u64,
+    /// Backups that may be made at the same time.
+    pub backups_max: usize,
     /// How this process calls itself in the journal.
     pub writer: String,
 }
@@ -29,6 +37,8 @@ pub enum History {
     All,
     /// What the oldest checkpoint that is kept needs to go on from.
     SinceCheckpoint,
+    /// At least what was written within this time, at most this much: whichever is less.
+    Within { ms_max: Option<u64>, bytes_max: Option<u64> },
 }
 
 impl Default for Config {
@@ -42,6 +52,9 @@ impl Default for Config {
             checkpoint_bytes: 64 << 20,
             checkpoints_kept: 2,
             history: History::All,
+            archive: None,
+            archive_segment_bytes: 64 << 20,
+            backups_max: 2,
             writer: format!("pid-{}", std::process::id()),
         }
     }
