@@ -5,7 +5,9 @@
 mod config;
 mod journal;
 mod limits;
+mod security;
 mod serve;
+mod token;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,9 @@ enum Command {
     /// Look after a journal that no server has open.
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// Make and show the tokens of a server that wants them.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
 }
 
 /// How a command went wrong, which is its exit code.
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::Journal(command) => journal::run(command),
+        Command::Token(command) => token::run(command),
     };
     let (code, error) = match done {
         Ok(()) => return ExitCode::SUCCESS,
