@@ -9,6 +9,7 @@
 
 mod app;
 pub mod auth;
+mod body;
 mod call;
 pub mod connection;
 mod health;
@@ -23,6 +24,7 @@ mod tls;
 
 pub use app::{App, Unroutable};
 pub use auth::{Auth, Guard, Identity, Role, Tokens};
+pub use body::{Body, Broken, Sink};
 pub use call::Call;
 pub use health::{Ready, routes as health_routes};
 pub use limits::Limits;
@@ -33,5 +35,5 @@ pub use reload::{Reload, Reloader, SourceFile};
 pub use route::{Access, Answer, Route};
 pub use tls::Tls;
 
-/// What a handler answers with: its body is complete and in memory.
-pub type Reply = http::Response<http_body_util::Full<bytes::Bytes>>;
+/// What a handler answers with.
+pub type Reply = http::Response<Body>;
