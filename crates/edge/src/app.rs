@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use http::header::{ALLOW, EXPECT};
-use http::{HeaderValue, Request, StatusCode};
+use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 
@@ -65,7 +65,11 @@ impl App {
         let id = self.ids.of(request.headers());
         let _in_flight = InFlight::new(&self.meter.in_flight);
         let access = Access::of(&request);
+        let head_only = request.method() == Method::HEAD;
         let (meter, mut reply) = self.route(request, began).await;
+        if head_only {
+            reply.body_mut().head_only();
+        }
         let (status, took) = (reply.status(), began.elapsed());
         meter.record(status, took);
         access.log(status, took, &id);
@@ -196,7 +200,7 @@ impl Drop for InFlight<'_> {
 }
 
 /// What the access log wants to know of a request; empty when nobody reads it.
-struct Access(Option<(http::Method, http::Uri)>);
+struct Access(Option<(Method, http::Uri)>);
 
 impl Access {
     fn of<B>(request: &Request<B>) -> Access {

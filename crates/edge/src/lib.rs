@@ -9,6 +9,7 @@
 //! `connection`).
 
 mod app;
+mod body;
 mod call;
 pub mod connection;
 mod health;
@@ -20,6 +21,7 @@ mod request_id;
 mod route;
 
 pub use app::{App, Unroutable};
+pub use body::{Body, Broken, Sink};
 pub use call::Call;
 pub use health::{Ready, routes as health_routes};
 pub use limits::Limits;
@@ -28,5 +30,5 @@ pub use meter::Exporter;
 pub use problem::Problem;
 pub use route::{Access, Answer, Route};
 
-/// What a handler answers with: its body is complete and in memory.
-pub type Reply = http::Response<http_body_util::Full<bytes::Bytes>>;
+/// What a handler answers with.
+pub type Reply = http::Response<Body>;

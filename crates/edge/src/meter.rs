@@ -161,6 +161,11 @@ fn describe() {
     describe_gauge!("allod_http_connections", "Open connections");
     describe_gauge!("allod_http_requests_in_flight", "Requests that are being answered");
     describe_counter!("allod_http_connections_refused_total", "Connections beyond connections_max");
+    describe_gauge!("allod_http_streams", "Replies that are streams and still open");
+    describe_counter!(
+        "allod_http_stalls_total",
+        "Connections cut because their client did not read for stall_ms_max"
+    );
 }
 
 /// What is counted for the whole server.
@@ -168,6 +173,8 @@ pub(crate) struct ServerMeter {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
     pub(crate) in_flight: Gauge,
+    pub(crate) streams: Gauge,
+    pub(crate) stalls: Counter,
     /// Requests that no route answered.
     pub(crate) unrouted: RouteMeter,
 }
@@ -178,15 +185,17 @@ impl ServerMeter {
             connections: gauge!("allod_http_connections"),
             connections_refused: counter!("allod_http_connections_refused_total"),
             in_flight: gauge!("allod_http_requests_in_flight"),
+            streams: gauge!("allod_http_streams"),
+            stalls: counter!("allod_http_stalls_total"),
             unrouted: RouteMeter::labelled("other", "none"),
         }
     }
 }
 
 /// The statuses that the server answers with; any other is counted as the last one.
-const STATUSES: [u16; 26] = [
-    200, 201, 202, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414,
-    415, 422, 429, 500, 503, 504, 0,
+const STATUSES: [u16; 27] = [
+    200, 201, 202, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413,
+    414, 415, 422, 429, 500, 503, 504, 0,
 ];
 
 /// What is counted for one route.
