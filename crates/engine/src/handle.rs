@@ -11,6 +11,7 @@ use allod_journal::{Hash, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::history::Past;
 use crate::queue::{Job, Queue};
 use crate::stamp::Clock;
 
@@ -174,6 +175,7 @@ impl Shared {
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
+    pub(crate) past: Option<Arc<Past>>,
 }
 
 impl std::fmt::Debug for Handle {
@@ -204,6 +206,14 @@ impl Handle {
     /// Waits until `read` shows everything that any server had acknowledged when this was called.
     pub async fn confirm_tail(&self) -> Result<(), Failure> {
         self.send(|reply| Job::Barrier { reply }).await
+    }
+
+    /// Questions about the past; `Err` when nobody keeps an index of it.
+    pub fn past(&self) -> Result<&Arc<Past>, Failure> {
+        self.ready()?;
+        self.past.as_ref().ok_or_else(|| Failure::Unavailable {
+            what: "this server keeps no history index".into(),
+        })
     }
 
     pub fn status(&self) -> Status {

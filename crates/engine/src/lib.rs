@@ -7,6 +7,7 @@ mod checkpoint;
 mod config;
 mod driver;
 mod handle;
+pub mod history;
 mod meter;
 mod queue;
 mod replay;
