@@ -34,6 +34,7 @@ static TABLE: &[Limit] = table![
     edge.request_ms_max,
     edge.header_read_ms_max,
     edge.idle_ms_max,
+    edge.stall_ms_max,
     edge.stop_ms_max,
     core.pool_name_bytes_max,
     core.key_bytes_max,

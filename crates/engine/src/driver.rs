@@ -64,7 +64,8 @@ impl Engine {
             None => None,
         };
         let past = indexer.is_some().then_some(past);
-        let handle = Handle { shared: shared.clone(), queue: queue.clone(), past };
+        let guarantees = Arc::new(journal.guarantees());
+        let handle = Handle { shared: shared.clone(), queue: queue.clone(), past, guarantees };
         let stop = Arc::new(AtomicBool::new(false));
         let driver = Driver {
             journal,
@@ -145,7 +146,10 @@ impl Driver {
 
     fn turn_the_wheel(&mut self) -> Result<(), Halt> {
         let replayed = recover(&*self.journal, &*self.checkpoints)?;
-        self.shared.checkpoint_position.store(replayed.tail.position, Ordering::Relaxed);
+        if let Some(newest) = self.checkpoints.list()?.first() {
+            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
+            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
+        }
         let pause = self.pause();
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
@@ -218,6 +222,7 @@ impl Driver {
                     return Err(halt);
                 }
             };
+            self.shared.counts.batch(answers.len());
             self.meter.batch_commands.record(answers.len() as f64);
             self.meter.batch_seconds.record(started.elapsed().as_secs_f64());
             left.drain(..answers.len());
@@ -246,7 +251,8 @@ impl Driver {
             return;
         }
         writer.bytes = 0;
-        let frozen = self.shared.look(|snapshot| snapshot.state.freeze());
+        let (frozen, at_ms) =
+            self.shared.look(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
         let (tail, level, config) = (*writer.tail(), writer.level(), self.config.clone());
         let (journal, store, shared) =
             (self.journal.clone(), self.checkpoints.clone(), self.shared.clone());
@@ -264,7 +270,9 @@ impl Driver {
                 "a checkpoint has been written"
             );
             written.increment(1);
+            shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
+            shared.checkpoint_ms.store(at_ms, Ordering::Relaxed);
             if let Err(error) = tidy(&*journal, &*store, &config) {
                 warn!(%error, "what is no longer needed could not be removed");
             }

@@ -7,10 +7,11 @@ use allod_core::command::Command;
 use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_core::state::State;
-use allod_journal::{Hash, Tail};
+use allod_journal::{Guarantees, Hash, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::counts::{Counters, Counts};
 use crate::history::Past;
 use crate::queue::{Job, Queue};
 use crate::stamp::Clock;
@@ -71,6 +72,13 @@ pub struct Status {
     pub queue_commands_max: usize,
     pub epoch: u64,
     pub checkpoint_position: u64,
+    /// When the state that the newest checkpoint holds was written.
+    pub checkpoint_ms: Option<u64>,
+    pub now_ms: u64,
+    pub uptime_ms: u64,
+    pub counters: Counters,
+    /// What the journal promises.
+    pub journal: Guarantees,
 }
 
 /// What the writer publishes and everybody reads.
@@ -80,6 +88,10 @@ pub struct Shared {
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
+    /// 0 while there is none.
+    pub(crate) checkpoint_ms: AtomicU64,
+    pub(crate) counts: Counts,
+    started_ms: u64,
     degraded: Mutex<Option<String>>,
     clock: Arc<dyn Clock>,
 }
@@ -104,6 +116,9 @@ impl Shared {
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
+            checkpoint_ms: AtomicU64::new(0),
+            counts: Counts::default(),
+            started_ms: clock.now_ms(),
             degraded: Mutex::new(None),
             clock,
         }
@@ -176,6 +191,7 @@ pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) past: Option<Arc<Past>>,
+    pub(crate) guarantees: Arc<Guarantees>,
 }
 
 impl std::fmt::Debug for Handle {
@@ -217,6 +233,8 @@ impl Handle {
     }
 
     pub fn status(&self) -> Status {
+        let now_ms = self.shared.now_ms();
+        let checkpoint_ms = self.shared.checkpoint_ms.load(Ordering::Relaxed);
         Status {
             ready: self.shared.is_ready(),
             degraded: self.shared.degraded(),
@@ -225,6 +243,11 @@ impl Handle {
             queue_commands_max: self.queue.max(),
             epoch: self.shared.epoch.load(Ordering::Relaxed),
             checkpoint_position: self.shared.checkpoint_position.load(Ordering::Relaxed),
+            checkpoint_ms: Some(checkpoint_ms).filter(|&ms| ms > 0),
+            now_ms,
+            uptime_ms: now_ms.saturating_sub(self.shared.started_ms),
+            counters: self.shared.counts.read(),
+            journal: Guarantees::clone(&self.guarantees),
         }
     }
 

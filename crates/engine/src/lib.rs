@@ -5,6 +5,7 @@
 
 mod checkpoint;
 mod config;
+mod counts;
 mod driver;
 mod handle;
 pub mod history;
@@ -15,9 +16,10 @@ mod stamp;
 mod verify;
 mod writer;
 
-pub use allod_journal::Hash;
+pub use allod_journal::{Guarantees, Hash};
 pub use checkpoint::{load as load_checkpoint, state_hash, write as write_checkpoint};
 pub use config::{Config, History};
+pub use counts::Counters;
 pub use driver::Engine;
 pub use handle::{At, Failure, Handle, Reply, Shared, Snapshot, Status};
 pub use replay::{Halt, Replayed, recover};

@@ -270,7 +270,7 @@ impl Writer {
 
     /// Appends a record and finds out for certain whether it is there.
     fn commit(&mut self, frame: &Frame) -> Result<Landing, Halt> {
-        let error = match self.journal.append(&self.tail, frame) {
+        let error = match self.shared.counts.append(&*self.journal, &self.tail, frame) {
             Append::Committed(tail) => return Ok(Landing::Landed(tail)),
             Append::Conflict(_) => return Ok(Landing::Overtaken),
             Append::Unknown(

@@ -31,6 +31,11 @@ use bytes::Bytes;
 
 pub use openapi::document as openapi;
 
+/// A time in milliseconds since 1970 as this face writes it.
+pub fn rfc3339(ms: u64) -> String {
+    String::from_utf8_lossy(&wire::Time { ms }.text()).into_owned()
+}
+
 /// The face of one engine.
 pub struct Native {
     handle: Handle,

@@ -157,6 +157,7 @@ fn components() -> Components {
     add::<wire::ValueAnswer<'_>>(&mut all);
     add::<wire::TransactionAnswer<'_>>(&mut all);
     add::<wire::ProblemMembers<'_>>(&mut all);
+    add::<wire::Status>(&mut all);
     all.push(("Limits".into(), limits()));
     let mut components = Components::new();
     components.schemas.extend(all);

@@ -273,6 +273,18 @@ pub(crate) static TABLE: &[Entry] = &[
     },
     Entry {
         method: Method::GET,
+        path: "/v1/status",
+        access: Access::Read,
+        run: |native, call| boxed(about::status(native, call)),
+        name: "getStatus",
+        summary: "How the server is doing, also while it starts",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[Shape(200, Some("Status"), "How it is doing."), MALFORMED],
+    },
+    Entry {
+        method: Method::GET,
         path: "/v1/limits",
         access: Access::Read,
         run: |native, call| boxed(about::limits(native, call)),

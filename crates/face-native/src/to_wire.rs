@@ -8,7 +8,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::{PoolView, Usage, ValueView};
 use allod_edge::Reply;
-use allod_engine::At;
+use allod_engine::{At, Status};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -172,6 +172,40 @@ pub(crate) fn value<'a>(
         ValueView::Quarantined(held) => ("quarantined", Some(held)),
     };
     wire::ValueAnswer { pool, value, state, claim: held.map(|held| claim(held, now_ms)) }
+}
+
+pub(crate) fn status(status: Status) -> wire::Status {
+    let Status { counters, journal, .. } = status;
+    wire::Status {
+        version: env!("CARGO_PKG_VERSION"),
+        ready: status.ready,
+        degraded: status.degraded,
+        position: status.at.position,
+        hash: status.at.hash.to_string(),
+        epoch: status.epoch,
+        now: Time { ms: status.now_ms },
+        uptime_ms: status.uptime_ms,
+        queue: wire::QueueStatus {
+            commands: status.queue_commands,
+            commands_max: status.queue_commands_max,
+        },
+        checkpoint_position: status.checkpoint_position,
+        checkpoint_at: status.checkpoint_ms.map(|ms| Time { ms }),
+        counters: wire::CountersSinceStart {
+            commands: counters.commands,
+            records: counters.records,
+            bytes: counters.bytes,
+            conflicts: counters.conflicts,
+            checkpoints: counters.checkpoints,
+        },
+        last_append_ms: counters.last_append_us as f64 / 1000.0,
+        last_batch_commands: counters.last_batch_commands,
+        journal: wire::JournalStatus {
+            name: journal.name,
+            durable: journal.durable,
+            replicated: journal.replicated,
+        },
+    }
 }
 
 /// The outcome of one operation; `None` for outcomes that no operation has.

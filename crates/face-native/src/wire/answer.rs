@@ -150,6 +150,63 @@ pub(crate) enum OpAnswer<'a> {
     Check {},
 }
 
+/// How the server is doing.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Status {
+    pub version: &'static str,
+    /// The journal has been replayed; requests are answered.
+    pub ready: bool,
+    /// Why writes fail at present; null: they do not.
+    pub degraded: Option<String>,
+    pub position: u64,
+    /// Of the record that the journal ends with.
+    pub hash: String,
+    pub epoch: u64,
+    pub now: Time,
+    pub uptime_ms: u64,
+    pub queue: QueueStatus,
+    pub checkpoint_position: u64,
+    /// When the state that the newest checkpoint holds was written; null: there is none.
+    pub checkpoint_at: Option<Time>,
+    pub counters: CountersSinceStart,
+    /// How long the last append to the journal took.
+    pub last_append_ms: f64,
+    /// How many commands were decided together the last time.
+    pub last_batch_commands: u64,
+    pub journal: JournalStatus,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct QueueStatus {
+    /// Commands that wait to be decided.
+    pub commands: usize,
+    /// Beyond this they are refused.
+    pub commands_max: usize,
+}
+
+/// What was done since the server started. Two answers and the time between them make a rate.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CountersSinceStart {
+    pub commands: u64,
+    /// Records that became durable.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Appends that came too late, because another server had appended.
+    pub conflicts: u64,
+    pub checkpoints: u64,
+}
+
+/// What keeps the journal, and what it promises.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JournalStatus {
+    pub name: &'static str,
+    /// Survives the loss of power of one machine.
+    pub durable: bool,
+    /// Survives the loss of one machine.
+    pub replicated: bool,
+}
+
 /// Why a request was not carried out (RFC 9457). Members that do not apply are left out.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct RefusalMembers<'a> {
