@@ -26,6 +26,14 @@ pub struct Config {
     pub archive_segment_bytes: u64,
     /// Backups that may be made at the same time.
     pub backups_max: usize,
+    /// Where the index of the history is kept. `None`: there is none, and questions about the past are not answered.
+    pub index: Option<PathBuf>,
+    /// How much of the index is in memory before it goes into a file: 8 bytes for each posting, about 3 for an event.
+    pub index_postings_max: usize,
+    /// Records that are read for one page of history, or for one answer about the past.
+    pub history_records_max: usize,
+    /// How long a question about the past waits for the index to come up with the journal.
+    pub history_wait_ms_max: u64,
     /// How this process calls itself in the journal.
     pub writer: String,
 }
@@ -55,6 +63,10 @@ impl Default for Config {
             archive: None,
             archive_segment_bytes: 64 << 20,
             backups_max: 2,
+            index: None,
+            index_postings_max: 1 << 18,
+            history_records_max: 4096,
+            history_wait_ms_max: 2000,
             writer: format!("pid-{}", std::process::id()),
         }
     }

@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 use crate::checkpoint;
 use crate::config::Config;
 use crate::handle::{Failure, Handle, Shared};
+use crate::history::{Indexer, Past};
 use crate::keep::Keeper;
 use crate::meter::Meter;
 use crate::queue::{Job, Queue, Taken};
@@ -33,6 +34,8 @@ pub struct Engine {
     handle: Handle,
     thread: Option<JoinHandle<Result<(), Halt>>>,
     stop: Arc<AtomicBool>,
+    /// Stopped after the thread, by being dropped.
+    _indexer: Option<Indexer>,
 }
 
 impl Engine {
@@ -55,6 +58,15 @@ impl Engine {
         let shared = Arc::new(Shared::new(clock));
         let queue = Arc::new(Queue::new(config.queue_commands_max));
         let reader = Arc::new(Reader::new(journal.clone()));
+        let past = Arc::new(Past::new(journal.clone(), shared.clone(), &config));
+        let indexer = match &config.index {
+            Some(folder) => {
+                let (past, journal) = (past.clone(), journal.clone());
+                Some(Indexer::start(past, journal, folder.clone(), config.index_postings_max)?)
+            }
+            None => None,
+        };
+        let past = indexer.is_some().then_some(past);
         let guarantees = Arc::new(journal.guarantees());
         let stop = Arc::new(AtomicBool::new(false));
         let keeper =
@@ -64,6 +76,7 @@ impl Engine {
             queue: queue.clone(),
             reader,
             keeper: keeper.clone(),
+            past,
             guarantees,
         };
         let driver = Driver {
@@ -81,7 +94,7 @@ impl Engine {
         };
         let thread =
             std::thread::Builder::new().name("allod-engine".into()).spawn(move || driver.run())?;
-        Ok(Engine { handle, thread: Some(thread), stop })
+        Ok(Engine { handle, thread: Some(thread), stop, _indexer: indexer })
     }
 
     pub fn handle(&self) -> Handle {

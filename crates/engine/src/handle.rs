@@ -15,6 +15,7 @@ use tokio::sync::{oneshot, watch};
 use crate::backup::{BackedUp, BackupError};
 use crate::counts::{Counters, Counts};
 use crate::feed::Ring;
+use crate::history::Past;
 use crate::keep::Keeper;
 use crate::queue::{Job, Queue};
 use crate::reader::Reader;
@@ -199,6 +200,7 @@ pub struct Handle {
     pub(crate) queue: Arc<Queue>,
     pub(crate) reader: Arc<Reader>,
     pub(crate) keeper: Arc<Keeper>,
+    pub(crate) past: Option<Arc<Past>>,
     pub(crate) guarantees: Arc<Guarantees>,
 }
 
@@ -236,6 +238,14 @@ impl Handle {
     pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
         self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
         Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
+    }
+
+    /// Questions about the past; `Err` when nobody keeps an index of it.
+    pub fn past(&self) -> Result<&Arc<Past>, Failure> {
+        self.ready()?;
+        self.past.as_ref().ok_or_else(|| Failure::Unavailable {
+            what: "this server keeps no history index".into(),
+        })
     }
 
     pub fn status(&self) -> Status {

@@ -10,6 +10,7 @@ mod counts;
 mod driver;
 mod feed;
 mod handle;
+pub mod history;
 mod keep;
 mod meter;
 mod queue;
