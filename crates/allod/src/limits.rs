@@ -33,6 +33,7 @@ static TABLE: &[Limit] = table![
     edge.uri_bytes_max,
     edge.connections_max,
     edge.request_ms_max,
+    edge.handshake_ms_max,
     edge.header_read_ms_max,
     edge.idle_ms_max,
     edge.stall_ms_max,

@@ -1,5 +1,6 @@
 //! What faces hold: a way to submit commands, and a consistent view of what is committed.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,8 +12,11 @@ use allod_journal::{Guarantees, Hash, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::backup::{BackedUp, BackupError};
 use crate::counts::{Counters, Counts};
 use crate::feed::Ring;
+use crate::history::Past;
+use crate::keep::Keeper;
 use crate::queue::{Job, Queue};
 use crate::reader::Reader;
 use crate::stamp::Clock;
@@ -195,6 +199,8 @@ pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) reader: Arc<Reader>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) past: Option<Arc<Past>>,
     pub(crate) guarantees: Arc<Guarantees>,
 }
 
@@ -226,6 +232,20 @@ impl Handle {
     /// Waits until `read` shows everything that any server had acknowledged when this was called.
     pub async fn confirm_tail(&self) -> Result<(), Failure> {
         self.send(|reply| Job::Barrier { reply }).await
+    }
+
+    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
+    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
+        self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
+        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
+    }
+
+    /// Questions about the past; `Err` when nobody keeps an index of it.
+    pub fn past(&self) -> Result<&Arc<Past>, Failure> {
+        self.ready()?;
+        self.past.as_ref().ok_or_else(|| Failure::Unavailable {
+            what: "this server keeps no history index".into(),
+        })
     }
 
     pub fn status(&self) -> Status {
