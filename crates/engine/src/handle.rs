@@ -78,6 +78,8 @@ pub struct Shared {
     position: watch::Sender<u64>,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
+    /// The last record that is applied.
+    seq: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
     degraded: Mutex<Option<String>>,
     clock: Arc<dyn Clock>,
@@ -102,6 +104,7 @@ impl Shared {
             position: watch::Sender::new(0),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
+            seq: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
             degraded: Mutex::new(None),
             clock,
@@ -116,6 +119,7 @@ impl Shared {
     pub(crate) fn install(&self, state: State, tail: &Tail) {
         let position = state.position;
         *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
         self.ready.store(true, Ordering::Release);
     }
@@ -138,6 +142,7 @@ impl Shared {
         }
         let position = committed.state.position;
         drop(committed);
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
@@ -147,6 +152,7 @@ impl Shared {
         committed.state.position = position;
         committed.at = At { position, hash: tail.hash };
         drop(committed);
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
@@ -155,6 +161,10 @@ impl Shared {
         let committed = self.committed.read();
         let now_ms = self.now_ms().max(committed.state.now_ms);
         look(&Snapshot { state: &committed.state, now_ms, at: committed.at })
+    }
+
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_ready(&self) -> bool {

@@ -96,6 +96,10 @@ pub struct Guarantees {
     pub durable: bool,
     /// Survives the loss of one machine.
     pub replicated: bool,
+    /// Other servers may have it open and append, too.
+    pub shared: bool,
+    /// What there is to say besides, for whoever looks after it.
+    pub note: Option<String>,
     /// The largest record body that it takes.
     pub body_bytes_max: usize,
 }
@@ -123,7 +127,12 @@ pub trait Journal: Send + Sync {
     /// may be there although it did not.
     fn watch(&self, seq: u64, wait_max: Duration);
 
+    /// As far as is known at present; asks nobody.
     fn guarantees(&self) -> Guarantees;
+
+    /// The writer was told `Conflict`, and has nothing to append after all. A back end that keeps a place for one that was
+    /// overtaken lets go of it.
+    fn stand_back(&self) {}
 
     /// The record that `position` is in: the first that ends at it or after it, or the next to come. Positions grow
     /// with the records, so this needs no index. When the answer is the oldest record kept, then the position may have

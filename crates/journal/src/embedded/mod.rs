@@ -291,6 +291,8 @@ impl Journal for Embedded {
             name: "embedded",
             durable: true,
             replicated: false,
+            shared: false,
+            note: None,
             body_bytes_max: BODY_BYTES_MAX,
         }
     }
