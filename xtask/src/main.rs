@@ -7,6 +7,8 @@
 mod bench;
 mod cargo;
 mod ci;
+mod fuzz;
+mod python;
 mod test;
 mod tidy;
 mod tools;
@@ -14,10 +16,14 @@ mod tools;
 use std::process::ExitCode;
 
 /// Every command, with what it is for. The documents are checked against this table.
-pub const COMMANDS: [(&str, &str); 4] = [
+pub const COMMANDS: [(&str, &str); 5] = [
     ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
     ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
     ("tidy", "check the rules of this code base that no other tool knows"),
+    (
+        "fuzz-api",
+        "send a server what its OpenAPI document allows and what it does not: cargo xtask fuzz-api [--examples N] [--seed N]",
+    ),
     (
         "bench",
         "measure, as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
@@ -32,11 +38,12 @@ fn main() -> ExitCode {
         "test" => test::run(&rest),
         "ci" => ci::run(),
         "tidy" => tidy::run(),
+        "fuzz-api" => fuzz::run(&rest),
         "bench" => bench::run(&rest),
         _ => {
             eprintln!("cargo xtask COMMAND, where COMMAND is one of");
             for (name, what) in COMMANDS {
-                eprintln!("  {name:<8}{what}");
+                eprintln!("  {name:<10}{what}");
             }
             return ExitCode::from(2);
         }

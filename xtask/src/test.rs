@@ -1,14 +1,15 @@
-//! `cargo xtask test`: every test of the workspace, by plain `cargo test`, with the results added up.
+//! `cargo xtask test`: every test of the workspace, by plain `cargo test`, and those of the Python client, by pytest, with
+//! the results added up.
 //!
-//! The last line is always `N passed, N failed`. A test binary that does not build or dies counts as one failure, so
-//! that the line never says less than the exit code.
+//! The last line is always `N passed, N failed`. A test binary that does not build or dies counts as one failure, and so
+//! does a pytest that ends without a count, so that the line never says less than the exit code.
 
 use std::io::{BufRead, BufReader};
-use std::process::{ExitCode, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::{cargo, tools};
+use crate::{cargo, python, tools};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
@@ -31,12 +32,38 @@ impl Tally {
         }
     }
 
-    /// Settles what the exit code of cargo adds: a failure that no test reported is one nevertheless.
-    fn close(&mut self, cargo_succeeded: bool) {
-        if !cargo_succeeded && self.failed == 0 {
-            self.failed = 1;
-            self.names.push("(a test binary did not build, or ended by itself)".to_string());
+    /// Takes in one line of what pytest prints. Its last one is like `2 failed, 119 passed, 1 error in 12.62s`.
+    fn read_pytest(&mut self, line: &str) {
+        let failed = ["FAILED ", "ERROR "].iter().find_map(|word| line.strip_prefix(word));
+        if let Some(name) = failed {
+            self.names.push(name.split(" - ").next().unwrap_or(name).to_string());
         }
+        let Some((counts, _)) = line.trim_matches(['=', ' ']).rsplit_once(" in ") else { return };
+        let parts = counts.split(", ").map(|part| {
+            let (number, word) = part.split_once(' ')?;
+            Some((number.parse::<u64>().ok()?, word))
+        });
+        for (number, word) in parts.collect::<Option<Vec<_>>>().unwrap_or_default() {
+            match word {
+                "passed" => self.passed += number,
+                "failed" | "error" | "errors" => self.failed += number,
+                _ => {}
+            }
+        }
+    }
+
+    /// Settles what the exit code of a runner adds: a failure that no test reported is one nevertheless.
+    fn close(&mut self, succeeded: bool, what: &str) {
+        if !succeeded && self.failed == 0 {
+            self.failed = 1;
+            self.names.push(what.to_string());
+        }
+    }
+
+    fn add(&mut self, other: Tally) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.names.extend(other.names);
     }
 
     fn good(&self) -> bool {
@@ -50,28 +77,111 @@ fn number_before(text: &str, word: &str) -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// `filter` goes to the tests as it is: `cargo xtask test chain` runs those with "chain" in their name.
-pub fn run(filter: &[String]) -> Result<ExitCode> {
-    tools::ensure(&tools::FOR_TESTS)?;
-    let mut child = cargo::cargo()
-        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--"])
-        .args(filter)
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cargo cannot be started")?;
-    let out = child.stdout.take().context("cargo has no output")?;
-    let mut tally = Tally::default();
-    for line in BufReader::new(out).lines() {
-        let line = line.context("the output of cargo cannot be read")?;
-        println!("{line}");
-        tally.read(&line);
+/// What to run: both languages unless `--only` says which, and of each the tests with one of these words in their name.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    rust: bool,
+    python: bool,
+    filter: Vec<String>,
+}
+
+impl Asked {
+    fn read(args: &[String]) -> Result<Asked> {
+        let mut asked = Asked { rust: true, python: true, filter: Vec::new() };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            if arg != "--only" {
+                asked.filter.push(arg.clone());
+                continue;
+            }
+            match args.next().map(String::as_str) {
+                Some("rust") => asked.python = false,
+                Some("python") => asked.rust = false,
+                _ => bail!("--only rust or --only python"),
+            }
+        }
+        Ok(asked)
     }
-    tally.close(child.wait()?.success());
+
+    /// The filter as pytest has it; `None` when no test there can have such a name.
+    fn keyword(&self) -> Option<String> {
+        let plain = |word: &String| word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let words: Vec<&str> =
+            self.filter.iter().filter(|word| plain(word)).map(String::as_str).collect();
+        (self.filter.is_empty() || !words.is_empty()).then(|| words.join(" or "))
+    }
+}
+
+pub fn run(args: &[String]) -> Result<ExitCode> {
+    let asked = Asked::read(args)?;
+    let mut tally = Tally::default();
+    if asked.rust {
+        tally.add(rust(&asked.filter)?);
+    }
+    if let Some(keyword) = asked.keyword().filter(|_| asked.python) {
+        // Whatever keeps the environment from being made must not hide what the other tests said.
+        let python = run_python(&keyword).unwrap_or_else(|error| Tally {
+            failed: 1,
+            names: vec![format!("the Python tests: {error:#}")],
+            ..Tally::default()
+        });
+        tally.add(python);
+    }
     for name in &tally.names {
         println!("failed: {name}");
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     Ok(if tally.good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn rust(filter: &[String]) -> Result<Tally> {
+    tools::ensure(&tools::FOR_TESTS)?;
+    let mut cargo = cargo::cargo();
+    cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--"]).args(filter);
+    let (mut tally, code) = watch(cargo, Tally::read)?;
+    tally.close(code == Some(0), "(a test binary did not build, or ended by itself)");
+    Ok(tally)
+}
+
+fn run_python(keyword: &str) -> Result<Tally> {
+    let mut pytest = pytest()?;
+    if !keyword.is_empty() {
+        pytest.args(["-k", keyword]);
+    }
+    let (mut tally, code) = watch(pytest, Tally::read_pytest)?;
+    // 5: no test has such a name, which is no failure of those that have another.
+    let fine = code == Some(0) || (code == Some(5) && !keyword.is_empty());
+    tally.close(fine, "(pytest ended by itself)");
+    Ok(tally)
+}
+
+/// pytest in the client's folder, with the server that it is to test: built like the tests, in the same profile.
+pub fn pytest() -> Result<Command> {
+    let python = python::ensure()?;
+    cargo::run(&["build", "--locked", "--workspace", "--bin", "allod"])?;
+    let mut pytest = Command::new(python);
+    pytest
+        .args(["-m", "pytest", "--color=no", "-rfE"])
+        .current_dir(cargo::root().join("clients/python"))
+        .env("ALLOD_TEST_SERVER", cargo::target_dir()?.join("debug/allod"))
+        .env("PYTHONDONTWRITEBYTECODE", "1");
+    Ok(pytest)
+}
+
+/// Runs a command, showing what it prints and letting each line be taken in.
+fn watch(mut command: Command, read: fn(&mut Tally, &str)) -> Result<(Tally, Option<i32>)> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("{command:?} cannot be started"))?;
+    let out = child.stdout.take().context("it has no output")?;
+    let mut tally = Tally::default();
+    for line in BufReader::new(out).lines() {
+        let line = line.context("its output cannot be read")?;
+        println!("{line}");
+        read(&mut tally, &line);
+    }
+    Ok((tally, child.wait()?.code()))
 }
 
 #[cfg(test)]
@@ -81,7 +191,7 @@ mod tests {
     fn tally(lines: &[&str], cargo_succeeded: bool) -> Tally {
         let mut tally = Tally::default();
         lines.iter().for_each(|line| tally.read(line));
-        tally.close(cargo_succeeded);
+        tally.close(cargo_succeeded, "(did not build)");
         tally
     }
 
@@ -110,5 +220,46 @@ mod tests {
     fn no_test_at_all_is_not_good() {
         assert!(!tally(&["test result: ok. 0 passed; 0 failed; 0 ignored"], true).good());
         assert!(tally(&["test result: ok. 1 passed; 0 failed; 0 ignored"], true).good());
+    }
+
+    #[test]
+    fn results_of_pytest_are_added_up() {
+        let mut tally = Tally::default();
+        for line in [
+            "........F...E                       [100%]",
+            "FAILED tests/test_faults.py::test_a_cut[sync] - OSError: 3 in 4",
+            "ERROR tests/test_calls.py::test_a_claim",
+            "=== 2 failed, 119 passed, 1 skipped, 1 error in 12.62s (0:00:12) ===",
+        ] {
+            tally.read_pytest(line);
+        }
+        assert_eq!((tally.passed, tally.failed), (119, 3));
+        assert_eq!(
+            tally.names,
+            ["tests/test_faults.py::test_a_cut[sync]", "tests/test_calls.py::test_a_claim"]
+        );
+    }
+
+    #[test]
+    fn a_pytest_that_dies_is_a_failure() {
+        let mut tally = Tally::default();
+        tally.read_pytest("INTERNALERROR> 3 things in 4");
+        tally.close(false, "(pytest ended by itself)");
+        assert_eq!((tally.passed, tally.failed), (0, 1));
+    }
+
+    #[test]
+    fn one_language_can_be_asked_for_and_names_of_the_other_are_passed_over() {
+        let read = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|&arg| arg.into()).collect();
+            Asked::read(&args)
+        };
+        let asked = read(&["--only", "python", "retry", "watch"]).unwrap();
+        assert_eq!((asked.rust, asked.python), (false, true));
+        assert_eq!(asked.keyword().as_deref(), Some("retry or watch"));
+        let asked = read(&["span::tests"]).unwrap();
+        assert!(asked.rust && asked.python && asked.keyword().is_none());
+        assert_eq!(read(&[]).unwrap().keyword().as_deref(), Some(""));
+        assert!(read(&["--only"]).is_err() && read(&["--only", "perl"]).is_err());
     }
 }

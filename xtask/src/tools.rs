@@ -80,7 +80,7 @@ fn expand(pattern: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-fn install(packages: &[&str]) -> Result<()> {
+pub fn install(packages: &[&str]) -> Result<()> {
     let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
     if !Path::new("/usr/bin/apt-get").is_file() {
         bail!("install it yourself; on Debian it would be: {by_hand}");

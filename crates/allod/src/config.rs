@@ -1,85 +1,44 @@
 //! What an operator can say, and where: a flag, else the environment, else `allod.toml`, else the default.
+//!
+//! The keys are data: see `keys`, where a new one is one row. The flags of `allod serve`, their environment variables, the
+//! lines that `allod.toml` may have, `allod config` and the reference are all made from these rows.
+
+mod given;
+mod keys;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use allod_edge::Auth;
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use clap::ValueEnum;
+
+pub use given::ServeArguments;
+pub use keys::{KEYS, Key};
 
 use crate::limits::Limits;
 
 /// Read when there is one and `--config` names no other.
-const CONFIG_USUAL: &str = "allod.toml";
+pub const CONFIG_USUAL: &str = "allod.toml";
 
-/// As typed; what was not said is `None`.
-#[derive(Debug, Default, Args)]
-pub struct ServeArguments {
-    /// Where to listen; port 0 takes any that is free [default: 127.0.0.1:8778]
-    #[arg(long, env = "ALLOD_LISTEN")]
-    listen: Option<SocketAddr>,
+/// The table of `allod.toml` that has the limits by name.
+const LIMITS: &str = "limits";
 
-    /// The folder of the journal; made when it is not there [default: ./allod-data]
-    #[arg(long, env = "ALLOD_DATA")]
-    data: Option<PathBuf>,
-
-    /// The configuration file [default: allod.toml, if there is one]
-    #[arg(long, env = "ALLOD_CONFIG")]
-    config: Option<PathBuf>,
-
-    /// What to log: a level, or levels by target as in "info,allod::access=debug" [default: info]
-    #[arg(long, env = "ALLOD_LOG")]
-    log: Option<String>,
-
-    /// How a log line looks [default: text]
-    #[arg(long, env = "ALLOD_LOG_FORMAT")]
-    log_format: Option<LogFormat>,
-
-    /// How clients prove who they are; none is for loopback only [default: none]
-    #[arg(long, env = "ALLOD_AUTH")]
-    auth: Option<Auth>,
-
-    /// How much of the journal to keep: all of it, or only what the oldest checkpoint needs [default: all]
-    #[arg(long, env = "ALLOD_HISTORY")]
-    history: Option<KeptHistory>,
-
-    /// A limit by its name, as in key_bytes_max=2000; may be repeated
-    #[arg(long, env = "ALLOD_LIMIT", value_delimiter = ',', value_parser = named_number)]
-    limit: Vec<(String, u64)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum LogFormat {
     #[default]
     Text,
     Json,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum KeptHistory {
     #[default]
     All,
     SinceCheckpoint,
 }
-
-/// `allod.toml`.
-#[derive(Debug, Default, Deserialize)]
-struct File {
-    listen: Option<SocketAddr>,
-    data: Option<PathBuf>,
-    log: Option<String>,
-    log_format: Option<LogFormat>,
-    auth: Option<String>,
-    history: Option<KeptHistory>,
-    #[serde(default)]
-    limits: BTreeMap<String, u64>,
-}
-
-const FILE_KEYS: [&str; 7] = ["listen", "data", "log", "log_format", "auth", "history", "limits"];
 
 /// As meant: everything has a value.
 #[derive(Debug)]
@@ -89,35 +48,121 @@ pub struct Settings {
     pub log: String,
     pub log_format: LogFormat,
     pub auth: Auth,
+    pub tokens: Option<PathBuf>,
+    pub tls_cert: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
     pub history: KeptHistory,
     pub limits: Limits,
 }
 
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8778)),
+            data: "allod-data".into(),
+            log: "info".into(),
+            log_format: LogFormat::default(),
+            auth: Auth::default(),
+            tokens: None,
+            tls_cert: None,
+            tls_key: None,
+            history: KeptHistory::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// Where a setting was said. What comes later here counts more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    File(PathBuf),
+    Environment(String),
+    Flag(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Default => f.write_str("default"),
+            Source::File(path) => write!(f, "{}", path.display()),
+            Source::Environment(name) => f.write_str(name),
+            Source::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+/// One setting as it will be used, and where it was said.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Effective {
+    pub name: &'static str,
+    /// As text, with nothing in it that must not be shown.
+    pub text: String,
+    pub source: Source,
+}
+
+/// All settings, and where each was said.
+#[derive(Debug)]
+pub struct Resolved {
+    pub settings: Settings,
+    /// In the order of the table of keys.
+    pub keys: Vec<Effective>,
+    /// In the order of the table of limits.
+    pub limits: Vec<Effective>,
+}
+
 impl ServeArguments {
     pub fn settings(self) -> Result<Settings> {
-        let file = match &self.config {
-            Some(path) => read(path)?,
-            None if Path::new(CONFIG_USUAL).exists() => read(Path::new(CONFIG_USUAL))?,
-            None => File::default(),
-        };
-        let mut limits = Limits::default();
-        limits.set(file.limits).context("in [limits]")?;
-        limits.set(self.limit).context("in --limit")?;
-        let auth = match (self.auth, file.auth) {
-            (Some(auth), _) => auth,
-            (None, Some(text)) => text.parse().map_err(anyhow::Error::msg).context("auth")?,
-            (None, None) => Auth::default(),
-        };
-        Ok(Settings {
-            listen: self.listen.or(file.listen).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 8778))),
-            data: self.data.or(file.data).unwrap_or_else(|| "allod-data".into()),
-            log: self.log.or(file.log).unwrap_or_else(|| "info".into()),
-            log_format: self.log_format.or(file.log_format).unwrap_or_default(),
-            auth,
-            history: self.history.or(file.history).unwrap_or_default(),
-            limits,
-        })
+        Ok(self.resolve()?.settings)
     }
+
+    /// Puts together what was said in all places.
+    pub fn resolve(self) -> Result<Resolved> {
+        let path = match self.config {
+            Some(path) => Some(path),
+            None => Some(PathBuf::from(CONFIG_USUAL)).filter(|path| path.exists()),
+        };
+        let file = path.as_deref().map(read).transpose()?.unwrap_or_default();
+        let from_file = || path.clone().map_or(Source::Default, Source::File);
+        let mut settings = Settings::default();
+        let mut keys = Vec::new();
+        for key in KEYS {
+            let given = self.given.iter().find(|given| given.key.name == key.name);
+            let (text, source) = match (given, file.keys.get(key.name)) {
+                (Some(given), _) => (given.text.as_str(), given.source.clone()),
+                (None, Some(text)) => (text.as_str(), from_file()),
+                (None, None) => (key.default, Source::Default),
+            };
+            if source != Source::Default {
+                (key.set)(&mut settings, text)
+                    .map_err(anyhow::Error::msg)
+                    .with_context(|| format!("{} = \"{}\", from {source}", key.name, mask(text)))?;
+            }
+            keys.push(Effective { name: key.name, text: mask(text), source });
+        }
+        let (in_file, flags) = (file.limits, self.limits);
+        settings.limits.set(in_file.clone()).context("in [limits]")?;
+        settings.limits.set(flags.clone()).context("in --limit")?;
+        let limits = settings.limits.list().into_iter().map(|(name, value)| {
+            let source = if flags.iter().any(|(flag, _)| flag == name) {
+                self.limits_source.clone()
+            } else if in_file.contains_key(name) {
+                from_file()
+            } else {
+                Source::Default
+            };
+            Effective { name, text: value.to_string(), source }
+        });
+        let limits = limits.collect();
+        Ok(Resolved { settings, keys, limits })
+    }
+}
+
+/// What `allod.toml` says, not yet understood.
+#[derive(Debug, Default)]
+struct File {
+    keys: BTreeMap<String, String>,
+    limits: BTreeMap<String, u64>,
 }
 
 fn read(path: &Path) -> Result<File> {
@@ -128,46 +173,94 @@ fn read(path: &Path) -> Result<File> {
 
 fn parse(text: &str) -> Result<File> {
     let table: toml::Table = text.parse()?;
+    let known: Vec<&str> = KEYS.iter().map(|key| key.name).chain([LIMITS]).collect();
     let unknown: Vec<&str> =
-        table.keys().map(String::as_str).filter(|key| !FILE_KEYS.contains(key)).collect();
+        table.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
     if !unknown.is_empty() {
-        bail!("unknown keys {}; known are {}", unknown.join(", "), FILE_KEYS.join(", "));
+        bail!("unknown keys {}; known are {}", unknown.join(", "), known.join(", "));
     }
-    Ok(table.try_into()?)
+    let mut file = File::default();
+    for (name, value) in table {
+        if name == LIMITS {
+            file.limits = value.try_into().context("in [limits]")?;
+        } else {
+            let text = as_text(&value).with_context(|| format!("{name} must be one value"))?;
+            file.keys.insert(name, text);
+        }
+    }
+    Ok(file)
 }
 
-fn named_number(text: &str) -> Result<(String, u64), String> {
-    let (name, number) = text.split_once('=').ok_or("name=number is expected")?;
-    let number = number.trim().parse().map_err(|_| format!("'{number}' is not a number"))?;
-    Ok((name.trim().to_owned(), number))
+/// A value of the file as it would stand on the command line: a list is its members with commas between.
+fn as_text(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(_) | toml::Value::Float(_) | toml::Value::Boolean(_) => {
+            Some(value.to_string())
+        }
+        toml::Value::Array(members) => {
+            let members: Option<Vec<String>> = members.iter().map(as_text).collect();
+            members.map(|members| members.join(","))
+        }
+        toml::Value::Datetime(_) | toml::Value::Table(_) => None,
+    }
+}
+
+/// The text without the passwords that may be in it: `scheme://user:password@host` and `password=…`.
+fn mask(text: &str) -> String {
+    const HIDDEN: &str = "***";
+    let mut shown = text.to_owned();
+    if let Some(begin) = shown.find("://").map(|at| at + 3) {
+        let rest = &shown[begin..];
+        let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+        let user = authority.rfind('@').and_then(|at| authority[..at].find(':').map(|c| (c, at)));
+        if let Some((colon, at)) = user {
+            shown.replace_range(begin + colon + 1..begin + at, HIDDEN);
+        }
+    }
+    if let Some(begin) = shown.find("password=").map(|at| at + "password=".len()) {
+        let rest = &shown[begin..];
+        let len = rest.find(['&', ' ']).unwrap_or(rest.len());
+        shown.replace_range(begin..begin + len, HIDDEN);
+    }
+    shown
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with_file(text: &str, arguments: ServeArguments) -> Result<Settings> {
+    /// What `allod serve` with these flags and this file would do.
+    fn with_file(text: &str, flags: &[&str]) -> Result<Resolved> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("allod.toml");
         std::fs::write(&path, text)?;
-        ServeArguments { config: Some(path), ..arguments }.settings()
+        let mut flags = flags.to_vec();
+        flags.extend(["--config", path.to_str().unwrap()]);
+        given::typed(&flags)?.resolve()
     }
 
     #[test]
     fn what_is_said_nearer_counts_and_the_rest_has_defaults() {
         let file = "listen = \"127.0.0.1:1\"\nlog = \"debug\"\nhistory = \"since-checkpoint\"\n[limits]\nkey_bytes_max = 5\nlabels_max = 6\n";
-        let flags = ServeArguments {
-            listen: Some("127.0.0.1:2".parse().unwrap()),
-            limit: vec![("key_bytes_max".into(), 7)],
-            ..Default::default()
-        };
-        let settings = with_file(file, flags).unwrap();
+        let flags = ["--listen", "127.0.0.1:2", "--limit", "key_bytes_max=7"];
+        let resolved = with_file(file, &flags).unwrap();
+        let settings = &resolved.settings;
         assert_eq!(settings.listen.port(), 2);
         assert_eq!((settings.log.as_str(), settings.log_format), ("debug", LogFormat::Text));
         assert_eq!(settings.history, KeptHistory::SinceCheckpoint);
         assert_eq!(settings.data, Path::new("allod-data"));
         assert_eq!(settings.limits.core.key_bytes_max, 7);
         assert_eq!(settings.limits.core.labels_max, 6);
+        let source = |name: &str| {
+            let mut all = resolved.keys.iter().chain(&resolved.limits);
+            all.find(|row| row.name == name).map(|row| row.source.to_string()).unwrap()
+        };
+        assert_eq!((source("listen"), source("data")), ("--listen".into(), "default".into()));
+        assert!(source("log").ends_with("allod.toml"));
+        assert_eq!(source("key_bytes_max"), "--limit");
+        assert!(source("labels_max").ends_with("allod.toml"));
+        assert_eq!(source("label_bytes_max"), "default");
     }
 
     #[test]
@@ -176,12 +269,28 @@ mod tests {
             ("lisen = 1\ndat = 2", "unknown keys dat, lisen; known are listen, data"),
             ("listen = \"here\"", "invalid socket address"),
             ("auth = \"magic\"", "'magic' is no way to authenticate"),
+            ("log_format = \"xml\"", "'xml' is none of text, json"),
+            ("data = { a = 1 }", "data must be one value"),
             ("[limits]\nkeys_max = 1", "unknown limits keys_max; known are"),
+            ("limits = 7", "in [limits]"),
             ("listen", "TOML parse error"),
         ] {
-            let error = with_file(text, ServeArguments::default()).unwrap_err();
+            let error = with_file(text, &[]).unwrap_err();
             assert!(format!("{error:#}").contains(words), "{error:#}");
         }
-        assert!(named_number("a").is_err() && named_number("a=b").is_err());
+    }
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (text, shown) in [
+            ("postgres://me:secret@host/db", "postgres://me:***@host/db"),
+            ("postgres://me:se@cret@host", "postgres://me:***@host"),
+            ("postgres://me@host:5432/db", "postgres://me@host:5432/db"),
+            ("postgres://host/db?password=x&a=b", "postgres://host/db?password=***&a=b"),
+            ("host=h password=secret dbname=d", "host=h password=*** dbname=d"),
+            ("info,allod::access=debug", "info,allod::access=debug"),
+        ] {
+            assert_eq!(mask(text), shown);
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::claim::{Asked, Values};
 use crate::pool::{Labels, PoolSpec};
 use crate::receipt::Receipt;
+use crate::value::Kind;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -33,9 +34,21 @@ pub struct PoolRemoved {
     pub pool: Arc<str>,
 }
 
+/// Whose values a change was about, and what they were: so that a change can be shown, and found by owner and by value,
+/// from its record alone, although the claim and even the pool are long gone. It changes nothing: `apply` does not look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Was {
+    pub owner: Arc<str>,
+    pub values: Values,
+    /// The kind of the pool, by which values are spelled.
+    pub kind: Kind,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimGranted {
     pub pool: Arc<str>,
+    /// The kind of the pool. `None` only in records of level 1.
+    pub kind: Option<Kind>,
     pub key: Arc<str>,
     pub owner: Arc<str>,
     pub values: Values,
@@ -56,6 +69,8 @@ pub struct LeaseChanged {
     pub version: u64,
     /// `None`: held until released.
     pub expires_ms: Option<u64>,
+    /// `None` only in records of level 1.
+    pub was: Option<Was>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,6 +93,8 @@ pub struct ClaimReleased {
     pub cause: ReleaseCause,
     /// Until when its values are kept for the former owner. `None`: free at once.
     pub quarantine_until_ms: Option<u64>,
+    /// `None` only in records of level 1.
+    pub was: Option<Was>,
 }
 
 /// The values of a released claim are free again. `first` is the first of them, which names it.
@@ -85,6 +102,10 @@ pub struct ClaimReleased {
 pub struct QuarantineEnded {
     pub pool: Arc<str>,
     pub first: u128,
+    /// The key that it was released under. `None` only in records of level 1.
+    pub key: Option<Arc<str>>,
+    /// `None` only in records of level 1.
+    pub was: Option<Was>,
 }
 
 /// A request with an idempotency key was carried out with this answer.

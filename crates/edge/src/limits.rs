@@ -11,12 +11,16 @@ pub struct Limits {
     pub uri_bytes_max: u64,
     /// Open connections (503 with Retry-After, then closed).
     pub connections_max: u64,
-    /// From the end of the headers to the reply (408 while the body is still coming in, 504 after).
+    /// From the end of the headers to the head of the reply (408 while the body is still coming in, 504 after).
     pub request_ms_max: u64,
+    /// From an accepted connection to the end of its TLS handshake (closed).
+    pub handshake_ms_max: u64,
     /// From the first byte of a request to the end of its headers (408, then closed).
     pub header_read_ms_max: u64,
     /// How long a connection may stay open with nothing going on (closed).
     pub idle_ms_max: u64,
+    /// How long a client may go without reading what is sent to it (closed).
+    pub stall_ms_max: u64,
     /// How long a stopping server waits for the requests in flight.
     pub stop_ms_max: u64,
 }
@@ -27,10 +31,12 @@ impl Default for Limits {
             body_bytes_max: 1024 * 1024,
             header_bytes_max: 64 * 1024,
             uri_bytes_max: 8 * 1024,
-            connections_max: 10_000,
+            connections_max: 20_000,
             request_ms_max: 30_000,
+            handshake_ms_max: 10_000,
             header_read_ms_max: 10_000,
             idle_ms_max: 300_000,
+            stall_ms_max: 30_000,
             stop_ms_max: 30_000,
         }
     }

@@ -15,6 +15,8 @@ use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 
+use crate::auth::AuthMeter;
+
 /// Upper bounds of the histograms that other crates register, in seconds.
 const BUCKETS_S: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
@@ -161,6 +163,17 @@ fn describe() {
     describe_gauge!("allod_http_connections", "Open connections");
     describe_gauge!("allod_http_requests_in_flight", "Requests that are being answered");
     describe_counter!("allod_http_connections_refused_total", "Connections beyond connections_max");
+    describe_gauge!("allod_http_streams", "Replies that are streams and still open");
+    describe_counter!(
+        "allod_http_stalls_total",
+        "Connections cut because their client did not read for stall_ms_max"
+    );
+    describe_counter!(
+        "allod_tls_handshakes_failed_total",
+        "Connections that ended before their TLS handshake did"
+    );
+    crate::auth::describe();
+    crate::reload::describe();
 }
 
 /// What is counted for the whole server.
@@ -168,6 +181,10 @@ pub(crate) struct ServerMeter {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
     pub(crate) in_flight: Gauge,
+    pub(crate) streams: Gauge,
+    pub(crate) stalls: Counter,
+    pub(crate) handshakes_failed: Counter,
+    pub(crate) auth: AuthMeter,
     /// Requests that no route answered.
     pub(crate) unrouted: RouteMeter,
 }
@@ -178,15 +195,19 @@ impl ServerMeter {
             connections: gauge!("allod_http_connections"),
             connections_refused: counter!("allod_http_connections_refused_total"),
             in_flight: gauge!("allod_http_requests_in_flight"),
+            streams: gauge!("allod_http_streams"),
+            stalls: counter!("allod_http_stalls_total"),
+            handshakes_failed: counter!("allod_tls_handshakes_failed_total"),
+            auth: AuthMeter::new(),
             unrouted: RouteMeter::labelled("other", "none"),
         }
     }
 }
 
 /// The statuses that the server answers with; any other is counted as the last one.
-const STATUSES: [u16; 26] = [
-    200, 201, 202, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 406, 408, 409, 412, 413, 414,
-    415, 422, 429, 500, 503, 504, 0,
+const STATUSES: [u16; 27] = [
+    200, 201, 202, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413,
+    414, 415, 422, 429, 500, 503, 504, 0,
 ];
 
 /// What is counted for one route.

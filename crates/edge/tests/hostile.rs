@@ -2,15 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod server;
+
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use allod_edge::{Access, App, Auth, Exporter, Limits, Listener, Problem, Ready, Reply, Route};
+use allod_edge::{Access, Auth, Exporter, Limits, Listener, Problem, Ready, Reply, Route};
 use http::Method;
 use serde::Deserialize;
-use tokio::sync::oneshot;
+
+use server::{Server, get, read_all};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,61 +59,6 @@ fn routes() -> Vec<Route> {
     routes
 }
 
-/// A server on a port of its own; stops when dropped, or says how it stopped.
-struct Server {
-    address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<usize>>,
-}
-
-impl Server {
-    fn start(limits: Limits) -> Server {
-        let (told, address) = std::sync::mpsc::channel();
-        let (stop, stopped) = oneshot::channel::<()>();
-        let thread = std::thread::spawn(move || {
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-            runtime.unwrap().block_on(async move {
-                let anywhere = "127.0.0.1:0".parse().unwrap();
-                let listener = Listener::bind(anywhere, Auth::None).await.unwrap();
-                told.send(listener.address()).unwrap();
-                let app = Arc::new(App::new(routes(), limits).unwrap());
-                let stop = async { drop(stopped.await) };
-                listener.serve(app, Exporter::install(), stop).await
-            })
-        });
-        Server { address: address.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        stream
-    }
-
-    /// Sends the bytes on a new connection and reads until the server closes it.
-    fn send(&self, bytes: &[u8]) -> String {
-        let mut stream = self.connect();
-        stream.write_all(bytes).unwrap();
-        read_all(&mut stream)
-    }
-
-    fn is_alive(&self) -> bool {
-        self.send(b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n").ends_with("ok\n")
-    }
-
-    fn stop(mut self) -> usize {
-        self.stop.take().unwrap().send(()).unwrap();
-        self.thread.take().unwrap().join().unwrap()
-    }
-}
-
-fn read_all(stream: &mut TcpStream) -> String {
-    let mut all = Vec::new();
-    stream.read_to_end(&mut all).unwrap();
-    String::from_utf8(all).unwrap()
-}
-
 fn post(body: &str, headers: &str) -> Vec<u8> {
     let len = body.len();
     format!(
@@ -119,13 +67,9 @@ fn post(body: &str, headers: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn get(path: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nconnection: close\r\n\r\n").into_bytes()
-}
-
 #[test]
 fn every_malformed_request_gets_a_clear_answer() {
-    let server = Server::start(Limits { body_bytes_max: 1000, ..Limits::default() });
+    let server = Server::start(routes(), Limits { body_bytes_max: 1000, ..Limits::default() });
     let deep = format!("{{\"list\":{}", "[".repeat(900));
     let long = |n: usize| "x".repeat(n);
     let table: Vec<(&str, Vec<u8>, &str, &str)> = vec![
@@ -178,7 +122,7 @@ fn every_malformed_request_gets_a_clear_answer() {
 #[test]
 fn a_head_that_does_not_end_is_answered_and_closed() {
     let limits = Limits { header_read_ms_max: 100, ..Limits::default() };
-    let server = Server::start(limits);
+    let server = Server::start(routes(), limits);
     let mut stream = server.connect();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nx: ").unwrap();
     let reply = read_all(&mut stream);
@@ -196,7 +140,7 @@ fn a_head_that_does_not_end_is_answered_and_closed() {
 
 #[test]
 fn a_body_that_does_not_end_and_an_answer_that_never_comes_run_out_of_time() {
-    let server = Server::start(Limits { request_ms_max: 100, ..Limits::default() });
+    let server = Server::start(routes(), Limits { request_ms_max: 100, ..Limits::default() });
     let slow =
         server.send(b"POST /echo/x HTTP/1.1\r\nconnection: close\r\ncontent-length: 9\r\n\r\n{");
     assert!(slow.starts_with("HTTP/1.1 408 ") && slow.contains("request_ms_max is 100"), "{slow}");
@@ -208,7 +152,7 @@ fn a_body_that_does_not_end_and_an_answer_that_never_comes_run_out_of_time() {
 
 #[test]
 fn an_idle_connection_is_closed() {
-    let server = Server::start(Limits { idle_ms_max: 100, ..Limits::default() });
+    let server = Server::start(routes(), Limits { idle_ms_max: 100, ..Limits::default() });
     let mut stream = server.connect();
     stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     assert!(read_all(&mut stream).ends_with("ok\n"));
@@ -216,7 +160,7 @@ fn an_idle_connection_is_closed() {
 
 #[test]
 fn a_connection_too_many_is_told_so_and_the_next_fits_once_there_is_a_place() {
-    let server = Server::start(Limits { connections_max: 2, ..Limits::default() });
+    let server = Server::start(routes(), Limits { connections_max: 2, ..Limits::default() });
     let mut held: Vec<TcpStream> = (0..2).map(|_| server.connect()).collect();
     for stream in &mut held {
         stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
@@ -235,7 +179,7 @@ fn a_connection_too_many_is_told_so_and_the_next_fits_once_there_is_a_place() {
 
 #[test]
 fn a_thousand_pipelined_requests_are_answered_in_order() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(routes(), Limits::default());
     let mut stream = server.connect();
     let mut writer = stream.try_clone().unwrap();
     let writing = std::thread::spawn(move || {
@@ -256,7 +200,7 @@ fn a_thousand_pipelined_requests_are_answered_in_order() {
 
 #[test]
 fn a_reply_does_not_wait_for_the_rest_of_the_next_request() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(routes(), Limits::default());
     let mut stream = server.connect();
     stream.write_all(b"GET /echo/first HTTP/1.1\r\n\r\nGET /echo/sec").unwrap();
     let mut reply = [0; 512];
@@ -268,7 +212,7 @@ fn a_reply_does_not_wait_for_the_rest_of_the_next_request() {
 
 #[test]
 fn a_client_that_goes_away_in_the_middle_harms_nobody() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(routes(), Limits::default());
     for bytes in
         [&b"GET /slow HTTP/1.1\r\n\r\n"[..], b"POST /echo/x HTTP/1.1\r\ncontent-length: 9\r\n\r\n{"]
     {
@@ -281,7 +225,7 @@ fn a_client_that_goes_away_in_the_middle_harms_nobody() {
 
 #[test]
 fn a_stop_answers_what_is_in_flight_and_closes_what_is_idle() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(routes(), Limits::default());
     let mut idle = server.connect();
     idle.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     assert!(idle.read(&mut [0; 512]).unwrap() > 0);
@@ -302,7 +246,7 @@ fn a_stop_answers_what_is_in_flight_and_closes_what_is_idle() {
 
 #[test]
 fn a_stop_does_not_wait_for_ever() {
-    let server = Server::start(Limits { stop_ms_max: 200, ..Limits::default() });
+    let server = Server::start(routes(), Limits { stop_ms_max: 200, ..Limits::default() });
     let mut stuck = server.connect();
     stuck.write_all(b"GET /for-ever HTTP/1.1\r\n\r\n").unwrap();
     std::thread::sleep(Duration::from_millis(50));
@@ -311,7 +255,7 @@ fn a_stop_does_not_wait_for_ever() {
 
 #[test]
 fn request_ids_and_metrics_are_there() {
-    let server = Server::start(Limits::default());
+    let server = Server::start(routes(), Limits::default());
     let reply =
         server.send(b"HEAD /healthz HTTP/1.1\r\nconnection: close\r\nx-request-id: mine\r\n\r\n");
     assert!(reply.contains("x-request-id: mine") && !reply.contains("ok\n"), "{reply}");

@@ -11,10 +11,13 @@ use allod_journal::checkpoint::CheckpointStore;
 use tracing::{error, info, warn};
 
 use crate::checkpoint;
-use crate::config::{Config, History};
+use crate::config::Config;
 use crate::handle::{Failure, Handle, Shared};
+use crate::history::{Indexer, Past};
+use crate::keep::Keeper;
 use crate::meter::Meter;
 use crate::queue::{Job, Queue, Taken};
+use crate::reader::Reader;
 use crate::replay::{Halt, Replayed, recover};
 use crate::stamp::{Clock, SystemClock};
 use crate::writer::{Pause, Writer};
@@ -37,6 +40,8 @@ pub struct Engine {
     handle: Handle,
     thread: Option<JoinHandle<Result<(), Halt>>>,
     stop: Arc<AtomicBool>,
+    /// Stopped after the thread, by being dropped.
+    _indexer: Option<Indexer>,
 }
 
 impl Engine {
@@ -58,8 +63,27 @@ impl Engine {
     ) -> std::io::Result<Engine> {
         let shared = Arc::new(Shared::new(clock));
         let queue = Arc::new(Queue::new(config.queue_commands_max));
-        let handle = Handle { shared: shared.clone(), queue: queue.clone() };
+        let reader = Arc::new(Reader::new(journal.clone()));
+        let past = Arc::new(Past::new(journal.clone(), shared.clone(), &config));
+        let indexer = match &config.index {
+            Some(folder) => {
+                let (past, journal) = (past.clone(), journal.clone());
+                Some(Indexer::start(past, journal, folder.clone(), config.index_postings_max)?)
+            }
+            None => None,
+        };
+        let past = indexer.is_some().then_some(past);
         let stop = Arc::new(AtomicBool::new(false));
+        let keeper =
+            Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
+        let handle = Handle {
+            shared: shared.clone(),
+            queue: queue.clone(),
+            reader,
+            keeper: keeper.clone(),
+            past,
+            journal: journal.clone(),
+        };
         let driver = Driver {
             journal,
             checkpoints,
@@ -67,13 +91,16 @@ impl Engine {
             shared,
             queue,
             stop: stop.clone(),
-            checkpointing: None,
             ended: Arc::default(),
+            keeper,
+            background: None,
+            checkpointed: Checkpointed::default(),
+            tidied_ms: 0,
             meter: Meter::new(),
         };
         let thread =
             std::thread::Builder::new().name("allod-engine".into()).spawn(move || driver.run())?;
-        Ok(Engine { handle, thread: Some(thread), stop })
+        Ok(Engine { handle, thread: Some(thread), stop, _indexer: indexer })
     }
 
     pub fn handle(&self) -> Handle {
@@ -116,10 +143,21 @@ struct Driver {
     shared: Arc<Shared>,
     queue: Arc<Queue>,
     stop: Arc<AtomicBool>,
-    checkpointing: Option<JoinHandle<()>>,
     /// For the thread that waits for records of others.
     ended: Arc<AtomicBool>,
+    keeper: Arc<Keeper>,
+    /// Writes a checkpoint, or tidies up.
+    background: Option<JoinHandle<()>>,
+    checkpointed: Checkpointed,
+    tidied_ms: u64,
     meter: Meter,
+}
+
+/// The last checkpoint that was begun here: of which record, and when.
+#[derive(Debug, Clone, Copy, Default)]
+struct Checkpointed {
+    seq: u64,
+    at_ms: u64,
 }
 
 impl Driver {
@@ -135,7 +173,8 @@ impl Driver {
             }
         };
         self.queue.abort(&failure);
-        if let Some(thread) = self.checkpointing.take() {
+        self.shared.feed.close();
+        if let Some(thread) = self.background.take() {
             drop(thread.join());
         }
         ended
@@ -143,7 +182,6 @@ impl Driver {
 
     fn turn_the_wheel(&mut self) -> Result<(), Halt> {
         let Some(replayed) = self.recover()? else { return Ok(()) };
-        self.shared.checkpoint_position.store(replayed.tail.position, Ordering::Relaxed);
         let pause = self.pause();
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
@@ -171,11 +209,7 @@ impl Driver {
                 Taken::Closed => break,
             }
             self.meter.conflicts.increment(writer.overtaken - overtaken);
-            // One checkpoint will do for all who share a journal; a leader that makes none is not waited for for ever.
-            let patience = if writer.is_leading() { 1 } else { 2 };
-            if writer.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) {
-                self.checkpoint(&mut writer);
-            }
+            self.look_after(&mut writer);
         }
         if writer.bytes >= STOP_CHECKPOINT_BYTES {
             self.checkpoint(&mut writer);
@@ -198,7 +232,7 @@ impl Driver {
     fn recover(&self) -> Result<Option<Replayed>, Halt> {
         let mut pause = self.pause();
         for attempt in 0.. {
-            match recover(&*self.journal, &*self.checkpoints) {
+            match self.replay() {
                 Err(halt) if halt.may_pass() => {
                     // Once in a while is often enough.
                     if attempt % 16 == 0 {
@@ -216,6 +250,15 @@ impl Driver {
             }
         }
         Ok(None)
+    }
+
+    fn replay(&self) -> Result<Replayed, Halt> {
+        let replayed = recover(&*self.journal, &*self.checkpoints)?;
+        if let Some(newest) = self.checkpoints.list()?.first() {
+            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
+            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
+        }
+        Ok(replayed)
     }
 
     /// Has a thread wait for records of other servers, and wake this one.
@@ -279,6 +322,7 @@ impl Driver {
                     return Err(halt);
                 }
             };
+            self.shared.counts.batch(answers.len());
             self.meter.batch_commands.record(answers.len() as f64);
             self.meter.batch_seconds.record(started.elapsed().as_secs_f64());
             left.drain(..answers.len());
@@ -301,16 +345,52 @@ impl Driver {
         Ok(())
     }
 
+    /// Writes a checkpoint or tidies up, if it is time.
+    fn look_after(&mut self, writer: &mut Writer) {
+        let now_ms = self.shared.now_ms();
+        let age_ms = now_ms.saturating_sub(self.checkpointed.at_ms);
+        let wanted = writer.tail().seq > self.checkpointed.seq
+            && self.keeper.wants_checkpoint(writer.bytes, age_ms);
+        // One checkpoint will do for all who share a journal; a leader that makes none is not waited for for ever.
+        let patience = if writer.is_leading() { 1 } else { 2 };
+        if writer.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) || wanted {
+            return self.checkpoint(writer);
+        }
+        let every_ms = self.keeper.tidy_every_ms();
+        if every_ms.is_some_and(|ms| now_ms.saturating_sub(self.tidied_ms) >= ms) {
+            self.tidied_ms = now_ms;
+            let keeper = self.keeper.clone();
+            self.in_background(move || tidy(&keeper, now_ms));
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.background.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    fn in_background(&mut self, work: impl FnOnce() + Send + 'static) {
+        if self.is_busy() {
+            return;
+        }
+        match std::thread::Builder::new().name("allod-keeper".into()).spawn(work) {
+            Ok(thread) => self.background = Some(thread),
+            Err(error) => warn!(%error, "a thread for checkpoints could not be started"),
+        }
+    }
+
     /// Starts a checkpoint of what is committed now, unless one is still being written.
     fn checkpoint(&mut self, writer: &mut Writer) {
-        if self.checkpointing.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if self.is_busy() {
             return;
         }
         writer.bytes = 0;
-        let frozen = self.shared.look(|snapshot| snapshot.state.freeze());
-        let (tail, level, config) = (*writer.tail(), writer.level(), self.config.clone());
-        let (journal, store, shared) =
-            (self.journal.clone(), self.checkpoints.clone(), self.shared.clone());
+        let now_ms = self.shared.now_ms();
+        self.checkpointed = Checkpointed { seq: writer.tail().seq, at_ms: now_ms };
+        let (frozen, at_ms) =
+            self.shared.look(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
+        let (tail, level) = (*writer.tail(), writer.level());
+        let (keeper, store, shared) =
+            (self.keeper.clone(), self.checkpoints.clone(), self.shared.clone());
         let written = self.meter.checkpoints.clone();
         let work = move || {
             let started = Instant::now();
@@ -325,24 +405,17 @@ impl Driver {
                 "a checkpoint has been written"
             );
             written.increment(1);
+            shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
-            if let Err(error) = tidy(&*journal, &*store, &config) {
-                warn!(%error, "what is no longer needed could not be removed");
-            }
+            shared.checkpoint_ms.store(at_ms, Ordering::Relaxed);
+            tidy(&keeper, now_ms);
         };
-        match std::thread::Builder::new().name("allod-checkpoint".into()).spawn(work) {
-            Ok(thread) => self.checkpointing = Some(thread),
-            Err(error) => warn!(%error, "a checkpoint could not be started"),
-        }
+        self.in_background(work);
     }
 }
 
-/// Removes old checkpoints, and the journal before the oldest one if its history is not to be kept.
-fn tidy(journal: &dyn Journal, store: &dyn CheckpointStore, config: &Config) -> Result<(), Halt> {
-    store.keep_newest(config.checkpoints_kept.max(1))?;
-    let oldest = store.list()?.last().map(|meta| meta.seq);
-    match (config.history, oldest) {
-        (History::SinceCheckpoint, Some(seq)) => Ok(journal.trim(seq)?),
-        _ => Ok(()),
+fn tidy(keeper: &Keeper, now_ms: u64) {
+    if let Err(error) = keeper.tidy(now_ms) {
+        warn!(%error, "what is no longer needed could not be removed");
     }
 }

@@ -19,6 +19,7 @@ use allod_record::{BodyWriter, Cause, Entry, Item};
 use tracing::{error, info, warn};
 
 use crate::config::Config;
+use crate::feed::Record;
 use crate::handle::{At, Failure, Reply, Shared};
 use crate::replay::{Halt, Replayed, decode, ends_as_it_says};
 use crate::stamp::Dice;
@@ -96,6 +97,7 @@ impl Writer {
         pause: Pause,
     ) -> Result<Writer, Halt> {
         let Replayed { state, tail, level, bytes } = replayed;
+        shared.feed.limit(config.feed_bytes_max);
         shared.install(state.clone(), &tail);
         let guarantees = journal.guarantees();
         let bytes_max = config.batch_bytes_max.min(guarantees.body_bytes_max - OPENING_BYTES_MAX);
@@ -178,6 +180,7 @@ impl Writer {
                     self.leads_in(frame.epoch);
                     let entries = batch.entries.iter().map(|entry| (entry.at_ms, &*entry.events));
                     self.shared.apply(&tail, entries);
+                    self.shared.feed.push(&tail, batch.entries);
                     self.shared.degrade(None);
                     return Ok(self.answers(batch.answers));
                 }
@@ -324,7 +327,7 @@ impl Writer {
 
     /// Appends a record and finds out for certain whether it is there.
     fn commit(&mut self, frame: &Frame) -> Result<Landing, Halt> {
-        let error = match self.journal.append(&self.tail, frame) {
+        let error = match self.shared.counts.append(&*self.journal, &self.tail, frame) {
             Append::Committed(tail) => return Ok(Landing::Landed(tail)),
             Append::Conflict(end) => {
                 self.overtaken += 1;
@@ -393,12 +396,16 @@ impl Writer {
 
     /// An epoch record of ours is in the journal.
     fn enter_epoch(&mut self, frame: &Frame) {
+        let before = self.tail.position;
         self.tail = frame.tail(frame.hash());
         self.leads_in(frame.epoch);
         self.level = allod_record::LEVEL;
         // A raised level takes a position without changing anything.
         self.state.position = self.state.position.max(frame.position);
         self.shared.skip_to(&self.tail, frame.position);
+        // There are as many entries as positions, and they say nothing.
+        let nothing = Entry { at_ms: frame.at_ms, cause: Cause::Tick, events: Vec::new() };
+        self.shared.feed.push(&self.tail, vec![nothing; (frame.position - before) as usize]);
         self.shared.degrade(None);
     }
 
@@ -492,6 +499,7 @@ impl Writer {
                     }
                 }
                 ends_as_it_says(frame, &self.state)?;
+                self.shared.feed.push(&tail, Record::of_items(tail, frame.at_ms, items).entries);
                 self.bytes += frame.body.len() as u64;
                 self.tail = tail;
                 self.shared.epoch.store(tail.epoch, Ordering::Relaxed);

@@ -15,12 +15,15 @@ use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
 };
+use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded};
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
+use allod_core::state::State;
 use allod_core::value::Kind;
 use allod_engine::{Clock, Config, Shared, Writer, recover, state_hash};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_journal::{Append, Frame, Hash, Journal, Tail};
+use allod_record::Item;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut out, byte| {
@@ -204,25 +207,88 @@ fn write_golden(level: u32) {
     std::fs::write(golden(level), text).unwrap();
 }
 
+/// The journal of a level, and the hash of the state that it leads to.
+fn open_golden(level: u32) -> (impl Journal + 'static, String) {
+    let text = std::fs::read_to_string(golden(level)).unwrap();
+    let (records, state) = text.trim_end().rsplit_once("\nstate ").unwrap();
+    let journal = MemoryStorage::new().open();
+    let mut tail = Tail::default();
+    for line in records.lines() {
+        tail = match journal.append(&tail, &from_line(line)) {
+            Append::Committed(tail) => tail,
+            other => panic!("{other:?}"),
+        };
+    }
+    (journal, state.to_owned())
+}
+
 #[test]
 fn every_released_level_replays_to_the_state_it_had() {
     for level in 1..=allod_record::LEVEL {
         if !golden(level).exists() && std::env::var_os("ALLOD_GOLDEN_NEW").is_some() {
             write_golden(level);
         }
-        let text = std::fs::read_to_string(golden(level)).unwrap();
-        let (records, state) = text.trim_end().rsplit_once("\nstate ").unwrap();
-        let journal = MemoryStorage::new().open();
-        let mut tail = Tail::default();
-        for line in records.lines() {
-            tail = match journal.append(&tail, &from_line(line)) {
-                Append::Committed(tail) => tail,
-                other => panic!("{other:?}"),
-            };
-        }
+        let (journal, state) = open_golden(level);
         let replayed = recover(&journal, &MemoryCheckpoints::default()).unwrap();
         assert_eq!(allod_core::invariant::check(&replayed.state), Vec::<String>::new());
         assert_eq!(state_hash(&replayed.state, replayed.level).to_string(), state, "level {level}");
         assert_eq!(replayed.state.pool_count(), 6);
     }
+}
+
+/// The event as level 1 would have it.
+fn without_whose(event: &Event) -> Event {
+    match event.clone() {
+        Event::ClaimGranted(event) => Event::ClaimGranted(ClaimGranted { kind: None, ..event }),
+        Event::LeaseChanged(event) => Event::LeaseChanged(LeaseChanged { was: None, ..event }),
+        Event::ClaimReleased(event) => Event::ClaimReleased(ClaimReleased { was: None, ..event }),
+        Event::QuarantineEnded(event) => {
+            Event::QuarantineEnded(QuarantineEnded { key: None, was: None, ..event })
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn the_state_does_not_depend_on_whose_values_the_events_say_they_were() {
+    let (journal, _) = open_golden(2);
+    let (mut with, mut without, mut differ) = (State::new(), State::new(), 0);
+    for frame in journal.read(1, usize::MAX).unwrap() {
+        for item in allod_record::decode(&frame.body).unwrap() {
+            let Item::Entry(entry) = item else { continue };
+            let bare: Vec<Event> = entry.events.iter().map(without_whose).collect();
+            differ += usize::from(bare != entry.events);
+            with.apply_entry(entry.at_ms, &entry.events);
+            without.apply_entry(entry.at_ms, &bare);
+        }
+    }
+    assert!(differ > 10);
+    assert_eq!(state_hash(&with, 2), state_hash(&without, 2));
+}
+
+#[test]
+fn a_journal_of_level_1_is_raised_before_anything_else_is_written() {
+    let journal: Arc<dyn Journal> = Arc::new(open_golden(1).0);
+    let end = journal.tail().unwrap();
+    let clock = Arc::new(Steps(AtomicU64::new(9000)));
+    let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
+    assert_eq!(replayed.level, 1);
+    let shared = Arc::new(Shared::new(clock));
+    let config = Config { writer: "newer".into(), ..Config::default() };
+    let mut writer =
+        Writer::lead(journal.clone(), shared, replayed, &config, Some(2), Box::new(|_| false))
+            .unwrap();
+    writer.turn(&[&Command::Transact(Transact::one(release("vlan", "later")))]).unwrap();
+
+    let frames = journal.read(end.seq + 1, usize::MAX).unwrap();
+    let items = |n: usize| allod_record::decode(&frames[n].body).unwrap();
+    let level = allod_record::LEVEL;
+    assert_eq!(items(0), [Item::Epoch { writer: "newer".into() }, Item::Level { level }]);
+    assert_eq!(frames[0].level, level);
+    let [Item::Entry(entry)] = &items(1)[..] else { panic!("{:?}", items(1)) };
+    let [Event::ClaimReleased(released)] = &entry.events[..] else { panic!("{entry:?}") };
+    let was = released.was.as_ref().unwrap();
+    assert_eq!((&*was.owner, was.kind), ("later", Kind::Id32));
+    assert_eq!(frames[1].level, 2);
+    assert_eq!(recover(&*journal, &MemoryCheckpoints::default()).unwrap().level, level);
 }

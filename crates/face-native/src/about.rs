@@ -1,13 +1,22 @@
-//! Routes about the server itself: its limits, and its description.
+//! Routes about the server itself: how it is doing, its limits, and its description.
 
 use std::sync::Arc;
 
 use allod_edge::{Call, Reply};
 use bytes::Bytes;
-use http::HeaderValue;
 use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
 
-use crate::{Native, openapi};
+use crate::query::Query;
+use crate::{Native, openapi, to_wire};
+
+/// Answered while the journal is still being replayed, too: whoever asks wants to know just that.
+pub(crate) async fn status(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    Query::read(&call, &[]).map_err(|problem| problem.reply())?;
+    let status = native.handle.status();
+    let at = status.at;
+    Ok(to_wire::json(StatusCode::OK, &to_wire::status(status), &at))
+}
 
 pub(crate) async fn limits(native: Arc<Native>, _call: Call) -> Result<Reply, Reply> {
     let limits: std::collections::BTreeMap<_, _> = native.limits.iter().copied().collect();

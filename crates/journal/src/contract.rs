@@ -104,6 +104,9 @@ pub struct Guarantees {
     pub body_bytes_max: usize,
 }
 
+/// Where a journal is filled from: the next records, or none when that was all of them.
+pub type Source<'a> = dyn FnMut() -> Result<Vec<Frame>, JournalError> + 'a;
+
 pub trait Journal: Send + Sync {
     /// The current end; linearizable: it covers every append that was Committed before the call.
     fn tail(&self) -> Result<Tail, JournalError>;
@@ -116,6 +119,21 @@ pub trait Journal: Send + Sync {
     /// one, then no more than fit in `bytes_max` (a record counts `RECORD_BYTES` and its body). Empty when `from` is
     /// past the end.
     fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError>;
+
+    /// Single records, in the order asked for, each verified against its stored hash: the first, then no more than fit in
+    /// `bytes_max` as in `read`. One that is past the end ends the answer.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+        let (mut frames, mut bytes) = (Vec::new(), 0);
+        for &seq in seqs {
+            let Some(frame) = self.read(seq, 0)?.into_iter().next() else { break };
+            bytes += RECORD_BYTES + frame.body.len();
+            if bytes > bytes_max && !frames.is_empty() {
+                break;
+            }
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
 
     /// The oldest record kept, or the next to come when there is none.
     fn oldest(&self) -> Result<u64, JournalError>;
@@ -134,6 +152,33 @@ pub trait Journal: Send + Sync {
     /// overtaken lets go of it.
     fn stand_back(&self) {}
 
+    /// Fills a journal that has no record with those of another one, as they are, and returns where it ends then. The
+    /// first may have any number: the journal then is as one that was trimmed up to it. When the source fails or the
+    /// records do not follow each other, that is the error. A journal that others may have open takes all of them or
+    /// none; one that is this process's alone may be left with the first of them, and whoever fills it removes it.
+    ///
+    /// This is one append for each, and can begin at record 1 only; a back end does better.
+    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+        let mut tail = self.tail()?;
+        must_be_empty(&tail)?;
+        loop {
+            let frames = next()?;
+            if frames.is_empty() {
+                return Ok(tail);
+            }
+            for frame in &frames {
+                tail = match self.append(&tail, frame) {
+                    Append::Committed(tail) => tail,
+                    Append::Conflict(_) => {
+                        let what = "the journal that is being filled".to_owned();
+                        return Err(JournalError::InUse { what });
+                    }
+                    Append::Unknown(error) => return Err(error),
+                };
+            }
+        }
+    }
+
     /// The record that `position` is in: the first that ends at it or after it, or the next to come. Positions grow
     /// with the records, so this needs no index. When the answer is the oldest record kept, then the position may have
     /// been in one that was trimmed; the record's own entries tell.
@@ -148,4 +193,22 @@ pub trait Journal: Send + Sync {
         }
         Ok(low)
     }
+}
+
+/// Refuses to fill a journal that has records.
+pub(crate) fn must_be_empty(tail: &Tail) -> Result<(), JournalError> {
+    if *tail == Tail::default() {
+        return Ok(());
+    }
+    let what = format!("it already has {} records, and only an empty one can be filled", tail.seq);
+    Err(JournalError::Unusable { what })
+}
+
+/// Checks that `frame` may be the next one of a journal that is being filled and ends at `tail`.
+pub(crate) fn fills(frame: &Frame, tail: &Tail) -> Result<(), BrokenChain> {
+    if *tail == Tail::default() && frame.seq > 1 {
+        // The one before it is not there to be compared with.
+        return Ok(());
+    }
+    frame.follows(tail)
 }

@@ -10,9 +10,11 @@ pub mod frame;
 pub mod memory;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+pub mod segment;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
 
 pub use checkpoint::{CheckpointError, CheckpointMeta, CheckpointStore};
-pub use contract::{Append, DAMAGE_ADVICE, Guarantees, Journal, JournalError};
+pub use contract::{Append, DAMAGE_ADVICE, Guarantees, Journal, JournalError, Source};
 pub use frame::{BrokenChain, Frame, Hash, Tail};
+pub use segment::{SegmentError, SegmentReader, SegmentWriter};

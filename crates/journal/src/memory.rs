@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::contract::{Append, Guarantees, Journal, JournalError, RECORD_BYTES};
+use crate::contract::{
+    Append, Guarantees, Journal, JournalError, RECORD_BYTES, Source, fills, must_be_empty,
+};
 use crate::frame::{BrokenChain, Frame, Hash, Tail};
 
 const BODY_BYTES_MAX: usize = 16 << 20;
@@ -311,6 +313,26 @@ impl Journal for MemoryJournal {
             held.records.pop_front();
         }
         Ok(())
+    }
+
+    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+        must_be_empty(&self.tail()?)?;
+        let mut filled = Held::default();
+        loop {
+            let frames = next()?;
+            if frames.is_empty() {
+                break;
+            }
+            for frame in frames {
+                fills(&frame, &filled.tail())?;
+                filled.push(frame);
+            }
+        }
+        let mut held = self.shared.held.lock();
+        must_be_empty(&held.tail())?;
+        held.records = filled.records;
+        self.shared.grown.notify_all();
+        Ok(held.tail())
     }
 
     fn watch(&self, seq: u64, wait_max: Duration) {

@@ -52,7 +52,7 @@ fn newest(store: &dyn CheckpointStore) -> (Option<u64>, usize) {
 /// What any store promises. `open` opens the same storage again.
 fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
     let store = open();
-    assert_eq!(seqs(&*store), []);
+    assert_eq!(seqs(&*store), [0_u64; 0]);
     assert_eq!(newest(&*store), (None, 0));
     store.keep_newest(2).expect("nothing to remove");
     assert!(matches!(store.open(&meta(1)), Err(CheckpointError::Missing { seq: 1 })));

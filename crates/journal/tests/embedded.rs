@@ -8,12 +8,19 @@ use allod_journal::embedded::{Embedded, JOURNAL_FILE, LOCK_FILE};
 use allod_journal::suite::{self, append_many, read_whole};
 use allod_journal::{Journal, JournalError, Tail};
 
+fn fresh() -> suite::Open {
+    let folder = tempfile::tempdir().expect("a folder");
+    Box::new(move || Box::new(Embedded::open(folder.path()).expect("open").journal))
+}
+
 #[test]
 fn passes_the_suite() {
-    suite::run_all(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        Box::new(move || Box::new(Embedded::open(folder.path()).expect("open").journal))
-    });
+    suite::run_all(fresh);
+}
+
+#[test]
+fn can_be_filled_from_any_record_on() {
+    suite::run_fill(fresh);
 }
 
 #[track_caller]

@@ -21,6 +21,11 @@ fn passes_the_suite_for_several_handles() {
     suite::run_shared(fresh);
 }
 
+#[test]
+fn can_be_filled_from_any_record_on() {
+    suite::run_fill(fresh);
+}
+
 /// A plan that lets the appends have these faults in turn, and then none.
 fn plan(faults: impl IntoIterator<Item = Fault>) -> allod_journal::memory::Plan {
     let mut faults = faults.into_iter().collect::<VecDeque<_>>();

@@ -39,6 +39,7 @@ fn grant(n: u64) -> Item {
     let claim = claim(n);
     let event = Event::ClaimGranted(ClaimGranted {
         pool: "vlan".into(),
+        kind: Some(Kind::Id32),
         key: claim.key,
         owner: claim.owner,
         values: claim.values,

@@ -5,7 +5,7 @@
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
-pub const LEVEL: u32 = 1;
+pub const LEVEL: u32 = 2;
 
 // What a journal record's body consists of.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
@@ -44,16 +44,24 @@ const fn row(number: u32, name: &'static str, version: u32, level: u32) -> KindI
     KindInfo { number, name, version, level, retired: false }
 }
 
+const fn retired(number: u32, name: &'static str, version: u32, level: u32) -> KindInfo {
+    KindInfo { number, name, version, level, retired: true }
+}
+
 const KINDS: &[KindInfo] = &[
     row(EPOCH_BEGUN, "epoch_begun", 1, 1),
     row(LEVEL_RAISED, "level_raised", 1, 1),
     row(ENTRY, "entry", 1, 1),
     row(POOL_DEFINED, "pool_defined", 1, 1),
     row(POOL_REMOVED, "pool_removed", 1, 1),
-    row(CLAIM_GRANTED, "claim_granted", 1, 1),
-    row(LEASE_CHANGED, "lease_changed", 1, 1),
-    row(CLAIM_RELEASED, "claim_released", 1, 1),
-    row(QUARANTINE_ENDED, "quarantine_ended", 1, 1),
+    retired(CLAIM_GRANTED, "claim_granted", 1, 1),
+    row(CLAIM_GRANTED, "claim_granted", 2, 2),
+    retired(LEASE_CHANGED, "lease_changed", 1, 1),
+    row(LEASE_CHANGED, "lease_changed", 2, 2),
+    retired(CLAIM_RELEASED, "claim_released", 1, 1),
+    row(CLAIM_RELEASED, "claim_released", 2, 2),
+    retired(QUARANTINE_ENDED, "quarantine_ended", 1, 1),
+    row(QUARANTINE_ENDED, "quarantine_ended", 2, 2),
     row(REQUEST_REMEMBERED, "request_remembered", 1, 1),
     row(REQUEST_FORGOTTEN, "request_forgotten", 1, 1),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
@@ -97,9 +105,13 @@ mod tests {
 16 pool_defined v1 level 1
 17 pool_removed v1 level 1
 18 claim_granted v1 level 1
+18 claim_granted v2 level 2
 19 lease_changed v1 level 1
+19 lease_changed v2 level 2
 20 claim_released v1 level 1
+20 claim_released v2 level 2
 21 quarantine_ended v1 level 1
+21 quarantine_ended v2 level 2
 22 request_remembered v1 level 1
 23 request_forgotten v1 level 1
 64 checkpoint_begun v1 level 1

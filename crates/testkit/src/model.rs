@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use allod_core::claim::{Asked, Want};
-use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, RequestRemembered};
+use allod_core::event::{
+    ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded, RequestRemembered, Was,
+};
 use allod_core::pool::{Labels, PoolSpec};
 use allod_core::span::Span;
+use allod_core::value::Kind;
 
 use crate::history::ClaimSeen;
 
@@ -185,6 +188,17 @@ impl Pool {
     }
 }
 
+/// Records of level 1 do not say whose values an event is about; what says so must be right.
+fn says_whose(was: &Option<Was>, claim: &Claim, kind: Kind) -> Result<(), String> {
+    let right = |was: &Was| {
+        was.owner == claim.owner && was.kind == kind && was.values.spans().eq(claim.spans.clone())
+    };
+    if was.as_ref().is_none_or(right) {
+        return Ok(());
+    }
+    Err(format!("what was '{}' is said to have been {was:?}", claim.key))
+}
+
 impl Model {
     /// All that one command did. Says what is impossible about it.
     pub fn apply(&mut self, at_ms: u64, events: &[Event]) -> Result<(), String> {
@@ -218,12 +232,7 @@ impl Model {
             Event::ClaimGranted(event) => self.granted(event)?,
             Event::LeaseChanged(event) => self.leased(event)?,
             Event::ClaimReleased(event) => self.released(event)?,
-            Event::QuarantineEnded(event) => {
-                let pool = self.pool(&event.pool)?;
-                if pool.remove(&Whose::Kept(event.first)).is_none() {
-                    return Err(format!("nothing is kept at {}", event.first));
-                }
-            }
+            Event::QuarantineEnded(event) => self.quarantine_ended(event)?,
             Event::RequestRemembered(event) => {
                 self.requests.insert(event.key.clone(), event.clone());
             }
@@ -244,6 +253,9 @@ impl Model {
         let key = &event.key;
         if event.version != position {
             return Err(format!("claim '{key}' has version {} at {position}", event.version));
+        }
+        if event.kind.is_some_and(|kind| kind != pool.spec.kind) {
+            return Err(format!("claim '{key}' names a kind that its pool does not have"));
         }
         if pool.held.contains_key(key) {
             return Err(format!("claim '{key}' is granted twice"));
@@ -274,8 +286,20 @@ impl Model {
         let Some(claim) = pool.held.get_mut(&event.key) else {
             return Err(format!("the lease of '{}' changes, which nobody holds", event.key));
         };
+        says_whose(&event.was, claim, pool.spec.kind)?;
         (claim.version, claim.expires_ms) = (event.version, event.expires_ms);
         Ok(())
+    }
+
+    fn quarantine_ended(&mut self, event: &QuarantineEnded) -> Result<(), String> {
+        let pool = self.pool(&event.pool)?;
+        let Some(claim) = pool.remove(&Whose::Kept(event.first)) else {
+            return Err(format!("nothing is kept at {}", event.first));
+        };
+        if event.key.as_ref().is_some_and(|key| *key != claim.key) {
+            return Err(format!("what was kept for '{}' is said to be another's", claim.key));
+        }
+        says_whose(&event.was, &claim, pool.spec.kind)
     }
 
     fn released(&mut self, event: &ClaimReleased) -> Result<(), String> {
@@ -288,6 +312,7 @@ impl Model {
         if claim.version != event.at_version {
             return Err(format!("'{key}' is released at a version that it does not have"));
         }
+        says_whose(&event.was, &claim, pool.spec.kind)?;
         let asked = event.cause == allod_core::event::ReleaseCause::Asked;
         if !asked && !claim.expired(now_ms) {
             return Err(format!("'{key}' is taken away although its lease runs"));

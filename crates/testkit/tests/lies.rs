@@ -10,7 +10,7 @@ use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
 };
-use allod_core::event::Event;
+use allod_core::event::{Event, Was};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
@@ -413,6 +413,30 @@ fn a_journal_that_gives_a_value_twice() {
         }
     });
     assert!(find(&chain).contains("granted twice"), "{}", find(&chain));
+}
+
+#[test]
+fn a_journal_that_says_wrongly_whose_it_was() {
+    let mut run = Run::new();
+    run.send(Command::PutPool(pool("p", 9)));
+    run.claim("p", "a");
+    run.op(release("p", "a"));
+    let find = |change: fn(&mut Was)| {
+        let mut chain = run.chain();
+        let (_, events) = chain.entries[3].as_mut().unwrap();
+        let [Event::ClaimReleased(released)] = &mut events[..] else { panic!("{events:?}") };
+        change(released.was.as_mut().unwrap());
+        check(&chain, &History::default(), true).problems.join("\n")
+    };
+    assert_eq!(find(|_| {}), "");
+    let lies: [fn(&mut Was); 3] = [
+        |was| was.owner = "b".into(),
+        |was| was.values = allod_core::claim::Values::one(Span::one(7)),
+        |was| was.kind = Kind::Id64,
+    ];
+    for lie in lies {
+        assert!(find(lie).contains("is said to have been"), "{}", find(lie));
+    }
 }
 
 #[test]

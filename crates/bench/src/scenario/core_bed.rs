@@ -123,6 +123,7 @@ impl Bed {
     fn hold(&mut self, pool: &Arc<str>, key: &str, span: Span) {
         let event = ClaimGranted {
             pool: pool.clone(),
+            kind: Some(Kind::Id64),
             key: key.into(),
             owner: key.into(),
             values: Values::one(span),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Draft, exhausted, pick, room, valid};
+use super::{Draft, exhausted, lease, pick, room, valid};
 use crate::claim::{Asked, Values, Want};
 use crate::command::ClaimOp;
-use crate::event::{ClaimGranted, Event, LeaseChanged};
+use crate::event::{ClaimGranted, Event};
 use crate::pool::Strategy;
 use crate::receipt::{ClaimIn, Outcome};
 use crate::refusal::Refusal;
@@ -108,8 +108,8 @@ fn revive(draft: &mut Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
         let expired = pool.held(&op.key).is_some_and(|(_, row)| row.expired(draft.now_ms));
         if expired {
             let expires_ms = expiry(draft, op, pool);
-            let (pool, key, version) = (name.clone(), op.key.clone(), draft.version);
-            draft.record(Event::LeaseChanged(LeaseChanged { pool, key, version, expires_ms }));
+            let event = lease::changed(draft, name, &op.key, expires_ms)?;
+            draft.record(event);
         }
     }
     Ok(())
@@ -249,6 +249,7 @@ fn grant(
     };
     let event = ClaimGranted {
         pool: name.clone(),
+        kind: Some(pool.spec.kind),
         key: op.key.clone(),
         owner: op.owner.clone().unwrap_or_else(|| op.key.clone()),
         values,

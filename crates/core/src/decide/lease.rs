@@ -52,12 +52,24 @@ fn set(
     key: &Arc<str>,
     expires_ms: Option<u64>,
 ) -> Result<Outcome, Refusal> {
-    let version = draft.version;
-    draft.record(Event::LeaseChanged(LeaseChanged {
-        pool: pool.clone(),
-        key: key.clone(),
-        version,
-        expires_ms,
-    }));
+    let event = changed(draft, pool, key, expires_ms)?;
+    draft.record(event);
     claim::shown(draft, pool, key).map(Outcome::Leased)
+}
+
+/// The change of the lease of a held claim.
+pub(super) fn changed(
+    draft: &Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    expires_ms: Option<u64>,
+) -> Result<Event, Refusal> {
+    let pool = draft.pool(name)?;
+    Ok(Event::LeaseChanged(LeaseChanged {
+        pool: name.clone(),
+        key: key.clone(),
+        version: draft.version,
+        expires_ms,
+        was: pool.held(key).and_then(|(_, row)| row.was(pool.spec.kind)),
+    }))
 }

@@ -1,54 +1,42 @@
 //! Giving a claim back.
 
-use std::sync::Arc;
-
 use super::{Draft, valid};
 use crate::command::{Expect, ReleaseOp};
 use crate::event::{ClaimReleased, Event, ReleaseCause};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
+use crate::state::pool::Pool;
+use crate::state::rows::Row;
 
 pub(super) fn run(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, Refusal> {
     valid::key(&op.key, draft.limits)?;
     let pool = draft.pool(&op.pool)?;
-    let held = pool.held(&op.key).map(|(_, row)| row.version);
-    let existed = held.is_some();
-    match (op.expect, held) {
-        (Expect::Present, None) => {
-            return Err(Refusal::ClaimUnknown { pool: op.pool.clone(), key: op.key.clone() });
-        }
-        (expect, actual) if !expect.holds(actual) => {
-            return Err(Refusal::ClaimVersionDiffers {
-                pool: op.pool.clone(),
-                key: op.key.clone(),
-                actual,
-            });
-        }
-        (_, Some(version)) => {
-            let event = released(draft, &op.pool, &op.key, version, ReleaseCause::Asked)?;
-            draft.record(event);
-        }
-        (_, None) => {}
+    let held = pool.held(&op.key).map(|(_, row)| row);
+    let actual = held.map(|row| row.version);
+    if op.expect == Expect::Present && actual.is_none() {
+        return Err(Refusal::ClaimUnknown { pool: op.pool.clone(), key: op.key.clone() });
     }
+    if !op.expect.holds(actual) {
+        let (pool, key) = (op.pool.clone(), op.key.clone());
+        return Err(Refusal::ClaimVersionDiffers { pool, key, actual });
+    }
+    let event = held.map(|row| released(draft, pool, row, ReleaseCause::Asked));
+    let existed = event.is_some();
+    event.into_iter().for_each(|event| draft.record(event));
     Ok(Outcome::Released { existed })
 }
 
 /// The release of a held claim, with the quarantine that the pool asks for.
-pub(super) fn released(
-    draft: &Draft<'_>,
-    pool: &Arc<str>,
-    key: &Arc<str>,
-    at_version: u64,
-    cause: ReleaseCause,
-) -> Result<Event, Refusal> {
-    let quarantine_ms = draft.pool(pool)?.spec.quarantine_ms;
+pub(super) fn released(draft: &Draft<'_>, pool: &Pool, row: &Row, cause: ReleaseCause) -> Event {
+    let quarantine_ms = pool.spec.quarantine_ms;
     let until = draft.now_ms.saturating_add(quarantine_ms).min(u64::MAX - 1);
-    Ok(Event::ClaimReleased(ClaimReleased {
-        pool: pool.clone(),
-        key: key.clone(),
+    Event::ClaimReleased(ClaimReleased {
+        pool: pool.name.clone(),
+        key: row.key.clone(),
         version: draft.version,
-        at_version,
+        at_version: row.version,
         cause,
         quarantine_until_ms: (quarantine_ms > 0).then_some(until),
-    }))
+        was: row.was(pool.spec.kind),
+    })
 }

@@ -62,8 +62,8 @@ fn in_the_way(
                     until_ms,
                 });
             }
-            Some(_) => quarantine_ended(name, row),
-            None if row.expired(now_ms) => taken(draft.version, name, row),
+            Some(_) => quarantine_ended(pool, row),
+            None if row.expired(now_ms) => taken(draft.version, pool, row),
             None => {
                 let by = Holder {
                     key: row.key.clone(),
@@ -112,7 +112,7 @@ pub(super) fn given_back(
         let values = row.values();
         fits(&values, &op.want, pool) && values.spans().all(given)
     });
-    Ok(row.map(|row| (row.values(), quarantine_ended(name, row))))
+    Ok(row.map(|row| (row.values(), quarantine_ended(pool, row))))
 }
 
 fn fits(values: &Values, want: &Want, pool: &Pool) -> bool {
@@ -142,7 +142,7 @@ pub(super) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<b
     let pool = draft.pool(name)?;
     let over = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms);
     let over = over.and_then(|&(_, first)| pool.at(first));
-    let event = over.map(|(_, row, _)| quarantine_ended(name, row));
+    let event = over.map(|(_, row, _)| quarantine_ended(pool, row));
     let found = event.is_some();
     event.into_iter().for_each(|event| draft.end(event));
     Ok(found)
@@ -157,7 +157,7 @@ pub(super) fn take_expired(
     let pool = draft.pool(name)?;
     let oldest = helpful(pool, want, draft.now_ms).filter_map(|mut class| class.next());
     let oldest = oldest.min_by_key(|(at, row, _)| (*at, row.first.first));
-    let event = oldest.map(|(_, row, _)| taken(draft.version, name, row));
+    let event = oldest.map(|(_, row, _)| taken(draft.version, pool, row));
     let found = event.is_some();
     event.into_iter().for_each(|event| draft.end(event));
     Ok(found)
@@ -205,17 +205,23 @@ fn helpful<'a>(
     })
 }
 
-fn quarantine_ended(pool: &Arc<str>, row: &Row) -> Event {
-    Event::QuarantineEnded(QuarantineEnded { pool: pool.clone(), first: row.first.first })
+pub(super) fn quarantine_ended(pool: &Pool, row: &Row) -> Event {
+    Event::QuarantineEnded(QuarantineEnded {
+        pool: pool.name.clone(),
+        first: row.first.first,
+        key: Some(row.key.clone()),
+        was: row.was(pool.spec.kind),
+    })
 }
 
-fn taken(version: u64, pool: &Arc<str>, row: &Row) -> Event {
+fn taken(version: u64, pool: &Pool, row: &Row) -> Event {
     Event::ClaimReleased(ClaimReleased {
-        pool: pool.clone(),
+        pool: pool.name.clone(),
         key: row.key.clone(),
         version,
         at_version: row.version,
         cause: ReleaseCause::Taken,
         quarantine_until_ms: None,
+        was: row.was(pool.spec.kind),
     })
 }

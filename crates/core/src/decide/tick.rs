@@ -1,7 +1,7 @@
 //! What time does by itself: quarantines end, leases of pools that reap are released, old answers are forgotten.
 
-use super::{Draft, release};
-use crate::event::{Event, QuarantineEnded, ReleaseCause, RequestForgotten};
+use super::{Draft, release, room};
+use crate::event::{Event, ReleaseCause, RequestForgotten};
 use crate::receipt::{Outcome, Receipt};
 
 /// How much one tick does; the rest is left to the next, so that nobody waits long behind it.
@@ -19,11 +19,11 @@ fn pool_due(draft: &Draft<'_>) -> Option<Event> {
     let &(_, ix) = draft.state.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
     let pool = draft.state.pool_at(ix)?;
     if let Some(&(_, first)) = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms) {
-        return Some(Event::QuarantineEnded(QuarantineEnded { pool: pool.name.clone(), first }));
+        return pool.at(first).map(|(_, row, _)| room::quarantine_ended(pool, row));
     }
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;
-    release::released(draft, &pool.name, &row.key, row.version, ReleaseCause::Reaped).ok()
+    Some(release::released(draft, pool, row, ReleaseCause::Reaped))
 }
 
 fn request_due(draft: &Draft<'_>) -> Option<Event> {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use super::Slot;
 use crate::claim::{Asked, Claim, ClaimState, Values};
+use crate::event::Was;
 use crate::pool::Labels;
 use crate::span::Span;
+use crate::value::Kind;
 
 const CHUNK: usize = 256;
 
@@ -74,6 +76,11 @@ impl Row {
             labels: self.extra.as_ref().map(|extra| extra.labels.clone()).unwrap_or_default(),
             asked: self.asked().cloned(),
         }
+    }
+
+    /// Whose values these are, for an event that is about them.
+    pub fn was(&self, kind: Kind) -> Option<Was> {
+        Some(Was { owner: self.owner().clone(), values: self.values(), kind })
     }
 
     pub fn owner(&self) -> &Arc<str> {

@@ -126,6 +126,7 @@ fn an_event_that_does_not_fit_changes_nothing() {
     let grant = |pool: &Arc<str>, key: &str, value: u128| {
         Event::ClaimGranted(ClaimGranted {
             pool: pool.clone(),
+            kind: None,
             key: key.into(),
             owner: "x".into(),
             values: Values::one(Span::one(value)),
@@ -139,7 +140,7 @@ fn an_event_that_does_not_fit_changes_nothing() {
     };
     let lease = |pool: &Arc<str>, key: &str| {
         let (pool, key) = (pool.clone(), key.into());
-        Event::LeaseChanged(LeaseChanged { pool, key, version: 9, expires_ms: None })
+        Event::LeaseChanged(LeaseChanged { pool, key, version: 9, expires_ms: None, was: None })
     };
     let release = |pool: &Arc<str>, key: &str| {
         Event::ClaimReleased(ClaimReleased {
@@ -149,10 +150,11 @@ fn an_event_that_does_not_fit_changes_nothing() {
             at_version: 1,
             cause: ReleaseCause::Asked,
             quarantine_until_ms: None,
+            was: None,
         })
     };
     let ended = |pool: &Arc<str>, first: u128| {
-        Event::QuarantineEnded(QuarantineEnded { pool: pool.clone(), first })
+        Event::QuarantineEnded(QuarantineEnded { pool: pool.clone(), first, key: None, was: None })
     };
     for event in [
         grant(&nowhere, "x", 5),

@@ -7,6 +7,7 @@
 mod errors;
 mod lock;
 mod open;
+mod restoring;
 mod rows;
 mod wal;
 
@@ -22,9 +23,12 @@ use self::errors::while_open;
 use self::lock::FolderLock;
 pub use self::lock::LOCK_FILE;
 pub use self::open::JOURNAL_FILE;
+pub use self::restoring::{RESTORING_FOLDER, Restoring};
 use self::rows::Extent;
 pub use self::wal::Torn;
-use crate::contract::{Append, Guarantees, Journal, JournalError, RECORD_BYTES};
+use crate::contract::{
+    Append, Guarantees, Journal, JournalError, RECORD_BYTES, Source, fills, must_be_empty,
+};
 use crate::frame::{Frame, Tail};
 
 const BODY_BYTES_MAX: usize = 16 << 20;
@@ -121,6 +125,32 @@ impl Inner {
         self.wal_bytes += frame.body.len() + APPEND_BYTES;
         self.checkpoint_if_due()?;
         Ok(self.tail)
+    }
+
+    /// Adds records in one transaction. The first may have any number when there is none yet.
+    fn insert_many(&mut self, frames: &[Frame]) -> Result<(), JournalError> {
+        self.check()?;
+        let mut extent = self.extent();
+        if let Some(first) = frames.first().filter(|_| self.tail == Tail::default()) {
+            extent.oldest = first.seq;
+        }
+        let mut tail = self.tail;
+        let mut hashes = Vec::with_capacity(frames.len());
+        for frame in frames {
+            fills(frame, &tail)?;
+            let hash = frame.hash();
+            hashes.push(hash);
+            tail = frame.tail(hash);
+            self.wal_bytes += frame.body.len() + RECORD_BYTES;
+        }
+        (extent.last, extent.hash) = (tail.seq, tail.hash);
+        let inserted = rows::insert_many(&self.db, frames.iter().zip(&hashes), &extent);
+        if let Err(error) = inserted {
+            let error = while_open(&error, self.tail.seq + 1);
+            return Err(self.settle(error));
+        }
+        (self.oldest, self.tail, self.noted) = (extent.oldest, tail, extent);
+        self.checkpoint_if_due()
     }
 
     /// After an insert that failed: makes sure that it left nothing behind.
@@ -267,6 +297,34 @@ impl Journal for Embedded {
         Ok(frames)
     }
 
+    /// All of them while the connection is held once: each time, one might wait for an append.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+        let mut inner = self.inner.lock();
+        inner.check()?;
+        let (mut frames, mut bytes) = (Vec::new(), 0);
+        for &seq in seqs.iter().take_while(|seq| **seq <= inner.tail.seq) {
+            let (seq, oldest) = (seq.max(1), inner.oldest);
+            if seq < oldest {
+                return Err(JournalError::Trimmed { asked: seq, oldest });
+            }
+            let mut found = None;
+            let outcome = rows::each(&inner.db, seq, seq, |frame, _| {
+                found = Some(frame);
+                true
+            });
+            if let Err(error) = outcome {
+                return Err(inner.note(error));
+            }
+            let Some(frame) = found else { break };
+            bytes += RECORD_BYTES + frame.body.len();
+            if bytes > bytes_max && !frames.is_empty() {
+                break;
+            }
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
+
     fn oldest(&self) -> Result<u64, JournalError> {
         let inner = self.inner.lock();
         inner.check()?;
@@ -277,6 +335,25 @@ impl Journal for Embedded {
         // The lock is let go between slices: appends do not wait for a long trim.
         while self.inner.lock().trim_slice(upto)? {}
         Ok(())
+    }
+
+    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+        must_be_empty(&self.tail()?)?;
+        loop {
+            let frames = next()?;
+            let mut inner = self.inner.lock();
+            if frames.is_empty() {
+                *self.last.lock() = inner.tail.seq;
+                self.grown.notify_all();
+                return Ok(inner.tail);
+            }
+            let too_large = frames.iter().find(|frame| frame.body.len() > BODY_BYTES_MAX);
+            if let Some(Frame { body, .. }) = too_large {
+                let (bytes, bytes_max) = (body.len(), BODY_BYTES_MAX);
+                return Err(JournalError::TooLarge { bytes, bytes_max });
+            }
+            inner.insert_many(&frames)?;
+        }
     }
 
     fn watch(&self, seq: u64, wait_max: Duration) {

@@ -11,7 +11,7 @@ use super::errors::{at_open, damaged, while_open};
 use super::lock::FolderLock;
 use super::rows::{self, Extent};
 use super::wal::{self, Torn, Verdict};
-use super::{Embedded, Opened};
+use super::{Embedded, Opened, restoring};
 use crate::contract::JournalError;
 use crate::frame::Tail;
 
@@ -43,6 +43,14 @@ pub fn open(folder: &Path) -> Result<Opened, JournalError> {
     };
     fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
     let lock = FolderLock::take(folder)?;
+    if restoring::is_unfinished(folder) {
+        let what = format!(
+            "a restore into {} was not finished; restore again, or remove the folder {} in it",
+            folder.display(),
+            restoring::RESTORING_FOLDER
+        );
+        return Err(JournalError::Unusable { what });
+    }
     let path = folder.join(JOURNAL_FILE);
     let main = inspect(&path).map_err(|error| unusable(&path, error))??;
     let wal = inspect_wal(&path, &main)?;

@@ -37,7 +37,7 @@ const SELECT: &str =
     "SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM journal
     WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
 
-/// A statement of its own transaction: it is durable when this returns, or it did not happen.
+/// Outside a transaction it is one of its own: it is durable when this returns, or it did not happen.
 pub fn insert(db: &Connection, frame: &Frame, hash: &Hash) -> rusqlite::Result<()> {
     db.prepare_cached(INSERT)?.execute(params![
         frame.seq.cast_signed(),
@@ -51,6 +51,20 @@ pub fn insert(db: &Connection, frame: &Frame, hash: &Hash) -> rusqlite::Result<(
         frame.body,
     ])?;
     Ok(())
+}
+
+/// Adds records and notes the extent that the journal then has, in one transaction.
+pub fn insert_many<'a>(
+    db: &Connection,
+    frames: impl Iterator<Item = (&'a Frame, &'a Hash)>,
+    extent: &Extent,
+) -> rusqlite::Result<()> {
+    let transaction = db.unchecked_transaction()?;
+    for (frame, hash) in frames {
+        insert(&transaction, frame, hash)?;
+    }
+    write_extent(&transaction, extent)?;
+    transaction.commit()
 }
 
 fn frame(row: &Row<'_>) -> rusqlite::Result<(Frame, Hash)> {

@@ -3,11 +3,13 @@
 //! The password is in here and nowhere else: what is shown and logged is `Display`.
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
+use super::tls::Tls;
 use crate::contract::JournalError;
 
 /// What every address begins with.
@@ -24,16 +26,37 @@ pub struct Address {
     pub(super) config: Config,
     /// Letters, digits and `_` only, so that it needs no quoting.
     pub(super) schema: String,
+    pub(super) tls: Tls,
+}
+
+/// What in an address is ours and not the driver's.
+struct Ours {
+    schema: String,
+    sslmode: String,
+    sslrootcert: Option<String>,
 }
 
 impl Address {
     pub fn parse(url: &str) -> Result<Address, JournalError> {
-        let (url, schema) = take_schema(url)?;
+        let (url, ours) = take_ours(url)?;
+        let schema = ours.schema;
+        let roots = ours.sslrootcert.as_deref().map(Path::new);
+        let (mode, tls) = match ours.sslmode.as_str() {
+            "disable" => (SslMode::Disable, Tls::none()),
+            "require" | "verify-full" => (SslMode::Require, Tls::new(roots)),
+            other => {
+                return Err(unusable(format!(
+                    "sslmode is '{other}'; disable and verify-full are known, and require, which verifies, too"
+                )));
+            }
+        };
+        let tls = tls.map_err(unusable)?;
         // The driver's own words name the part that is wrong, and never what is in it.
         let mut config = url.parse::<Config>().map_err(|error| unusable(detail(&error)))?;
         if config.get_hosts().is_empty() {
             return Err(unusable("it names no host, as in postgres://host/database".into()));
         }
+        config.ssl_mode(mode);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_WAIT_MAX);
         }
@@ -46,7 +69,7 @@ impl Address {
         }
         config.keepalives_idle(Duration::from_secs(15));
         config.tcp_user_timeout(Duration::from_secs(20));
-        Ok(Address { config, schema })
+        Ok(Address { config, schema, tls })
     }
 
     /// The channel on which servers tell each other of new records.
@@ -64,17 +87,23 @@ fn detail(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Takes out what is ours and not the driver's.
-fn take_schema(url: &str) -> Result<(String, String), JournalError> {
+fn take_ours(url: &str) -> Result<(String, Ours), JournalError> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut schema = SCHEMA_USUAL.to_owned();
+    let mut ours = Ours {
+        schema: SCHEMA_USUAL.to_owned(),
+        sslmode: "disable".to_owned(),
+        sslrootcert: None,
+    };
     let mut rest = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
-        match part.strip_prefix("schema=") {
-            Some(name) => schema = name.to_owned(),
-            None => rest.push(part),
+        match part.split_once('=') {
+            Some(("schema", name)) => name.clone_into(&mut ours.schema),
+            Some(("sslmode", mode)) => mode.clone_into(&mut ours.sslmode),
+            Some(("sslrootcert", path)) => ours.sslrootcert = Some(path.replace("%2F", "/")),
+            _ => rest.push(part),
         }
     }
+    let schema = &ours.schema;
     let first = |c: char| c.is_ascii_lowercase() || c == '_';
     let fits = schema.starts_with(first)
         && schema.len() <= SCHEMA_BYTES_MAX
@@ -87,7 +116,7 @@ fn take_schema(url: &str) -> Result<(String, String), JournalError> {
     }
     let url =
         if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
-    Ok((url, schema))
+    Ok((url, ours))
 }
 
 impl fmt::Display for Address {
@@ -146,6 +175,8 @@ mod tests {
             ("postgres://me:s3cret@host:port/db", "port"),
             ("postgres://me:s3cret@host/db?colour=red", "colour"),
             ("postgres:///db", "names no host"),
+            ("postgres://me:s3cret@host/db?sslmode=prefer", "sslmode is 'prefer'"),
+            ("postgres://h/db?sslmode=require&sslrootcert=/no/such", "sslrootcert /no/such"),
         ] {
             let error = Address::parse(url).expect_err(url).to_string();
             assert!(error.contains(words), "{url}: {error}");

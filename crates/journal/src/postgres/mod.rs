@@ -30,7 +30,7 @@ use self::replication::BODY_BYTES_MAX;
 use self::rows::How;
 use self::server::{NoSession, Server};
 use self::session::Session;
-use crate::contract::{Append, Guarantees, Journal, JournalError};
+use crate::contract::{Append, Guarantees, Journal, JournalError, Source};
 use crate::frame::{Frame, Tail};
 
 pub struct Postgres {
@@ -170,6 +170,10 @@ impl Journal for Postgres {
         self.reading.with(&self.server, |session| rows::read(session, from, bytes_max))
     }
 
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+        self.reading.with(&self.server, |session| rows::read_each(session, seqs, bytes_max))
+    }
+
     fn oldest(&self) -> Result<u64, JournalError> {
         self.reading.with(&self.server, rows::oldest)
     }
@@ -178,6 +182,13 @@ impl Journal for Postgres {
         // The session is let go between slices, so that readers do not wait for a long trim.
         while self.reading.with(&self.server, |session| rows::trim_slice(session, upto))? {}
         Ok(())
+    }
+
+    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+        self.reading.with(&self.server, |session| {
+            // Whatever goes wrong, the transaction goes with the session.
+            rows::fill(session, next).inspect_err(|_| session.give_up())
+        })
     }
 
     fn watch(&self, seq: u64, wait_max: Duration) {

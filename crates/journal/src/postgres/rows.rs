@@ -5,8 +5,9 @@ use std::time::Duration;
 use tokio_postgres::Row;
 
 use super::errors::damaged;
+use super::replication::BODY_BYTES_MAX;
 use super::session::{CALL_WAIT_MAX, Parameters, Session, Trouble};
-use crate::contract::{JournalError, RECORD_BYTES};
+use crate::contract::{JournalError, RECORD_BYTES, Source, fills, must_be_empty};
 use crate::frame::{BrokenChain, Frame, Hash, Tail};
 
 /// A page may take longer than other calls: it is megabytes.
@@ -54,6 +55,20 @@ SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM (
 ) AS sized
 WHERE bytes <= $3 OR bytes = 160 + octet_length(body)
 ORDER BY seq";
+
+/// Single records in the order asked for, no more than fit.
+const EACH: &str = "
+SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM (
+    SELECT journal.*, n, sum(160 + octet_length(body)) OVER (ORDER BY n) AS bytes
+    FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (seq, n) JOIN journal USING (seq)
+) AS sized
+WHERE bytes <= $2 OR n = 1
+ORDER BY n";
+
+const FILL: &str = "
+INSERT INTO journal (seq, epoch, batch, prev, hash, level, position, at_ms, body)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[], $7::bigint[],
+    $8::bigint[], $9::bytea[])";
 
 /// How an append went, as the server saw it.
 #[derive(Debug)]
@@ -163,6 +178,84 @@ pub fn read(session: &mut Session, from: u64, bytes_max: usize) -> Result<Vec<Fr
         // About as many as will fit, if they go on as they were.
         limit = (left / (size / rows.len()).max(1) + 1).min(PAGE_RECORDS_MAX);
     }
+}
+
+/// Single records, as many as fit, up to one that is past the end.
+pub fn read_each(
+    session: &mut Session,
+    seqs: &[u64],
+    bytes_max: usize,
+) -> Result<Vec<Frame>, JournalError> {
+    let asked: Vec<i64> = seqs.iter().map(|seq| number((*seq).max(1))).collect();
+    let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
+    let rows = session.query(EACH, &[&asked, &bytes_max], PAGE_WAIT_MAX);
+    let rows = rows.map_err(|trouble| trouble.at(0))?;
+    let mut frames = Vec::new();
+    let mut rows = rows.iter().map(frame).peekable();
+    for seq in asked.iter().map(|seq| seq.cast_unsigned()) {
+        let found = rows.next_if(|row| row.as_ref().map_or(true, |(frame, _)| frame.seq == seq));
+        let Some((frame, hash)) = found.transpose()? else {
+            // It did not fit, it is past the end, or it is gone.
+            let (oldest, last) = (oldest(session)?, tail(session)?.seq);
+            return match seq {
+                seq if seq < oldest => Err(JournalError::Trimmed { asked: seq, oldest }),
+                seq if seq <= last && frames.is_empty() => {
+                    Err(BrokenChain::Gap { expected: seq, found: last }.into())
+                }
+                _ => Ok(frames),
+            };
+        };
+        if frame.hash() != hash {
+            return Err(BrokenChain::Altered { seq }.into());
+        }
+        frames.push(frame);
+    }
+    Ok(frames)
+}
+
+/// Fills an empty journal, in one transaction.
+pub fn fill(session: &mut Session, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+    let failed = |trouble: Trouble| trouble.at(0);
+    // Nobody appends meanwhile; reading goes on.
+    session.run("BEGIN; LOCK TABLE journal IN EXCLUSIVE MODE", CALL_WAIT_MAX).map_err(failed)?;
+    let mut tail = tail(session)?;
+    must_be_empty(&tail)?;
+    loop {
+        let frames = next()?;
+        let Some(first) = frames.first() else { break };
+        if tail == Tail::default() && first.seq > 1 {
+            // As if everything before it had been trimmed.
+            session.run("DELETE FROM journal", CALL_WAIT_MAX).map_err(failed)?;
+        }
+        let mut hashes = Vec::with_capacity(frames.len());
+        for frame in &frames {
+            fills(frame, &tail)?;
+            if frame.body.len() > BODY_BYTES_MAX {
+                let (bytes, bytes_max) = (frame.body.len(), BODY_BYTES_MAX);
+                return Err(JournalError::TooLarge { bytes, bytes_max });
+            }
+            let hash = frame.hash();
+            tail = frame.tail(hash);
+            hashes.push(hash);
+        }
+        let numbers = |of: fn(&Frame) -> u64| -> Vec<i64> {
+            frames.iter().map(|frame| number(of(frame))).collect()
+        };
+        let parameters: Parameters<'_> = &[
+            &numbers(|frame| frame.seq),
+            &numbers(|frame| frame.epoch),
+            &frames.iter().map(|frame| frame.batch.to_be_bytes().to_vec()).collect::<Vec<_>>(),
+            &frames.iter().map(|frame| frame.prev.0.as_slice()).collect::<Vec<_>>(),
+            &hashes.iter().map(|hash| hash.0.as_slice()).collect::<Vec<_>>(),
+            &numbers(|frame| frame.level.into()),
+            &numbers(|frame| frame.position),
+            &numbers(|frame| frame.at_ms),
+            &frames.iter().map(|frame| frame.body.as_slice()).collect::<Vec<_>>(),
+        ];
+        session.query(FILL, parameters, PAGE_WAIT_MAX).map_err(failed)?;
+    }
+    session.run("COMMIT", PAGE_WAIT_MAX).map_err(failed)?;
+    Ok(tail)
 }
 
 /// A record is not there although a later one is: it was trimmed, or it is lost.

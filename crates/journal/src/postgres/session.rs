@@ -20,7 +20,6 @@ use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
 
 use super::address::Address;
 use super::errors::{connection_survives, describe, unavailable, while_open};
-use super::tls;
 use super::turn::Turn;
 use crate::contract::JournalError;
 
@@ -70,10 +69,9 @@ impl Session {
         let unreachable = |what: String| NoConnection::Unreachable(format!("{address}: {what}"));
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
-        let connector = tls::connector(address).map_err(unreachable)?;
         let hosts = u32::try_from(address.config.get_hosts().len()).unwrap_or(1);
         let wait_max = address.config.get_connect_timeout().unwrap_or(&CALL_WAIT_MAX);
-        let connecting = address.config.connect(connector);
+        let connecting = address.config.connect(address.tls.clone());
         // The driver's own limit is for the socket alone; a server that accepts and says nothing is no better.
         let connected = runtime.block_on(async {
             tokio::time::timeout(2 * *wait_max * hosts, connecting).await

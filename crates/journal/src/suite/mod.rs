@@ -6,6 +6,7 @@
 
 mod append;
 mod concurrency;
+mod filling;
 mod keeping;
 mod reading;
 
@@ -31,15 +32,24 @@ pub const PROMISES: &[Promise] = &[
     ("epochs are recorded", append::epochs_are_recorded),
     ("records are read in order, without a gap", reading::in_order_without_gap),
     ("a page of records is never empty nor too large", reading::paging),
+    ("single records are read in the order asked for", reading::each_as_asked),
     ("nothing is read past the end", reading::past_the_end),
     ("a position is found", reading::position_is_found),
     ("trimming forgets the oldest only", keeping::trim),
     ("the chain goes on after trimming", keeping::chain_goes_on_after_trim),
     ("everything is there after opening again", keeping::everything_survives_opening_again),
+    ("an empty journal is filled with another's records", filling::from_the_first),
+    ("what does not follow or cannot be read does not fill", filling::only_what_follows),
     ("readers beside a writer see a prefix", concurrency::readers_see_a_prefix),
     ("of two appends at one tail one is committed", concurrency::one_of_two_appends_wins),
     ("watch wakes", concurrency::watch_wakes),
 ];
+
+/// What back ends promise besides that can begin at any record, which the trait's own `fill` cannot.
+pub const FILL_PROMISES: &[Promise] = &[(
+    "a journal that is filled from a later record on is as one that was trimmed",
+    filling::from_a_later_one,
+)];
 
 /// What back ends promise besides that several handles may have open at once.
 pub const SHARED_PROMISES: &[Promise] = &[
@@ -50,6 +60,11 @@ pub const SHARED_PROMISES: &[Promise] = &[
 /// Holds a back end to all `PROMISES`. `fresh` makes an empty storage.
 pub fn run_all(fresh: impl Fn() -> Open) {
     run(PROMISES, fresh);
+}
+
+/// Holds a back end that can begin at any record to `FILL_PROMISES`.
+pub fn run_fill(fresh: impl Fn() -> Open) {
+    run(FILL_PROMISES, fresh);
 }
 
 /// Holds a back end that allows several handles to `SHARED_PROMISES`.

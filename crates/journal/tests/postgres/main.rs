@@ -44,6 +44,11 @@ fn passes_the_suite() {
 }
 
 #[test]
+fn passes_the_suite_for_beginning_anywhere() {
+    suite::run_fill(fresh_storage);
+}
+
+#[test]
 fn passes_the_suite_for_several_handles() {
     suite::run_shared(fresh_storage);
 }

@@ -41,13 +41,44 @@ fn what_asking_again_does_not_help_is_said_at_once() {
     let error = refused(&format!("postgres://poor@{host}/postgres?schema=mine"));
     assert!(error.to_string().contains("tables cannot be made in schema mine"), "{error}");
 
-    let error = refused(&format!("postgres://allod@{host}/postgres?sslmode=require"));
-    assert!(error.to_string().contains("TLS") || error.to_string().contains("ssl"), "{error}");
-
     // Rights in its own schema are all that it needs.
     let url = format!("postgres://guest:right@{host}/postgres");
     append_many(&open(&parse(&url)), 3);
     assert_eq!(read_whole(&open(&parse(&url)), 1000).len(), 3);
+}
+
+#[test]
+fn tls_is_spoken_with_a_server_that_can_be_verified() {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a key");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let port = port.expect("a free port").port();
+    let settings = ["listen_addresses=127.0.0.1".to_owned(), format!("port={port}")];
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let mut cluster = Cluster::start(&settings).expect("a cluster");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("ca.pem");
+    std::fs::write(&file, made.cert.pem()).expect("write");
+    let url = |rest: &str| format!("postgres://allod@localhost:{port}/postgres?{rest}");
+    let trusting = url(&format!("sslmode=verify-full&sslrootcert={}", file.display()));
+
+    // A server without TLS is not spoken to in the clear.
+    let journal = open(&parse(&trusting));
+    let error = journal.tail().expect_err("it speaks no TLS").to_string();
+    assert!(error.contains("TLS"), "{error}");
+
+    cluster.put_file("server.crt", &made.cert.pem()).expect("put_file");
+    cluster.put_file("server.key", &made.signing_key.serialize_pem()).expect("put_file");
+    cluster.stop().expect("stop");
+    cluster.add_settings(&["ssl=on"]);
+    cluster.resume().expect("resume");
+    append_many(&open(&parse(&trusting)), 3);
+    let encrypted = "SELECT bool_or(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'allod'";
+    let journal = open(&parse(&trusting));
+    assert_eq!(cluster.sql(encrypted).expect("sql"), "t");
+    drop(journal);
+    // Nor is one that anybody might be.
+    let error = open(&parse(&url("sslmode=require"))).tail().expect_err("nobody vouches for it");
+    assert!(error.to_string().contains("certificate"), "{error}");
 }
 
 #[test]

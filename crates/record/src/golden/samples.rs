@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allod_core::claim::{Asked, Claim, ClaimState, Parity, Values, Want};
 use allod_core::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
-    ReleaseCause, RequestForgotten, RequestRemembered,
+    ReleaseCause, RequestForgotten, RequestRemembered, Was,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
@@ -34,13 +34,24 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
         ("16-pool_defined-v1", pool_defined(plain_spec())),
         ("16-pool_defined-v1-full", pool_defined(full_spec())),
         ("17-pool_removed-v1", Sample::Event(pool_removed())),
-        ("18-claim_granted-v1", Sample::Event(Event::ClaimGranted(plain_grant()))),
-        ("18-claim_granted-v1-full", Sample::Event(Event::ClaimGranted(full_grant()))),
-        ("19-lease_changed-v1", lease_changed(Some(AT_MS))),
-        ("19-lease_changed-v1-confirmed", lease_changed(None)),
-        ("20-claim_released-v1", claim_released(ReleaseCause::Asked, Some(AT_MS))),
-        ("20-claim_released-v1-reaped", claim_released(ReleaseCause::Reaped, None)),
-        ("21-quarantine_ended-v1", quarantine_ended()),
+        ("18-claim_granted-v1", granted(ClaimGranted { kind: None, ..plain_grant() })),
+        ("18-claim_granted-v1-full", granted(ClaimGranted { kind: None, ..full_grant() })),
+        ("18-claim_granted-v2", granted(plain_grant())),
+        ("18-claim_granted-v2-full", granted(full_grant())),
+        ("19-lease_changed-v1", lease_changed(Some(AT_MS), None)),
+        ("19-lease_changed-v1-confirmed", lease_changed(None, None)),
+        ("19-lease_changed-v2", lease_changed(Some(AT_MS), Some(plain_was()))),
+        ("19-lease_changed-v2-confirmed", lease_changed(None, Some(full_was()))),
+        ("20-claim_released-v1", claim_released(ReleaseCause::Asked, Some(AT_MS), None)),
+        ("20-claim_released-v1-reaped", claim_released(ReleaseCause::Reaped, None, None)),
+        (
+            "20-claim_released-v2",
+            claim_released(ReleaseCause::Asked, Some(AT_MS), Some(plain_was())),
+        ),
+        ("20-claim_released-v2-taken", claim_released(ReleaseCause::Taken, None, Some(full_was()))),
+        ("21-quarantine_ended-v1", quarantine_ended(None, None)),
+        ("21-quarantine_ended-v2", quarantine_ended(Some("vm-0001"), Some(plain_was()))),
+        ("21-quarantine_ended-v2-full", quarantine_ended(Some("vm-0001"), Some(full_was()))),
         ("22-request_remembered-v1", Sample::Event(Event::RequestRemembered(request()))),
         ("23-request_forgotten-v1", Sample::Event(request_forgotten())),
         // Each kind of a checkpoint is shown by the smallest checkpoint that has it, and the last by one that has all.
@@ -66,12 +77,30 @@ fn pool_removed() -> Event {
     Event::PoolRemoved(PoolRemoved { pool: "vlan".into() })
 }
 
-fn lease_changed(expires_ms: Option<u64>) -> Sample {
-    let (pool, key) = ("vlan".into(), "vm-0001".into());
-    Sample::Event(Event::LeaseChanged(LeaseChanged { pool, key, version: 300, expires_ms }))
+fn granted(grant: ClaimGranted) -> Sample {
+    Sample::Event(Event::ClaimGranted(grant))
 }
 
-fn claim_released(cause: ReleaseCause, quarantine_until_ms: Option<u64>) -> Sample {
+/// Of the key that the events here have.
+fn plain_was() -> Was {
+    Was { owner: "vm-0001".into(), values: Values::one(Span::one(1001)), kind: Kind::Id32 }
+}
+
+fn full_was() -> Was {
+    let claim = full_claim();
+    Was { owner: claim.owner, values: claim.values, kind: Kind::Prefix6 }
+}
+
+fn lease_changed(expires_ms: Option<u64>, was: Option<Was>) -> Sample {
+    let (pool, key) = ("vlan".into(), "vm-0001".into());
+    Sample::Event(Event::LeaseChanged(LeaseChanged { pool, key, version: 300, expires_ms, was }))
+}
+
+fn claim_released(
+    cause: ReleaseCause,
+    quarantine_until_ms: Option<u64>,
+    was: Option<Was>,
+) -> Sample {
     Sample::Event(Event::ClaimReleased(ClaimReleased {
         pool: "vlan".into(),
         key: "vm-0001".into(),
@@ -79,11 +108,13 @@ fn claim_released(cause: ReleaseCause, quarantine_until_ms: Option<u64>) -> Samp
         at_version: 301,
         cause,
         quarantine_until_ms,
+        was,
     }))
 }
 
-fn quarantine_ended() -> Sample {
-    Sample::Event(Event::QuarantineEnded(QuarantineEnded { pool: "vlan".into(), first: 1001 }))
+fn quarantine_ended(key: Option<&str>, was: Option<Was>) -> Sample {
+    let (pool, key) = ("vlan".into(), key.map(Arc::from));
+    Sample::Event(Event::QuarantineEnded(QuarantineEnded { pool, first: 1001, key, was }))
 }
 
 fn request_forgotten() -> Event {
@@ -200,6 +231,7 @@ fn full_claim() -> Claim {
 pub(super) fn plain_grant() -> ClaimGranted {
     ClaimGranted {
         pool: "vlan".into(),
+        kind: Some(Kind::Id32),
         key: "vm-0001".into(),
         owner: "vm-0001".into(),
         values: Values::one(Span::one(1001)),
@@ -215,6 +247,7 @@ pub(super) fn plain_grant() -> ClaimGranted {
 fn full_grant() -> ClaimGranted {
     let claim = full_claim();
     ClaimGranted {
+        kind: Some(Kind::Prefix6),
         owner: claim.owner,
         values: claim.values,
         expires_ms: claim.expires_ms,

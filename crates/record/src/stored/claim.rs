@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use allod_core::claim::{Asked, Claim, ClaimState, Want};
-use allod_core::event::{ClaimGranted, ClaimReleased, LeaseChanged, QuarantineEnded};
+use allod_core::event::{ClaimGranted, ClaimReleased, LeaseChanged, QuarantineEnded, Was};
 
-use super::number::{ParityV1, ReleaseCauseV1, StrategyV1};
+use super::number::{KindV1, ParityV1, ReleaseCauseV1, StrategyV1};
 use super::pool::LabelsV1;
 use super::span::{SpanV1, ValuesV1};
 
@@ -22,6 +22,47 @@ pub(crate) struct ClaimGrantedV1<'a> {
     labels: LabelsV1,
     asked: Option<AskedV1>,
     cursor: Option<u128>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ClaimGrantedV2<'a> {
+    kind: KindV1,
+    #[serde(borrow)]
+    grant: ClaimGrantedV1<'a>,
+}
+
+/// Whose values an event is about.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct WasV1<'a> {
+    /// Absent when it is the key.
+    owner: Option<&'a str>,
+    values: ValuesV1,
+    kind: KindV1,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct LeaseChangedV2<'a> {
+    #[serde(borrow)]
+    change: LeaseChangedV1<'a>,
+    #[serde(borrow)]
+    was: WasV1<'a>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ClaimReleasedV2<'a> {
+    #[serde(borrow)]
+    release: ClaimReleasedV1<'a>,
+    #[serde(borrow)]
+    was: WasV1<'a>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct QuarantineEndedV2<'a> {
+    pool: &'a str,
+    first: u128,
+    key: &'a str,
+    #[serde(borrow)]
+    was: WasV1<'a>,
 }
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -115,6 +156,7 @@ impl From<ClaimGrantedV1<'_>> for ClaimGranted {
         let (key, owner) = load_owner(stored.key, stored.owner);
         ClaimGranted {
             pool: stored.pool.into(),
+            kind: None,
             key,
             owner,
             values: stored.values.0,
@@ -130,7 +172,7 @@ impl From<ClaimGrantedV1<'_>> for ClaimGranted {
 
 impl<'a> From<&'a LeaseChanged> for LeaseChangedV1<'a> {
     fn from(event: &'a LeaseChanged) -> LeaseChangedV1<'a> {
-        let &LeaseChanged { ref pool, ref key, version, expires_ms } = event;
+        let &LeaseChanged { ref pool, ref key, version, expires_ms, was: _ } = event;
         LeaseChangedV1 { pool, key, version, expires_ms }
     }
 }
@@ -138,7 +180,7 @@ impl<'a> From<&'a LeaseChanged> for LeaseChangedV1<'a> {
 impl From<LeaseChangedV1<'_>> for LeaseChanged {
     fn from(stored: LeaseChangedV1<'_>) -> LeaseChanged {
         let LeaseChangedV1 { pool, key, version, expires_ms } = stored;
-        LeaseChanged { pool: pool.into(), key: key.into(), version, expires_ms }
+        LeaseChanged { pool: pool.into(), key: key.into(), version, expires_ms, was: None }
     }
 }
 
@@ -164,6 +206,7 @@ impl From<ClaimReleasedV1<'_>> for ClaimReleased {
             at_version: stored.at_version,
             cause: stored.cause.0,
             quarantine_until_ms: stored.quarantine_until_ms,
+            was: None,
         }
     }
 }
@@ -176,7 +219,79 @@ impl<'a> From<&'a QuarantineEnded> for QuarantineEndedV1<'a> {
 
 impl From<QuarantineEndedV1<'_>> for QuarantineEnded {
     fn from(stored: QuarantineEndedV1<'_>) -> QuarantineEnded {
-        QuarantineEnded { pool: stored.pool.into(), first: stored.first }
+        QuarantineEnded { pool: stored.pool.into(), first: stored.first, key: None, was: None }
+    }
+}
+
+impl<'a> WasV1<'a> {
+    fn of(key: &str, was: &'a Was) -> WasV1<'a> {
+        let (owner, values) = (store_owner(key, &was.owner), ValuesV1(was.values.clone()));
+        WasV1 { owner, values, kind: KindV1(was.kind) }
+    }
+
+    fn load(self, key: &Arc<str>) -> Was {
+        let owner = self.owner.map_or_else(|| key.clone(), Arc::from);
+        Was { owner, values: self.values.0, kind: self.kind.0 }
+    }
+}
+
+impl<'a> ClaimGrantedV2<'a> {
+    pub fn of(event: &'a ClaimGranted) -> Option<ClaimGrantedV2<'a>> {
+        event.kind.map(|kind| ClaimGrantedV2 { kind: KindV1(kind), grant: event.into() })
+    }
+}
+
+impl From<ClaimGrantedV2<'_>> for ClaimGranted {
+    fn from(stored: ClaimGrantedV2<'_>) -> ClaimGranted {
+        ClaimGranted { kind: Some(stored.kind.0), ..stored.grant.into() }
+    }
+}
+
+impl<'a> LeaseChangedV2<'a> {
+    pub fn of(event: &'a LeaseChanged) -> Option<LeaseChangedV2<'a>> {
+        let was = WasV1::of(&event.key, event.was.as_ref()?);
+        Some(LeaseChangedV2 { change: event.into(), was })
+    }
+}
+
+impl From<LeaseChangedV2<'_>> for LeaseChanged {
+    fn from(stored: LeaseChangedV2<'_>) -> LeaseChanged {
+        let change = LeaseChanged::from(stored.change);
+        LeaseChanged { was: Some(stored.was.load(&change.key)), ..change }
+    }
+}
+
+impl<'a> ClaimReleasedV2<'a> {
+    pub fn of(event: &'a ClaimReleased) -> Option<ClaimReleasedV2<'a>> {
+        let was = WasV1::of(&event.key, event.was.as_ref()?);
+        Some(ClaimReleasedV2 { release: event.into(), was })
+    }
+}
+
+impl From<ClaimReleasedV2<'_>> for ClaimReleased {
+    fn from(stored: ClaimReleasedV2<'_>) -> ClaimReleased {
+        let release = ClaimReleased::from(stored.release);
+        ClaimReleased { was: Some(stored.was.load(&release.key)), ..release }
+    }
+}
+
+impl<'a> QuarantineEndedV2<'a> {
+    pub fn of(event: &'a QuarantineEnded) -> Option<QuarantineEndedV2<'a>> {
+        let key = event.key.as_ref()?;
+        let was = WasV1::of(key, event.was.as_ref()?);
+        Some(QuarantineEndedV2 { pool: &event.pool, first: event.first, key, was })
+    }
+}
+
+impl From<QuarantineEndedV2<'_>> for QuarantineEnded {
+    fn from(stored: QuarantineEndedV2<'_>) -> QuarantineEnded {
+        let key: Arc<str> = stored.key.into();
+        QuarantineEnded {
+            pool: stored.pool.into(),
+            first: stored.first,
+            was: Some(stored.was.load(&key)),
+            key: Some(key),
+        }
     }
 }
 

@@ -15,21 +15,29 @@ use crate::chunk::{self, Chunk};
 use crate::error::DecodeError;
 use crate::kinds;
 use claim::{ClaimGrantedV1, ClaimReleasedV1, LeaseChangedV1, QuarantineEndedV1};
+use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use pool::{PoolDefinedV1, PoolRemovedV1};
 use request::{RequestForgottenV1, RequestRememberedV1};
 
-/// The kind and version in which an event is written now.
+/// The kind and version in which an event is written now. An event that came from a record of level 1 lacks what
+/// version 2 needs, and is written again as it was.
 pub(crate) fn written_as(event: &Event) -> (u32, u32) {
     match event {
         Event::PoolDefined(_) => (kinds::POOL_DEFINED, 1),
         Event::PoolRemoved(_) => (kinds::POOL_REMOVED, 1),
-        Event::ClaimGranted(_) => (kinds::CLAIM_GRANTED, 1),
-        Event::LeaseChanged(_) => (kinds::LEASE_CHANGED, 1),
-        Event::ClaimReleased(_) => (kinds::CLAIM_RELEASED, 1),
-        Event::QuarantineEnded(_) => (kinds::QUARANTINE_ENDED, 1),
+        Event::ClaimGranted(event) => (kinds::CLAIM_GRANTED, since_2(event.kind.is_some())),
+        Event::LeaseChanged(event) => (kinds::LEASE_CHANGED, since_2(event.was.is_some())),
+        Event::ClaimReleased(event) => (kinds::CLAIM_RELEASED, since_2(event.was.is_some())),
+        Event::QuarantineEnded(event) => {
+            (kinds::QUARANTINE_ENDED, since_2(event.key.is_some() && event.was.is_some()))
+        }
         Event::RequestRemembered(_) => (kinds::REQUEST_REMEMBERED, 1),
         Event::RequestForgotten(_) => (kinds::REQUEST_FORGOTTEN, 1),
     }
+}
+
+fn since_2(complete: bool) -> u32 {
+    if complete { 2 } else { 1 }
 }
 
 pub(crate) fn write_event(out: &mut Vec<u8>, event: &Event) {
@@ -37,10 +45,22 @@ pub(crate) fn write_event(out: &mut Vec<u8>, event: &Event) {
     chunk::wrap(out, kind, version, |out| match event {
         Event::PoolDefined(event) => chunk::put(out, &PoolDefinedV1::from(event)),
         Event::PoolRemoved(event) => chunk::put(out, &PoolRemovedV1 { pool: &event.pool }),
-        Event::ClaimGranted(event) => chunk::put(out, &ClaimGrantedV1::from(event)),
-        Event::LeaseChanged(event) => chunk::put(out, &LeaseChangedV1::from(event)),
-        Event::ClaimReleased(event) => chunk::put(out, &ClaimReleasedV1::from(event)),
-        Event::QuarantineEnded(event) => chunk::put(out, &QuarantineEndedV1::from(event)),
+        Event::ClaimGranted(event) => match ClaimGrantedV2::of(event) {
+            Some(stored) => chunk::put(out, &stored),
+            None => chunk::put(out, &ClaimGrantedV1::from(event)),
+        },
+        Event::LeaseChanged(event) => match LeaseChangedV2::of(event) {
+            Some(stored) => chunk::put(out, &stored),
+            None => chunk::put(out, &LeaseChangedV1::from(event)),
+        },
+        Event::ClaimReleased(event) => match ClaimReleasedV2::of(event) {
+            Some(stored) => chunk::put(out, &stored),
+            None => chunk::put(out, &ClaimReleasedV1::from(event)),
+        },
+        Event::QuarantineEnded(event) => match QuarantineEndedV2::of(event) {
+            Some(stored) => chunk::put(out, &stored),
+            None => chunk::put(out, &QuarantineEndedV1::from(event)),
+        },
         Event::RequestRemembered(event) => chunk::put(out, &RequestRememberedV1::from(event)),
         Event::RequestForgotten(event) => chunk::put(out, &RequestForgottenV1 { key: &event.key }),
     });
@@ -53,8 +73,14 @@ pub(crate) fn read_event(chunk: &Chunk<'_>) -> Result<Event, DecodeError> {
             Event::PoolRemoved(PoolRemoved { pool: chunk.read::<PoolRemovedV1>()?.pool.into() })
         }
         (kinds::CLAIM_GRANTED, 1) => Event::ClaimGranted(chunk.read::<ClaimGrantedV1>()?.into()),
+        (kinds::CLAIM_GRANTED, 2) => Event::ClaimGranted(chunk.read::<ClaimGrantedV2>()?.into()),
         (kinds::LEASE_CHANGED, 1) => Event::LeaseChanged(chunk.read::<LeaseChangedV1>()?.into()),
+        (kinds::LEASE_CHANGED, 2) => Event::LeaseChanged(chunk.read::<LeaseChangedV2>()?.into()),
         (kinds::CLAIM_RELEASED, 1) => Event::ClaimReleased(chunk.read::<ClaimReleasedV1>()?.into()),
+        (kinds::CLAIM_RELEASED, 2) => Event::ClaimReleased(chunk.read::<ClaimReleasedV2>()?.into()),
+        (kinds::QUARANTINE_ENDED, 2) => {
+            Event::QuarantineEnded(chunk.read::<QuarantineEndedV2>()?.into())
+        }
         (kinds::QUARANTINE_ENDED, 1) => {
             Event::QuarantineEnded(chunk.read::<QuarantineEndedV1>()?.into())
         }

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use allod_core::claim::{Asked, Claim, ClaimState, Parity, Values, Want};
 use allod_core::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
-    ReleaseCause, RequestForgotten, RequestRemembered,
+    ReleaseCause, RequestForgotten, RequestRemembered, Was,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy as Pick};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
@@ -122,31 +122,46 @@ pub fn claim() -> impl Strategy<Value = Claim> {
     )
 }
 
+/// Whose an event is about: an owner that often is the key, or nothing, as in records of level 1.
+fn was(key: Arc<str>) -> impl Strategy<Value = Option<Was>> {
+    let owner = prop_oneof![Just(key), text()];
+    option::of((owner, values(), kind()))
+        .prop_map(|was| was.map(|(owner, values, kind)| Was { owner, values, kind }))
+}
+
+fn key_and_was() -> impl Strategy<Value = (Arc<str>, Option<Was>)> {
+    text().prop_flat_map(|key| (Just(key.clone()), was(key)))
+}
+
 fn grant() -> impl Strategy<Value = ClaimGranted> {
-    (text(), claim(), option::of(point())).prop_map(|(pool, claim, cursor)| ClaimGranted {
-        pool,
-        key: claim.key,
-        owner: claim.owner,
-        values: claim.values,
-        version: claim.version,
-        at_ms: claim.created_ms,
-        expires_ms: claim.expires_ms,
-        labels: claim.labels,
-        asked: claim.asked,
-        cursor,
-    })
+    (text(), option::of(kind()), claim(), option::of(point())).prop_map(
+        |(pool, kind, claim, cursor)| ClaimGranted {
+            pool,
+            kind,
+            key: claim.key,
+            owner: claim.owner,
+            values: claim.values,
+            version: claim.version,
+            at_ms: claim.created_ms,
+            expires_ms: claim.expires_ms,
+            labels: claim.labels,
+            asked: claim.asked,
+            cursor,
+        },
+    )
 }
 
 fn release() -> impl Strategy<Value = ClaimReleased> {
     let cause = select(vec![ReleaseCause::Asked, ReleaseCause::Taken, ReleaseCause::Reaped]);
-    (text(), text(), number(), number(), cause, option::of(number())).prop_map(
-        |(pool, key, version, at_version, cause, quarantine_until_ms)| ClaimReleased {
+    (text(), key_and_was(), number(), number(), cause, option::of(number())).prop_map(
+        |(pool, (key, was), version, at_version, cause, quarantine_until_ms)| ClaimReleased {
             pool,
             key,
             version,
             at_version,
             cause,
             quarantine_until_ms,
+            was,
         },
     )
 }
@@ -187,17 +202,20 @@ pub fn event() -> impl Strategy<Value = Event> {
         )),
         text().prop_map(|pool| Event::PoolRemoved(PoolRemoved { pool })),
         grant().prop_map(Event::ClaimGranted),
-        (text(), text(), number(), option::of(number())).prop_map(
-            |(pool, key, version, expires_ms)| Event::LeaseChanged(LeaseChanged {
+        (text(), key_and_was(), number(), option::of(number())).prop_map(
+            |(pool, (key, was), version, expires_ms)| Event::LeaseChanged(LeaseChanged {
                 pool,
                 key,
                 version,
-                expires_ms
+                expires_ms,
+                was
             })
         ),
         release().prop_map(Event::ClaimReleased),
-        (text(), point())
-            .prop_map(|(pool, first)| Event::QuarantineEnded(QuarantineEnded { pool, first })),
+        (text(), point(), key_and_was()).prop_map(|(pool, first, (key, was))| {
+            let key = was.is_some().then_some(key);
+            Event::QuarantineEnded(QuarantineEnded { pool, first, key, was })
+        }),
         request().prop_map(Event::RequestRemembered),
         text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
     ]

@@ -16,6 +16,8 @@ use anyhow::{Context, Result, bail};
 
 use self::installed::Installed;
 
+const PORT_USUAL: u16 = 5432;
+
 /// The owner of everything in it.
 const USER: &str = "allod";
 
@@ -45,6 +47,8 @@ pub struct Cluster {
     installed: Installed,
     /// Holds the data, the socket and the log.
     home: PathBuf,
+    /// Names the socket, and the port where a setting makes it listen on one.
+    port: u16,
     settings: Vec<String>,
     server: Option<Child>,
     keeper: Child,
@@ -76,7 +80,7 @@ impl Cluster {
         let mut all = vec!["fsync=off"];
         all.extend(settings);
         let mut standby = Cluster::new(&home, &all)?;
-        let from = format!("host={} user={USER} application_name={name}", self.home.display());
+        let from = format!("host={} port={} user={USER} application_name={name}", self.home.display(), self.port);
         let mut copy = standby.command("pg_basebackup")?;
         copy.args(["--checkpoint=fast", "--no-sync", "--write-recovery-conf", "-d", &from, "-D"]);
         standby.run(copy.arg(standby.data()))?;
@@ -94,8 +98,10 @@ impl Cluster {
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper"]).arg(home).process_group(0);
         let keeper = keeper.stdin(Stdio::piped()).spawn().context("sh cannot be started")?;
+        let port = settings.iter().find_map(|setting| setting.strip_prefix("port=")?.parse().ok());
+        let port = port.unwrap_or(PORT_USUAL);
         let settings = SETTINGS.iter().chain(settings).map(|&setting| setting.to_owned()).collect();
-        Ok(Cluster { installed, home: home.to_owned(), settings, server: None, keeper })
+        Ok(Cluster { installed, home: home.to_owned(), port, settings, server: None, keeper })
     }
 
     fn data(&self) -> PathBuf {
@@ -128,6 +134,17 @@ impl Cluster {
         let mut lines: Vec<&str> = text.lines().rev().take(8).collect();
         lines.reverse();
         format!("the last lines of its log: {}", lines.join(" / "))
+    }
+
+    /// Puts a file among its data that only the server may read.
+    pub fn put_file(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.data().join(name);
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        if let Some((uid, gid)) = self.installed.account {
+            chown(&path, Some(uid), Some(gid))?;
+        }
+        Ok(())
     }
 
     /// For its next start.
@@ -197,6 +214,7 @@ impl Cluster {
     pub fn sql(&self, text: &str) -> Result<String> {
         let mut psql = Command::new(self.installed.programs.join("psql"));
         psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-U", USER]);
+        psql.args(["-p", &self.port.to_string()]);
         let done = psql.arg("-h").arg(&self.home).arg("-c").arg(text).output();
         let done = done.context("psql cannot be started")?;
         if !done.status.success() {

@@ -1,0 +1,268 @@
+"""The routes of the server: what to send for each, and how to read what comes. No sockets here.
+
+A ``Call`` is one request and the meaning of its answers. Every call may be sent again when its answer was lost: reads
+change nothing, a claim is idempotent by its key, a release and a definition say how things are to be afterwards, and a
+transaction carries an idempotency key. What a guard (``version``) then answers may be about the lost attempt itself; where
+the answer shows that the call's purpose is reached it counts as done, elsewhere the exception says ``after_lost``.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Generic, Iterable, Mapping, Optional, Tuple, TypeVar, Union
+from urllib.parse import quote, urlencode
+
+from . import answers
+from .answers import Change, Claim, Done, Pool, Status, Who
+from .errors import BadAnswer, NotHeld, Problem, VersionDiffers, problem
+from .http1 import Request, Response
+from .transaction import Transaction, Version, members
+from .values import Moment, ValueLike, write_moment
+
+T = TypeVar("T")
+Query = Mapping[str, Union[None, str, int, bool, Iterable[str]]]
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    request: Request
+    answer: Callable[[Response], T]
+    gone: Optional[Callable[[], T]] = None
+    """What it returns when the thing it removes turns out to be gone after an attempt whose answer was lost."""
+
+    def read(self, response: Response, lost: bool) -> T:
+        if response.status < 300:
+            return self.answer(response)
+        error = problem_of(response, lost)
+        absent = isinstance(error, VersionDiffers) and error.actual is None
+        if lost and self.gone is not None and (absent or isinstance(error, NotHeld)):
+            return self.gone()
+        raise error
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    items: Tuple[T, ...]
+    next: Optional[str]
+
+
+def problem_of(response: Response, lost: bool) -> Problem:
+    try:
+        said: object = json.loads(response.body)
+    except ValueError:
+        said = None
+    members = said if isinstance(said, dict) else {}
+    error = problem(response.status, members, response.headers.get("x-request-id"))
+    error.after_lost = lost
+    return error
+
+
+def position_of(response: Response) -> Optional[int]:
+    """The position of the journal that an answer reflects."""
+    text = response.headers.get("allod-position", "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _json(response: Response) -> object:
+    try:
+        return json.loads(response.body)
+    except ValueError as error:
+        raise BadAnswer(f"the answer is not JSON: {response.body!r:.200}") from error
+
+
+def _reader(read: Callable[[answers.Json], T]) -> Callable[[Response], T]:
+    checked = answers.reading(read)
+    return lambda response: checked(_json(response))
+
+
+def _nothing(_: Response) -> None:
+    return None
+
+
+def _page(name: str, read: Callable[[answers.Json], T]) -> Callable[[Response], Page[T]]:
+    def page(json: answers.Json) -> Page[T]:
+        return Page(tuple(read(item) for item in json[name]), json["next"])
+
+    return _reader(page)
+
+
+def path(*parts: str) -> str:
+    """A path under ``/v1``. Each part may contain anything, a slash too."""
+    return "/v1/" + "/".join(quote(part, safe="") for part in parts)
+
+
+def _target(path: str, query: Query) -> str:
+    pairs = []
+    for name, value in query.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            pairs.append((name, "true" if value else "false"))
+        elif isinstance(value, (str, int)):
+            pairs.append((name, str(value)))
+        else:
+            pairs.extend((name, one) for one in value)
+    return f"{path}?{urlencode(pairs, quote_via=quote)}" if pairs else path
+
+
+def _guard(version: Version, absent: bool = False) -> Dict[str, str]:
+    if version is not None and absent:
+        raise ValueError("it cannot be at a version and absent")
+    if version is not None:
+        return {"if-match": f'"{version}"'}
+    return {"if-none-match": "*"} if absent else {}
+
+
+def _fresh(min_position: Optional[int], linearizable: bool) -> Dict[str, str]:
+    headers: Dict[str, str] = {}
+    if min_position is not None:
+        headers["allod-min-position"] = str(min_position)
+    if linearizable:
+        headers["allod-consistency"] = "linearizable"
+    return headers
+
+
+def _send(method: str, target: str, body: object, headers: Dict[str, str]) -> Request:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return Request(method, target, {"content-type": "application/json", **headers}, text)
+
+
+def put_pool(
+    name: str,
+    kind: str,
+    ranges: Iterable[ValueLike],
+    *,
+    exclude: Iterable[ValueLike] = (),
+    manual: Iterable[ValueLike] = (),
+    draining: Iterable[ValueLike] = (),
+    strategy: Optional[str] = None,
+    keep_edges: Optional[bool] = None,
+    quarantine: Optional[float] = None,
+    lease: Optional[float] = None,
+    reap: bool = False,
+    labels: Optional[Mapping[str, str]] = None,
+    keep_held: bool = False,
+    version: Version = None,
+    absent: bool = False,
+) -> Call[Pool]:
+    def texts(values: Iterable[ValueLike]) -> list[str]:
+        return [str(value) for value in values]
+
+    body = members(
+        kind=kind,
+        ranges=texts(ranges),
+        exclude=texts(exclude),
+        manual=texts(manual),
+        draining=texts(draining),
+        strategy=strategy,
+        keep_edges=keep_edges,
+        quarantine=quarantine,
+        lease=lease,
+        reap=reap,
+        labels=dict(labels or {}),
+    )
+    target = _target(path("pools", name), {"keep_held": True if keep_held else None})
+    return Call(
+        _send("PUT", target, body, _guard(version, absent)),
+        lambda response: _reader(lambda json: answers.pool(json, response.status == 201))(response),
+    )
+
+
+def pool(name: str, *, min_position: Optional[int], linearizable: bool) -> Call[Pool]:
+    headers = _fresh(min_position, linearizable)
+    return Call(Request("GET", path("pools", name), headers), _reader(answers.pool))
+
+
+def pools(prefix: Optional[str], page_size: Optional[int], after: Optional[str]) -> Call[Page[Pool]]:
+    target = _target(path("pools"), {"prefix": prefix, "limit": page_size, "after": after})
+    return Call(Request("GET", target), _page("pools", answers.pool))
+
+
+def delete_pool(name: str, *, version: Version) -> Call[None]:
+    request = Request("DELETE", path("pools", name), _guard(version))
+    return Call(request, _nothing, gone=lambda: None)
+
+
+def claim(
+    pool: str, key: str, asked: Mapping[str, Any], *, version: Version, absent: bool
+) -> Call[Claim]:
+    return Call(
+        _send("PUT", path("pools", pool, "claims", key), asked, _guard(version, absent)),
+        lambda response: _reader(lambda json: answers.claim(json, response.status == 201))(response),
+    )
+
+
+def get(pool: str, key: str, *, min_position: Optional[int], linearizable: bool) -> Call[Claim]:
+    headers = _fresh(min_position, linearizable)
+    return Call(Request("GET", path("pools", pool, "claims", key), headers), _reader(answers.claim))
+
+
+def release(pool: str, key: str, *, version: Version) -> Call[None]:
+    request = Request("DELETE", path("pools", pool, "claims", key), _guard(version))
+    return Call(request, _nothing, gone=lambda: None)
+
+
+def renew(pool: str, key: str, *, ttl: Optional[float], version: Version) -> Call[Claim]:
+    target = path("pools", pool, "claims", key, "renew")
+    return Call(_send("POST", target, members(ttl=ttl), _guard(version)), _reader(answers.claim))
+
+
+def confirm(pool: str, key: str, *, version: Version) -> Call[Claim]:
+    target = path("pools", pool, "claims", key, "confirm")
+    return Call(_send("POST", target, {}, _guard(version)), _reader(answers.claim))
+
+
+def claims(pool: Optional[str], query: Query) -> Call[Page[Claim]]:
+    at = path("claims") if pool is None else path("pools", pool, "claims")
+    return Call(Request("GET", _target(at, query)), _page("claims", answers.claim))
+
+
+def who(
+    pool: str,
+    value: ValueLike,
+    *,
+    at: Optional[Moment],
+    min_position: Optional[int],
+    linearizable: bool,
+) -> Call[Who]:
+    asked = None if at is None else write_moment(at)
+    target = _target(path("pools", pool, "values", str(value)), {"at": asked})
+    headers = _fresh(min_position, linearizable)
+    return Call(Request("GET", target, headers), _reader(answers.who))
+
+
+def transact(
+    transaction: Transaction, *, dry_run: bool, idempotency_key: Optional[str]
+) -> Call[Done]:
+    body = {"ops": transaction.ops, "dry_run": dry_run}
+    # Made once for the call, so the same for each of its attempts: a repetition cannot happen twice.
+    headers = {} if dry_run else {"idempotency-key": idempotency_key or uuid.uuid4().hex}
+    return Call(_send("POST", path("transactions"), body, headers), _reader(answers.done))
+
+
+def history(query: Query) -> Call[Page[Change]]:
+    return Call(
+        Request("GET", _target(path("history"), query)), _page("changes", answers.change)
+    )
+
+
+def status() -> Call[Status]:
+    return Call(Request("GET", path("status")), _reader(answers.status))
+
+
+def limits() -> Call[Mapping[str, int]]:
+    return Call(Request("GET", path("limits")), _reader(answers.limits))
+
+
+def position() -> Call[Optional[int]]:
+    """Where the journal is: the cheapest read whose answer says so."""
+    return Call(Request("GET", _target(path("pools"), {"limit": 1})), position_of)
+
+
+def watch(query: Query, last_seen: int) -> Request:
+    headers = {"accept": "text/event-stream", "last-event-id": str(last_seen)}
+    return Request("GET", _target(path("watch"), {"from": last_seen, **query}), headers)
+
+

@@ -1,0 +1,523 @@
+"""The client for threads: blocking calls over a few connections that are kept open.
+
+What is sent and what an answer means is ``api``; when to try again is ``retry``. Here are the sockets and the sleeping.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import ssl
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import (
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    Type,
+    TypeVar,
+    Union,
+)
+
+from . import api
+from .answers import Change, Claim, Done, Pool, Status, Who
+from .api import Call, Page, Query, position_of
+from .endpoint import Endpoint
+from .errors import Unreachable
+from .events import WatchState
+from .http1 import Request, Response, ResponseReader
+from .retry import Attempt, Lost, NotSent, Outcome, Retry, exchange
+from .transaction import Transaction, Version, claim_body
+from .values import Moment, ValueLike, write_moment
+
+T = TypeVar("T")
+
+IDLE_MAX = 16
+"""So many connections are kept open when nobody uses them."""
+
+
+class Client:
+    """Talks to one server. May be used by any number of threads at once."""
+
+    def __init__(
+        self,
+        url: Optional[str] = None,
+        *,
+        token: Optional[str] = None,
+        token_file: Union[None, str, Path] = None,
+        ca_file: Union[None, str, Path] = None,
+        timeout: float = 10.0,
+        retry: Retry = Retry(),
+    ) -> None:
+        self._endpoint = Endpoint.of(url, token, token_file, ca_file)
+        self._timeout, self._retry = timeout, retry
+        self._lock = threading.Lock()
+        self._idle: List[socket.socket] = []
+        self._pid = os.getpid()
+        self._position: Optional[int] = None
+
+    @property
+    def position(self) -> Optional[int]:
+        """The highest position of the journal that an answer to this client has reflected."""
+        return self._position
+
+    # Pools
+
+    def put_pool(
+        self,
+        name: str,
+        kind: str,
+        ranges: Iterable[ValueLike],
+        *,
+        exclude: Iterable[ValueLike] = (),
+        manual: Iterable[ValueLike] = (),
+        draining: Iterable[ValueLike] = (),
+        strategy: Optional[str] = None,
+        keep_edges: Optional[bool] = None,
+        quarantine: Optional[float] = None,
+        lease: Optional[float] = None,
+        reap: bool = False,
+        labels: Optional[Mapping[str, str]] = None,
+        keep_held: bool = False,
+        version: Version = None,
+        absent: bool = False,
+    ) -> Pool:
+        """Defines a pool, or changes its definition."""
+        return self._run(
+            api.put_pool(
+                name,
+                kind,
+                ranges,
+                exclude=exclude,
+                manual=manual,
+                draining=draining,
+                strategy=strategy,
+                keep_edges=keep_edges,
+                quarantine=quarantine,
+                lease=lease,
+                reap=reap,
+                labels=labels,
+                keep_held=keep_held,
+                version=version,
+                absent=absent,
+            )
+        )
+
+    def pool(
+        self, name: str, *, min_position: Optional[int] = None, linearizable: bool = False
+    ) -> Pool:
+        """A pool, and how full it is."""
+        return self._run(api.pool(name, min_position=min_position, linearizable=linearizable))
+
+    def pools(
+        self, prefix: Optional[str] = None, *, page_size: Optional[int] = None
+    ) -> Iterator[Pool]:
+        """All pools whose name starts like this, read page by page."""
+        return self._pages(lambda after: api.pools(prefix, page_size, after))
+
+    def delete_pool(self, name: str, *, version: Version = None) -> None:
+        """Removes a pool that nobody uses. One that is not there is removed already."""
+        self._run(api.delete_pool(name, version=version))
+
+    # Claims
+
+    def claim(
+        self,
+        pool: str,
+        key: str,
+        *,
+        value: Optional[ValueLike] = None,
+        fallback: bool = False,
+        count: Optional[int] = None,
+        contiguous: bool = False,
+        prefix_len: Optional[int] = None,
+        parity: Optional[str] = None,
+        strategy: Optional[str] = None,
+        ttl: Optional[float] = None,
+        owner: Optional[str] = None,
+        labels: Optional[Mapping[str, str]] = None,
+        version: Version = None,
+        absent: bool = False,
+    ) -> Claim:
+        """Claims under a key of the caller's choice. The same again gives the same claim."""
+        asked = claim_body(
+            value=value,
+            fallback=fallback,
+            count=count,
+            contiguous=contiguous,
+            prefix_len=prefix_len,
+            parity=parity,
+            strategy=strategy,
+            ttl=ttl,
+            owner=owner,
+            labels=labels,
+        )
+        return self._run(api.claim(pool, key, asked, version=version, absent=absent))
+
+    def get(
+        self,
+        pool: str,
+        key: str,
+        *,
+        min_position: Optional[int] = None,
+        linearizable: bool = False,
+    ) -> Claim:
+        """What is held under a key; ``NotHeld`` if nothing is."""
+        return self._run(api.get(pool, key, min_position=min_position, linearizable=linearizable))
+
+    def release(self, pool: str, key: str, *, version: Version = None) -> None:
+        """Releases what is held under a key. If nothing is, that is as good; with ``version`` it is ``NotHeld``."""
+        self._run(api.release(pool, key, version=version))
+
+    def renew(
+        self, pool: str, key: str, *, ttl: Optional[float] = None, version: Version = None
+    ) -> Claim:
+        """Starts the lease anew."""
+        return self._run(api.renew(pool, key, ttl=ttl, version=version))
+
+    def confirm(self, pool: str, key: str, *, version: Version = None) -> Claim:
+        """Makes a leased claim permanent."""
+        return self._run(api.confirm(pool, key, version=version))
+
+    def claims(
+        self,
+        pool: Optional[str] = None,
+        *,
+        owner_prefix: Optional[str] = None,
+        key_prefix: Optional[str] = None,
+        expired: Optional[bool] = None,
+        state: Optional[str] = None,
+        within: Optional[str] = None,
+        draining: Optional[bool] = None,
+        page_size: Optional[int] = None,
+    ) -> Iterator[Claim]:
+        """Claims of one pool in the order of their values, or of all pools by owner, read page by page.
+
+        ``within`` and ``draining`` are for one pool only.
+        """
+        query: Query = {
+            "owner_prefix": owner_prefix,
+            "key_prefix": key_prefix,
+            "expired": expired,
+            "state": state,
+            "within": within,
+            "draining": draining,
+            "limit": page_size,
+        }
+        return self._pages(lambda after: api.claims(pool, {**query, "after": after}))
+
+    def who(
+        self,
+        pool: str,
+        value: ValueLike,
+        *,
+        at: Optional[Moment] = None,
+        min_position: Optional[int] = None,
+        linearizable: bool = False,
+    ) -> Who:
+        """Who has a value, or had it at a time or position."""
+        return self._run(
+            api.who(pool, value, at=at, min_position=min_position, linearizable=linearizable)
+        )
+
+    def transact(
+        self,
+        transaction: Transaction,
+        *,
+        dry_run: bool = False,
+        idempotency_key: Optional[str] = None,
+    ) -> Done:
+        """Does all of it or nothing. A key of your own makes it happen once even across a crash of the caller."""
+        return self._run(
+            api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key)
+        )
+
+    # What happened
+
+    def history(
+        self,
+        *,
+        pool: Optional[str] = None,
+        value: Optional[ValueLike] = None,
+        key: Optional[str] = None,
+        owner: Optional[str] = None,
+        since: Optional[Moment] = None,
+        until: Optional[Moment] = None,
+        order: Optional[str] = None,
+        page_size: Optional[int] = None,
+    ) -> Iterator[Change]:
+        """What happened, newest first unless ``order`` is ``oldest_first``, read page by page."""
+        query: Query = {
+            "pool": pool,
+            "value": None if value is None else str(value),
+            "key": key,
+            "owner": owner,
+            "since": None if since is None else write_moment(since),
+            "until": None if until is None else write_moment(until),
+            "order": order,
+            "limit": page_size,
+        }
+        return self._pages(lambda after: api.history({**query, "after": after}))
+
+    def watch(
+        self,
+        *,
+        after: Optional[int] = None,
+        pool: Union[None, str, Iterable[str]] = None,
+        owner_prefix: Optional[str] = None,
+        kind: Union[None, str, Iterable[str]] = None,
+        patience: Optional[float] = 300.0,
+        silence: float = 60.0,
+    ) -> Watch:
+        """What happens after a position (else from now on), for ever, without a gap and nothing twice.
+
+        A stream that ends, or says nothing for ``silence`` seconds, is taken up again where it was. ``Unreachable`` is
+        raised when that does not work for ``patience`` seconds (``None``: never), and ``PositionTrimmed`` when the
+        server no longer has what comes next.
+        """
+        state = WatchState(
+            after,
+            pool=pool,
+            owner_prefix=owner_prefix,
+            kind=kind,
+            patience=patience,
+            retry=self._retry,
+        )
+        if after is None:
+            state.begin(self._run(api.position()))
+        return Watch(self, state, silence)
+
+    # The server
+
+    def status(self) -> Status:
+        return self._run(api.status())
+
+    def limits(self) -> Mapping[str, int]:
+        return self._run(api.limits())
+
+    def close(self) -> None:
+        """Closes the connections that are idle. A later call opens new ones."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    # Inside
+
+    def _run(self, call: Call[T]) -> T:
+        steps = exchange(call, self._retry, self._timeout)
+        outcome: Optional[Outcome] = None
+        try:
+            while True:
+                step = steps.send(outcome)
+                if isinstance(step, Attempt):
+                    outcome = self._attempt(step)
+                else:
+                    outcome = None
+                    time.sleep(step.seconds)
+        except StopIteration as stop:
+            done: T = stop.value
+            return done
+
+    def _pages(self, page: Callable[[Optional[str]], Call[Page[T]]]) -> Iterator[T]:
+        after: Optional[str] = None
+        while True:
+            got = self._run(page(after))
+            yield from got.items
+            after = got.next
+            if after is None:
+                return
+
+    def _attempt(self, attempt: Attempt) -> Outcome:
+        sent = self._endpoint.encode(attempt.request)
+        deadline = time.monotonic() + attempt.timeout
+        connection, used = self._take(), True
+        if connection is None:
+            used = False
+            try:
+                connection = self._connect(attempt.timeout)
+            except ssl.SSLCertVerificationError as error:
+                raise Unreachable(f"the server is not trusted: {error}", maybe_done=False) from error
+            except OSError as error:
+                return NotSent(error)
+        reader, body, keep = ResponseReader(), bytearray(), False
+        try:
+            connection.settimeout(attempt.timeout)
+            connection.sendall(sent)
+            while not reader.done:
+                _read(connection, reader, deadline - time.monotonic())
+                body += reader.take()
+            keep = reader.reusable
+        except OSError as error:
+            return Lost(error, stale=used and reader.response is None)
+        finally:
+            if keep:
+                self._keep(connection)
+            else:
+                connection.close()
+        assert reader.response is not None
+        response = Response(reader.response.status, reader.response.headers, bytes(body))
+        self._note(position_of(response))
+        return response
+
+    def _connect(self, timeout: float) -> socket.socket:
+        at = self._endpoint
+        connection = socket.create_connection((at.host, at.port), timeout=timeout)
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if at.tls is None:
+                return connection
+            return at.tls.wrap_socket(connection, server_hostname=at.host)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _take(self) -> Optional[socket.socket]:
+        """An idle connection on which nothing has come, not even its end."""
+        while True:
+            with self._lock:
+                if self._pid != os.getpid():
+                    # After a fork the parent has these too, and would get our answers.
+                    self._idle, self._pid = [], os.getpid()
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if not _has_something(connection):
+                return connection
+            connection.close()
+
+    def _keep(self, connection: socket.socket) -> None:
+        with self._lock:
+            if len(self._idle) < IDLE_MAX and self._pid == os.getpid():
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _note(self, position: Optional[int]) -> None:
+        if position is not None:
+            with self._lock:
+                self._position = max(self._position or 0, position)
+
+    @contextmanager
+    def _stream(self, request: Request, silence: float) -> Iterator[Stream]:
+        sent = self._endpoint.encode(request)
+        connection = self._connect(self._timeout)
+        try:
+            connection.sendall(sent)
+            yield Stream(connection, silence)
+        finally:
+            connection.close()
+
+
+class Stream:
+    """A reply whose body is read as it comes."""
+
+    def __init__(self, connection: socket.socket, silence: float) -> None:
+        self._connection, self._silence = connection, silence
+        self._reader = ResponseReader()
+        while self._reader.response is None:
+            _read(connection, self._reader, silence)
+        self.response = self._reader.response
+
+    def pieces(self) -> Iterator[bytes]:
+        while True:
+            piece = self._reader.take()
+            if piece:
+                yield piece
+            elif self._reader.done:
+                return
+            else:
+                _read(self._connection, self._reader, self._silence)
+
+    def whole(self) -> Response:
+        body = b"".join(self.pieces())
+        return Response(self.response.status, self.response.headers, body)
+
+
+class Watch(Iterator[Change]):
+    """The changes that a watch sees, for ever. Close it, or use it in a ``with``, to let go of its connection."""
+
+    def __init__(self, client: Client, state: WatchState, silence: float) -> None:
+        self._client, self._state, self._silence = client, state, silence
+        self._changes = self._run()
+
+    @property
+    def position(self) -> Optional[int]:
+        """Everything up to here has been handed out: go on from here after a restart."""
+        return self._state.position
+
+    def __next__(self) -> Change:
+        return next(self._changes)
+
+    def close(self) -> None:
+        self._changes.close()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _run(self) -> Generator[Change, None, None]:
+        client, state = self._client, self._state
+        while True:
+            try:
+                with client._stream(state.request(), self._silence) as stream:
+                    if stream.response.status != 200:
+                        pause = state.refused(stream.whole())
+                    else:
+                        for piece in stream.pieces():
+                            for position, change in state.feed(piece):
+                                if state.advance(position) and change is not None:
+                                    yield change
+                        pause = state.ended()
+            except OSError as error:
+                pause = state.ended(error)
+            time.sleep(pause)
+
+
+def _read(connection: socket.socket, reader: ResponseReader, timeout: float) -> None:
+    """Waits for some bytes and hands them over."""
+    if timeout <= 0:
+        raise socket.timeout("the answer took too long")
+    connection.settimeout(timeout)
+    data = connection.recv(65536)
+    if data:
+        reader.feed(data)
+        return
+    reader.end()
+    if not reader.done:
+        raise ConnectionResetError("the connection ended before the answer did")
+
+
+def _has_something(connection: socket.socket) -> bool:
+    try:
+        readable, _, _ = select.select([connection], [], [], 0)
+    except ValueError:
+        # Too large a file number for select. A new connection costs less than a wrong guess.
+        return True
+    return bool(readable)

@@ -1,0 +1,149 @@
+"""When to try again, for how long, and what an answer means after an attempt whose answer was lost. No sockets, no clock.
+
+``exchange`` is the whole life of one call as a generator: it yields what is to be done (an ``Attempt``, a ``Pause``), is
+sent what came of it, and returns what the call is for. A client is a loop around it; a test is another.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import random
+import time
+from dataclasses import dataclass
+from typing import Callable, Generator, Optional, TypeVar, Union
+
+from .api import Call, problem_of
+from .errors import Problem, Unreachable
+from .http1 import Request, Response
+
+T = TypeVar("T")
+
+RETRIED = (408, 429, 502, 503, 504)
+"""Statuses that say nothing about the request itself: the same may work a moment later."""
+
+NOT_DONE = ("request_too_slow", "queue_full")
+"""Codes that say for certain that the request was not carried out. After any other retried answer nobody knows."""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How patient a client is. Each pause is random, up to a bound that doubles."""
+
+    total: float = 30.0
+    """Seconds from the start of a call to the end of its last attempt. 0: one attempt only."""
+    first: float = 0.05
+    """The bound of the first pause, in seconds."""
+    most: float = 5.0
+    """The largest bound of a pause."""
+
+    def pause(self, attempts: int, chance: float) -> float:
+        """The pause after this many attempts; ``chance`` is a random number from 0 to 1."""
+        bound = min(self.most, self.first * 2.0 ** min(attempts - 1, 30))
+        # Never nothing at all, or a server that refuses at once would be asked in a loop.
+        return bound * (0.25 + 0.75 * chance)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Send this, and wait no longer than that for the answer."""
+
+    request: Request
+    timeout: float
+
+
+@dataclass(frozen=True)
+class Pause:
+    seconds: float
+
+
+@dataclass(frozen=True)
+class NotSent:
+    """The server was not reached: nothing can have happened."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True)
+class Lost:
+    """It was sent, wholly or in part, and no answer came: anything can have happened."""
+
+    error: BaseException
+    stale: bool = False
+    """On a connection that had been idle, and that the server most likely had closed already."""
+
+
+Step = Union[Attempt, Pause]
+Outcome = Union[Response, NotSent, Lost]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The clock and the dice."""
+
+    now: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = random.random
+    today: Callable[[], float] = time.time
+
+
+class Backoff:
+    """Counts attempts against the patience of a ``Retry``."""
+
+    def __init__(self, retry: Retry, around: Surroundings) -> None:
+        self.retry, self.around = retry, around
+        self.attempts = 0
+        self.deadline = around.now() + retry.total
+
+    def left(self) -> float:
+        return self.deadline - self.around.now()
+
+    def next(self, at_least: float = 0.0) -> Optional[float]:
+        """How long to pause before the next attempt; ``None``: patience is at its end."""
+        self.attempts += 1
+        pause = max(at_least, self.retry.pause(self.attempts, self.around.chance()))
+        return pause if pause < self.left() else None
+
+
+def exchange(
+    call: Call[T], retry: Retry, timeout: float, around: Surroundings = Surroundings()
+) -> Generator[Step, Optional[Outcome], T]:
+    backoff = Backoff(retry, around)
+    lost = False
+    while True:
+        # The first attempt has its whole time, however short the patience.
+        limit = timeout if backoff.attempts == 0 else min(timeout, max(backoff.left(), 0.001))
+        outcome = yield Attempt(call.request, limit)
+        at_least, at_once = 0.0, False
+        if isinstance(outcome, Response):
+            if outcome.status not in RETRIED:
+                return call.read(outcome, lost)
+            lost = lost or problem_of(outcome, lost).code not in NOT_DONE
+            at_least = retry_after(outcome, around.today())
+        elif isinstance(outcome, Lost):
+            # An idle connection that has gone says nothing about the server: ask again on a new one.
+            at_once = outcome.stale and backoff.attempts == 0
+            lost = True
+        pause = backoff.next(at_least)
+        if pause is None:
+            raise _give_up(outcome, lost)
+        yield Pause(0.0 if at_once else pause)
+
+
+def _give_up(outcome: Optional[Outcome], lost: bool) -> Exception:
+    if isinstance(outcome, Response):
+        problem: Problem = problem_of(outcome, lost)
+        return problem
+    cause = outcome.error if outcome is not None else None
+    error = Unreachable(f"no answer from the server: {cause}", maybe_done=lost)
+    error.__cause__ = cause
+    return error
+
+
+def retry_after(response: Response, today: float) -> float:
+    """How many seconds the answer asks us to wait; 0 when it does not say."""
+    text = response.headers.get("retry-after", "")
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - today)
+    except (TypeError, ValueError, IndexError):
+        return 0.0

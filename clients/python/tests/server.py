@@ -1,0 +1,153 @@
+"""A real ``allod serve`` for the tests, and a wire that can be cut between it and a client."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import IO, List, Optional
+
+
+def binary() -> str:
+    """The server under test, named by ``cargo xtask test``."""
+    named = os.environ.get("ALLOD_TEST_SERVER")
+    if named is None:
+        raise RuntimeError("ALLOD_TEST_SERVER names no server; run cargo xtask test --only python")
+    return named
+
+
+class Server:
+    """One server process at a time on one folder and one port."""
+
+    def __init__(self, data: Path, *more: str) -> None:
+        self._data, self._more = data, more
+        self._port = 0
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    def start(self) -> None:
+        listen = f"127.0.0.1:{self._port}"
+        command = [binary(), "serve", "--listen", listen, "--data", str(self._data), *self._more]
+        env = {"PATH": os.environ.get("PATH", "")}
+        process = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self._data.parent
+        )
+        self._process = process
+        assert process.stderr is not None
+        said = b""
+        for line in process.stderr:
+            said += line
+            if line.startswith(b"listening on http://"):
+                self._port = int(line.rsplit(b":", 1)[1])
+                break
+        else:
+            raise RuntimeError(f"the server did not start: {said.decode()}")
+        # Somebody has to read on, or the server would wait for us one day.
+        threading.Thread(target=_read_on, args=(process.stderr,), daemon=True).start()
+        self._wait_until_ready()
+
+    def _wait_until_ready(self) -> None:
+        give_up = time.monotonic() + 20
+        while True:
+            try:
+                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
+                    return
+            except OSError:
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(0.01)
+
+    def kill(self) -> None:
+        """No time to say anything."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(how)
+            process.wait(30)
+
+
+def _read_on(pipe: IO[bytes]) -> None:
+    with pipe:
+        pipe.read()
+
+
+class Wire:
+    """A TCP proxy before a server. Each connection is treated as the next fault in ``faults`` says, then as usual.
+
+    ``lose``: the request goes through, the reply does not come back. ``tear``: half of the reply comes back. ``refuse``: the
+    connection is closed at once. ``hang``: the request goes through, and nothing ever comes. ``drip``: the reply comes byte
+    by byte.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self.faults: List[str] = []
+        self.connections = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._held: List[socket.socket] = []
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+        for connection in self._held:
+            connection.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            fault = self.faults.pop(0) if self.faults else ""
+            threading.Thread(target=self._carry, args=(client, fault), daemon=True).start()
+
+    def _carry(self, client: socket.socket, fault: str) -> None:
+        if fault == "refuse":
+            client.close()
+            return
+        server = socket.create_connection(("127.0.0.1", self._to))
+        try:
+            while True:
+                asked = client.recv(65536)
+                if not asked:
+                    return
+                server.sendall(asked)
+                reply = server.recv(65536)
+                if fault == "lose":
+                    return
+                if fault == "hang":
+                    self._held.append(client.dup())
+                    return
+                if fault == "tear":
+                    client.sendall(reply[: len(reply) // 2])
+                    return
+                if fault == "drip":
+                    for byte in reply:
+                        client.sendall(bytes([byte]))
+                else:
+                    client.sendall(reply)
+        except OSError:
+            pass
+        finally:
+            server.close()
+            client.close()

@@ -1,0 +1,151 @@
+//! The flags and environment variables of the keys, as typed. Not here: what they mean, which is `config`'s.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use super::{KEYS, Key, Source};
+
+/// What was said on the command line and in the environment.
+#[derive(Debug)]
+pub struct ServeArguments {
+    pub(super) config: Option<PathBuf>,
+    pub(super) given: Vec<Given>,
+    pub(super) limits: Vec<(String, u64)>,
+    pub(super) limits_source: Source,
+}
+
+/// One key that was said.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub key: &'static Key,
+    pub text: String,
+    pub source: Source,
+}
+
+impl Args for ServeArguments {
+    fn augment_args(command: Command) -> Command {
+        let config = Arg::new("config")
+            .long("config")
+            .env("ALLOD_CONFIG")
+            .value_name("FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help("The configuration file [default: allod.toml, if there is one]");
+        let limit = Arg::new("limit")
+            .long("limit")
+            .env("ALLOD_LIMIT")
+            .value_name("NAME=NUMBER")
+            .value_delimiter(',')
+            .action(ArgAction::Append)
+            .value_parser(named_number)
+            .help("A limit by its name, as in key_bytes_max=2000; may be repeated");
+        command.args(KEYS.iter().map(argument)).arg(config).arg(limit)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        ServeArguments::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ServeArguments {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<ServeArguments, clap::Error> {
+        let given = |key: &'static Key| {
+            let text = matches.get_one::<String>(key.name)?.clone();
+            let source = source(matches, key.name, || key.variable(), || key.flag());
+            Some(Given { key, text, source })
+        };
+        let limits = matches.get_many::<(String, u64)>("limit");
+        Ok(ServeArguments {
+            config: matches.get_one("config").cloned(),
+            given: KEYS.iter().filter_map(given).collect(),
+            limits: limits.into_iter().flatten().cloned().collect(),
+            limits_source: source(
+                matches,
+                "limit",
+                || "ALLOD_LIMIT".to_owned(),
+                || "limit".to_owned(),
+            ),
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = ServeArguments::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn source(
+    matches: &ArgMatches,
+    name: &str,
+    variable: impl Fn() -> String,
+    flag: impl Fn() -> String,
+) -> Source {
+    match matches.value_source(name) {
+        Some(ValueSource::EnvVariable) => Source::Environment(variable()),
+        _ => Source::Flag(format!("--{}", flag())),
+    }
+}
+
+fn argument(key: &'static Key) -> Arg {
+    let help = match key.default {
+        "" => key.about.to_owned(),
+        default => format!("{} [default: {default}]", key.about),
+    };
+    let check = move |text: String| key.check(&text).map(|()| text);
+    let parser = if key.choices.is_empty() {
+        ValueParser::new(move |text: &str| check(text.to_owned()))
+    } else {
+        ValueParser::new(PossibleValuesParser::new(key.choices).try_map(check))
+    };
+    let argument = Arg::new(key.name)
+        .long(key.flag())
+        .env(key.variable())
+        .value_name(key.value)
+        // A password may be in it.
+        .hide_env_values(true)
+        .value_parser(parser)
+        .help(help);
+    if key.choices == ["true", "false"] {
+        argument.num_args(0..=1).require_equals(true).default_missing_value("true")
+    } else {
+        argument
+    }
+}
+
+fn named_number(text: &str) -> Result<(String, u64), String> {
+    let (name, number) = text.split_once('=').ok_or("name=number is expected")?;
+    let number = number.trim().parse().map_err(|_| format!("'{number}' is not a number"))?;
+    Ok((name.trim().to_owned(), number))
+}
+
+/// What these words mean after `allod serve`.
+#[cfg(test)]
+pub(super) fn typed(words: &[&str]) -> Result<ServeArguments, clap::Error> {
+    let command = ServeArguments::augment_args(Command::new("serve").no_binary_name(true));
+    ServeArguments::from_arg_matches(&command.try_get_matches_from(words)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_checked_where_they_are_typed() {
+        let flags = ["--log-format", "json", "--limit", "a=1,b=2", "--limit", "c=3"];
+        let typed_well = typed(&flags).unwrap();
+        assert_eq!(typed_well.given.len(), 1);
+        assert_eq!(typed_well.given[0].source, Source::Flag("--log-format".into()));
+        assert_eq!(typed_well.limits.len(), 3);
+        for (flags, words) in [
+            (["--listen", "here"], "invalid socket address"),
+            (["--log-format", "xml"], "possible values: text, json"),
+            (["--limit", "a"], "name=number is expected"),
+            (["--limit", "a=b"], "'b' is not a number"),
+        ] {
+            let error = typed(&flags).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
