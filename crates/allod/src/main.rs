@@ -7,7 +7,9 @@ mod config;
 mod failed;
 mod journal;
 mod limits;
+mod security;
 mod serve;
+mod token;
 
 use std::process::ExitCode;
 
@@ -76,6 +78,9 @@ enum Command {
     Completions(cli::completions::CompletionsArguments),
     /// The manual page
     Man(cli::man::ManArguments),
+    /// Make and show the tokens of a server that wants them.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
 }
 
 fn main() -> ExitCode {
@@ -100,6 +105,7 @@ fn main() -> ExitCode {
         Command::Config(command) => cli::config::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
+        Command::Token(command) => token::run(command),
     };
     done.map_or_else(Failed::tell, |()| ExitCode::SUCCESS)
 }
