@@ -58,6 +58,8 @@ static TABLE: &[Limit] = table![
     engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
+    engine.archive_segment_bytes,
+    engine.backups_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.
