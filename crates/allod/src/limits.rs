@@ -55,6 +55,7 @@ static TABLE: &[Limit] = table![
     engine.queue_commands_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,
+    engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
 ];

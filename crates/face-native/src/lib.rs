@@ -33,6 +33,8 @@ use bytes::Bytes;
 
 pub use openapi::document as openapi;
 pub use scope::Scope;
+pub use to_wire::change;
+pub use wire::Change;
 
 /// Who may use a route, and what it does when their token is for some pools only.
 #[derive(Debug)]

@@ -116,6 +116,21 @@ pub trait Journal: Send + Sync {
     /// past the end.
     fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError>;
 
+    /// Single records, in the order asked for, each verified against its stored hash: the first, then no more than fit in
+    /// `bytes_max` as in `read`. One that is past the end ends the answer.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+        let (mut frames, mut bytes) = (Vec::new(), 0);
+        for &seq in seqs {
+            let Some(frame) = self.read(seq, 0)?.into_iter().next() else { break };
+            bytes += RECORD_BYTES + frame.body.len();
+            if bytes > bytes_max && !frames.is_empty() {
+                break;
+            }
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
+
     /// The oldest record kept, or the next to come when there is none.
     fn oldest(&self) -> Result<u64, JournalError>;
 
