@@ -48,6 +48,9 @@ pub struct Settings {
     pub log: String,
     pub log_format: LogFormat,
     pub auth: Auth,
+    pub tokens: Option<PathBuf>,
+    pub tls_cert: Option<PathBuf>,
+    pub tls_key: Option<PathBuf>,
     pub history: KeptHistory,
     pub limits: Limits,
 }
@@ -60,6 +63,9 @@ impl Default for Settings {
             log: "info".into(),
             log_format: LogFormat::default(),
             auth: Auth::default(),
+            tokens: None,
+            tls_cert: None,
+            tls_key: None,
             history: KeptHistory::default(),
             limits: Limits::default(),
         }

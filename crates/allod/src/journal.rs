@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use allod_engine::{Halt, Verified};
-use allod_journal::JournalError;
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
+use allod_journal::{Journal, JournalError};
 use anyhow::{Context, anyhow};
 use clap::{Subcommand, ValueEnum};
 
 use crate::Failed;
+use crate::cli::progress::Progress;
 
 #[derive(Debug, Subcommand)]
 pub enum JournalCommand {
@@ -36,9 +37,6 @@ pub fn run(command: JournalCommand) -> Result<(), Failed> {
     }
 }
 
-/// Progress is said after this many records.
-const PROGRESS_RECORDS: u64 = 100_000;
-
 fn verify(data: &Path, output: Output) -> Result<(), Failed> {
     if !data.is_dir() {
         return Err(Failed::Asked(anyhow!("there is no folder {}", data.display())));
@@ -50,14 +48,11 @@ fn verify(data: &Path, output: Output) -> Result<(), Failed> {
     let checkpoints = FileCheckpoints::open(data)
         .context("the checkpoints cannot be opened")
         .map_err(Failed::Running)?;
-    let mut said = 0;
-    let mut progress = |tail: &allod_journal::Tail| {
-        if tail.seq >= said + PROGRESS_RECORDS {
-            said = tail.seq;
-            eprintln!("record {}, position {}", tail.seq, tail.position);
-        }
-    };
-    let verified = allod_engine::verify(&opened.journal, &checkpoints, &mut progress);
+    let whole = opened.journal.tail().map_err(|error| journal_failed(error, data))?.seq;
+    let mut progress = Progress::new("verifying", |n| format!("{n} records"), Some(whole));
+    let mut at = |tail: &allod_journal::Tail| progress.at(tail.seq);
+    let verified = allod_engine::verify(&opened.journal, &checkpoints, &mut at);
+    drop(progress);
     let verified = verified.map_err(|halt| match halt {
         Halt::Journal(error) => journal_failed(error, data),
         other => Failed::Unsound(other.into()),

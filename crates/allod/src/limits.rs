@@ -32,6 +32,7 @@ static TABLE: &[Limit] = table![
     edge.uri_bytes_max,
     edge.connections_max,
     edge.request_ms_max,
+    edge.handshake_ms_max,
     edge.header_read_ms_max,
     edge.idle_ms_max,
     edge.stall_ms_max,
@@ -54,6 +55,7 @@ static TABLE: &[Limit] = table![
     engine.queue_commands_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,
+    engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
 ];

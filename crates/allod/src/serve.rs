@@ -14,6 +14,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Failed;
 use crate::config::{KeptHistory, LogFormat, ServeArguments, Settings};
+use crate::security::Security;
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
@@ -28,9 +29,11 @@ pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
 async fn serve(settings: Settings) -> Result<(), Failed> {
     // First of all, so that every metric of every part finds its recorder.
     let exporter = Exporter::install();
+    let security = Security::open(&settings).map_err(Failed::Asked)?;
     let listener = Listener::bind(settings.listen, settings.auth)
         .await
         .map_err(|error| Failed::Asked(error.into()))?;
+    let listener = security.of_listener(listener);
     let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
     let engine = start_engine(&settings).map_err(Failed::Running)?;
     let handle = engine.handle();
@@ -40,12 +43,14 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
     let app = App::new(routes, settings.limits.edge);
-    let app = Arc::new(app.map_err(|error| Failed::Running(error.into()))?);
+    let app = app.map_err(|error| Failed::Running(error.into()))?;
+    let app = Arc::new(security.of_app(app));
 
     let address = listener.address();
     info!(%address, data = %settings.data.display(), "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
-    eprintln!("listening on http://{address}");
+    eprintln!("listening on {}://{address}", security.scheme());
+    security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
     let until = async {
         tokio::select! {
             () = stop => info!("stopping"),

@@ -83,6 +83,7 @@ impl App {
         let (status, took) = (reply.status(), began.elapsed());
         meter.record(status, took);
         access.log(status, took, &id, &identity);
+        reply.body_mut().read_by(identity);
         reply.headers_mut().insert(request_id::HEADER, id);
         reply
     }

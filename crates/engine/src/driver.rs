@@ -11,11 +11,13 @@ use allod_journal::checkpoint::CheckpointStore;
 use tracing::{error, info, warn};
 
 use crate::checkpoint;
-use crate::config::{Config, History};
+use crate::config::Config;
 use crate::handle::{Failure, Handle, Shared};
 use crate::history::{Indexer, Past};
+use crate::keep::Keeper;
 use crate::meter::Meter;
 use crate::queue::{Job, Queue, Taken};
+use crate::reader::Reader;
 use crate::replay::{Halt, recover};
 use crate::stamp::{Clock, SystemClock};
 use crate::writer::{Pause, Writer};
@@ -58,15 +60,24 @@ impl Engine {
         let past = Arc::new(Past::new(journal.clone(), shared.clone(), &config));
         let indexer = match &config.index {
             Some(folder) => {
-                let (past, journal) = (past.clone(), journal.clone());
-                Some(Indexer::start(past, journal, folder.clone(), config.index_postings_max)?)
+                Some(Indexer::start(past.clone(), folder.clone(), config.index_postings_max)?)
             }
             None => None,
         };
         let past = indexer.is_some().then_some(past);
+        let reader = Arc::new(Reader::new(journal.clone()));
         let guarantees = Arc::new(journal.guarantees());
-        let handle = Handle { shared: shared.clone(), queue: queue.clone(), past, guarantees };
         let stop = Arc::new(AtomicBool::new(false));
+        let keeper =
+            Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
+        let handle = Handle {
+            shared: shared.clone(),
+            queue: queue.clone(),
+            reader,
+            keeper: keeper.clone(),
+            past,
+            guarantees,
+        };
         let driver = Driver {
             journal,
             checkpoints,
@@ -74,7 +85,10 @@ impl Engine {
             shared,
             queue,
             stop: stop.clone(),
-            checkpointing: None,
+            keeper,
+            background: None,
+            checkpointed: Checkpointed::default(),
+            tidied_ms: 0,
             meter: Meter::new(),
         };
         let thread =
@@ -122,8 +136,19 @@ struct Driver {
     shared: Arc<Shared>,
     queue: Arc<Queue>,
     stop: Arc<AtomicBool>,
-    checkpointing: Option<JoinHandle<()>>,
+    keeper: Arc<Keeper>,
+    /// Writes a checkpoint, or tidies up.
+    background: Option<JoinHandle<()>>,
+    checkpointed: Checkpointed,
+    tidied_ms: u64,
     meter: Meter,
+}
+
+/// The last checkpoint that was begun here: of which record, and when.
+#[derive(Debug, Clone, Copy, Default)]
+struct Checkpointed {
+    seq: u64,
+    at_ms: u64,
 }
 
 impl Driver {
@@ -138,7 +163,8 @@ impl Driver {
             }
         };
         self.queue.abort(&failure);
-        if let Some(thread) = self.checkpointing.take() {
+        self.shared.feed.close();
+        if let Some(thread) = self.background.take() {
             drop(thread.join());
         }
         ended
@@ -170,9 +196,7 @@ impl Driver {
                 Taken::Nothing => drop(writer.turn(&[])?),
                 Taken::Closed => break,
             }
-            if writer.bytes >= self.config.checkpoint_bytes {
-                self.checkpoint(&mut writer);
-            }
+            self.look_after(&mut writer);
         }
         if writer.bytes >= STOP_CHECKPOINT_BYTES {
             self.checkpoint(&mut writer);
@@ -245,17 +269,50 @@ impl Driver {
         Ok(())
     }
 
+    /// Writes a checkpoint or tidies up, if it is time.
+    fn look_after(&mut self, writer: &mut Writer) {
+        let now_ms = self.shared.now_ms();
+        let age_ms = now_ms.saturating_sub(self.checkpointed.at_ms);
+        let wanted = writer.tail().seq > self.checkpointed.seq
+            && self.keeper.wants_checkpoint(writer.bytes, age_ms);
+        if writer.bytes >= self.config.checkpoint_bytes || wanted {
+            return self.checkpoint(writer);
+        }
+        let every_ms = self.keeper.tidy_every_ms();
+        if every_ms.is_some_and(|ms| now_ms.saturating_sub(self.tidied_ms) >= ms) {
+            self.tidied_ms = now_ms;
+            let keeper = self.keeper.clone();
+            self.in_background(move || tidy(&keeper, now_ms));
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.background.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    fn in_background(&mut self, work: impl FnOnce() + Send + 'static) {
+        if self.is_busy() {
+            return;
+        }
+        match std::thread::Builder::new().name("allod-keeper".into()).spawn(work) {
+            Ok(thread) => self.background = Some(thread),
+            Err(error) => warn!(%error, "a thread for checkpoints could not be started"),
+        }
+    }
+
     /// Starts a checkpoint of what is committed now, unless one is still being written.
     fn checkpoint(&mut self, writer: &mut Writer) {
-        if self.checkpointing.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if self.is_busy() {
             return;
         }
         writer.bytes = 0;
+        let now_ms = self.shared.now_ms();
+        self.checkpointed = Checkpointed { seq: writer.tail().seq, at_ms: now_ms };
         let (frozen, at_ms) =
             self.shared.look(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
-        let (tail, level, config) = (*writer.tail(), writer.level(), self.config.clone());
-        let (journal, store, shared) =
-            (self.journal.clone(), self.checkpoints.clone(), self.shared.clone());
+        let (tail, level) = (*writer.tail(), writer.level());
+        let (keeper, store, shared) =
+            (self.keeper.clone(), self.checkpoints.clone(), self.shared.clone());
         let written = self.meter.checkpoints.clone();
         let work = move || {
             let started = Instant::now();
@@ -273,23 +330,14 @@ impl Driver {
             shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
             shared.checkpoint_ms.store(at_ms, Ordering::Relaxed);
-            if let Err(error) = tidy(&*journal, &*store, &config) {
-                warn!(%error, "what is no longer needed could not be removed");
-            }
+            tidy(&keeper, now_ms);
         };
-        match std::thread::Builder::new().name("allod-checkpoint".into()).spawn(work) {
-            Ok(thread) => self.checkpointing = Some(thread),
-            Err(error) => warn!(%error, "a checkpoint could not be started"),
-        }
+        self.in_background(work);
     }
 }
 
-/// Removes old checkpoints, and the journal before the oldest one if its history is not to be kept.
-fn tidy(journal: &dyn Journal, store: &dyn CheckpointStore, config: &Config) -> Result<(), Halt> {
-    store.keep_newest(config.checkpoints_kept.max(1))?;
-    let oldest = store.list()?.last().map(|meta| meta.seq);
-    match (config.history, oldest) {
-        (History::SinceCheckpoint, Some(seq)) => Ok(journal.trim(seq)?),
-        _ => Ok(()),
+fn tidy(keeper: &Keeper, now_ms: u64) {
+    if let Err(error) = keeper.tidy(now_ms) {
+        warn!(%error, "what is no longer needed could not be removed");
     }
 }

@@ -1,5 +1,6 @@
 //! What faces hold: a way to submit commands, and a consistent view of what is committed.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,9 +12,13 @@ use allod_journal::{Guarantees, Hash, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::backup::{BackedUp, BackupError};
 use crate::counts::{Counters, Counts};
+use crate::feed::Ring;
 use crate::history::Past;
+use crate::keep::Keeper;
 use crate::queue::{Job, Queue};
+use crate::reader::Reader;
 use crate::stamp::Clock;
 
 /// A place in the journal that is durable.
@@ -85,6 +90,7 @@ pub struct Status {
 pub struct Shared {
     committed: RwLock<Committed>,
     position: watch::Sender<u64>,
+    pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
@@ -113,6 +119,7 @@ impl Shared {
         Shared {
             committed: RwLock::default(),
             position: watch::Sender::new(0),
+            feed: Ring::new(),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
@@ -133,6 +140,7 @@ impl Shared {
         let position = state.position;
         *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
         self.position.send_replace(position);
+        self.feed.start(tail);
         self.ready.store(true, Ordering::Release);
     }
 
@@ -191,6 +199,8 @@ pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) past: Option<Arc<Past>>,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) keeper: Arc<Keeper>,
     pub(crate) guarantees: Arc<Guarantees>,
 }
 
@@ -232,6 +242,12 @@ impl Handle {
         })
     }
 
+    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
+    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
+        self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
+        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
+    }
+
     pub fn status(&self) -> Status {
         let now_ms = self.shared.now_ms();
         let checkpoint_ms = self.shared.checkpoint_ms.load(Ordering::Relaxed);
@@ -251,7 +267,7 @@ impl Handle {
         }
     }
 
-    fn ready(&self) -> Result<(), Failure> {
+    pub(crate) fn ready(&self) -> Result<(), Failure> {
         if self.shared.is_ready() {
             return Ok(());
         }

@@ -19,6 +19,7 @@ use allod_record::{BodyWriter, Cause, Entry, Item};
 use tracing::{error, info, warn};
 
 use crate::config::Config;
+use crate::feed::Record;
 use crate::handle::{At, Failure, Reply, Shared};
 use crate::replay::{Halt, Replayed, decode, ends_as_it_says};
 use crate::stamp::Dice;
@@ -87,6 +88,7 @@ impl Writer {
         pause: Pause,
     ) -> Result<Writer, Halt> {
         let Replayed { state, tail, level, bytes } = replayed;
+        shared.feed.limit(config.feed_bytes_max);
         shared.install(state.clone(), &tail);
         let bytes_max = config.batch_bytes_max.min(journal.guarantees().body_bytes_max);
         let mut writer = Writer {
@@ -141,6 +143,7 @@ impl Writer {
                     self.tail = tail;
                     let entries = batch.entries.iter().map(|entry| (entry.at_ms, &*entry.events));
                     self.shared.apply(&tail, entries);
+                    self.shared.feed.push(&tail, batch.entries);
                     self.shared.degrade(None);
                     return Ok(self.answers(batch.answers));
                 }
@@ -334,6 +337,7 @@ impl Writer {
 
     /// An epoch record of ours is in the journal.
     fn enter_epoch(&mut self, frame: &Frame) {
+        let before = self.tail.position;
         self.tail = frame.tail(frame.hash());
         self.epoch = frame.epoch;
         self.level = allod_record::LEVEL;
@@ -341,6 +345,9 @@ impl Writer {
         // A raised level takes a position without changing anything.
         self.state.position = self.state.position.max(frame.position);
         self.shared.skip_to(&self.tail, frame.position);
+        // There are as many entries as positions, and they say nothing.
+        let nothing = Entry { at_ms: frame.at_ms, cause: Cause::Tick, events: Vec::new() };
+        self.shared.feed.push(&self.tail, vec![nothing; (frame.position - before) as usize]);
         self.shared.degrade(None);
     }
 
@@ -423,6 +430,7 @@ impl Writer {
                     }
                 }
                 ends_as_it_says(frame, &self.state)?;
+                self.shared.feed.push(&tail, Record::of_items(tail, frame.at_ms, items).entries);
                 self.bytes += frame.body.len() as u64;
                 self.tail = tail;
             }

@@ -7,6 +7,7 @@
 //! - `wire`: the JSON forms, as typed by clients and as shown to them
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
+//! - `scope`: which pools a token is for
 //! - `pools`, `claims`, `transactions`, `about`: what each route does with these
 
 mod about;
@@ -17,6 +18,7 @@ mod pools;
 mod query;
 mod refusals;
 mod routes;
+mod scope;
 mod to_wire;
 mod transactions;
 mod wire;
@@ -25,11 +27,34 @@ use std::sync::{Arc, OnceLock};
 
 use allod_core::command::Command;
 use allod_core::value::Kind;
-use allod_edge::{Call, Reply, Route};
+use allod_edge::{Access, Call, Reply, Route};
 use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
+pub use scope::Scope;
+pub use to_wire::change;
+pub use wire::Change;
+
+/// Who may use a route, and what it does when their token is for some pools only.
+#[derive(Debug)]
+pub struct Rule {
+    pub method: &'static http::Method,
+    pub path: &'static str,
+    /// The operation's name in the OpenAPI document.
+    pub name: &'static str,
+    pub access: Access,
+    pub scope: Scope,
+}
+
+/// The rule of every route of this face.
+pub fn rules() -> Vec<Rule> {
+    let rule = |entry: &'static routes::Entry| {
+        let routes::Entry { method, path, name, access, scope, .. } = entry;
+        Rule { method, path, name, access: *access, scope: *scope }
+    };
+    routes::TABLE.iter().map(rule).collect()
+}
 
 /// A time in milliseconds since 1970 as this face writes it.
 pub fn rfc3339(ms: u64) -> String {
@@ -59,7 +84,10 @@ impl Native {
         let route = |entry: &'static routes::Entry| {
             let native = self.clone();
             Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
-                (entry.run)(native.clone(), call)
+                match entry.scope.admit(&call) {
+                    Ok(()) => (entry.run)(native.clone(), call),
+                    Err(reply) => Box::pin(std::future::ready(reply)),
+                }
             })
         };
         routes::TABLE.iter().map(route).collect()

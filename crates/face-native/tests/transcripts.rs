@@ -223,7 +223,7 @@ fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet
 }
 
 fn is_everywhere(status: &str) -> bool {
-    ["405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
+    ["401", "403", "405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
 }
 
 /// Whether a path is one that the template describes.

@@ -4,6 +4,7 @@
 //! their own in `limits`.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -64,8 +65,32 @@ pub static KEYS: &[Key] = &[
         value: "HOW",
         default: "none",
         about: "How clients prove who they are; none is for loopback only",
-        choices: &[],
+        choices: &["none", "tokens"],
         set: |settings, text| put(&mut settings.auth, text),
+    },
+    Key {
+        name: "tokens",
+        value: "FILE",
+        default: "",
+        about: "With --auth tokens: the file that says which tokens may do what; see allod token new",
+        choices: &[],
+        set: |settings, text| name_file(&mut settings.tokens, text),
+    },
+    Key {
+        name: "tls_cert",
+        value: "FILE",
+        default: "",
+        about: "Speak TLS with this certificate, in PEM form and with its chain; needs --tls-key",
+        choices: &[],
+        set: |settings, text| name_file(&mut settings.tls_cert, text),
+    },
+    Key {
+        name: "tls_key",
+        value: "FILE",
+        default: "",
+        about: "The private key of --tls-cert, in PEM form",
+        choices: &[],
+        set: |settings, text| name_file(&mut settings.tls_key, text),
     },
     Key {
         name: "history",
@@ -95,6 +120,15 @@ impl Key {
 /// Sets what can be read from a text.
 fn put<T: FromStr<Err: Display>>(place: &mut T, text: &str) -> Result<(), String> {
     *place = text.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(())
+}
+
+/// Sets the path of a file that need not be given.
+fn name_file(place: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("the name of a file is expected".to_owned());
+    }
+    *place = Some(text.into());
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! What clients get.
 
+use allod_core::claim::Values;
+use allod_core::value::Kind;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -38,12 +40,12 @@ pub(crate) struct Claim<'a> {
 
 /// Every single value of a claim.
 #[derive(Debug)]
-pub(crate) struct EachValue<'a>(pub &'a allod_core::receipt::ClaimIn);
+pub(crate) struct EachValue<'a>(pub Kind, pub &'a Values);
 
 impl Serialize for EachValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kind = self.0.kind;
-        serializer.collect_seq(self.0.claim.values.each(kind).map(|span| Value(kind, span)))
+        let EachValue(kind, values) = *self;
+        serializer.collect_seq(values.each(kind).map(|span| Value(kind, span)))
     }
 }
 
