@@ -20,6 +20,12 @@ pub struct Config {
     /// How many checkpoints are kept.
     pub checkpoints_kept: usize,
     pub history: History,
+    /// The folder that records are archived in before they are trimmed.
+    pub archive: Option<PathBuf>,
+    /// A segment of the archive is begun anew after this much journal.
+    pub archive_segment_bytes: u64,
+    /// Backups that may be made at the same time.
+    pub backups_max: usize,
     /// Where the index of the history is kept. `None`: there is none, and questions about the past are not answered.
     pub index: Option<PathBuf>,
     /// How much of the index is in memory before it goes into a file: 8 bytes for each posting, about 3 for an event.
@@ -28,12 +34,6 @@ pub struct Config {
     pub history_records_max: usize,
     /// How long a question about the past waits for the index to come up with the journal.
     pub history_wait_ms_max: u64,
-    /// The folder that records are archived in before they are trimmed.
-    pub archive: Option<PathBuf>,
-    /// A segment of the archive is begun anew after this much journal.
-    pub archive_segment_bytes: u64,
-    /// Backups that may be made at the same time.
-    pub backups_max: usize,
     /// How this process calls itself in the journal.
     pub writer: String,
 }
@@ -60,13 +60,13 @@ impl Default for Config {
             checkpoint_bytes: 64 << 20,
             checkpoints_kept: 2,
             history: History::All,
+            archive: None,
+            archive_segment_bytes: 64 << 20,
+            backups_max: 2,
             index: None,
             index_postings_max: 1 << 18,
             history_records_max: 4096,
             history_wait_ms_max: 2000,
-            archive: None,
-            archive_segment_bytes: 64 << 20,
-            backups_max: 2,
             writer: format!("pid-{}", std::process::id()),
         }
     }

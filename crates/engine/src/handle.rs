@@ -198,9 +198,9 @@ impl Shared {
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) past: Option<Arc<Past>>,
     pub(crate) reader: Arc<Reader>,
     pub(crate) keeper: Arc<Keeper>,
+    pub(crate) past: Option<Arc<Past>>,
     pub(crate) guarantees: Arc<Guarantees>,
 }
 
@@ -234,18 +234,18 @@ impl Handle {
         self.send(|reply| Job::Barrier { reply }).await
     }
 
+    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
+    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
+        self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
+        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
+    }
+
     /// Questions about the past; `Err` when nobody keeps an index of it.
     pub fn past(&self) -> Result<&Arc<Past>, Failure> {
         self.ready()?;
         self.past.as_ref().ok_or_else(|| Failure::Unavailable {
             what: "this server keeps no history index".into(),
         })
-    }
-
-    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
-    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
-        self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
-        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
     }
 
     pub fn status(&self) -> Status {

@@ -1,5 +1,7 @@
 //! The OpenAPI 3.1 document: the routes from the table, the schemas from the wire types.
 
+mod forms;
+
 use allod_edge::Access;
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
@@ -89,27 +91,22 @@ fn method(method: &http::Method) -> HttpMethod {
 }
 
 fn operation(entry: &Entry) -> Operation {
-    let tag = if entry.path.contains("/claims") || entry.path.contains("/values") {
-        "claims"
-    } else if entry.path.contains("/pools") {
-        "pools"
-    } else {
-        "server"
-    };
     let mut operation = OperationBuilder::new()
-        .tag(tag)
+        .tag(tag(entry.path))
         .operation_id(Some(entry.name))
         .summary(Some(entry.summary));
     for name in entry.path.split('/').filter_map(|part| part.strip_prefix('{')) {
         let name = name.trim_start_matches('*').trim_end_matches('}');
         let about = "Percent-encoded; may contain anything.";
-        operation = operation.parameter(parameter(name, ParameterIn::Path, about));
+        operation = operation.parameter(parameter(entry, name, ParameterIn::Path, about));
     }
     for param in entry.query {
-        operation = operation.parameter(parameter(param.name, ParameterIn::Query, param.about));
+        let (name, about) = (param.name, param.about);
+        operation = operation.parameter(parameter(entry, name, ParameterIn::Query, about));
     }
     for header in entry.headers {
-        operation = operation.parameter(parameter(header.name, ParameterIn::Header, header.about));
+        let (name, about) = (header.name, header.about);
+        operation = operation.parameter(parameter(entry, name, ParameterIn::Header, about));
     }
     if let Some(schema) = entry.body {
         // A claim and a renewal may ask for nothing in particular; these cannot.
@@ -135,14 +132,24 @@ fn operation(entry: &Entry) -> Operation {
     operation.build()
 }
 
-fn parameter(name: &str, place: ParameterIn, about: &str) -> Parameter {
+/// Under which heading a route stands.
+fn tag(path: &str) -> &'static str {
+    let heading = |word: &&str| path.contains(&format!("/{word}"));
+    ["watch", "history", "transactions", "claims", "values", "pools"]
+        .into_iter()
+        .find(heading)
+        .map_or("server", |word| if word == "watch" { "history" } else { word })
+}
+
+fn parameter(entry: &Entry, name: &str, place: ParameterIn, about: &str) -> Parameter {
+    let form = forms::form(entry.name, name);
     let required = if place == ParameterIn::Path { Required::True } else { Required::False };
     ParameterBuilder::new()
         .name(name)
         .parameter_in(place)
         .required(required)
         .description(Some(about))
-        .schema(Some(Object::with_type(Type::String)))
+        .schema(Some(form.unwrap_or_else(|| Object::with_type(Type::String).into())))
         .build()
 }
 

@@ -4,8 +4,26 @@ use allod_core::claim::Values;
 use allod_core::value::Kind;
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa::openapi::Schema;
 
-use super::{Seconds, Time, Value};
+use super::{KindName, Seconds, StrategyName, Time, words};
+// Under its own name utoipa takes it for any JSON value.
+use super::Value as Shown;
+
+fn claim_state() -> Schema {
+    words(&["held", "quarantined"]).into()
+}
+
+fn value_state() -> Schema {
+    let all = ["free", "held", "quarantined", "manual", "draining", "excluded", "outside"];
+    words(&all).into()
+}
+
+fn advice() -> Schema {
+    let about = "What can be done about a refusal; problems that are none have no advice.";
+    let all = ["reread", "wait_until", "wait_for_release", "change"];
+    words(&all).description(Some(about)).into()
+}
 
 /// One claim.
 #[derive(Debug, Serialize, ToSchema)]
@@ -14,17 +32,17 @@ pub(crate) struct Claim<'a> {
     pub key: &'a str,
     pub owner: &'a str,
     /// Its value, or the first of several.
-    pub value: Value,
+    pub value: Shown,
     /// All of them. Left out when there are very many; `ranges` then has them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Value>>)]
+    #[schema(value_type = Option<Vec<Shown>>)]
     pub values: Option<EachValue<'a>>,
     /// When there are several ids or addresses: all of them, as `first-last` where they follow each other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranges: Option<Vec<String>>,
     /// Changes with every change of the claim; also its ETag.
     pub version: u64,
-    /// `held` or `quarantined`.
+    #[schema(schema_with = claim_state)]
     pub state: &'static str,
     pub created: Time,
     /// When it may be taken away; null: never.
@@ -45,7 +63,7 @@ pub(crate) struct EachValue<'a>(pub Kind, pub &'a Values);
 impl Serialize for EachValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let EachValue(kind, values) = *self;
-        serializer.collect_seq(values.each(kind).map(|span| Value(kind, span)))
+        serializer.collect_seq(values.each(kind).map(|span| Shown(kind, span)))
     }
 }
 
@@ -65,11 +83,13 @@ pub(crate) struct Pool<'a> {
     pub name: &'a str,
     /// How many definitions it has had; also its ETag.
     pub generation: u64,
+    #[schema(value_type = KindName)]
     pub kind: &'static str,
     pub ranges: Vec<String>,
     pub exclude: Vec<String>,
     pub manual: Vec<String>,
     pub draining: Vec<String>,
+    #[schema(value_type = StrategyName)]
     pub strategy: &'static str,
     pub keep_edges: bool,
     pub quarantine: Seconds,
@@ -120,8 +140,8 @@ pub(crate) struct ClaimList<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ValueAnswer<'a> {
     pub pool: &'a str,
-    pub value: Value,
-    /// `free`, `held`, `quarantined`, `manual`, `draining`, `excluded` or `outside`.
+    pub value: Shown,
+    #[schema(schema_with = value_state)]
     pub state: &'static str,
     /// Who has it.
     pub claim: Option<Claim<'a>>,
@@ -215,8 +235,8 @@ pub(crate) struct RefusalMembers<'a> {
     /// Transactions: which operation met it, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<usize>,
-    /// Of a refusal, which is an answer: `reread`, `wait_until`, `wait_for_release` or `change`. Other problems have none.
-    #[schema(required = false)]
+    /// Of a refusal, which is an answer. Other problems have none.
+    #[schema(required = false, schema_with = advice)]
     pub advice: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_until: Option<Time>,
@@ -225,7 +245,7 @@ pub(crate) struct RefusalMembers<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<Value>,
+    pub value: Option<Shown>,
     /// `limit_exceeded`: its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'static str>,
@@ -264,7 +284,7 @@ pub(crate) struct HolderAnswer<'a> {
 pub(crate) struct HeldAnswer<'a> {
     pub pool: &'a str,
     pub key: &'a str,
-    pub value: Value,
+    pub value: Shown,
 }
 
 /// Why a pool has nothing to give: counts of values.

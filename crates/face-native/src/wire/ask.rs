@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Condition, Seconds, Text};
+use super::{Condition, Seconds, Text, lease_schema};
 
 /// What the values of a pool are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -47,11 +47,13 @@ pub(crate) type LabelMap<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 
 /// A pool as its operator defines it.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({"kind": "id32", "ranges": ["1-4094"], "exclude": ["1", "1002-1005"]}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoolBody<'a> {
     pub kind: KindName,
     /// What the pool may hand out: values, `first-last`, or for addresses and prefixes subnets. They may not overlap.
     #[serde(borrow)]
+    #[schema(min_items = 1)]
     pub ranges: Vec<Text<'a>>,
     /// Never handed out. May overlap each other and reach outside the ranges.
     #[serde(borrow, default)]
@@ -69,6 +71,7 @@ pub(crate) struct PoolBody<'a> {
     /// How long after its release a value is kept for its former owner.
     pub quarantine: Option<Seconds>,
     /// The lease of a claim that asks for none.
+    #[schema(schema_with = lease_schema)]
     pub lease: Option<Seconds>,
     /// Release expired claims at once rather than when their value is needed.
     #[serde(default)]
@@ -80,6 +83,7 @@ pub(crate) struct PoolBody<'a> {
 
 /// What a claim asks for. Everything is optional: `{}` asks for one value, whichever the pool picks.
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({"owner": "tenant-7", "ttl": 3600}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimBody<'a> {
     /// Exactly this value.
@@ -89,20 +93,23 @@ pub(crate) struct ClaimBody<'a> {
     #[serde(default)]
     pub fallback: bool,
     /// How many values; 1 unless said otherwise.
+    #[schema(minimum = 1)]
     pub count: Option<u32>,
     /// Whether the values must follow each other without a gap.
     #[serde(default)]
     pub contiguous: bool,
     /// Prefix pools: how long a prefix.
+    #[schema(maximum = 128)]
     pub prefix_len: Option<u8>,
     pub parity: Option<ParityName>,
     /// Instead of the pool's own.
     pub strategy: Option<StrategyName>,
     /// For how long; the pool's own lease when not given.
+    #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
     /// Who holds it; the key itself when not given.
     #[serde(borrow)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1)]
     pub owner: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     #[schema(value_type = BTreeMap<String, String>)]
@@ -110,9 +117,11 @@ pub(crate) struct ClaimBody<'a> {
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({"ttl": 3600}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RenewBody {
     /// From now; as long as the claim asked for at first when not given.
+    #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
 }
 
@@ -123,6 +132,7 @@ pub(crate) struct EmptyBody {}
 
 /// Operations that happen all together or not at all.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(example = json!({"dry_run": true, "ops": [{"claim": {"pool": "vlans", "key": "green"}}, {"release": {"pool": "vlans", "key": "blue"}}]}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TransactionBody<'a> {
     #[serde(borrow)]
@@ -148,14 +158,14 @@ pub(crate) enum OpBody<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimOpBody<'a> {
     #[serde(borrow)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1)]
     pub pool: Option<Cow<'a, str>>,
     /// Instead of `pool`: pools of one kind that must all give the same value.
     #[serde(borrow)]
     #[schema(value_type = Option<Vec<String>>)]
     pub pools: Option<Vec<Cow<'a, str>>>,
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
     /// What must hold of the claim under this key beforehand; `any` unless said otherwise.
     pub expect: Option<Condition>,
@@ -163,15 +173,18 @@ pub(crate) struct ClaimOpBody<'a> {
     pub value: Option<Text<'a>>,
     #[serde(default)]
     pub fallback: bool,
+    #[schema(minimum = 1)]
     pub count: Option<u32>,
     #[serde(default)]
     pub contiguous: bool,
+    #[schema(maximum = 128)]
     pub prefix_len: Option<u8>,
     pub parity: Option<ParityName>,
     pub strategy: Option<StrategyName>,
+    #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
     #[serde(borrow)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1)]
     pub owner: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     #[schema(value_type = BTreeMap<String, String>)]
@@ -183,10 +196,10 @@ pub(crate) struct ClaimOpBody<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReleaseOpBody<'a> {
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
     pub expect: Option<Condition>,
 }
@@ -195,12 +208,13 @@ pub(crate) struct ReleaseOpBody<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RenewOpBody<'a> {
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
     pub expect: Option<Condition>,
+    #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
 }
 
@@ -219,15 +233,15 @@ pub(crate) enum CheckBody<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimCheckBody<'a> {
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
     /// `present` unless said otherwise.
     pub expect: Option<Condition>,
     #[serde(borrow)]
-    #[schema(value_type = Option<String>)]
+    #[schema(value_type = Option<String>, min_length = 1)]
     pub owner: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub value: Option<Text<'a>>,
@@ -238,7 +252,7 @@ pub(crate) struct ClaimCheckBody<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FreeCheckBody<'a> {
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     #[serde(borrow)]
     pub value: Text<'a>,
@@ -249,7 +263,7 @@ pub(crate) struct FreeCheckBody<'a> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoolCheckBody<'a> {
     #[serde(borrow)]
-    #[schema(value_type = String)]
+    #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     /// `present` unless said otherwise.
     pub expect: Option<Condition>,

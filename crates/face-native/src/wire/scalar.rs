@@ -8,7 +8,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
-use utoipa::openapi::schema::{Object, ObjectBuilder, OneOfBuilder, Type};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -79,8 +79,28 @@ impl PartialSchema for Value {
 impl ToSchema for Value {}
 
 fn number_or_text(about: &str) -> RefOr<Schema> {
-    let one_of = OneOfBuilder::new().item(Object::with_type(Type::Integer));
-    one_of.item(Object::with_type(Type::String)).description(Some(about)).into()
+    let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+    number_or(text, about)
+}
+
+fn number_or(text: ObjectBuilder, about: &str) -> RefOr<Schema> {
+    let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
+    OneOfBuilder::new().item(number).item(text).description(Some(about)).into()
+}
+
+/// The schema of a text that is one of these words.
+pub(crate) fn words(words: &[&str]) -> ObjectBuilder {
+    let words = words.iter().map(|&word| serde_json::Value::from(word));
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
+}
+
+/// The schema of the length of a lease: seconds, and not none.
+pub(crate) fn lease_schema() -> Schema {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Number, Type::Null]))
+        .minimum(Some(0.001))
+        .description(Some("Seconds; fractions count to the millisecond."))
+        .into()
 }
 
 /// Seconds, to the millisecond.
@@ -240,7 +260,8 @@ impl<'de> Deserialize<'de> for Condition {
 
 impl PartialSchema for Condition {
     fn schema() -> RefOr<Schema> {
-        number_or_text("`any`, `absent`, `present`, or a version.")
+        let usual = words(&["any", "absent", "present"]);
+        number_or(usual, "`any`, `absent`, `present`, or a version.")
     }
 }
 

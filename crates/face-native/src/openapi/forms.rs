@@ -1,0 +1,97 @@
+//! What each parameter looks like: a number with its bounds, one of a few words, a time. One name, one form, except where a
+//! route takes it more than once.
+//!
+//! What a parameter means stands with its route; the readers of requests check the same forms again.
+
+use serde_json::json;
+use utoipa::openapi::schema::{
+    Array, KnownFormat, Object, ObjectBuilder, OneOfBuilder, SchemaFormat, Type,
+};
+use utoipa::openapi::{RefOr, Schema};
+
+/// Of whatever a path, a query or a header can carry.
+const NAME: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$";
+const ETAG: &str = "^(\\*|\"[0-9]{1,19}\")$";
+const VISIBLE: &str = "^[!-~]([ -~]*[!-~])?$";
+
+/// The form of a parameter of an operation. `None`: nobody has said it here yet.
+pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
+    let several = operation == "watch";
+    let form = match name {
+        "pool" if several => Array::new(pattern(NAME, "vlans")).into(),
+        "kind" if several => Array::new(words(&EVENTS)).into(),
+        "pool" => pattern(NAME, "vlans"),
+        "key" => text("blue"),
+        "value" => text("100"),
+        "owner" | "owner_prefix" => text("tenant-7"),
+        "prefix" | "key_prefix" | "after" => Object::with_type(Type::String).into(),
+        "within" => text("100-199"),
+        "limit" => number(1, Some(1000)),
+        "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),
+        "state" => words(&["held", "quarantined"]),
+        "order" => words(&["newest_first", "oldest_first"]),
+        "from" | "Last-Event-ID" | "Allod-Min-Position" => number(0, None),
+        "at" | "since" | "until" => moment(),
+        "If-Match" => pattern(ETAG, "\"17\""),
+        "If-None-Match" => words(&["*"]),
+        "Allod-Consistency" => words(&["linearizable"]),
+        "Idempotency-Key" => pattern(VISIBLE, "order-4711"),
+        _ => return None,
+    };
+    Some(form)
+}
+
+const EVENTS: [&str; 6] = [
+    "pool_defined",
+    "pool_removed",
+    "claim_granted",
+    "lease_changed",
+    "claim_released",
+    "quarantine_ended",
+];
+
+fn text(example: &str) -> RefOr<Schema> {
+    let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
+    text.examples([json!(example)]).into()
+}
+
+fn pattern(pattern: &str, example: &str) -> RefOr<Schema> {
+    let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
+    text.examples([json!(example)]).into()
+}
+
+fn words(words: &[&str]) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(words.iter().map(|word| json!(word))))
+        .into()
+}
+
+fn number(min: i64, max: Option<i64>) -> RefOr<Schema> {
+    let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(min)).maximum(max);
+    // A position needs 64 bits, of which JSON's readers commonly take 63.
+    number.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).into()
+}
+
+fn moment() -> RefOr<Schema> {
+    let time = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    OneOfBuilder::new().item(number(0, None)).item(time).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::TABLE;
+
+    #[test]
+    fn every_parameter_has_a_form() {
+        for entry in TABLE {
+            let query = entry.query.iter().map(|param| param.name);
+            for name in query.chain(entry.headers.iter().map(|header| header.name)) {
+                assert!(form(entry.name, name).is_some(), "{} {name}", entry.name);
+            }
+        }
+    }
+}
