@@ -12,7 +12,7 @@ use std::sync::Arc;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Access, App, Exporter, Guard, Limits, Ready, Role, Route, Tokens};
 use allod_engine::{Config, Engine};
-use allod_face_native::{Limits, Native, Rule, Scope, rules};
+use allod_face_native::{Native, Rule, Scope, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
@@ -75,7 +75,11 @@ impl World {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native = Native::new(handle, vec![("key_bytes_max", 1024)], Limits::default());
+        let native = Native::new(
+            handle,
+            vec![("key_bytes_max", 1024)],
+            allod_face_native::Limits::default(),
+        );
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
             let secret = Secret::draw().unwrap();
