@@ -59,6 +59,8 @@ static TABLE: &[Limit] = table![
     engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
+    engine.archive_segment_bytes,
+    engine.backups_max,
     native.watchers_max,
     native.watch_heartbeat_ms,
     native.watch_bytes_max,

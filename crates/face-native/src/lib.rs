@@ -8,9 +8,10 @@
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
-//! - `pools`, `claims`, `transactions`, `watch`, `about`: what each route does with these
+//! - `pools`, `claims`, `transactions`, `watch`, `backup`, `about`: what each route does with these
 
 mod about;
+mod backup;
 mod claims;
 mod from_wire;
 mod openapi;

@@ -8,7 +8,7 @@ use http::Method;
 
 use crate::query::Param;
 use crate::scope::Scope;
-use crate::{Native, about, claims, pools, transactions, watch};
+use crate::{Native, about, backup, claims, pools, transactions, watch};
 
 /// One route: how it is reached, what answers, and what is to be said about it.
 pub(crate) struct Entry {
@@ -304,6 +304,26 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: &[],
         body: None,
         replies: &[Shape(200, Some("Status"), "How it is doing."), MALFORMED],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/backup",
+        access: Access::Admin,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(backup::get(native, call)),
+        name: "getBackup",
+        summary: "Everything that the journal holds now, as one stream for `allod restore`",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[
+            Shape(
+                200,
+                None,
+                "The backup, application/octet-stream. Whole only if its end is there.",
+            ),
+            MALFORMED,
+        ],
     },
     Entry {
         method: Method::GET,

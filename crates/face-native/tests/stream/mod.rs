@@ -14,5 +14,5 @@ pub async fn text(reply: Reply) -> String {
             break;
         }
     }
-    String::from_utf8(all).expect("text")
+    String::from_utf8_lossy(&all).into_owned()
 }
