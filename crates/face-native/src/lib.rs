@@ -7,10 +7,12 @@
 //! - `wire`: the JSON forms, as typed by clients and as shown to them
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
+//! - `openapi`, `docs`: the interface described, for programs and for people
 //! - `pools`, `claims`, `transactions`, `about`: what each route does with these
 
 mod about;
 mod claims;
+mod docs;
 mod from_wire;
 mod openapi;
 mod pools;
@@ -42,6 +44,7 @@ pub struct Native {
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
     openapi: OnceLock<Bytes>,
+    docs: OnceLock<Bytes>,
 }
 
 impl std::fmt::Debug for Native {
@@ -52,7 +55,7 @@ impl std::fmt::Debug for Native {
 
 impl Native {
     pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>) -> Arc<Native> {
-        Arc::new(Native { handle, limits, openapi: OnceLock::new() })
+        Arc::new(Native { handle, limits, openapi: OnceLock::new(), docs: OnceLock::new() })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {

@@ -1,13 +1,14 @@
 //! The OpenAPI 3.1 document: the routes from the table, the schemas from the wire types.
 
 mod forms;
+mod links;
 
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
     Paths,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, Type};
 use utoipa::openapi::{
     Components, Content, Header, InfoBuilder, OpenApiBuilder, Ref, RefOr, Required, Response,
     ResponseBuilder, Schema,
@@ -106,7 +107,7 @@ fn operation(entry: &Entry) -> Operation {
     let known: Vec<u16> = known.collect();
     let anywhere = ANYWHERE.iter().filter(|shape| !known.contains(&shape.0));
     for shape in entry.replies.iter().chain(anywhere) {
-        operation = operation.response(shape.0.to_string(), response(shape));
+        operation = operation.response(shape.0.to_string(), response(entry, shape));
     }
     operation.build()
 }
@@ -136,12 +137,15 @@ fn content(schema: &str) -> Content {
     Content::new(Some(Ref::from_schema_name(schema)))
 }
 
-fn response(shape: &Shape) -> Response {
+fn response(entry: &Entry, shape: &Shape) -> Response {
     let Shape(status, schema, about) = shape;
     let mut response = ResponseBuilder::new().description(*about);
     if let Some(schema) = schema {
-        let media =
-            if *schema == "Problem" { "application/problem+json" } else { "application/json" };
+        let media = match *schema {
+            "Problem" => "application/problem+json",
+            "Page" => "text/html",
+            _ => "application/json",
+        };
         response = response.content(media, content(schema));
     }
     let text = || Header::new(Object::with_type(Type::String));
@@ -149,6 +153,9 @@ fn response(shape: &Shape) -> Response {
     if *status < 300 || matches!(status, 404 | 409 | 412 | 422) {
         response = response.header("Allod-Position", Header::new(Object::with_type(Type::Integer)));
         response = response.header("Allod-Hash", text());
+    }
+    for (name, link) in links::links(entry.name, *status) {
+        response = response.link(name, link);
     }
     response.build()
 }
@@ -166,15 +173,35 @@ fn components() -> Components {
     add::<wire::ProblemMembers<'_>>(&mut all);
     add::<wire::Status>(&mut all);
     all.push(("Limits".into(), limits()));
+    all.push(("Document".into(), described(Type::Object, "An OpenAPI 3.1 document.")));
+    all.push(("Page".into(), described(Type::String, "A page of HTML.")));
     let mut components = Components::new();
     components.schemas.extend(all);
+    for name in ["OpBody", "CheckBody"] {
+        components.schemas.get_mut(name).map(close);
+    }
     components
+}
+
+/// Says that an operation has one name and no other members, which the derived schema leaves open.
+fn close(schema: &mut RefOr<Schema>) {
+    let RefOr::T(Schema::OneOf(choices)) = schema else { return };
+    for choice in &mut choices.items {
+        if let RefOr::T(Schema::Object(choice)) = choice {
+            let nothing = AdditionalProperties::FreeForm(false);
+            choice.additional_properties = Some(Box::new(nothing));
+        }
+    }
 }
 
 /// A schema and all that it refers to.
 fn add<T: ToSchema + PartialSchema>(all: &mut Vec<(String, RefOr<Schema>)>) {
     all.push((T::name().into_owned(), T::schema()));
     T::schemas(all);
+}
+
+fn described(form: Type, about: &str) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(form).description(Some(about)).into()
 }
 
 fn limits() -> RefOr<Schema> {
