@@ -1,7 +1,8 @@
 //! Conversations with the native face, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it; `trim` forgets the journal up to a position. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! `wait` moves it; `trim` forgets the journal up to a position. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was
+//! answered into the files instead of comparing.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
