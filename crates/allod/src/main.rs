@@ -9,7 +9,6 @@ mod journal;
 mod limits;
 mod security;
 mod serve;
-mod token;
 
 use std::process::ExitCode;
 
@@ -70,6 +69,9 @@ enum Command {
     /// Look after a journal that no server has open
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// The tokens that a server asks for: new, list
+    #[command(subcommand)]
+    Token(cli::token::TokenCommand),
     /// The settings of a server: show, check, reference
     #[command(subcommand)]
     Config(cli::config::ConfigCommand),
@@ -78,9 +80,6 @@ enum Command {
     Completions(cli::completions::CompletionsArguments),
     /// The manual page
     Man(cli::man::ManArguments),
-    /// Make and show the tokens of a server that wants them.
-    #[command(subcommand)]
-    Token(token::TokenCommand),
 }
 
 fn main() -> ExitCode {
@@ -102,10 +101,10 @@ fn main() -> ExitCode {
         Command::Tx(arguments) => cli::tx::run(arguments),
         Command::Status(arguments) => cli::status::run(arguments),
         Command::Journal(command) => journal::run(command),
+        Command::Token(command) => cli::token::run(command),
         Command::Config(command) => cli::config::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
-        Command::Token(command) => token::run(command),
     };
     done.map_or_else(Failed::tell, |()| ExitCode::SUCCESS)
 }
