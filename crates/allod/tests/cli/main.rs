@@ -170,5 +170,15 @@ macro_rules! transcripts {
 }
 
 transcripts![
-    claims, completions, config, errors, help, journal, pools, secure, status, transactions, who
+    claims,
+    completions,
+    config,
+    errors,
+    help,
+    journal,
+    pools,
+    secure,
+    status,
+    transactions,
+    who
 ];
