@@ -161,13 +161,16 @@ fn response(shape: &Shape) -> Response {
     let Shape(status, schema, about) = shape;
     let mut response = ResponseBuilder::new().description(*about);
     if let Some(schema) = schema {
-        let media =
-            if *schema == "Problem" { "application/problem+json" } else { "application/json" };
+        let media = match *schema {
+            "Problem" => "application/problem+json",
+            "Change" => "text/event-stream",
+            _ => "application/json",
+        };
         response = response.content(media, content(schema));
     }
     let text = || Header::new(Object::with_type(Type::String));
     response = response.header("X-Request-Id", text());
-    if *status < 300 || matches!(status, 404 | 409 | 412 | 422) {
+    if *status < 300 || matches!(status, 404 | 409 | 410 | 412 | 422) {
         response = response.header("Allod-Position", Header::new(Object::with_type(Type::Integer)));
         response = response.header("Allod-Hash", text());
     }
