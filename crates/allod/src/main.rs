@@ -82,14 +82,14 @@ enum Command {
     /// The settings of a server: show, check, reference
     #[command(subcommand)]
     Config(cli::config::ConfigCommand),
+    /// Make and show the tokens of a server that wants them
+    #[command(subcommand)]
+    Token(token::TokenCommand),
     /// Let your shell complete commands and flags
     #[command(after_help = cli::completions::EXAMPLES)]
     Completions(cli::completions::CompletionsArguments),
     /// The manual page
     Man(cli::man::ManArguments),
-    /// Make and show the tokens of a server that wants them.
-    #[command(subcommand)]
-    Token(token::TokenCommand),
 }
 
 fn main() -> ExitCode {
@@ -114,9 +114,9 @@ fn main() -> ExitCode {
         Command::Backup(arguments) => backup::run(arguments),
         Command::Restore(arguments) => restore::run(arguments),
         Command::Config(command) => cli::config::run(command),
+        Command::Token(command) => token::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
-        Command::Token(command) => token::run(command),
     };
     done.map_or_else(Failed::tell, |()| ExitCode::SUCCESS)
 }
