@@ -8,11 +8,13 @@
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
+//! - `openapi`, `docs`: the interface described, for programs and for people
 //! - `pools`, `claims`, `transactions`, `watch`, `backup`, `about`: what each route does with these
 
 mod about;
 mod backup;
 mod claims;
+mod docs;
 mod from_wire;
 mod openapi;
 mod pools;
@@ -71,6 +73,7 @@ pub struct Native {
     limits: Vec<(&'static str, u64)>,
     watch: watch::Watch,
     openapi: OnceLock<Bytes>,
+    docs: OnceLock<Bytes>,
 }
 
 impl std::fmt::Debug for Native {
@@ -83,7 +86,7 @@ impl Native {
     /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself.
     pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>, own: Limits) -> Arc<Native> {
         let watch = watch::Watch::new(handle.clone(), own);
-        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new() })
+        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new(), docs: OnceLock::new() })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {

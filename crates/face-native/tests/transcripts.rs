@@ -157,8 +157,9 @@ fn steady(mut body: String) -> String {
     body
 }
 
-/// Replies that are documented and in no transcript. The document itself is too long for one; the test below reads it.
-const UNSEEN: &[&str] = &["GET /v1/openapi.json 200"];
+/// Replies that are documented and in no transcript. The document and its page are too long for one; tests below read
+/// them.
+const UNSEEN: &[&str] = &["GET /v1/docs 200", "GET /v1/openapi.json 200"];
 
 #[tokio::test]
 async fn the_face_answers_as_the_transcripts_say() {
@@ -259,4 +260,17 @@ async fn the_document_is_served() {
     let reply = server.app.answer(request).await;
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, allod_face_native::openapi());
+}
+
+#[tokio::test]
+async fn the_page_is_served_and_forbids_itself_to_load_anything() {
+    let server = Server::start().await;
+    let request = Request::get("/v1/docs").body(Full::default()).unwrap();
+    let reply = server.app.answer(request).await;
+    assert_eq!(reply.status(), 200);
+    let header = |name: &str| reply.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "text/html; charset=utf-8");
+    assert!(header("content-security-policy").starts_with("default-src 'none';"));
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.starts_with(b"<!doctype html>") && body.ends_with(b"</html>"));
 }
