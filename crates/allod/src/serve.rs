@@ -38,7 +38,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let engine = start_engine(&settings).map_err(Failed::Running)?;
     let handle = engine.handle();
 
-    let native = Native::new(handle.clone(), settings.limits.list());
+    let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
