@@ -1,17 +1,16 @@
-//! `allod journal …`: tools for a journal that no server has open.
+//! `allod journal …`: tools for a journal that no server has open, or that several may have.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use allod_engine::{Halt, Verified};
-use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::Embedded;
-use allod_journal::{Journal, JournalError};
-use anyhow::{Context, anyhow};
+use allod_journal::postgres::Address;
+use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
 
 use crate::Failed;
 use crate::cli::progress::Progress;
+use crate::place::{self, Place};
 
 #[derive(Debug, Subcommand)]
 pub enum JournalCommand {
@@ -20,6 +19,9 @@ pub enum JournalCommand {
         /// The folder of the journal.
         #[arg(long, env = "ALLOD_DATA", default_value = "allod-data")]
         data: PathBuf,
+        /// The address of the journal, if it is in PostgreSQL, as in postgres://user@host/database.
+        #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true, value_parser = place::address)]
+        journal: Option<Address>,
         #[arg(long, default_value = "text")]
         output: Output,
     },
@@ -33,28 +35,30 @@ pub enum Output {
 
 pub fn run(command: JournalCommand) -> Result<(), Failed> {
     match command {
-        JournalCommand::Verify { data, output } => verify(&data, output),
+        JournalCommand::Verify { data, journal, output } => {
+            let place = journal.map_or(Place::Folder(data), Place::Postgres);
+            verify(&place, output)
+        }
     }
 }
 
-fn verify(data: &Path, output: Output) -> Result<(), Failed> {
-    if !data.is_dir() {
+fn verify(place: &Place, output: Output) -> Result<(), Failed> {
+    if let Place::Folder(data) = place
+        && !data.is_dir()
+    {
         return Err(Failed::Asked(anyhow!("there is no folder {}", data.display())));
     }
-    let opened = Embedded::open(data).map_err(|error| journal_failed(error, data))?;
-    if let Some(torn) = &opened.torn {
+    let place::Opened { journal, checkpoints, torn } = place.open(false)?;
+    if let Some(torn) = torn {
         eprintln!("a write that a crash had cut off was dropped: {torn:?}");
     }
-    let checkpoints = FileCheckpoints::open(data)
-        .context("the checkpoints cannot be opened")
-        .map_err(Failed::Running)?;
-    let whole = opened.journal.tail().map_err(|error| journal_failed(error, data))?.seq;
+    let whole = journal.tail().map_err(|error| place.failed(error))?.seq;
     let mut progress = Progress::new("verifying", |n| format!("{n} records"), Some(whole));
     let mut at = |tail: &allod_journal::Tail| progress.at(tail.seq);
-    let verified = allod_engine::verify(&opened.journal, &checkpoints, &mut at);
+    let verified = allod_engine::verify(&*journal, &*checkpoints, &mut at);
     drop(progress);
     let verified = verified.map_err(|halt| match halt {
-        Halt::Journal(error) => journal_failed(error, data),
+        Halt::Journal(error) => place.failed(error),
         other => Failed::Unsound(other.into()),
     })?;
     print(&verified, output).map_err(|error| Failed::Running(error.into()))?;
@@ -63,13 +67,6 @@ fn verify(data: &Path, output: Output) -> Result<(), Failed> {
     }
     let violations = verified.violations.join("\n  ");
     Err(Failed::Unsound(anyhow!("the state that the journal leads to is wrong:\n  {violations}")))
-}
-
-/// Damage is a finding; anything else kept us from looking.
-fn journal_failed(error: JournalError, data: &Path) -> Failed {
-    let unsound = matches!(error, JournalError::Damaged { .. } | JournalError::Chain(_));
-    let error = anyhow::Error::from(error).context(format!("the journal in {}", data.display()));
-    if unsound { Failed::Unsound(error) } else { Failed::Running(error) }
 }
 
 fn print(verified: &Verified, output: Output) -> std::io::Result<()> {

@@ -7,6 +7,7 @@ mod config;
 mod failed;
 mod journal;
 mod limits;
+mod place;
 mod security;
 mod serve;
 mod token;

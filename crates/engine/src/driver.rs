@@ -192,12 +192,18 @@ impl Driver {
         if has_rivals {
             self.wait_for_others();
         }
+        let mut probed = Instant::now();
         loop {
             let degraded = self.shared.degraded().is_some();
             let overtaken = writer.overtaken;
             match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
                 Taken::Jobs(jobs) => self.serve(&mut writer, jobs)?,
-                Taken::Nothing if degraded => writer.probe()?,
+                // News of others is no reason to ask again in a hurry.
+                Taken::Nothing if degraded && probed.elapsed() < IDLE => {}
+                Taken::Nothing if degraded => {
+                    writer.probe()?;
+                    probed = Instant::now();
+                }
                 Taken::Nothing => {
                     if has_rivals {
                         writer.catch_up()?;
