@@ -338,9 +338,10 @@ impl Driver {
             }
         }
         if !barriers.is_empty() {
-            // A record of ours that was committed after the barrier came in proves that nobody else has written.
-            let ours = writer.tail().seq > before;
-            let confirmed = if ours { Ok(Ok(())) } else { writer.confirm_tail() };
+            // A record of ours that was committed after the barrier came in proves that we know all that was written
+            // before; and where we followed others, we had asked for the end since.
+            let moved = writer.tail().seq > before;
+            let confirmed = if moved { Ok(Ok(())) } else { writer.confirm_tail() };
             let answer = match &confirmed {
                 Ok(answer) => answer.clone(),
                 Err(halt) => Err(Failure::Unavailable { what: halt.to_string() }),
