@@ -8,6 +8,7 @@ mod config;
 mod failed;
 mod journal;
 mod limits;
+mod open_files;
 mod place;
 mod restore;
 mod security;

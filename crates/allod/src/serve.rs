@@ -10,14 +10,15 @@ use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
-use crate::Failed;
 use crate::config::{LogFormat, ServeArguments, Settings};
 use crate::place::{self, Place};
 use crate::security::Security;
+use crate::{Failed, open_files};
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
     start_log(&settings).map_err(Failed::Asked)?;
+    open_files::raise_limit(settings.limits.edge.connections_max);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
