@@ -8,6 +8,7 @@ pub struct Limits {
     pub edge: allod_edge::Limits,
     pub core: allod_core::limits::Limits,
     pub engine: allod_engine::Config,
+    pub native: allod_face_native::Limits,
 }
 
 struct Limit {
@@ -32,6 +33,7 @@ static TABLE: &[Limit] = table![
     edge.uri_bytes_max,
     edge.connections_max,
     edge.request_ms_max,
+    edge.handshake_ms_max,
     edge.header_read_ms_max,
     edge.idle_ms_max,
     edge.stall_ms_max,
@@ -54,8 +56,14 @@ static TABLE: &[Limit] = table![
     engine.queue_commands_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,
+    engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
+    engine.archive_segment_bytes,
+    engine.backups_max,
+    native.watchers_max,
+    native.watch_heartbeat_ms,
+    native.watch_bytes_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.
@@ -113,6 +121,7 @@ mod tests {
             format!("{:?}", limits.edge),
             format!("{:?}", limits.core),
             format!("{:?}", limits.engine),
+            format!("{:?}", limits.native),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
         names.sort_unstable();

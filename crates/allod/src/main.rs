@@ -1,58 +1,132 @@
-//! `allod`, the one binary: the server and the tools around it. Only wiring is here; what each part does is in its crate.
-//!
-//! Exit codes: 0 done, 1 failed, 2 the command line or the configuration is wrong, 3 the journal is not sound.
+//! `allod`, the one binary: the server and the tools around it. Only wiring is here; what each part does is in its crate,
+//! and each command in its file.
 
+mod backup;
+mod cli;
+mod client;
 mod config;
+mod failed;
 mod journal;
 mod limits;
+mod place;
+mod restore;
+mod security;
 mod serve;
+mod token;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+
+use failed::{EXIT_CODES, Failed};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+const QUICK_START: &str = "\
+Quick start:
+  allod serve &            serves on 127.0.0.1:8778, with its data in ./allod-data
+  allod pool set vlans --kind id32 --range 2-4094 && allod claim vlans blue
+
+`allod COMMAND --help` has examples. A flag counts more than ALLOD_… in the
+environment, and that more than allod.toml.
+
+";
+
 /// Hands out what a cloud or a network runs short of, exactly once.
 #[derive(Debug, Parser)]
-#[command(version, arg_required_else_help = true)]
+#[command(version, max_term_width = 120, after_help = format!("{QUICK_START}{EXIT_CODES}"))]
+#[command(disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the server.
+    /// Run the server
     Serve(config::ServeArguments),
-    /// Look after a journal that no server has open.
+    /// Pools: list, show, set, delete
+    #[command(subcommand)]
+    Pool(cli::pool::PoolCommand),
+    /// Claim a value under a key; the same again gives the same claim
+    #[command(after_help = cli::claim::EXAMPLES)]
+    Claim(Box<cli::claim::ClaimArguments>),
+    /// Release what is held under a key
+    Release(cli::release::ReleaseArguments),
+    /// Make a lease last longer, or for ever
+    Renew(cli::renew::RenewArguments),
+    /// Who holds what: a value, a key, a pool, or an owner
+    #[command(after_help = cli::who::EXAMPLES)]
+    Who(Box<cli::who::WhoArguments>),
+    /// What happens, as it happens
+    #[command(after_help = cli::watch::EXAMPLES)]
+    Watch(cli::watch::WatchArguments),
+    /// What happened, and when
+    #[command(after_help = cli::history::EXAMPLES)]
+    History(Box<cli::history::HistoryArguments>),
+    /// Several operations from a file, all or nothing
+    #[command(after_help = cli::tx::EXAMPLES)]
+    Tx(cli::tx::TxArguments),
+    /// How the server is doing, once or as it runs
+    Status(cli::status::StatusArguments),
+    /// Look after a journal that no server has open
     #[command(subcommand)]
     Journal(journal::JournalCommand),
-}
-
-/// How a command went wrong, which is its exit code.
-#[derive(Debug)]
-enum Failed {
-    /// What it tried did not work.
-    Running(anyhow::Error),
-    /// It was asked for something that cannot be meant.
-    Asked(anyhow::Error),
-    /// The journal is not sound.
-    Unsound(anyhow::Error),
+    /// Copy everything that a server holds into one file, while it runs
+    #[command(after_help = backup::EXAMPLES)]
+    Backup(backup::BackupArguments),
+    /// Make a journal from a backup
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::RestoreArguments),
+    /// The settings of a server: show, check, reference
+    #[command(subcommand)]
+    Config(cli::config::ConfigCommand),
+    /// Let your shell complete commands and flags
+    #[command(after_help = cli::completions::EXAMPLES)]
+    Completions(cli::completions::CompletionsArguments),
+    /// The manual page
+    Man(cli::man::ManArguments),
+    /// Make and show the tokens of a server that wants them.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let Some(command) = Arguments::parse().command else {
+        return match Arguments::command().print_help() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => Failed::writing(error).tell(),
+        };
+    };
+    let done = match command {
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Pool(command) => cli::pool::run(command),
+        Command::Claim(arguments) => cli::claim::run(*arguments),
+        Command::Release(arguments) => cli::release::run(arguments),
+        Command::Renew(arguments) => cli::renew::run(arguments),
+        Command::Who(arguments) => cli::who::run(*arguments),
+        Command::Watch(arguments) => cli::watch::run(arguments),
+        Command::History(arguments) => cli::history::run(*arguments),
+        Command::Tx(arguments) => cli::tx::run(arguments),
+        Command::Status(arguments) => cli::status::run(arguments),
         Command::Journal(command) => journal::run(command),
+        Command::Backup(arguments) => backup::run(arguments),
+        Command::Restore(arguments) => restore::run(arguments),
+        Command::Config(command) => cli::config::run(command),
+        Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
+        Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
+        Command::Token(command) => token::run(command),
     };
-    let (code, error) = match done {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failed::Running(error)) => (1, error),
-        Err(Failed::Asked(error)) => (2, error),
-        Err(Failed::Unsound(error)) => (3, error),
-    };
-    eprintln!("error: {error:#}");
-    ExitCode::from(code)
+    done.map_or_else(Failed::tell, |()| ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
 }

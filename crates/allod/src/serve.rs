@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allod_edge::{App, Exporter, Listener, Ready};
-use allod_engine::{Engine, Handle, History};
+use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
@@ -13,7 +13,8 @@ use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::Failed;
-use crate::config::{KeptHistory, LogFormat, ServeArguments, Settings};
+use crate::config::{LogFormat, ServeArguments, Settings};
+use crate::security::Security;
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
@@ -28,24 +29,28 @@ pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
 async fn serve(settings: Settings) -> Result<(), Failed> {
     // First of all, so that every metric of every part finds its recorder.
     let exporter = Exporter::install();
+    let security = Security::open(&settings).map_err(Failed::Asked)?;
     let listener = Listener::bind(settings.listen, settings.auth)
         .await
         .map_err(|error| Failed::Asked(error.into()))?;
+    let listener = security.of_listener(listener);
     let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
     let engine = start_engine(&settings).map_err(Failed::Running)?;
     let handle = engine.handle();
 
-    let native = Native::new(handle.clone(), settings.limits.list());
+    let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
     let app = App::new(routes, settings.limits.edge);
-    let app = Arc::new(app.map_err(|error| Failed::Running(error.into()))?);
+    let app = app.map_err(|error| Failed::Running(error.into()))?;
+    let app = Arc::new(security.of_app(app));
 
     let address = listener.address();
     info!(%address, data = %settings.data.display(), "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
-    eprintln!("listening on http://{address}");
+    eprintln!("listening on {}://{address}", security.scheme());
+    security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
     let until = async {
         tokio::select! {
             () = stop => info!("stopping"),
@@ -77,11 +82,8 @@ fn start_engine(settings: &Settings) -> Result<Engine> {
     }
     let checkpoints = FileCheckpoints::open(data)
         .with_context(|| format!("the checkpoints in {} cannot be opened", data.display()))?;
-    let history = match settings.history {
-        KeptHistory::All => History::All,
-        KeptHistory::SinceCheckpoint => History::SinceCheckpoint,
-    };
-    let config = allod_engine::Config { history, ..settings.limits.engine() };
+    let (history, archive) = (settings.history, settings.archive.clone());
+    let config = allod_engine::Config { history, archive, ..settings.limits.engine() };
     Engine::start(Arc::new(opened.journal), Arc::new(checkpoints), config)
         .context("the engine cannot be started")
 }

@@ -141,7 +141,11 @@ fn what_cannot_be_meant_is_refused_with_code_2() {
         (&["serve", "--data", data, "--config", "/nowhere.toml"], "cannot be read"),
         (&["serve", "--data", data, "--log", "=="], "--log '==' is not understood"),
         (&["serve", "--data", data, "--limit", "keys=1"], "unknown limits keys"),
-        (&["serve", "--data", data, "--auth", "magic"], "no way to authenticate"),
+        (
+            &["serve", "--data", data, "--listen", "0.0.0.0:1", "--auth", "none"],
+            "or use --auth tokens",
+        ),
+        (&["serve", "--data", data, "--auth", "magic"], "possible values: none, tokens"),
         (&["serve", "--date", data], "unexpected argument"),
         (&["journal", "verify", "--data", data], "there is no folder"),
     ] {

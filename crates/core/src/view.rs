@@ -11,7 +11,7 @@ use crate::span::Span;
 use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::rows::Row;
-use crate::state::zones::Zone;
+use crate::state::zones::{Zone, Zones};
 
 /// What was given as `after` is not the `next` of a page of this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,13 +94,22 @@ pub fn value(state: &State, pool: &str, value: Span) -> Option<ValueView> {
             ValueView::Quarantined(claim)
         });
     }
-    Some(match pool.zones.worst(value) {
+    Some(in_zone(&pool.zones, value))
+}
+
+/// What a pool's definition says of a value that nobody has.
+pub fn unclaimed(spec: &PoolSpec, value: Span) -> ValueView {
+    in_zone(&Zones::of(spec), value)
+}
+
+fn in_zone(zones: &Zones, value: Span) -> ValueView {
+    match zones.worst(value) {
         Zone::Automatic => ValueView::Free,
         Zone::Manual => ValueView::Manual,
         Zone::Draining => ValueView::Draining,
         Zone::Excluded => ValueView::Excluded,
         Zone::Outside => ValueView::Outside,
-    })
+    }
 }
 
 fn shown(pool: &Pool, now_ms: u64) -> PoolView {

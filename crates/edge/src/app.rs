@@ -17,14 +17,18 @@ use crate::call::Params;
 use crate::meter::{RouteMeter, ServerMeter};
 use crate::request_id::{self, RequestIds};
 use crate::route::{Found, Routes};
-use crate::{Call, Limits, Problem, Reply, Route};
+use crate::{Call, Guard, Identity, Limits, Problem, Reply, Role, Route};
 
 /// How much of a body that is too long is read and thrown away, so that the client gets to see the answer.
 const DRAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
+/// The same for the body of a request that is turned away at the door: what a client has sent before it looks for an answer.
+const DRAIN_DENIED_BYTES_MAX: u64 = 64 * 1024;
+
 /// Everything that answers: the routes of all faces, under the limits of the edge.
 pub struct App {
     routes: Routes,
+    guard: Guard,
     pub(crate) limits: Limits,
     ids: RequestIds,
     pub(crate) meter: ServerMeter,
@@ -52,7 +56,13 @@ enum Ended {
 impl App {
     pub fn new(routes: Vec<Route>, limits: Limits) -> Result<App, Unroutable> {
         let routes = Routes::new(routes).map_err(|error| Unroutable { what: error.to_string() })?;
-        Ok(App { routes, limits, ids: RequestIds::new(), meter: ServerMeter::new() })
+        let (ids, meter) = (RequestIds::new(), ServerMeter::new());
+        Ok(App { routes, guard: Guard::Everybody, limits, ids, meter })
+    }
+
+    /// With this guard at the door of every route that is not open.
+    pub fn guarded(self, guard: Guard) -> App {
+        App { guard, ..self }
     }
 
     /// Answers one request. Its time limit is looked at whenever the future is polled; the connection polls it at least
@@ -66,33 +76,35 @@ impl App {
         let _in_flight = InFlight::new(&self.meter.in_flight);
         let access = Access::of(&request);
         let head_only = request.method() == Method::HEAD;
-        let (meter, mut reply) = self.route(request, began).await;
+        let (meter, identity, mut reply) = self.route(request, began).await;
         if head_only {
             reply.body_mut().head_only();
         }
         let (status, took) = (reply.status(), began.elapsed());
         meter.record(status, took);
-        access.log(status, took, &id);
+        access.log(status, took, &id, &identity);
+        reply.body_mut().read_by(identity);
         reply.headers_mut().insert(request_id::HEADER, id);
         reply
     }
 
-    async fn route<B>(&self, request: Request<B>, began: Instant) -> (&RouteMeter, Reply)
+    async fn route<B>(&self, request: Request<B>, began: Instant) -> (&RouteMeter, Identity, Reply)
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        let other = &self.meter.unrouted;
+        let unrouted = |reply| (&self.meter.unrouted, Identity::Stranger, reply);
         let uri = request.uri();
         let uri_bytes = uri.path_and_query().map_or(0, |text| text.as_str().len()) as u64;
         if uri_bytes > self.limits.uri_bytes_max {
-            return (other, uri_too_long(uri_bytes, self.limits.uri_bytes_max).reply());
+            return unrouted(uri_too_long(uri_bytes, self.limits.uri_bytes_max).reply());
         }
         match self.routes.find(request.method(), uri.path()) {
             Found::Route(route, meter, params) => {
-                (meter, self.call(route, params, request, began).await)
+                let (identity, reply) = self.call(route, params, request, began).await;
+                (meter, identity, reply)
             }
-            Found::OtherMethods(allow) => (other, wrong_method(&request, allow)),
-            Found::Nothing => (other, no_route(&request).reply()),
+            Found::OtherMethods(allow) => unrouted(wrong_method(&request, allow)),
+            Found::Nothing => unrouted(no_route(&request).reply()),
         }
     }
 
@@ -102,20 +114,31 @@ impl App {
         params: Params,
         request: Request<B>,
         began: Instant,
-    ) -> Reply
+    ) -> (Identity, Reply)
     where
         B: Body<Data = Bytes> + Unpin,
     {
         let deadline = began + Duration::from_millis(self.limits.request_ms_max);
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let patient = !head.headers.contains_key(EXPECT);
+        let admitted = self.guard.admit(route.access, &mut head.headers);
+        self.meter.auth.record(&admitted);
+        let identity = match admitted {
+            Ok(identity) => identity,
+            Err(denied) => {
+                if patient {
+                    let _ = within(deadline, throw_away(body)).await;
+                }
+                return (denied.identity(), denied.reply());
+            }
+        };
         let body = match within(deadline, self.read(body, patient)).await {
             Ok(Ok(body)) => body,
-            Ok(Err(problem)) => return problem.reply(),
-            Err(_) => return body_too_slow(self.limits.request_ms_max).reply(),
+            Ok(Err(problem)) => return (identity, problem.reply()),
+            Err(_) => return (identity, body_too_slow(self.limits.request_ms_max).reply()),
         };
-        let call = Call::new(head, body, params);
-        match within(deadline, async { route.answer(call).await }).await {
+        let call = Call::new(head, body, params, identity.clone());
+        let reply = match within(deadline, async { route.answer(call).await }).await {
             Ok(reply) => reply,
             Err(Ended::Late) => too_slow(self.limits.request_ms_max).reply(),
             Err(Ended::Panicked(what)) => {
@@ -123,7 +146,8 @@ impl App {
                 tracing::error!(?route, what, "a handler panicked");
                 broken().reply()
             }
-        }
+        };
+        (identity, reply)
     }
 
     /// The whole body. One that came in one piece, as most do, is not copied.
@@ -162,6 +186,24 @@ impl App {
             return Err(body_too_long(max));
         }
         Ok(if all.is_empty() { first.unwrap_or_default() } else { all.freeze() })
+    }
+}
+
+/// Reads a body that nobody wants, if it is short: a client whose body is not read may not get to see the answer.
+async fn throw_away<B>(mut body: B)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut left = DRAIN_DENIED_BYTES_MAX;
+    if body.size_hint().lower() > left {
+        return;
+    }
+    while let Some(Ok(frame)) = body.frame().await {
+        let len = frame.data_ref().map_or(0, Bytes::len) as u64;
+        match left.checked_sub(len) {
+            Some(rest) => left = rest,
+            None => return,
+        }
     }
 }
 
@@ -208,11 +250,13 @@ impl Access {
         Access(read.then(|| (request.method().clone(), request.uri().clone())))
     }
 
-    fn log(self, status: StatusCode, took: Duration, id: &HeaderValue) {
+    fn log(self, status: StatusCode, took: Duration, id: &HeaderValue, identity: &Identity) {
         let Some((method, uri)) = self.0 else { return };
         let (status, us) = (status.as_u16(), took.as_micros() as u64);
         let id = id.to_str().unwrap_or_default();
-        tracing::debug!(target: "allod::access", %method, %uri, status, us, id, "request");
+        let token = identity.name();
+        let role = token.and(identity.role()).map(Role::name);
+        tracing::debug!(target: "allod::access", %method, %uri, status, us, id, token, role, "request");
     }
 }
 

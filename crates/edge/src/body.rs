@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use crate::Identity;
 use crate::connection::OpenStream;
 
 /// What is sent after the head of a reply.
@@ -33,6 +34,8 @@ struct Stream {
     ended: bool,
     /// Tells the connection that it is at work.
     open: Option<OpenStream>,
+    /// Whoever it is for, and only while they may have it.
+    reader: Identity,
 }
 
 type Source = Pin<Box<dyn Future<Output = Result<(), Broken>> + Send>>;
@@ -111,7 +114,8 @@ impl Body {
     {
         let sink = Sink::default();
         let source = Box::pin(fill(sink.clone()));
-        Body(Kind::Stream(Box::new(Stream { source, sink, endless, ended: false, open: None })))
+        let (ended, open, reader) = (false, None, Identity::Everybody);
+        Body(Kind::Stream(Box::new(Stream { source, sink, endless, ended, open, reader })))
     }
 
     pub fn is_stream(&self) -> bool {
@@ -122,6 +126,13 @@ impl Body {
     pub(crate) fn head_only(&mut self) {
         if self.is_stream() {
             self.0 = Kind::Unsent;
+        }
+    }
+
+    /// A stream ends when the token of its reader does.
+    pub(crate) fn read_by(&mut self, reader: Identity) {
+        if let Kind::Stream(stream) = &mut self.0 {
+            stream.reader = reader;
         }
     }
 
@@ -138,10 +149,10 @@ impl Stream {
         if self.ended {
             return Poll::Ready(None);
         }
-        if self.open.as_ref().is_some_and(OpenStream::must_end) {
+        if let Some(why) = self.must_end() {
             return Poll::Ready(self.end(match self.endless {
                 true => Ok(()),
-                false => Err(Broken::new("the server is stopping")),
+                false => Err(Broken::new(why)),
             }));
         }
         let polled = catch_unwind(AssertUnwindSafe(|| self.source.as_mut().poll(context)));
@@ -154,6 +165,17 @@ impl Stream {
             (Some(piece), Ok(_)) => Poll::Ready(Some(Ok(piece))),
             (None, Ok(Poll::Ready(done))) => Poll::Ready(self.end(done)),
             (None, Ok(Poll::Pending)) => Poll::Pending,
+        }
+    }
+
+    /// Why it cannot go on, whatever is still to come.
+    fn must_end(&self) -> Option<&'static str> {
+        if self.open.as_ref().is_some_and(OpenStream::must_end) {
+            Some("the server is stopping")
+        } else if self.reader.has_lapsed() {
+            Some("the token is no longer good")
+        } else {
+            None
         }
     }
 

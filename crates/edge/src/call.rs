@@ -9,7 +9,7 @@ use http::{HeaderName, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-use crate::Problem;
+use crate::{Identity, Problem};
 
 /// The most parameters that a path can have.
 const PARAMS_MAX: usize = 4;
@@ -20,6 +20,7 @@ pub struct Call {
     pub head: Parts,
     pub body: Bytes,
     params: Params,
+    identity: Identity,
 }
 
 /// Where in the path each parameter stands, still percent-encoded.
@@ -41,8 +42,13 @@ impl Params {
 }
 
 impl Call {
-    pub(crate) fn new(head: Parts, body: Bytes, params: Params) -> Call {
-        Call { head, body, params }
+    pub(crate) fn new(head: Parts, body: Bytes, params: Params, identity: Identity) -> Call {
+        Call { head, body, params, identity }
+    }
+
+    /// Who sends it. The headers no longer have the token that says so.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// The path's parameter with this number, decoded. It may contain anything, a slash too.

@@ -20,7 +20,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -33,9 +32,12 @@ const LAST_WORDS_WAIT: Duration = Duration::from_millis(500);
 const STREAM_END_WAIT: Duration = Duration::from_millis(200);
 
 /// Serves a connection until it ends, or until `stop` changes and what is in flight is answered.
-pub(crate) async fn serve(app: Arc<App>, tcp: TcpStream, mut stop: watch::Receiver<()>) {
+pub(crate) async fn serve<S>(app: Arc<App>, socket: S, mut stop: watch::Receiver<()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let pace = Arc::new(Pace::default());
-    let io = TokioIo::new(Paced { tcp, pace: pace.clone() });
+    let io = TokioIo::new(Paced { socket, pace: pace.clone() });
     let service = service_fn(|request| {
         let busy = Busy::new(pace.clone());
         let app = app.clone();
@@ -92,18 +94,21 @@ pub(crate) async fn serve(app: Arc<App>, tcp: TcpStream, mut stop: watch::Receiv
             }
         }
     }
-    let tcp = connection.into_parts().io.into_inner().tcp;
-    say_and_close(tcp, &head_too_slow(limits.header_read_ms_max)).await;
+    let socket = connection.into_parts().io.into_inner().socket;
+    say_and_close(socket, &head_too_slow(limits.header_read_ms_max)).await;
 }
 
 /// Sends a problem on a connection that is then closed. Reads what the client still sends for a moment: closing a socket
 /// with unread bytes would tear the answer away from it.
-pub(crate) async fn say_and_close(mut tcp: TcpStream, problem: &Problem) {
+pub(crate) async fn say_and_close<S>(mut socket: S, problem: &Problem)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let talk = async {
-        tcp.write_all(&problem.last_words()).await?;
-        tcp.shutdown().await?;
+        socket.write_all(&problem.last_words()).await?;
+        socket.shutdown().await?;
         let mut rest = [0; 4096];
-        while tcp.read(&mut rest).await? > 0 {}
+        while socket.read(&mut rest).await? > 0 {}
         Ok::<_, io::Error>(())
     };
     // A client that does not read, or has gone, is closed all the same.
@@ -269,20 +274,20 @@ impl Clock {
     }
 }
 
-/// A socket that tells its connection's pace when bytes come in and go out.
-struct Paced {
-    tcp: TcpStream,
+/// A socket, with or without TLS, that tells its connection's pace when bytes come in and go out.
+struct Paced<S> {
+    socket: S,
     pace: Arc<Pace>,
 }
 
-impl AsyncRead for Paced {
+impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = into.filled().len();
-        let polled = Pin::new(&mut self.tcp).poll_read(context, into);
+        let polled = Pin::new(&mut self.socket).poll_read(context, into);
         if into.filled().len() > before {
             self.pace.reading.store(true, Ordering::Relaxed);
         }
@@ -290,13 +295,13 @@ impl AsyncRead for Paced {
     }
 }
 
-impl AsyncWrite for Paced {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.tcp).poll_write(context, bytes);
+        let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
         self.pace.wrote(&polled);
         polled
     }
@@ -306,21 +311,21 @@ impl AsyncWrite for Paced {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.tcp).poll_write_vectored(context, parts);
+        let polled = Pin::new(&mut self.socket).poll_write_vectored(context, parts);
         self.pace.wrote(&polled);
         polled
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.tcp.is_write_vectored()
+        self.socket.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_flush(context)
+        Pin::new(&mut self.socket).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_shutdown(context)
+        Pin::new(&mut self.socket).poll_shutdown(context)
     }
 }
 

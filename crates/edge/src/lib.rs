@@ -1,14 +1,14 @@
 //! The edge: from a socket to a handler and back, with nothing of the domain in it.
 //!
-//! A listener, the limits of the protocol, request ids, metrics, problem details, health, and a graceful stop. A face
+//! A listener with or without TLS, who may use which route, the limits of the protocol, request ids, metrics, problem details, health, and a graceful stop. A face
 //! hands over its [`Route`]s; the edge finds the one that a request means, reads the body, and calls it. The edge speaks
 //! hyper directly: one allocation for the handler's future and none for layers. It keeps no timer per request either:
 //! each connection has one slow clock that looks at what the connection is doing (see [`connection`]).
 //!
-//! Not here: what any route means, TLS and the other ways to authenticate (they will stand between `listen` and
-//! `connection`).
+//! Not here: what any route means, and what the scope of a token does.
 
 mod app;
+pub mod auth;
 mod body;
 mod call;
 pub mod connection;
@@ -17,18 +17,23 @@ pub mod limits;
 mod listen;
 mod meter;
 mod problem;
+mod reload;
 mod request_id;
 mod route;
+mod tls;
 
 pub use app::{App, Unroutable};
+pub use auth::{Auth, Guard, Identity, Role, Tokens};
 pub use body::{Body, Broken, Sink};
 pub use call::Call;
 pub use health::{Ready, routes as health_routes};
 pub use limits::Limits;
-pub use listen::{Auth, ListenError, Listener, stop_signal};
+pub use listen::{ListenError, Listener, stop_signal};
 pub use meter::Exporter;
 pub use problem::Problem;
+pub use reload::{Reload, Reloader, SourceFile};
 pub use route::{Access, Answer, Route};
+pub use tls::Tls;
 
 /// What a handler answers with.
 pub type Reply = http::Response<Body>;

@@ -13,6 +13,8 @@ pub struct Limits {
     pub connections_max: u64,
     /// From the end of the headers to the head of the reply (408 while the body is still coming in, 504 after).
     pub request_ms_max: u64,
+    /// From an accepted connection to the end of its TLS handshake (closed).
+    pub handshake_ms_max: u64,
     /// From the first byte of a request to the end of its headers (408, then closed).
     pub header_read_ms_max: u64,
     /// How long a connection may stay open with nothing going on (closed).
@@ -31,6 +33,7 @@ impl Default for Limits {
             uri_bytes_max: 8 * 1024,
             connections_max: 20_000,
             request_ms_max: 30_000,
+            handshake_ms_max: 10_000,
             header_read_ms_max: 10_000,
             idle_ms_max: 300_000,
             stall_ms_max: 30_000,

@@ -1,40 +1,20 @@
 //! The listening socket: who may reach it, how many at once, and how it stops.
 
 use std::net::SocketAddr;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::{App, Exporter, Problem, connection};
-
-/// How clients prove who they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Auth {
-    /// They do not, so only this machine may connect.
-    #[default]
-    None,
-}
-
-impl FromStr for Auth {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Auth, String> {
-        match text {
-            "none" => Ok(Auth::None),
-            _ => Err(format!("'{text}' is no way to authenticate; none is")),
-        }
-    }
-}
+use crate::{App, Auth, Exporter, Problem, Tls, connection, tls};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(
         "with --auth none anybody who reaches the server may change everything, so it does not listen on {0}: \
-         listen on 127.0.0.1 or [::1], and put a proxy that authenticates in front"
+         listen on 127.0.0.1 or [::1], or use --auth tokens"
     )]
     Exposed(SocketAddr),
     #[error("cannot listen on {address}: {error}")]
@@ -46,6 +26,7 @@ pub enum ListenError {
 pub struct Listener {
     tcp: TcpListener,
     address: SocketAddr,
+    tls: Option<Arc<Tls>>,
 }
 
 /// Connections that are told that there are too many, at one time; beyond that they are closed without a word.
@@ -57,12 +38,22 @@ impl Listener {
             Auth::None if !address.ip().to_canonical().is_loopback() => {
                 return Err(ListenError::Exposed(address));
             }
-            Auth::None => {}
+            Auth::None | Auth::Tokens => {}
         }
         let failed = |error| ListenError::Bind { address, error };
         let tcp = TcpListener::bind(address).await.map_err(failed)?;
         let address = tcp.local_addr().map_err(failed)?;
-        Ok(Listener { tcp, address })
+        Ok(Listener { tcp, address, tls: None })
+    }
+
+    /// Speaks TLS, and nothing else, on this socket.
+    pub fn with_tls(self, tls: Arc<Tls>) -> Listener {
+        Listener { tls: Some(tls), ..self }
+    }
+
+    /// Whether what is sent can be read on the way: there is no TLS, and somebody may come from another machine.
+    pub fn is_readable_on_the_way(&self) -> bool {
+        self.tls.is_none() && !self.address.ip().to_canonical().is_loopback()
     }
 
     /// Where it listens, with the real port when port 0 was asked for.
@@ -92,7 +83,9 @@ impl Listener {
                     () = &mut stop => break,
                 };
                 match accepted {
-                    Ok((tcp, _)) => admit(&app, tcp, &places, &refusals, &stopped),
+                    Ok((tcp, _)) => {
+                        admit(&app, tcp, self.tls.as_ref(), &places, &refusals, &stopped)
+                    }
                     Err(error) => {
                         // Out of file descriptors, most likely: some close soon.
                         tracing::warn!(%error, "a connection could not be accepted");
@@ -115,6 +108,7 @@ impl Listener {
 fn admit(
     app: &Arc<App>,
     tcp: TcpStream,
+    tls: Option<&Arc<Tls>>,
     places: &Arc<Semaphore>,
     refusals: &Arc<Semaphore>,
     stopped: &watch::Receiver<()>,
@@ -126,7 +120,10 @@ fn admit(
     }
     let Ok(place) = places.clone().try_acquire_owned() else {
         app.meter.connections_refused.increment(1);
-        if let Ok(turn) = refusals.clone().try_acquire_owned() {
+        // Through TLS nothing can be said before a handshake, and there is no place for one.
+        if tls.is_none()
+            && let Ok(turn) = refusals.clone().try_acquire_owned()
+        {
             let problem = too_many(app.limits.connections_max);
             tokio::spawn(async move {
                 connection::say_and_close(tcp, &problem).await;
@@ -136,12 +133,36 @@ fn admit(
         return;
     };
     let (app, stopped) = (app.clone(), stopped.clone());
-    tokio::spawn(async move {
+    // Two tasks, each as large as it needs to be: a connection without TLS does not pay for the other kind.
+    match tls.cloned() {
+        None => drop(tokio::spawn(async move {
+            let _open = OpenConnection::new(app.clone(), place);
+            connection::serve(app, tcp, stopped).await;
+        })),
+        Some(tls) => drop(tokio::spawn(async move {
+            let _open = OpenConnection::new(app.clone(), place);
+            tls::serve(app, tls, tcp, stopped).await;
+        })),
+    }
+}
+
+/// Holds a connection's place, and counts it while it is open.
+struct OpenConnection {
+    app: Arc<App>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl OpenConnection {
+    fn new(app: Arc<App>, place: OwnedSemaphorePermit) -> OpenConnection {
         app.meter.connections.increment(1);
-        connection::serve(app.clone(), tcp, stopped).await;
-        app.meter.connections.decrement(1);
-        drop(place);
-    });
+        OpenConnection { app, _place: place }
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.app.meter.connections.decrement(1);
+    }
 }
 
 fn too_many(max: u64) -> Problem {

@@ -15,6 +15,8 @@ use metrics_exporter_prometheus::{
     Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
 
+use crate::auth::AuthMeter;
+
 /// Upper bounds of the histograms that other crates register, in seconds.
 const BUCKETS_S: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
@@ -166,6 +168,12 @@ fn describe() {
         "allod_http_stalls_total",
         "Connections cut because their client did not read for stall_ms_max"
     );
+    describe_counter!(
+        "allod_tls_handshakes_failed_total",
+        "Connections that ended before their TLS handshake did"
+    );
+    crate::auth::describe();
+    crate::reload::describe();
 }
 
 /// What is counted for the whole server.
@@ -175,6 +183,8 @@ pub(crate) struct ServerMeter {
     pub(crate) in_flight: Gauge,
     pub(crate) streams: Gauge,
     pub(crate) stalls: Counter,
+    pub(crate) handshakes_failed: Counter,
+    pub(crate) auth: AuthMeter,
     /// Requests that no route answered.
     pub(crate) unrouted: RouteMeter,
 }
@@ -187,6 +197,8 @@ impl ServerMeter {
             in_flight: gauge!("allod_http_requests_in_flight"),
             streams: gauge!("allod_http_streams"),
             stalls: counter!("allod_http_stalls_total"),
+            handshakes_failed: counter!("allod_tls_handshakes_failed_total"),
+            auth: AuthMeter::new(),
             unrouted: RouteMeter::labelled("other", "none"),
         }
     }

@@ -30,6 +30,7 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
         }
         let input = match store.open(&meta) {
             Ok(input) => input,
+            Err(error @ StoreError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
                 warn!(record = meta.seq, %error, "a checkpoint cannot be read; it is not used");
                 continue;
@@ -76,6 +77,22 @@ fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<
         Err(error) => return Err(error.into()),
     };
     if same { Ok(true) } else { Err(Halt::OtherChain { seq: meta.seq }) }
+}
+
+/// Reads a checkpoint that must be of the record that `meta` names.
+pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Replayed, Halt> {
+    let unsound =
+        |what: String| StoreError::Unsound { name: format!("of record {}", meta.seq), what };
+    if meta.level > allod_record::LEVEL {
+        let (found, known) = (meta.level, allod_record::LEVEL);
+        return Err(Halt::TooNew { seq: meta.seq, found, known });
+    }
+    let (state, level) = read(input).map_err(|error| unsound(error.to_string()))?;
+    if state.position != meta.position {
+        return Err(unsound("it does not end where it says".to_owned()).into());
+    }
+    let CheckpointMeta { seq, hash, position, epoch, .. } = *meta;
+    Ok(Replayed { state, tail: Tail { seq, hash, position, epoch }, level, bytes: 0 })
 }
 
 fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {

@@ -11,16 +11,25 @@ use allod_journal::checkpoint::CheckpointStore;
 use tracing::{error, info, warn};
 
 use crate::checkpoint;
-use crate::config::{Config, History};
+use crate::config::Config;
 use crate::handle::{Failure, Handle, Shared};
+use crate::history::{Indexer, Past};
+use crate::keep::Keeper;
 use crate::meter::Meter;
 use crate::queue::{Job, Queue, Taken};
-use crate::replay::{Halt, recover};
+use crate::reader::Reader;
+use crate::replay::{Halt, Replayed, recover};
 use crate::stamp::{Clock, SystemClock};
 use crate::writer::{Pause, Writer};
 
 /// How long the thread sleeps when nothing happens.
 const IDLE: Duration = Duration::from_millis(500);
+
+/// Others' records are taken in together when they come thick and fast.
+const HINT_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a server that does not lead leaves to the one that does what time brings about.
+const FOLLOWER_GRACE_MS: u64 = 700;
 
 /// The least journal that makes a checkpoint worth its while when the server stops.
 const STOP_CHECKPOINT_BYTES: u64 = 1 << 20;
@@ -31,6 +40,8 @@ pub struct Engine {
     handle: Handle,
     thread: Option<JoinHandle<Result<(), Halt>>>,
     stop: Arc<AtomicBool>,
+    /// Stopped after the thread, by being dropped.
+    _indexer: Option<Indexer>,
 }
 
 impl Engine {
@@ -52,9 +63,26 @@ impl Engine {
     ) -> std::io::Result<Engine> {
         let shared = Arc::new(Shared::new(clock));
         let queue = Arc::new(Queue::new(config.queue_commands_max));
-        let guarantees = Arc::new(journal.guarantees());
-        let handle = Handle { shared: shared.clone(), queue: queue.clone(), guarantees };
+        let past = Arc::new(Past::new(journal.clone(), shared.clone(), &config));
+        let indexer = match &config.index {
+            Some(folder) => {
+                Some(Indexer::start(past.clone(), folder.clone(), config.index_postings_max)?)
+            }
+            None => None,
+        };
+        let past = indexer.is_some().then_some(past);
+        let reader = Arc::new(Reader::new(journal.clone()));
         let stop = Arc::new(AtomicBool::new(false));
+        let keeper =
+            Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
+        let handle = Handle {
+            shared: shared.clone(),
+            queue: queue.clone(),
+            reader,
+            keeper: keeper.clone(),
+            past,
+            journal: journal.clone(),
+        };
         let driver = Driver {
             journal,
             checkpoints,
@@ -62,12 +90,16 @@ impl Engine {
             shared,
             queue,
             stop: stop.clone(),
-            checkpointing: None,
+            ended: Arc::default(),
+            keeper,
+            background: None,
+            checkpointed: Checkpointed::default(),
+            tidied_ms: 0,
             meter: Meter::new(),
         };
         let thread =
             std::thread::Builder::new().name("allod-engine".into()).spawn(move || driver.run())?;
-        Ok(Engine { handle, thread: Some(thread), stop })
+        Ok(Engine { handle, thread: Some(thread), stop, _indexer: indexer })
     }
 
     pub fn handle(&self) -> Handle {
@@ -110,13 +142,27 @@ struct Driver {
     shared: Arc<Shared>,
     queue: Arc<Queue>,
     stop: Arc<AtomicBool>,
-    checkpointing: Option<JoinHandle<()>>,
+    /// For the thread that waits for records of others.
+    ended: Arc<AtomicBool>,
+    keeper: Arc<Keeper>,
+    /// Writes a checkpoint, or tidies up.
+    background: Option<JoinHandle<()>>,
+    checkpointed: Checkpointed,
+    tidied_ms: u64,
     meter: Meter,
+}
+
+/// The last checkpoint that was begun here: of which record, and when.
+#[derive(Debug, Clone, Copy, Default)]
+struct Checkpointed {
+    seq: u64,
+    at_ms: u64,
 }
 
 impl Driver {
     fn run(mut self) -> Result<(), Halt> {
         let ended = self.turn_the_wheel();
+        self.ended.store(true, Ordering::Release);
         let failure = match &ended {
             Ok(()) => Failure::Stopping,
             Err(halt) => {
@@ -126,47 +172,112 @@ impl Driver {
             }
         };
         self.queue.abort(&failure);
-        if let Some(thread) = self.checkpointing.take() {
+        self.shared.feed.close();
+        if let Some(thread) = self.background.take() {
             drop(thread.join());
         }
         ended
     }
 
     fn turn_the_wheel(&mut self) -> Result<(), Halt> {
-        let replayed = recover(&*self.journal, &*self.checkpoints)?;
-        if let Some(newest) = self.checkpoints.list()?.first() {
-            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
-            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
-        }
+        let Some(replayed) = self.recover()? else { return Ok(()) };
         let pause = self.pause();
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
             Err(Halt::Stopped) if self.stop.load(Ordering::Acquire) => return Ok(()),
             led => led?,
         };
+        let has_rivals = self.journal.guarantees().shared;
+        if has_rivals {
+            self.wait_for_others();
+        }
         loop {
-            let now_ms = self.shared.now_ms();
             let degraded = self.shared.degraded().is_some();
-            // What is due must wait, too, while the journal takes nothing.
-            let due = writer
-                .next_due_ms()
-                .filter(|_| !degraded)
-                .map_or(IDLE, |due| Duration::from_millis(due.saturating_sub(now_ms)));
-            match self.queue.take(self.config.batch_commands_max, due.min(IDLE)) {
+            let overtaken = writer.overtaken;
+            match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
                 Taken::Jobs(jobs) => self.serve(&mut writer, jobs)?,
                 Taken::Nothing if degraded => writer.probe()?,
-                Taken::Nothing => drop(writer.turn(&[])?),
+                Taken::Nothing => {
+                    if has_rivals {
+                        writer.catch_up()?;
+                    }
+                    if self.until_due(&writer).is_zero() {
+                        drop(writer.turn(&[])?);
+                    }
+                }
                 Taken::Closed => break,
             }
-            if writer.bytes >= self.config.checkpoint_bytes {
-                self.checkpoint(&mut writer);
-            }
+            self.meter.conflicts.increment(writer.overtaken - overtaken);
+            self.look_after(&mut writer);
         }
         if writer.bytes >= STOP_CHECKPOINT_BYTES {
             self.checkpoint(&mut writer);
         }
         info!(position = writer.tail().position, "the engine has stopped");
         Ok(())
+    }
+
+    /// How long until time itself changes something; no longer than the thread may sleep.
+    fn until_due(&self, writer: &Writer) -> Duration {
+        // What is due must wait, too, while the journal takes nothing.
+        let due = writer.next_due_ms().filter(|_| self.shared.degraded().is_none());
+        let now_ms = self.shared.now_ms();
+        let grace_ms = if writer.is_leading() { 0 } else { FOLLOWER_GRACE_MS };
+        let wait_ms = |due: u64| due.saturating_add(grace_ms).saturating_sub(now_ms);
+        due.map_or(IDLE, |due| Duration::from_millis(wait_ms(due))).min(IDLE)
+    }
+
+    /// Replays the journal, for as long as it takes to reach it. `None`: told to stop meanwhile.
+    fn recover(&self) -> Result<Option<Replayed>, Halt> {
+        let mut pause = self.pause();
+        for attempt in 0.. {
+            match self.replay() {
+                Err(halt) if halt.may_pass() => {
+                    // Once in a while is often enough.
+                    if attempt % 16 == 0 {
+                        warn!(%halt, "the journal cannot be read at present; asking again");
+                    }
+                    self.shared.degrade(Some(halt.to_string()));
+                    if !pause(attempt) {
+                        break;
+                    }
+                }
+                replayed => {
+                    self.shared.degrade(None);
+                    return replayed.map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn replay(&self) -> Result<Replayed, Halt> {
+        let replayed = recover(&*self.journal, &*self.checkpoints)?;
+        if let Some(newest) = self.checkpoints.list()?.first() {
+            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
+            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
+        }
+        Ok(replayed)
+    }
+
+    /// Has a thread wait for records of other servers, and wake this one.
+    fn wait_for_others(&self) {
+        let (journal, shared) = (self.journal.clone(), self.shared.clone());
+        let (queue, ended) = (self.queue.clone(), self.ended.clone());
+        let wait = move || {
+            while !ended.load(Ordering::Acquire) {
+                let seq = shared.seq();
+                journal.watch(seq, IDLE);
+                // What we wrote ourselves is no news.
+                if shared.seq() == seq {
+                    queue.nudge();
+                }
+                std::thread::sleep(HINT_PAUSE);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("allod-follow".into()).spawn(wait) {
+            warn!(%error, "records of other servers are only looked for now and then");
+        }
     }
 
     /// What to do between two attempts to reach a journal that does not answer: tell those who wait, and wait.
@@ -233,17 +344,52 @@ impl Driver {
         Ok(())
     }
 
+    /// Writes a checkpoint or tidies up, if it is time.
+    fn look_after(&mut self, writer: &mut Writer) {
+        let now_ms = self.shared.now_ms();
+        let age_ms = now_ms.saturating_sub(self.checkpointed.at_ms);
+        let wanted = writer.tail().seq > self.checkpointed.seq
+            && self.keeper.wants_checkpoint(writer.bytes, age_ms);
+        // One checkpoint will do for all who share a journal; a leader that makes none is not waited for for ever.
+        let patience = if writer.is_leading() { 1 } else { 2 };
+        if writer.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) || wanted {
+            return self.checkpoint(writer);
+        }
+        let every_ms = self.keeper.tidy_every_ms();
+        if every_ms.is_some_and(|ms| now_ms.saturating_sub(self.tidied_ms) >= ms) {
+            self.tidied_ms = now_ms;
+            let keeper = self.keeper.clone();
+            self.in_background(move || tidy(&keeper, now_ms));
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.background.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+
+    fn in_background(&mut self, work: impl FnOnce() + Send + 'static) {
+        if self.is_busy() {
+            return;
+        }
+        match std::thread::Builder::new().name("allod-keeper".into()).spawn(work) {
+            Ok(thread) => self.background = Some(thread),
+            Err(error) => warn!(%error, "a thread for checkpoints could not be started"),
+        }
+    }
+
     /// Starts a checkpoint of what is committed now, unless one is still being written.
     fn checkpoint(&mut self, writer: &mut Writer) {
-        if self.checkpointing.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if self.is_busy() {
             return;
         }
         writer.bytes = 0;
+        let now_ms = self.shared.now_ms();
+        self.checkpointed = Checkpointed { seq: writer.tail().seq, at_ms: now_ms };
         let (frozen, at_ms) =
             self.shared.look(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
-        let (tail, level, config) = (*writer.tail(), writer.level(), self.config.clone());
-        let (journal, store, shared) =
-            (self.journal.clone(), self.checkpoints.clone(), self.shared.clone());
+        let (tail, level) = (*writer.tail(), writer.level());
+        let (keeper, store, shared) =
+            (self.keeper.clone(), self.checkpoints.clone(), self.shared.clone());
         let written = self.meter.checkpoints.clone();
         let work = move || {
             let started = Instant::now();
@@ -261,23 +407,14 @@ impl Driver {
             shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
             shared.checkpoint_ms.store(at_ms, Ordering::Relaxed);
-            if let Err(error) = tidy(&*journal, &*store, &config) {
-                warn!(%error, "what is no longer needed could not be removed");
-            }
+            tidy(&keeper, now_ms);
         };
-        match std::thread::Builder::new().name("allod-checkpoint".into()).spawn(work) {
-            Ok(thread) => self.checkpointing = Some(thread),
-            Err(error) => warn!(%error, "a checkpoint could not be started"),
-        }
+        self.in_background(work);
     }
 }
 
-/// Removes old checkpoints, and the journal before the oldest one if its history is not to be kept.
-fn tidy(journal: &dyn Journal, store: &dyn CheckpointStore, config: &Config) -> Result<(), Halt> {
-    store.keep_newest(config.checkpoints_kept.max(1))?;
-    let oldest = store.list()?.last().map(|meta| meta.seq);
-    match (config.history, oldest) {
-        (History::SinceCheckpoint, Some(seq)) => Ok(journal.trim(seq)?),
-        _ => Ok(()),
+fn tidy(keeper: &Keeper, now_ms: u64) {
+    if let Err(error) = keeper.tidy(now_ms) {
+        warn!(%error, "what is no longer needed could not be removed");
     }
 }

@@ -1,5 +1,6 @@
 //! What faces hold: a way to submit commands, and a consistent view of what is committed.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -7,12 +8,17 @@ use allod_core::command::Command;
 use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_core::state::State;
-use allod_journal::{Guarantees, Hash, Tail};
+use allod_journal::{Guarantees, Hash, Journal, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::backup::{BackedUp, BackupError};
 use crate::counts::{Counters, Counts};
+use crate::feed::Ring;
+use crate::history::Past;
+use crate::keep::Keeper;
 use crate::queue::{Job, Queue};
+use crate::reader::Reader;
 use crate::stamp::Clock;
 
 /// A place in the journal that is durable.
@@ -84,8 +90,11 @@ pub struct Status {
 pub struct Shared {
     committed: RwLock<Committed>,
     position: watch::Sender<u64>,
+    pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
+    /// The last record that is applied.
+    seq: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
     /// 0 while there is none.
     pub(crate) checkpoint_ms: AtomicU64,
@@ -112,8 +121,10 @@ impl Shared {
         Shared {
             committed: RwLock::default(),
             position: watch::Sender::new(0),
+            feed: Ring::new(),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
+            seq: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
             checkpoint_ms: AtomicU64::new(0),
             counts: Counts::default(),
@@ -131,7 +142,9 @@ impl Shared {
     pub(crate) fn install(&self, state: State, tail: &Tail) {
         let position = state.position;
         *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
+        self.feed.start(tail);
         self.ready.store(true, Ordering::Release);
     }
 
@@ -153,6 +166,7 @@ impl Shared {
         }
         let position = committed.state.position;
         drop(committed);
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
@@ -162,6 +176,7 @@ impl Shared {
         committed.state.position = position;
         committed.at = At { position, hash: tail.hash };
         drop(committed);
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
@@ -170,6 +185,10 @@ impl Shared {
         let committed = self.committed.read();
         let now_ms = self.now_ms().max(committed.state.now_ms);
         look(&Snapshot { state: &committed.state, now_ms, at: committed.at })
+    }
+
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -189,7 +208,10 @@ impl Shared {
 pub struct Handle {
     pub(crate) shared: Arc<Shared>,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) guarantees: Arc<Guarantees>,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) keeper: Arc<Keeper>,
+    pub(crate) past: Option<Arc<Past>>,
+    pub(crate) journal: Arc<dyn Journal>,
 }
 
 impl std::fmt::Debug for Handle {
@@ -222,6 +244,20 @@ impl Handle {
         self.send(|reply| Job::Barrier { reply }).await
     }
 
+    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
+    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
+        self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
+        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
+    }
+
+    /// Questions about the past; `Err` when nobody keeps an index of it.
+    pub fn past(&self) -> Result<&Arc<Past>, Failure> {
+        self.ready()?;
+        self.past.as_ref().ok_or_else(|| Failure::Unavailable {
+            what: "this server keeps no history index".into(),
+        })
+    }
+
     pub fn status(&self) -> Status {
         let now_ms = self.shared.now_ms();
         let checkpoint_ms = self.shared.checkpoint_ms.load(Ordering::Relaxed);
@@ -237,11 +273,11 @@ impl Handle {
             now_ms,
             uptime_ms: now_ms.saturating_sub(self.shared.started_ms),
             counters: self.shared.counts.read(),
-            journal: Guarantees::clone(&self.guarantees),
+            journal: self.journal.guarantees(),
         }
     }
 
-    fn ready(&self) -> Result<(), Failure> {
+    pub(crate) fn ready(&self) -> Result<(), Failure> {
         if self.shared.is_ready() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use http::StatusCode;
 use crate::from_wire::{Reader, Unclear};
 use crate::pools::{pool_unknown, wrong_outcome};
 use crate::query::{AFTER, LIMIT, Param, Query};
+use crate::scope::Reach;
 use crate::wire::{ClaimBody, ClaimList, EmptyBody, RenewBody, Value};
 use crate::{Native, from_wire, refusals, to_wire};
 
@@ -207,6 +208,7 @@ fn filter(query: &Query<'_>) -> Result<ClaimFilter, Problem> {
     Ok(ClaimFilter {
         key_prefix: query.owned(KEY_PREFIX.name),
         owner_prefix: query.owned(OWNER_PREFIX.name),
+        pool_prefix: None,
         within: None::<Span>,
         expired: query.flag(EXPIRED.name)?,
         quarantined,
@@ -215,7 +217,10 @@ fn filter(query: &Query<'_>) -> Result<ClaimFilter, Problem> {
 
 pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let query = Query::read(&call, BY_OWNER_QUERY).map_err(|problem| problem.reply())?;
-    let read = || Ok((query.limit()?, ClaimFilter { owner_prefix: None, ..filter(&query)? }));
+    let within_reach = Some(Reach::of(&call)).filter(|reach| !reach.is_everything());
+    let pool_prefix = within_reach.map(|reach| reach.prefix().to_owned());
+    let read =
+        || Ok((query.limit()?, ClaimFilter { owner_prefix: None, pool_prefix, ..filter(&query)? }));
     let (limit, filter) = read().map_err(|problem: Problem| problem.reply())?;
     native.freshen(&call).await?;
     let owner_prefix = query.text(OWNER_PREFIX.name).unwrap_or_default();

@@ -7,10 +7,12 @@
 //! - `wire`: the JSON forms, as typed by clients and as shown to them
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
+//! - `scope`: which pools a token is for
 //! - `openapi`, `docs`: the interface described, for programs and for people
-//! - `pools`, `claims`, `transactions`, `about`: what each route does with these
+//! - `pools`, `claims`, `transactions`, `watch`, `backup`, `about`: what each route does with these
 
 mod about;
+mod backup;
 mod claims;
 mod docs;
 mod from_wire;
@@ -19,19 +21,45 @@ mod pools;
 mod query;
 mod refusals;
 mod routes;
+mod scope;
 mod to_wire;
 mod transactions;
+mod watch;
 mod wire;
 
 use std::sync::{Arc, OnceLock};
 
 use allod_core::command::Command;
 use allod_core::value::Kind;
-use allod_edge::{Call, Reply, Route};
+use allod_edge::{Access, Call, Reply, Route};
 use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
+pub use scope::Scope;
+pub use to_wire::change;
+pub use watch::Limits;
+pub use wire::Change;
+
+/// Who may use a route, and what it does when their token is for some pools only.
+#[derive(Debug)]
+pub struct Rule {
+    pub method: &'static http::Method,
+    pub path: &'static str,
+    /// The operation's name in the OpenAPI document.
+    pub name: &'static str,
+    pub access: Access,
+    pub scope: Scope,
+}
+
+/// The rule of every route of this face.
+pub fn rules() -> Vec<Rule> {
+    let rule = |entry: &'static routes::Entry| {
+        let routes::Entry { method, path, name, access, scope, .. } = entry;
+        Rule { method, path, name, access: *access, scope: *scope }
+    };
+    routes::TABLE.iter().map(rule).collect()
+}
 
 /// A time in milliseconds since 1970 as this face writes it.
 pub fn rfc3339(ms: u64) -> String {
@@ -43,6 +71,7 @@ pub struct Native {
     handle: Handle,
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
+    watch: watch::Watch,
     openapi: OnceLock<Bytes>,
     docs: OnceLock<Bytes>,
 }
@@ -54,15 +83,20 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>) -> Arc<Native> {
-        Arc::new(Native { handle, limits, openapi: OnceLock::new(), docs: OnceLock::new() })
+    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself.
+    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>, own: Limits) -> Arc<Native> {
+        let watch = watch::Watch::new(handle.clone(), own);
+        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new(), docs: OnceLock::new() })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {
         let route = |entry: &'static routes::Entry| {
             let native = self.clone();
             Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
-                (entry.run)(native.clone(), call)
+                match entry.scope.admit(&call) {
+                    Ok(()) => (entry.run)(native.clone(), call),
+                    Err(reply) => Box::pin(std::future::ready(reply)),
+                }
             })
         };
         routes::TABLE.iter().map(route).collect()

@@ -3,12 +3,16 @@
 mod forms;
 mod links;
 
+use allod_edge::Access;
 use utoipa::openapi::path::{
     HttpMethod, Operation, OperationBuilder, Parameter, ParameterBuilder, ParameterIn, PathItem,
     Paths,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, Type};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     Components, Content, Header, InfoBuilder, OpenApiBuilder, Ref, RefOr, Required, Response,
     ResponseBuilder, Schema,
@@ -20,6 +24,12 @@ use crate::wire;
 
 const ABOUT: &str = "allod hands out what is scarce exactly once: ids, addresses, prefixes. \
 Every answer says with Allod-Position which position of the journal it reflects.";
+
+/// What the edge, and the scope of a token, can answer on any route that is not open.
+const GUARDED: &[Shape] = &[
+    Shape(401, Some("Problem"), "The server wants a token and does not know the one that came."),
+    Shape(403, Some("Problem"), "The token may not do this, or is not for this pool."),
+];
 
 /// What the edge can answer on any route.
 const ANYWHERE: &[Shape] = &[
@@ -41,6 +51,11 @@ const ANYWHERE: &[Shape] = &[
         "The answer was not ready in time. Whether it happened is unknown.",
     ),
 ];
+
+const BEARER: &str = "bearer";
+const X_AUTH_TOKEN: &str = "x_auth_token";
+const TOKEN_ABOUT: &str = "A token of the server's file. Without --auth tokens there is none.";
+const NO_SCOPES: [&str; 0] = [];
 
 /// The document as JSON.
 pub fn document() -> String {
@@ -105,7 +120,13 @@ fn operation(entry: &Entry) -> Operation {
     }
     let known = entry.replies.iter().map(|shape| shape.0);
     let known: Vec<u16> = known.collect();
-    let anywhere = ANYWHERE.iter().filter(|shape| !known.contains(&shape.0));
+    let guarded = if entry.access == Access::Open { &[] } else { GUARDED };
+    let anywhere = guarded.iter().chain(ANYWHERE).filter(|shape| !known.contains(&shape.0));
+    if entry.access != Access::Open {
+        // A token in one header or the other; or none, where the server wants none.
+        let schemes = [BEARER, X_AUTH_TOKEN].map(|name| SecurityRequirement::new(name, NO_SCOPES));
+        operation = operation.securities(Some(schemes.into_iter().chain([Default::default()])));
+    }
     for shape in entry.replies.iter().chain(anywhere) {
         operation = operation.response(shape.0.to_string(), response(entry, shape));
     }
@@ -143,6 +164,7 @@ fn response(entry: &Entry, shape: &Shape) -> Response {
     if let Some(schema) = schema {
         let media = match *schema {
             "Problem" => "application/problem+json",
+            "Change" => "text/event-stream",
             "Page" => "text/html",
             _ => "application/json",
         };
@@ -150,7 +172,7 @@ fn response(entry: &Entry, shape: &Shape) -> Response {
     }
     let text = || Header::new(Object::with_type(Type::String));
     response = response.header("X-Request-Id", text());
-    if *status < 300 || matches!(status, 404 | 409 | 412 | 422) {
+    if *status < 300 || matches!(status, 404 | 409 | 410 | 412 | 422) {
         response = response.header("Allod-Position", Header::new(Object::with_type(Type::Integer)));
         response = response.header("Allod-Hash", text());
     }
@@ -170,6 +192,7 @@ fn components() -> Components {
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);
     add::<wire::TransactionAnswer<'_>>(&mut all);
+    add::<wire::Change<'_>>(&mut all);
     add::<wire::ProblemMembers<'_>>(&mut all);
     add::<wire::Status>(&mut all);
     all.push(("Limits".into(), limits()));
@@ -177,6 +200,11 @@ fn components() -> Components {
     all.push(("Page".into(), described(Type::String, "A page of HTML.")));
     let mut components = Components::new();
     components.schemas.extend(all);
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(TOKEN_ABOUT));
+    components.add_security_scheme(BEARER, SecurityScheme::Http(bearer.build()));
+    let header =
+        ApiKeyValue::with_description("X-Auth-Token", "The same as OpenStack clients send it.");
+    components.add_security_scheme(X_AUTH_TOKEN, SecurityScheme::ApiKey(ApiKey::Header(header)));
     for name in ["OpBody", "CheckBody"] {
         components.schemas.get_mut(name).map(close);
     }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use allod_core::command::{Command, DeletePool};
 use allod_core::receipt::Outcome;
 use allod_core::refusal::{Refusal, Refused};
-use allod_core::view;
+use allod_core::view::{self, Page};
 use allod_edge::{Call, Reply};
 use allod_engine::At;
 use http::StatusCode;
 
 use crate::query::{AFTER, LIMIT, Param, Query};
+use crate::scope::Reach;
 use crate::wire::{PoolBody, PoolList};
 use crate::{Native, from_wire, refusals, to_wire};
 
@@ -70,9 +71,11 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     native.freshen(&call).await?;
     let prefix = query.text("prefix").unwrap_or_default();
     let after = query.text(AFTER.name);
+    let prefix = Reach::of(&call).narrowed(prefix);
     let (page, at) = native.read(|snapshot| {
-        let page = view::pools(snapshot.state, snapshot.now_ms, prefix, after, limit);
-        (page, snapshot.at)
+        let page = |prefix| view::pools(snapshot.state, snapshot.now_ms, prefix, after, limit);
+        let none = Page { items: Vec::new(), next: None };
+        (prefix.map_or(none, page), snapshot.at)
     })?;
     let pools = page.items.iter().map(to_wire::pool).collect();
     let reply = to_wire::json(StatusCode::OK, &PoolList { pools, next: page.next.as_deref() }, &at);

@@ -7,13 +7,16 @@ use allod_edge::{Access, Answer, Call, Reply};
 use http::Method;
 
 use crate::query::Param;
-use crate::{Native, about, claims, pools, transactions};
+use crate::scope::Scope;
+use crate::{Native, about, backup, claims, pools, transactions, watch};
 
 /// One route: how it is reached, what answers, and what is to be said about it.
 pub(crate) struct Entry {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
+    /// What it does when the token is for some pools only.
+    pub scope: Scope,
     pub run: fn(Arc<Native>, Call) -> Answer,
     /// The operation's name in the OpenAPI document.
     pub name: &'static str,
@@ -59,6 +62,11 @@ const IDEMPOTENCY_KEY: &Header = &Header {
     about: "Under this key the answer is remembered and given again, not decided again.",
 };
 
+const LAST_EVENT_ID: &Header = &Header {
+    name: "Last-Event-ID",
+    about: "The id of the last message seen: goes on after it. Counts more than `from`.",
+};
+
 const READ: &[&Header] = &[MIN_POSITION, CONSISTENCY];
 const GUARDED: &[&Header] = &[IF_MATCH];
 const GUARDED_PUT: &[&Header] = &[IF_MATCH, IF_NONE_MATCH];
@@ -78,6 +86,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::PUT,
         path: "/v1/pools/{pool}",
         access: Access::Admin,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(pools::put(native, call)),
         name: "putPool",
         summary: "Define a pool, or change its definition",
@@ -97,6 +106,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/pools/{pool}",
         access: Access::Read,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(pools::get(native, call)),
         name: "getPool",
         summary: "A pool and how full it is",
@@ -109,6 +119,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::DELETE,
         path: "/v1/pools/{pool}",
         access: Access::Admin,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(pools::delete(native, call)),
         name: "deletePool",
         summary: "Remove a pool that nobody uses",
@@ -126,6 +137,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/pools",
         access: Access::Read,
+        scope: Scope::Filtered,
         run: |native, call| boxed(pools::list(native, call)),
         name: "listPools",
         summary: "Pools in the order of their names",
@@ -138,6 +150,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::PUT,
         path: "/v1/pools/{pool}/claims/{key}",
         access: Access::Write,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::put(native, call)),
         name: "putClaim",
         summary: "Claim a value under a key; the same again gives the same claim",
@@ -158,6 +171,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/pools/{pool}/claims/{key}",
         access: Access::Read,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::get(native, call)),
         name: "getClaim",
         summary: "What is held under a key",
@@ -170,6 +184,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::DELETE,
         path: "/v1/pools/{pool}/claims/{key}",
         access: Access::Write,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::delete(native, call)),
         name: "deleteClaim",
         summary: "Release what is held under a key",
@@ -187,6 +202,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::POST,
         path: "/v1/pools/{pool}/claims/{key}/renew",
         access: Access::Write,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::renew(native, call)),
         name: "renewClaim",
         summary: "Start the lease of a claim anew",
@@ -206,6 +222,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::POST,
         path: "/v1/pools/{pool}/claims/{key}/confirm",
         access: Access::Write,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::confirm(native, call)),
         name: "confirmClaim",
         summary: "Make a leased claim permanent",
@@ -218,6 +235,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/pools/{pool}/claims",
         access: Access::Read,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::list(native, call)),
         name: "listClaims",
         summary: "Claims of a pool in the order of their values",
@@ -230,6 +248,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/pools/{pool}/values/{*value}",
         access: Access::Read,
+        scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::value(native, call)),
         name: "getValue",
         summary: "Who has a value, or why nobody can; the slash of a prefix may stand as it is",
@@ -246,6 +265,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/claims",
         access: Access::Read,
+        scope: Scope::Filtered,
         run: |native, call| boxed(claims::by_owner(native, call)),
         name: "listClaimsByOwner",
         summary: "Claims in all pools in the order of their owners",
@@ -258,6 +278,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::POST,
         path: "/v1/transactions",
         access: Access::Write,
+        scope: Scope::PoolsInBody,
         run: |native, call| boxed(transactions::post(native, call)),
         name: "postTransaction",
         summary: "Claims, releases and checks over any pools, all or nothing",
@@ -275,6 +296,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/status",
         access: Access::Read,
+        scope: Scope::NoPools,
         run: |native, call| boxed(about::status(native, call)),
         name: "getStatus",
         summary: "How the server is doing, also while it starts",
@@ -285,8 +307,50 @@ pub(crate) static TABLE: &[Entry] = &[
     },
     Entry {
         method: Method::GET,
+        path: "/v1/backup",
+        access: Access::Admin,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(backup::get(native, call)),
+        name: "getBackup",
+        summary: "Everything that the journal holds now, as one stream for `allod restore`",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[
+            Shape(
+                200,
+                None,
+                "The backup, application/octet-stream. Whole only if its end is there.",
+            ),
+            MALFORMED,
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/watch",
+        access: Access::Read,
+        scope: Scope::Filtered,
+        run: |native, call| boxed(watch::get(native, call)),
+        name: "watch",
+        summary: "What happens, as it happens, from any position that is kept",
+        query: watch::QUERY,
+        headers: &[LAST_EVENT_ID],
+        body: None,
+        replies: &[
+            Shape(
+                200,
+                Some("Change"),
+                "Server-sent events without an end: the data of each is a change, its id the position. Those named `heartbeat` say up to which position there is nothing more.",
+            ),
+            Shape(400, PROBLEM, "The request cannot be read, or the position is not there yet."),
+            Shape(410, PROBLEM, "The position is no longer kept; `oldest_position` is."),
+        ],
+    },
+    Entry {
+        method: Method::GET,
         path: "/v1/limits",
         access: Access::Read,
+        scope: Scope::NoPools,
         run: |native, call| boxed(about::limits(native, call)),
         name: "getLimits",
         summary: "Every limit of this server by name",
@@ -299,6 +363,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/openapi.json",
         access: Access::Read,
+        scope: Scope::NoPools,
         run: |native, call| boxed(about::describe(native, call)),
         name: "getOpenapi",
         summary: "This document",
@@ -311,6 +376,7 @@ pub(crate) static TABLE: &[Entry] = &[
         method: Method::GET,
         path: "/v1/docs",
         access: Access::Read,
+        scope: Scope::NoPools,
         run: |native, call| boxed(about::docs(native, call)),
         name: "getDocs",
         summary: "This document as a page to read",

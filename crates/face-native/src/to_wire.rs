@@ -1,6 +1,8 @@
 //! How an answer looks: the core's words as JSON, and the headers that every answer has.
 
-use allod_core::claim::ClaimState;
+mod change;
+
+use allod_core::claim::{ClaimState, Values};
 use allod_core::command::Op;
 use allod_core::pool::{PoolRange, PoolSpec};
 use allod_core::receipt::{ClaimIn, Outcome};
@@ -13,6 +15,9 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
+
+pub use change::change;
+pub(crate) use change::{KINDS, kind_index};
 
 use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, Value};
 
@@ -75,8 +80,8 @@ pub(crate) fn link_next(mut reply: Reply, path: &str, query: &str) -> Reply {
 
 /// A claim as it stands at `now_ms`. A claim that was just granted or renewed has not expired: 0 does for it.
 pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
-    let (kind, claim) = (given.kind, &given.claim);
-    let several = !kind.is_prefix() && claim.values.total() > 1;
+    let claim = &given.claim;
+    let Spelled { value, values, ranges } = spell(given.kind, &claim.values);
     let (state, until) = match claim.state {
         ClaimState::Held => ("held", None),
         ClaimState::Quarantined { until_ms } => ("quarantined", Some(Time { ms: until_ms })),
@@ -85,9 +90,9 @@ pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
         pool: &given.pool,
         key: &claim.key,
         owner: &claim.owner,
-        value: first_value(given),
-        values: (!several || claim.values.total() <= VALUES_LISTED_MAX).then_some(EachValue(given)),
-        ranges: several.then(|| claim.values.spans().map(|span| kind.show_range(span)).collect()),
+        value,
+        values,
+        ranges,
         version: claim.version,
         state,
         created: Time { ms: claim.created_ms },
@@ -98,9 +103,22 @@ pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
     }
 }
 
-fn first_value(given: &ClaimIn) -> Value {
-    let first = given.claim.values.first();
-    Value(given.kind, if given.kind.is_prefix() { first } else { Span::one(first.first) })
+/// How the values of a claim are written: the first of them, each, and where there are several as ranges.
+struct Spelled<'a> {
+    value: Value,
+    values: Option<EachValue<'a>>,
+    ranges: Option<Vec<String>>,
+}
+
+fn spell(kind: Kind, values: &Values) -> Spelled<'_> {
+    let several = !kind.is_prefix() && values.total() > 1;
+    let first = values.first();
+    Spelled {
+        value: Value(kind, if kind.is_prefix() { first } else { Span::one(first.first) }),
+        values: (!several || values.total() <= VALUES_LISTED_MAX)
+            .then_some(EachValue(kind, values)),
+        ranges: several.then(|| values.spans().map(|span| kind.show_range(span)).collect()),
+    }
 }
 
 pub(crate) fn pool(view: &PoolView) -> wire::Pool<'_> {

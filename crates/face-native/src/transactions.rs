@@ -9,17 +9,20 @@ use http::StatusCode;
 use crate::from_wire::{Reader, Unclear};
 use crate::pools::wrong_outcome;
 use crate::query::Query;
+use crate::scope::Reach;
 use crate::to_wire::OpName;
-use crate::wire::TransactionAnswer;
+use crate::wire::{TransactionAnswer, TransactionBody};
 use crate::{Native, from_wire, refusals, to_wire};
 
 pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
         Query::read(&call, &[])?;
-        let kind = |pool: &str| native.kind(pool);
-        from_wire::transaction(&call, call.json()?, &mut Reader::new(&kind))
+        call.json()
     };
-    let command = match read() {
+    let body: TransactionBody<'_> = read().map_err(|problem| problem.reply())?;
+    Reach::of(&call).require_each(&body.ops)?;
+    let kind = |pool: &str| native.kind(pool);
+    let command = match from_wire::transaction(&call, body, &mut Reader::new(&kind)) {
         Ok(command) => command,
         Err(Unclear::Malformed(problem)) => return Err(problem.reply()),
         Err(Unclear::PoolUnknown { refused, at }) => {

@@ -2,8 +2,11 @@
 
 mod answer;
 mod ask;
+mod change;
 mod scalar;
 
 pub(crate) use answer::*;
 pub(crate) use ask::*;
+pub use change::Change;
+pub(crate) use change::*;
 pub(crate) use scalar::*;

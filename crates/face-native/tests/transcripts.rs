@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_edge::{App, Limits};
 use allod_engine::{Clock, Config, Engine};
-use allod_face_native::Native;
+use allod_face_native::{Limits as NativeLimits, Native};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::Request;
@@ -51,8 +51,11 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native =
-            Native::new(handle, vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)]);
+        let native = Native::new(
+            handle,
+            vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
+            NativeLimits::default(),
+        );
         let app = App::new(native.routes(), Limits::default()).unwrap();
         Server { app, clock, _engine: engine }
     }
@@ -224,7 +227,7 @@ fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet
 }
 
 fn is_everywhere(status: &str) -> bool {
-    ["405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
+    ["401", "403", "405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
 }
 
 /// Whether a path is one that the template describes.

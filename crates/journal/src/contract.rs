@@ -96,6 +96,10 @@ pub struct Guarantees {
     pub durable: bool,
     /// Survives the loss of one machine.
     pub replicated: bool,
+    /// Other servers may have it open and append, too.
+    pub shared: bool,
+    /// What there is to say besides, for whoever looks after it.
+    pub note: Option<String>,
     /// The largest record body that it takes.
     pub body_bytes_max: usize,
 }
@@ -116,6 +120,21 @@ pub trait Journal: Send + Sync {
     /// past the end.
     fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError>;
 
+    /// Single records, in the order asked for, each verified against its stored hash: the first, then no more than fit in
+    /// `bytes_max` as in `read`. One that is past the end ends the answer.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+        let (mut frames, mut bytes) = (Vec::new(), 0);
+        for &seq in seqs {
+            let Some(frame) = self.read(seq, 0)?.into_iter().next() else { break };
+            bytes += RECORD_BYTES + frame.body.len();
+            if bytes > bytes_max && !frames.is_empty() {
+                break;
+            }
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
+
     /// The oldest record kept, or the next to come when there is none.
     fn oldest(&self) -> Result<u64, JournalError>;
 
@@ -126,7 +145,12 @@ pub trait Journal: Send + Sync {
     /// may be there although it did not.
     fn watch(&self, seq: u64, wait_max: Duration);
 
+    /// As far as is known at present; asks nobody.
     fn guarantees(&self) -> Guarantees;
+
+    /// The writer was told `Conflict`, and has nothing to append after all. A back end that keeps a place for one that was
+    /// overtaken lets go of it.
+    fn stand_back(&self) {}
 
     /// Fills a journal that has no record with those of another one, as they are, and returns where it ends then. The
     /// first may have any number: the journal then is as one that was trimmed up to it. When the source fails or the

@@ -4,11 +4,12 @@
 //! their own in `limits`.
 
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
 
-use super::Settings;
+use super::{Settings, history};
 
 /// One thing that an operator can set.
 #[derive(Debug)]
@@ -64,16 +65,54 @@ pub static KEYS: &[Key] = &[
         value: "HOW",
         default: "none",
         about: "How clients prove who they are; none is for loopback only",
-        choices: &[],
+        choices: &["none", "tokens"],
         set: |settings, text| put(&mut settings.auth, text),
+    },
+    Key {
+        name: "tokens",
+        value: "FILE",
+        default: "",
+        about: "With --auth tokens: the file that says which tokens may do what; see allod token new",
+        choices: &[],
+        set: |settings, text| name_file(&mut settings.tokens, text),
+    },
+    Key {
+        name: "tls_cert",
+        value: "FILE",
+        default: "",
+        about: "Speak TLS with this certificate, in PEM form and with its chain; needs --tls-key",
+        choices: &[],
+        set: |settings, text| name_file(&mut settings.tls_cert, text),
+    },
+    Key {
+        name: "tls_key",
+        value: "FILE",
+        default: "",
+        about: "The private key of --tls-cert, in PEM form",
+        choices: &[],
+        set: |settings, text| name_file(&mut settings.tls_key, text),
     },
     Key {
         name: "history",
         value: "HOW MUCH",
         default: "all",
-        about: "How much of the journal to keep: all of it, or only what the oldest checkpoint needs",
-        choices: &["all", "since-checkpoint"],
-        set: |settings, text| choose(&mut settings.history, text),
+        about: "How much of the journal to keep: all, since-checkpoint (only what the oldest checkpoint needs), a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB",
+        choices: &[],
+        set: |settings, text| {
+            settings.history = history::read(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "archive",
+        value: "FOLDER",
+        default: "",
+        about: "The folder that records are archived in before they are trimmed from the journal; without one they are gone",
+        choices: &[],
+        set: |settings, text| {
+            settings.archive = (!text.is_empty()).then(|| text.into());
+            Ok(())
+        },
     },
 ];
 
@@ -95,6 +134,15 @@ impl Key {
 /// Sets what can be read from a text.
 fn put<T: FromStr<Err: Display>>(place: &mut T, text: &str) -> Result<(), String> {
     *place = text.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(())
+}
+
+/// Sets the path of a file that need not be given.
+fn name_file(place: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("the name of a file is expected".to_owned());
+    }
+    *place = Some(text.into());
     Ok(())
 }
 

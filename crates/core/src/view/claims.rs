@@ -14,6 +14,8 @@ use crate::state::{PoolIx, Slot, State};
 pub struct ClaimFilter {
     pub key_prefix: Option<String>,
     pub owner_prefix: Option<String>,
+    /// In a list over many pools: only pools whose name starts with this.
+    pub pool_prefix: Option<String>,
     /// Only claims that have a value in here.
     pub within: Option<Span>,
     pub expired: Option<bool>,
@@ -101,6 +103,9 @@ pub fn claims_by_owner(
         }
         seen = Some(place);
         let Some(pool) = state.pool_at(place.1) else { continue };
+        if filter.pool_prefix.as_ref().is_some_and(|prefix| !pool.name.starts_with(&**prefix)) {
+            continue;
+        }
         let within = |row: &&Row| {
             filter.within.is_none_or(|window| row.values().first_within(window).is_some())
         };

@@ -198,6 +198,7 @@ fn filter(words: &Words<'_>) -> ClaimFilter {
     ClaimFilter {
         key_prefix: words.get("key").map(str::to_string),
         owner_prefix: words.get("owner").map(str::to_string),
+        pool_prefix: words.get("pool").map(str::to_string),
         within: None,
         expired: words.get("expired").map(|text| text == "yes"),
         quarantined: words.has("quarantined"),

@@ -2,5 +2,6 @@
 
 mod checkpoints;
 mod faults;
+mod feed;
 mod rivals;
 mod world;

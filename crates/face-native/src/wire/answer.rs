@@ -1,5 +1,7 @@
 //! What clients get.
 
+use allod_core::claim::Values;
+use allod_core::value::Kind;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::Schema;
@@ -56,12 +58,12 @@ pub(crate) struct Claim<'a> {
 
 /// Every single value of a claim.
 #[derive(Debug)]
-pub(crate) struct EachValue<'a>(pub &'a allod_core::receipt::ClaimIn);
+pub(crate) struct EachValue<'a>(pub Kind, pub &'a Values);
 
 impl Serialize for EachValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let kind = self.0.kind;
-        serializer.collect_seq(self.0.claim.values.each(kind).map(|span| Shown(kind, span)))
+        let EachValue(kind, values) = *self;
+        serializer.collect_seq(values.each(kind).map(|span| Shown(kind, span)))
     }
 }
 
@@ -308,6 +310,14 @@ pub(crate) struct ExhaustedAnswer<'a> {
     pub largest_prefix_len: Option<u8>,
 }
 
+/// What `position_trimmed` carries.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TrimmedMembers {
+    /// `position_trimmed`: everything after this position is kept, so it is the least that can be gone on from.
+    #[schema(required = false)]
+    pub oldest_position: u64,
+}
+
 /// Every problem, refusal or not (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
@@ -322,4 +332,6 @@ pub(crate) struct ProblemMembers<'a> {
     pub code: &'a str,
     #[serde(flatten)]
     pub refusal: RefusalMembers<'a>,
+    #[serde(flatten)]
+    pub trimmed: TrimmedMembers,
 }

@@ -297,6 +297,34 @@ impl Journal for Embedded {
         Ok(frames)
     }
 
+    /// All of them while the connection is held once: each time, one might wait for an append.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+        let mut inner = self.inner.lock();
+        inner.check()?;
+        let (mut frames, mut bytes) = (Vec::new(), 0);
+        for &seq in seqs.iter().take_while(|seq| **seq <= inner.tail.seq) {
+            let (seq, oldest) = (seq.max(1), inner.oldest);
+            if seq < oldest {
+                return Err(JournalError::Trimmed { asked: seq, oldest });
+            }
+            let mut found = None;
+            let outcome = rows::each(&inner.db, seq, seq, |frame, _| {
+                found = Some(frame);
+                true
+            });
+            if let Err(error) = outcome {
+                return Err(inner.note(error));
+            }
+            let Some(frame) = found else { break };
+            bytes += RECORD_BYTES + frame.body.len();
+            if bytes > bytes_max && !frames.is_empty() {
+                break;
+            }
+            frames.push(frame);
+        }
+        Ok(frames)
+    }
+
     fn oldest(&self) -> Result<u64, JournalError> {
         let inner = self.inner.lock();
         inner.check()?;
@@ -340,6 +368,8 @@ impl Journal for Embedded {
             name: "embedded",
             durable: true,
             replicated: false,
+            shared: false,
+            note: None,
             body_bytes_max: BODY_BYTES_MAX,
         }
     }

@@ -32,6 +32,7 @@ pub const PROMISES: &[Promise] = &[
     ("epochs are recorded", append::epochs_are_recorded),
     ("records are read in order, without a gap", reading::in_order_without_gap),
     ("a page of records is never empty nor too large", reading::paging),
+    ("single records are read in the order asked for", reading::each_as_asked),
     ("nothing is read past the end", reading::past_the_end),
     ("a position is found", reading::position_is_found),
     ("trimming forgets the oldest only", keeping::trim),

@@ -36,6 +36,24 @@ pub fn paging(open: &Open) {
     assert_eq!(journal.read(1, usize::MAX).expect("read").len() as u64, tail.seq);
 }
 
+pub fn each_as_asked(open: &Open) {
+    let journal = open();
+    let frames = append_many(&*journal, 9);
+    let read = |seqs: &[u64], bytes_max| {
+        let read = journal.read_each(seqs, bytes_max).expect("read_each");
+        assert!(read.iter().all(|frame| *frame == frames[frame.seq as usize - 1]));
+        read.iter().map(|frame| frame.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&[7, 2, 2, 9], usize::MAX), [7, 2, 2, 9]);
+    assert_eq!(read(&[3, 10, 1], usize::MAX), [3]);
+    assert_eq!(read(&[], usize::MAX), [0; 0]);
+    assert_eq!(read(&[5, 6, 7], 0), [5]);
+    let two = 2 * RECORD_BYTES + frames[4].body.len() + frames[5].body.len();
+    assert_eq!(read(&[5, 6, 7], two), [5, 6]);
+    journal.trim(4).expect("trim");
+    assert!(journal.read_each(&[6, 4], usize::MAX).is_err());
+}
+
 pub fn past_the_end(open: &Open) {
     let journal = open();
     append_many(&*journal, 3);

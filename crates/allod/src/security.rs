@@ -1,0 +1,80 @@
+//! What keeps strangers out of `allod serve`: its tokens and its certificate, opened as the settings say.
+
+use std::sync::Arc;
+
+use allod_edge::{App, Auth, Guard, Listener, Reload, Reloader, Tls, Tokens};
+use anyhow::{Result, anyhow, bail};
+
+use crate::config::Settings;
+
+/// The key under which a token's scope stands in the file: the beginning of the names of the pools that it is for.
+pub const SCOPE_WORD: &str = "pools";
+
+/// Everything that has been read from files, and stays as they are.
+pub struct Security {
+    tokens: Option<Arc<Tokens>>,
+    tls: Option<Arc<Tls>>,
+}
+
+impl Security {
+    pub fn open(settings: &Settings) -> Result<Security> {
+        let tokens = match (settings.auth, &settings.tokens) {
+            (Auth::None, None) => None,
+            (Auth::Tokens, Some(path)) => {
+                Some(Tokens::open(path, SCOPE_WORD).map_err(anyhow::Error::msg)?)
+            }
+            (Auth::Tokens, None) => {
+                bail!(
+                    "--auth tokens needs --tokens FILE; make one with allod token new --file FILE"
+                )
+            }
+            (Auth::None, Some(_)) => bail!("--tokens is of no use without --auth tokens"),
+        };
+        let tls = match (&settings.tls_cert, &settings.tls_key) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => {
+                Some(Tls::open(certificate, key).map_err(|why| anyhow!("TLS: {why}"))?)
+            }
+            (Some(_), None) => bail!("--tls-cert needs --tls-key"),
+            (None, Some(_)) => bail!("--tls-key needs --tls-cert"),
+        };
+        Ok(Security { tokens, tls })
+    }
+
+    pub fn of_listener(&self, listener: Listener) -> Listener {
+        let listener = match &self.tls {
+            Some(tls) => listener.with_tls(tls.clone()),
+            None => listener,
+        };
+        if listener.is_readable_on_the_way() {
+            tracing::warn!(
+                address = %listener.address(),
+                "tokens can be read on the way: there is no TLS; give --tls-cert and --tls-key, or have a proxy do it"
+            );
+        }
+        listener
+    }
+
+    pub fn of_app(&self, app: App) -> App {
+        match &self.tokens {
+            Some(tokens) => app.guarded(Guard::Tokens(tokens.clone())),
+            None => app,
+        }
+    }
+
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// Reads files again when they change or SIGHUP comes, from now on. Where there are none, SIGHUP ends the process as
+    /// it always did.
+    pub fn keep_fresh(self) -> std::io::Result<()> {
+        let tokens = self.tokens.map(|tokens| tokens as Arc<dyn Reload>);
+        let tls = self.tls.map(|tls| tls as Arc<dyn Reload>);
+        let sources: Vec<_> = tokens.into_iter().chain(tls).collect();
+        if !sources.is_empty() {
+            tokio::spawn(Reloader::new(sources)?.run());
+        }
+        Ok(())
+    }
+}

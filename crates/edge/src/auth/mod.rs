@@ -1,0 +1,255 @@
+//! Who sends a request, and whether a route is for them.
+//!
+//! It is asked before the body is read, so a stranger cannot make the server read or do anything. A token arrives as
+//! `Authorization: Bearer …` or as `X-Auth-Token: …`; it is taken out of the headers here, and nothing behind this module
+//! ever sees it.
+//!
+//! - `identity`: roles, and who somebody is once that is known
+//! - `secret`: what a token looks like, how one is made, and its hash
+//! - `tokens`: the tokens that a server knows, and their file
+//!
+//! Not here: what the scope of a token means. To the edge it is a text; the faces say what is inside it.
+
+pub mod expiry;
+mod identity;
+mod meter;
+mod secret;
+mod tokens;
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+
+pub use identity::{Identity, Role};
+pub(crate) use meter::{AuthMeter, describe};
+pub use secret::{Digest, Secret};
+pub use tokens::{TokenEntry, Tokens, parse as parse_tokens};
+
+use crate::{Access, Problem, Reply};
+
+const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
+
+/// How clients prove who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// They do not, so only this machine may connect.
+    #[default]
+    None,
+    /// With a token that is in a file.
+    Tokens,
+}
+
+impl FromStr for Auth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Auth, String> {
+        match text {
+            "none" => Ok(Auth::None),
+            "tokens" => Ok(Auth::Tokens),
+            _ => Err(format!("'{text}' is no way to authenticate; none and tokens are")),
+        }
+    }
+}
+
+/// A way to authenticate at work. Another way is another arm here, and a name in [`Auth`].
+#[derive(Debug, Clone, Default)]
+pub enum Guard {
+    /// Everybody may do everything.
+    #[default]
+    Everybody,
+    Tokens(Arc<Tokens>),
+}
+
+impl Guard {
+    /// Who sends a request with these headers, if the route is for them. Takes the token out of the headers.
+    pub(crate) fn admit(
+        &self,
+        access: Access,
+        headers: &mut HeaderMap,
+    ) -> Result<Identity, Denied> {
+        let presented = Presented::take(headers);
+        let Guard::Tokens(tokens) = self else { return Ok(Identity::Everybody) };
+        let Some(needed) = Role::needed(access) else { return Ok(Identity::Stranger) };
+        let identity = tokens.identify(presented.token()?)?;
+        match identity.role() {
+            Some(role) if role >= needed => Ok(identity),
+            _ => Err(Denied::Role { needed, identity }),
+        }
+    }
+}
+
+/// What the headers say about who sends the request.
+enum Presented {
+    Nothing,
+    Token(HeaderValue),
+    Malformed(&'static str),
+}
+
+impl Presented {
+    fn take(headers: &mut HeaderMap) -> Presented {
+        let count = |name| headers.get_all(name).iter().count();
+        match count(AUTHORIZATION) + count(X_AUTH_TOKEN) {
+            0 => return Presented::Nothing,
+            1 => {}
+            _ => {
+                headers.remove(AUTHORIZATION);
+                headers.remove(X_AUTH_TOKEN);
+                return Presented::Malformed("the request has more than one token");
+            }
+        }
+        match (headers.remove(AUTHORIZATION), headers.remove(X_AUTH_TOKEN)) {
+            (Some(value), _) => Presented::Token(value).bearer(),
+            (None, Some(value)) => Presented::Token(value),
+            (None, None) => Presented::Nothing,
+        }
+    }
+
+    /// Of `Bearer abc` the second part.
+    fn bearer(self) -> Presented {
+        const OTHER: Presented =
+            Presented::Malformed("the authorization header is not 'Bearer' and a token");
+        let Presented::Token(value) = self else { return self };
+        let bytes = value.as_bytes();
+        let Some(space) = bytes.iter().position(|&byte| byte == b' ') else { return OTHER };
+        let (scheme, rest) = bytes.split_at(space);
+        let token = rest.trim_ascii();
+        if token.is_empty() || !scheme.eq_ignore_ascii_case(b"bearer") {
+            return OTHER;
+        }
+        HeaderValue::from_bytes(token).map_or(OTHER, Presented::Token)
+    }
+
+    fn token(&self) -> Result<&[u8], Denied> {
+        match self {
+            Presented::Nothing => Err(Denied::Missing),
+            Presented::Malformed(why) => Err(Denied::Malformed(why)),
+            Presented::Token(value) => Ok(value.as_bytes()),
+        }
+    }
+}
+
+/// Why a request is not carried out. Nothing here holds a token.
+#[derive(Debug)]
+pub(crate) enum Denied {
+    Missing,
+    Malformed(&'static str),
+    /// No such token, or no longer.
+    Unknown,
+    /// Only who has the token gets to hear this.
+    Expired {
+        name: String,
+        expires_ms: u64,
+    },
+    Role {
+        needed: Role,
+        identity: Identity,
+    },
+}
+
+impl Denied {
+    /// Who it was, as far as that is known.
+    pub(crate) fn identity(&self) -> Identity {
+        match self {
+            Denied::Role { identity, .. } => identity.clone(),
+            _ => Identity::Stranger,
+        }
+    }
+
+    pub(crate) fn reply(&self) -> Reply {
+        let problem = match self {
+            Denied::Role { needed, identity } => not_allowed(*needed, identity),
+            other => Problem::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthenticated",
+                "the server does not know who is asking",
+                other.detail(),
+            ),
+        };
+        let mut reply = problem.reply();
+        let challenge = match self {
+            Denied::Missing => "Bearer realm=\"allod\"",
+            Denied::Malformed(_) => "Bearer realm=\"allod\", error=\"invalid_request\"",
+            Denied::Unknown | Denied::Expired { .. } => {
+                "Bearer realm=\"allod\", error=\"invalid_token\""
+            }
+            Denied::Role { .. } => return reply,
+        };
+        reply.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        reply
+    }
+
+    fn detail(&self) -> String {
+        const SEND: &str = "send 'Authorization: Bearer' and a token";
+        match self {
+            Denied::Missing => format!("the request has no token; {SEND}"),
+            Denied::Malformed(why) => format!("{why}; {SEND}"),
+            Denied::Unknown => "the server does not know this token".to_owned(),
+            Denied::Expired { name, expires_ms } => {
+                format!("the token '{name}' expired at {}", expiry::show(*expires_ms))
+            }
+            Denied::Role { .. } => String::new(),
+        }
+    }
+}
+
+fn not_allowed(needed: Role, identity: &Identity) -> Problem {
+    let name = identity.name().unwrap_or_default();
+    let role = identity.role().map_or("none", Role::name);
+    Problem::new(
+        StatusCode::FORBIDDEN,
+        "not_allowed",
+        "the token may not do this",
+        format!("the role {} is needed; the token '{name}' has the role {role}", needed.name()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(all: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in all {
+            headers.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn a_token_is_found_where_clients_put_it_and_taken_out() {
+        for (given, token) in [
+            (&[][..], Err("Missing")),
+            (&[("authorization", "Bearer abc")], Ok("abc")),
+            (&[("authorization", "bearer   abc ")], Ok("abc")),
+            (&[("x-auth-token", "abc")], Ok("abc")),
+            (&[("authorization", "Basic abc")], Err("Malformed")),
+            (&[("authorization", "abc")], Err("Malformed")),
+            (&[("authorization", "")], Err("Malformed")),
+            (&[("authorization", "Bearer a"), ("authorization", "Bearer a")], Err("Malformed")),
+            (&[("authorization", "Bearer a"), ("x-auth-token", "a")], Err("Malformed")),
+            (&[("x-auth-token", "a"), ("x-auth-token", "a")], Err("Malformed")),
+        ] {
+            let mut all = headers(given);
+            all.insert("accept", HeaderValue::from_static("*/*"));
+            let presented = Presented::take(&mut all);
+            match (presented.token(), token) {
+                (Ok(found), Ok(wanted)) => assert_eq!(found, wanted.as_bytes()),
+                (Err(denied), Err(wanted)) => {
+                    assert!(format!("{denied:?}").starts_with(wanted), "{given:?}: {denied:?}");
+                }
+                (found, _) => panic!("{given:?}: {found:?}"),
+            }
+            assert_eq!(all.len(), 1, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn without_tokens_everybody_is_admitted_and_what_they_show_is_taken_all_the_same() {
+        let mut all = headers(&[("authorization", "Bearer abc")]);
+        let identity = Guard::Everybody.admit(Access::Admin, &mut all).unwrap();
+        assert_eq!((identity.role(), identity.scope()), (Some(Role::Admin), None));
+        assert!(all.is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! What happened: changes by pool, value, key, owner and time.
+
+use std::sync::Arc;
+
+use allod_core::claim::Values;
+use allod_core::event::{Event, Was};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+
+use super::lookup::{Group, Order};
+use super::records::Record;
+use super::{Moment, Past, Unanswered};
+use crate::handle::At;
+
+/// Which changes are asked for; every part that is given must hold.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub pool: Option<Arc<str>>,
+    /// Changes of claims that have one of these, or a part of it; what a value means is the kind of its pool. Empty: of
+    /// any. Goes with a pool.
+    pub values: Vec<(Kind, Span)>,
+    pub key: Option<Arc<str>>,
+    pub owner: Option<Arc<str>>,
+    /// From here on, this included.
+    pub since: Option<Moment>,
+    /// Up to here, this included.
+    pub until: Option<Moment>,
+    pub order: Order,
+    /// How many changes at the most.
+    pub limit: usize,
+    /// Go on after this position, in the direction of the order.
+    pub after: Option<u64>,
+}
+
+/// What one command did, as far as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    pub position: u64,
+    pub at_ms: u64,
+    pub events: Vec<Event>,
+}
+
+/// A page of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    pub changes: Vec<Change>,
+    /// To be given back as `after`. `None`: this was the end.
+    pub next: Option<u64>,
+    /// Everything after this position is still kept.
+    pub oldest_position: u64,
+    /// What the answer covers.
+    pub at: At,
+}
+
+impl Ask {
+    pub(super) fn fits(&self, event: &Event) -> bool {
+        let About { pool, key, owner, values } = match about(event) {
+            Some(about) => about,
+            None => return false,
+        };
+        let same = |asked: &Option<Arc<str>>, found: Option<&Arc<str>>| {
+            asked.as_ref().is_none_or(|asked| Some(asked) == found)
+        };
+        same(&self.pool, Some(pool))
+            && same(&self.key, key)
+            && same(&self.owner, owner)
+            && (self.values.is_empty() || values.is_some_and(|values| self.has_value(values)))
+    }
+
+    fn has_value(&self, (kind, values): (Option<Kind>, &Values)) -> bool {
+        let is = |asked: &(Kind, Span)| {
+            kind.is_none_or(|kind| kind == asked.0) && values.first_within(asked.1).is_some()
+        };
+        self.values.iter().any(is)
+    }
+
+    fn groups(&self) -> Vec<Group<'_>> {
+        let mut groups = Vec::new();
+        groups.extend(self.key.as_deref().map(Group::Key));
+        groups.extend(self.owner.as_deref().map(Group::Owner));
+        match self.pool.as_deref() {
+            Some(pool) if !self.values.is_empty() => groups.push(Group::Values(pool, &self.values)),
+            pool => groups.extend(pool.map(Group::Pool)),
+        }
+        groups
+    }
+}
+
+/// What an event is about.
+struct About<'a> {
+    pool: &'a Arc<str>,
+    key: Option<&'a Arc<str>>,
+    owner: Option<&'a Arc<str>>,
+    values: Option<(Option<Kind>, &'a Values)>,
+}
+
+impl<'a> About<'a> {
+    fn was(pool: &'a Arc<str>, key: Option<&'a Arc<str>>, was: &'a Option<Was>) -> About<'a> {
+        let was = was.as_ref();
+        let values = was.map(|was| (Some(was.kind), &was.values));
+        About { pool, key, owner: was.map(|was| &was.owner), values }
+    }
+}
+
+/// `None`: nothing that anybody is shown.
+fn about(event: &Event) -> Option<About<'_>> {
+    let pool_alone = |pool| Some(About { pool, key: None, owner: None, values: None });
+    match event {
+        Event::RequestRemembered(_) | Event::RequestForgotten(_) => None,
+        Event::PoolDefined(event) => pool_alone(&event.pool),
+        Event::PoolRemoved(event) => pool_alone(&event.pool),
+        Event::ClaimGranted(event) => Some(About {
+            pool: &event.pool,
+            key: Some(&event.key),
+            owner: Some(&event.owner),
+            values: Some((event.kind, &event.values)),
+        }),
+        Event::LeaseChanged(event) => Some(About::was(&event.pool, Some(&event.key), &event.was)),
+        Event::ClaimReleased(event) => Some(About::was(&event.pool, Some(&event.key), &event.was)),
+        Event::QuarantineEnded(event) => {
+            Some(About::was(&event.pool, event.key.as_ref(), &event.was))
+        }
+    }
+}
+
+impl Past {
+    pub(super) fn find_changes(&self, ask: &Ask, at: At) -> Result<Changes, Unanswered> {
+        let oldest = self.first_kept()?;
+        let oldest_position = oldest - 1;
+        let mut page = Changes { changes: Vec::new(), next: None, oldest_position, at };
+        let (from, upto) = self.between(ask, oldest, at)?;
+        if from > upto {
+            return Ok(page);
+        }
+        let newest_first = ask.order == Order::NewestFirst;
+        let mut walk = self.walk(&ask.groups(), (from, upto), ask.order)?;
+        let mut seen = None;
+        loop {
+            let record = match walk.next_record() {
+                Ok(Some(record)) => record,
+                Ok(None) => return Ok(page),
+                // What was looked for is rare: the next page goes on from here.
+                Err(Unanswered::TooWide { .. }) => {
+                    page.next = seen;
+                    return Ok(page);
+                }
+                Err(error) => return Err(error),
+            };
+            let Record { before, mut entries, .. } = record;
+            let last = entries.last().map_or(before, |(position, _)| *position);
+            if newest_first {
+                entries.reverse();
+            }
+            for (position, entry) in entries {
+                if !(from..=upto).contains(&position) {
+                    continue;
+                }
+                let at_ms = entry.at_ms;
+                let events: Vec<Event> =
+                    entry.events.into_iter().filter(|event| ask.fits(event)).collect();
+                if events.is_empty() {
+                    continue;
+                }
+                if page.changes.len() == ask.limit {
+                    page.next = page.changes.last().map(|change| change.position);
+                    return Ok(page);
+                }
+                page.changes.push(Change { position, at_ms, events });
+            }
+            seen = Some(if newest_first { before + 1 } else { last });
+        }
+    }
+
+    /// The positions that are asked about, both included.
+    fn between(&self, ask: &Ask, oldest: u64, at: At) -> Result<(u64, u64), Unanswered> {
+        let mut from = match ask.since {
+            None => oldest,
+            Some(Moment::Position(since)) => since.max(1),
+            // What was made at that very time is meant, too.
+            Some(Moment::TimeMs(at_ms)) => {
+                let before = at_ms.checked_sub(1).map(Moment::TimeMs);
+                let before = before.map_or(Ok(0), |before| self.position_at(before, at))?;
+                // Nothing that is kept is older: then something that is not kept may be younger.
+                if before < oldest && oldest > 1 { 0 } else { before + 1 }
+            }
+        };
+        let mut upto = match ask.until {
+            None => at.position,
+            Some(Moment::Position(until)) => until.min(at.position),
+            Some(moment) => self.position_at(moment, at)?,
+        };
+        match (ask.order, ask.after) {
+            (_, None) => {}
+            (Order::NewestFirst, Some(after)) => upto = upto.min(after.saturating_sub(1)),
+            (Order::OldestFirst, Some(after)) => from = from.max(after.saturating_add(1)),
+        }
+        if from + 1 < oldest && (ask.since.is_some() || ask.after.is_some()) {
+            return Err(Unanswered::Trimmed { oldest_position: oldest - 1 });
+        }
+        Ok((from.max(oldest), upto))
+    }
+}

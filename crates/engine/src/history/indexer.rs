@@ -1,0 +1,302 @@
+//! The thread that keeps the index up with the journal.
+//!
+//! It never stands in the way of a commit: what it reads from the journal is read in small pieces, and files are merged on a
+//! thread of their own.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use allod_journal::{BrokenChain, Frame, JournalError, Tail};
+use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
+use tracing::{error, info, warn};
+
+use super::build;
+use super::segment::{Mark, Segment};
+use super::shelf::{Shelf, ShelfError};
+use super::{Past, Reached};
+use crate::feed::{Behind, Feed, Record};
+use crate::replay::{Halt, decode};
+
+/// How much of the journal is read at a time.
+const READ_BYTES: usize = 256 << 10;
+/// How long it sleeps when nothing happens, and how often it looks what the journal has forgotten.
+const IDLE: Duration = Duration::from_millis(200);
+const TRIM_EVERY: Duration = Duration::from_secs(2);
+
+/// The running thread. Dropping it stops it.
+#[derive(Debug)]
+pub(crate) struct Indexer {
+    thread: Option<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+}
+
+/// Why the index does not go on.
+#[derive(Debug, thiserror::Error)]
+enum Stuck {
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
+    #[error(transparent)]
+    Halt(#[from] Halt),
+    #[error("the history index cannot be written: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<JournalError> for Stuck {
+    fn from(error: JournalError) -> Stuck {
+        Stuck::Halt(error.into())
+    }
+}
+
+/// Neighbours, and what becomes of them.
+type Merging = (Vec<Arc<Segment>>, JoinHandle<io::Result<Segment>>);
+
+struct Work {
+    past: Arc<Past>,
+    feed: Feed,
+    folder: PathBuf,
+    postings_max: usize,
+    stop: Arc<AtomicBool>,
+    merging: Option<Merging>,
+    trimmed: Instant,
+    meter: Meter,
+}
+
+struct Meter {
+    records: Counter,
+    segments: Gauge,
+    bytes: Gauge,
+    behind: Gauge,
+}
+
+impl Meter {
+    fn new() -> Meter {
+        describe_counter!("allod_history_records_total", "Records taken into the history index");
+        describe_gauge!("allod_history_segments", "Files of the history index");
+        describe_gauge!("allod_history_bytes", "Bytes of the history index in files");
+        describe_gauge!(
+            "allod_history_behind_positions",
+            "Positions that are committed and not yet in the history index"
+        );
+        Meter {
+            records: counter!("allod_history_records_total"),
+            segments: gauge!("allod_history_segments"),
+            bytes: gauge!("allod_history_bytes"),
+            behind: gauge!("allod_history_behind_positions"),
+        }
+    }
+}
+
+impl Indexer {
+    pub(crate) fn start(
+        past: Arc<Past>,
+        folder: PathBuf,
+        postings_max: usize,
+    ) -> io::Result<Indexer> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut work = Work {
+            feed: Feed::new(past.shared.clone()),
+            past,
+            folder,
+            postings_max,
+            stop: stop.clone(),
+            merging: None,
+            trimmed: Instant::now(),
+            meter: Meter::new(),
+        };
+        let thread = std::thread::Builder::new().name("allod-history".into());
+        let thread = thread.spawn(move || {
+            if let Err(stuck) = work.run() {
+                error!(%stuck, "the history index does not go on; questions about the past are not answered");
+                *work.past.failed.lock() = Some(stuck.to_string());
+            }
+            if let Some((_, thread)) = work.merging.take() {
+                drop(thread.join());
+            }
+        })?;
+        Ok(Indexer { thread: Some(thread), stop })
+    }
+}
+
+impl Drop for Indexer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            error!("the thread of the history index panicked");
+        }
+    }
+}
+
+impl Work {
+    fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    fn run(&mut self) -> Result<(), Stuck> {
+        // Replaying the journal comes first: nobody can ask anything before it is done.
+        while !self.past.shared.is_ready() {
+            if self.stopping() {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let started = Instant::now();
+        let shelf = Shelf::open(&self.folder, &*self.past.journal)?;
+        let from = shelf.next_seq;
+        let segments = shelf.segments.len();
+        info!(segments, from, "the history index is being brought up to date");
+        *self.past.shelf.write() = Some(shelf);
+        let mut told = false;
+        while !self.stopping() {
+            if self.take_in_some()? {
+                continue;
+            }
+            if !told {
+                told = true;
+                let reached = *self.past.reached.borrow();
+                let seconds = started.elapsed().as_secs_f64();
+                info!(record = reached.seq, seconds, "the history index is up to date");
+            }
+            self.forget_trimmed()?;
+            let seen = self.past.reached.borrow().seq;
+            if self.feed.wait_blocking(seen, IDLE).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what comes next. Says whether there was anything.
+    fn take_in_some(&mut self) -> Result<bool, Stuck> {
+        let seen = match &*self.past.shelf.read() {
+            Some(shelf) => shelf.next_seq - 1,
+            None => return Ok(false),
+        };
+        let records = match self.feed.after(seen) {
+            Ok(records) => records,
+            Err(Behind { .. }) => match self.read_journal(seen + 1)? {
+                Some(records) => records,
+                None => return Ok(true),
+            },
+        };
+        for record in &records {
+            self.take_in(record);
+        }
+        let reached = self.past.reached.borrow().position;
+        let behind = self.feed.tail().position.saturating_sub(reached);
+        self.meter.behind.set(behind as f64);
+        self.meter.records.increment(records.len() as u64);
+        if !records.is_empty() {
+            self.tend()?;
+        }
+        Ok(!records.is_empty())
+    }
+
+    /// A piece of the journal. `None`: the journal begins later by now, or cannot be read at the moment.
+    fn read_journal(&mut self, from: u64) -> Result<Option<Vec<Arc<Record>>>, Stuck> {
+        let frames = match self.past.journal.read(from, READ_BYTES) {
+            Ok(frames) => frames,
+            // It was trimmed faster than we read.
+            Err(JournalError::Trimmed { oldest, .. }) => {
+                self.begin_anew(oldest);
+                return Ok(None);
+            }
+            Err(JournalError::Unavailable { what }) => {
+                warn!(what, "the history index waits for the journal");
+                std::thread::sleep(IDLE);
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let hash = self.past.shelf.read().as_ref().and_then(|shelf| shelf.last_hash);
+        if let (Some(hash), Some(first)) = (hash, frames.first())
+            && hash != first.prev
+        {
+            return Err(Halt::Forked(BrokenChain::Fork { seq: first.seq }).into());
+        }
+        let record = |frame: &Frame| {
+            let tail = frame.tail(frame.hash());
+            Ok(Arc::new(Record::of_items(tail, frame.at_ms, decode(frame)?)))
+        };
+        // What nobody can see yet must not be found either.
+        let last = self.feed.tail().seq;
+        let frames = frames.iter().take_while(|frame| frame.seq <= last);
+        frames.map(record).collect::<Result<_, Stuck>>().map(Some)
+    }
+
+    fn take_in(&mut self, record: &Record) {
+        let Tail { seq, position, hash, .. } = record.tail;
+        if let Some(shelf) = &mut *self.past.shelf.write() {
+            let at_ms = record.entries.last().map_or(0, |entry| entry.at_ms);
+            shelf.last_ms = shelf.last_ms.max(at_ms);
+            let mark = Mark { seq, position, at_ms: shelf.last_ms };
+            let events = record.entries.iter().flat_map(|entry| &entry.events);
+            shelf.recent.add(shelf.seed, mark, hash, events);
+            (shelf.next_seq, shelf.last_hash) = (seq + 1, Some(hash));
+        }
+        self.past.reached.send_replace(Reached { seq, position });
+    }
+
+    /// Drops everything: the journal begins later now.
+    fn begin_anew(&mut self, oldest: u64) {
+        if let Some(shelf) = &mut *self.past.shelf.write() {
+            shelf.forget_before(oldest);
+            shelf.segments.clear();
+            shelf.recent = Default::default();
+            (shelf.next_seq, shelf.last_hash) = (oldest, None);
+        }
+    }
+
+    /// Writes and merges what is due.
+    fn tend(&mut self) -> Result<(), Stuck> {
+        let mut written = None;
+        if let Some(shelf) = &*self.past.shelf.read()
+            && shelf.recent.postings() >= self.postings_max
+        {
+            written = shelf.recent.write(&shelf.folder, shelf.seed)?;
+        }
+        let mut shelf = self.past.shelf.write();
+        let Some(shelf) = &mut *shelf else { return Ok(()) };
+        if let Some(segment) = written {
+            shelf.segments.push(Arc::new(segment));
+            shelf.recent = Default::default();
+        }
+        if self.merging.as_ref().is_some_and(|(_, thread)| thread.is_finished())
+            && let Some((parts, thread)) = self.merging.take()
+        {
+            match thread.join() {
+                Ok(whole) => shelf.replace(&parts, whole?),
+                Err(_) => return Err(io::Error::other("merging the history index panicked").into()),
+            }
+        }
+        if self.merging.is_none()
+            && let Some(parts) = shelf.due(self.postings_max)
+        {
+            let (folder, to_merge) = (shelf.folder.clone(), parts.clone());
+            let thread = std::thread::Builder::new().name("allod-history-merge".into());
+            let thread = thread.spawn(move || build::merge(&folder, &to_merge))?;
+            self.merging = Some((parts, thread));
+        }
+        self.meter.segments.set(shelf.segments.len() as f64);
+        let bytes: u64 = shelf.segments.iter().map(|segment| segment.header.bytes()).sum();
+        self.meter.bytes.set(bytes as f64);
+        Ok(())
+    }
+
+    fn forget_trimmed(&mut self) -> Result<(), Stuck> {
+        if self.trimmed.elapsed() >= TRIM_EVERY {
+            self.trimmed = Instant::now();
+            let oldest = self.past.journal.oldest()?;
+            if let Some(shelf) = &mut *self.past.shelf.write() {
+                shelf.forget_before(oldest);
+            }
+            self.tend()?;
+        }
+        Ok(())
+    }
+}

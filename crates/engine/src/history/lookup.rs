@@ -1,0 +1,191 @@
+//! Which records to look at for a question: those that have one term of each of its groups.
+
+use std::io;
+use std::sync::Arc;
+
+use allod_core::span::Span;
+use allod_core::value::Kind;
+
+use super::posting::Run;
+use super::segment::Segment;
+use super::shelf::Shelf;
+use super::term::{self, Fingerprint, Sizes, Term};
+
+/// What a record is looked for by. It must have at least one term of each group.
+#[derive(Debug, Clone)]
+pub(super) enum Group<'a> {
+    Pool(&'a str),
+    Definitions(&'a str),
+    Removals(&'a str),
+    Key(&'a str),
+    Grants(&'a str),
+    Owner(&'a str),
+    /// Values of a pool that overlap one of these.
+    Values(&'a str, &'a [(Kind, Span)]),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+/// The records between two, in order, that a question is about; perhaps also some that it is not.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    order: Order,
+    /// Between these; empty when the first is above the second.
+    seqs: (u64, u64),
+    /// `None`: every record is looked at.
+    parts: Option<Vec<Part>>,
+}
+
+/// What a part of the index knows about a question.
+#[derive(Debug)]
+struct Part {
+    seqs: (u64, u64),
+    /// The smallest first.
+    groups: Vec<Vec<Run>>,
+}
+
+impl Group<'_> {
+    fn fingerprints(&self, seed: u64, sizes: Sizes) -> Vec<Fingerprint> {
+        let mut all = Vec::new();
+        let mut put = |term: Term<'_>| all.push(term.fingerprint(seed));
+        match *self {
+            Group::Pool(pool) => put(Term::Pool(pool)),
+            Group::Definitions(pool) => put(Term::Definition(pool)),
+            Group::Removals(pool) => put(Term::Removal(pool)),
+            Group::Grants(key) => put(Term::Grant(key)),
+            Group::Key(key) => [Term::Grant(key), Term::Later(key)].into_iter().for_each(put),
+            // An owner that is the key as well leaves no term of its own.
+            Group::Owner(owner) => {
+                let terms = [Term::Owner(owner), Term::Grant(owner), Term::Later(owner)];
+                terms.into_iter().for_each(put);
+            }
+            Group::Values(pool, values) => {
+                for &(kind, value) in values {
+                    term::of_value(pool, kind, value, sizes, &mut put);
+                }
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+impl Lookup {
+    pub(super) fn new(
+        shelf: &Shelf,
+        groups: &[Group<'_>],
+        (from, upto): (u64, u64),
+        order: Order,
+    ) -> io::Result<Lookup> {
+        if groups.is_empty() {
+            return Ok(Lookup { order, seqs: (from, upto), parts: None });
+        }
+        let mut parts = Vec::new();
+        for segment in &shelf.segments {
+            let seqs = (segment.header.first_seq, segment.header.last_seq);
+            if seqs.0 <= upto && seqs.1 >= from {
+                let runs = |group: &Group<'_>| in_segment(segment, group);
+                parts.push(Part {
+                    seqs,
+                    groups: groups.iter().map(runs).collect::<io::Result<_>>()?,
+                });
+            }
+        }
+        let recent = &shelf.recent;
+        if let (Some(first), Some(last)) = (recent.first_seq(), recent.marks.last()) {
+            let runs =
+                |group: &Group<'_>| recent.runs(&group.fingerprints(shelf.seed, recent.sizes));
+            let groups = groups.iter().map(runs).collect();
+            parts.push(Part { seqs: (first, last.seq), groups });
+        }
+        for part in &mut parts {
+            part.groups.sort_by_key(|runs| runs.iter().map(Run::len).sum::<u64>());
+        }
+        if order == Order::NewestFirst {
+            parts.reverse();
+        }
+        Ok(Lookup { order, seqs: (from, upto), parts: Some(parts) })
+    }
+
+    /// The next record.
+    pub(super) fn next_seq(&mut self) -> io::Result<Option<u64>> {
+        let (from, upto) = self.seqs;
+        if from > upto {
+            return Ok(None);
+        }
+        let found = match &mut self.parts {
+            None => Some(if self.order == Order::NewestFirst { upto } else { from }),
+            Some(parts) => {
+                let mut found = None;
+                for part in parts {
+                    found = part.find(from, upto, self.order)?;
+                    if found.is_some() {
+                        break;
+                    }
+                }
+                found
+            }
+        };
+        match (found, self.order) {
+            (None, _) => self.seqs = (1, 0),
+            (Some(seq), Order::OldestFirst) => self.seqs.0 = seq + 1,
+            (Some(0), Order::NewestFirst) => self.seqs = (1, 0),
+            (Some(seq), Order::NewestFirst) => self.seqs.1 = seq - 1,
+        }
+        Ok(found)
+    }
+}
+
+fn in_segment(segment: &Arc<Segment>, group: &Group<'_>) -> io::Result<Vec<Run>> {
+    let fingerprints = group.fingerprints(segment.header.seed, segment.header.sizes);
+    fingerprints.into_iter().map(|fingerprint| segment.run(fingerprint)).collect()
+}
+
+impl Part {
+    /// The first record between two, in order, that all groups have.
+    fn find(&mut self, from: u64, upto: u64, order: Order) -> io::Result<Option<u64>> {
+        let (first, last) = self.seqs;
+        let (from, upto) = (from.max(first), upto.min(last));
+        if from > upto {
+            return Ok(None);
+        }
+        let (from, upto) = ((from - first) as u32, (upto - first) as u32);
+        let mut bound = if order == Order::NewestFirst { upto } else { from };
+        'again: loop {
+            for runs in &mut self.groups {
+                let Some(nearest) = nearest(runs, bound, order)? else { return Ok(None) };
+                if !(from..=upto).contains(&nearest) {
+                    return Ok(None);
+                }
+                if nearest != bound {
+                    bound = nearest;
+                    continue 'again;
+                }
+            }
+            return Ok(Some(first + u64::from(bound)));
+        }
+    }
+}
+
+/// The record of any of these runs that is nearest to `bound` in the direction of the order.
+fn nearest(runs: &mut [Run], bound: u32, order: Order) -> io::Result<Option<u32>> {
+    let mut best: Option<u32> = None;
+    for run in runs {
+        best = match order {
+            Order::NewestFirst => best.max(run.upto(bound)?),
+            Order::OldestFirst => match (best, run.from(bound)?) {
+                (Some(best), Some(found)) => Some(best.min(found)),
+                (best, found) => best.or(found),
+            },
+        };
+        if best == Some(bound) {
+            break;
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,190 @@
+//! Reading records for a question: by number, by position, by time.
+
+use allod_journal::{Frame, JournalError};
+use allod_record::{Entry, Item, with_positions};
+
+use super::lookup::{Group, Lookup, Order};
+use super::segment::Mark;
+use super::{Moment, Past, Unanswered};
+use crate::handle::At;
+use crate::replay::decode;
+
+/// How much is read at a time at the most, in records and in bytes: an append may be waiting.
+const READ_RECORDS_MAX: usize = 64;
+const READ_BYTES_MAX: usize = 1 << 20;
+
+/// What one record did.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// The position before it.
+    pub before: u64,
+    pub at_ms: u64,
+    pub entries: Vec<(u64, Entry)>,
+}
+
+impl Record {
+    fn of(frame: &Frame) -> Result<Record, Unanswered> {
+        let items = decode(frame)?;
+        let taken = items.iter().filter(|item| item.takes_position()).count() as u64;
+        let positions: Vec<u64> = with_positions(&items, frame.position)
+            .into_iter()
+            .flat_map(|items| items.map(|(position, _)| position))
+            .collect();
+        let entries = positions.into_iter().zip(items).filter_map(|(position, item)| match item {
+            Item::Entry(entry) => Some((position, entry)),
+            Item::Epoch { .. } | Item::Level { .. } => None,
+        });
+        let entries = entries.collect();
+        let before = frame.position.saturating_sub(taken);
+        Ok(Record { before, at_ms: frame.at_ms, entries })
+    }
+}
+
+/// Records of a lookup, read a few at a time.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    past: &'a Past,
+    lookup: Lookup,
+    ready: std::collections::VecDeque<Record>,
+    /// Found, and not yet read.
+    seqs: Vec<u64>,
+    at_once: usize,
+    read: usize,
+}
+
+impl Past {
+    /// Walks over the records between two positions that have a term of each group.
+    pub(super) fn walk<'a>(
+        &'a self,
+        groups: &[Group<'_>],
+        (from, upto): (u64, u64),
+        order: Order,
+    ) -> Result<Walk<'a>, Unanswered> {
+        let seqs = (self.journal.seq_of_position(from)?, self.journal.seq_of_position(upto)?);
+        let shelf = self.shelf.read();
+        let Some(shelf) = &*shelf else {
+            return Err(Unanswered::Building { indexed: 0, end: seqs.1 });
+        };
+        let lookup = Lookup::new(shelf, groups, seqs, order)?;
+        Ok(Walk {
+            past: self,
+            lookup,
+            ready: std::collections::VecDeque::new(),
+            seqs: Vec::new(),
+            at_once: 4,
+            read: 0,
+        })
+    }
+
+    pub(super) fn record(&self, seq: u64) -> Result<Option<Record>, Unanswered> {
+        self.journal.read(seq, 0)?.first().map(Record::of).transpose()
+    }
+
+    /// The first position that is still kept; at least 1.
+    pub(super) fn first_kept(&self) -> Result<u64, Unanswered> {
+        let oldest = self.journal.oldest()?;
+        let (known, position) = *self.oldest.lock();
+        if known == oldest {
+            return Ok(position);
+        }
+        let position = self.record(oldest)?.map_or(1, |record| record.before + 1);
+        *self.oldest.lock() = (oldest, position);
+        Ok(position)
+    }
+
+    /// The last position that a moment has seen. Zero: it is before the first one.
+    pub(super) fn position_at(&self, moment: Moment, at: At) -> Result<u64, Unanswered> {
+        let position = match moment {
+            Moment::Position(asked) if asked > at.position => {
+                return Err(Unanswered::PositionUnknown { asked, end: at.position });
+            }
+            Moment::Position(position) => position,
+            Moment::TimeMs(at_ms) => self.position_by(at_ms, at)?,
+        };
+        Ok(position.min(at.position))
+    }
+
+    /// The position of the last entry that was made at this time or before.
+    fn position_by(&self, at_ms: u64, at: At) -> Result<u64, Unanswered> {
+        let oldest = self.journal.oldest()?;
+        let end = self.journal.seq_of_position(at.position)?;
+        // The first record that was written after that time is above `low` and not above `high`.
+        let (mut low, mut high) = (oldest.saturating_sub(1), end.saturating_add(1));
+        if let Some(shelf) = &*self.shelf.read() {
+            let until = |mark: &Mark| mark.at_ms <= at_ms;
+            let recent = &shelf.recent.marks;
+            let known = recent.partition_point(until);
+            low = low.max(known.checked_sub(1).map_or(0, |last| recent[last].seq));
+            high = high.min(recent.get(known).map_or(u64::MAX, |mark| mark.seq));
+            for segment in shelf.segments.iter().rev().filter(|_| known == 0) {
+                let (last, next) = segment.marks_around(until)?;
+                low = low.max(last.map_or(0, |mark| mark.seq));
+                high = high.min(next.map_or(u64::MAX, |mark| mark.seq));
+                if last.is_some() {
+                    break;
+                }
+            }
+        }
+        // What a mark tells of may have been trimmed since.
+        high = high.max(oldest);
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            match self.journal.read(middle, 0)?.first() {
+                Some(frame) if frame.at_ms <= at_ms => low = middle,
+                _ => high = middle,
+            }
+        }
+        match self.record(high)?.filter(|_| high <= end) {
+            // A record may have begun before the time at which it was written.
+            Some(record) => {
+                let within = record.entries.iter().filter(|(_, entry)| entry.at_ms <= at_ms);
+                Ok(within.map(|(position, _)| *position).max().unwrap_or(record.before))
+            }
+            None => Ok(at.position),
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// The next record, already read. Says `TooWide` after `history_records_max` of them.
+    pub(super) fn next_record(&mut self) -> Result<Option<Record>, Unanswered> {
+        if self.ready.is_empty() {
+            self.read_some()?;
+        }
+        if self.ready.is_empty() {
+            return Ok(None);
+        }
+        self.read += 1;
+        if self.read > self.past.records_max {
+            return Err(Unanswered::TooWide { history_records_max: self.past.records_max });
+        }
+        Ok(self.ready.pop_front())
+    }
+
+    fn read_some(&mut self) -> Result<(), Unanswered> {
+        while self.seqs.len() < self.at_once {
+            let Some(seq) = self.lookup.next_seq()? else { break };
+            self.seqs.push(seq);
+        }
+        self.at_once = (self.at_once * 2).min(READ_RECORDS_MAX);
+        if self.seqs.is_empty() {
+            return Ok(());
+        }
+        let frames = match self.past.journal.read_each(&self.seqs, READ_BYTES_MAX) {
+            // It was trimmed while we looked: what is gone is not part of the answer.
+            Err(JournalError::Trimmed { oldest, .. }) => {
+                self.seqs.retain(|seq| *seq >= oldest);
+                return self.read_some();
+            }
+            frames => frames?,
+        };
+        self.seqs.drain(..frames.len());
+        if frames.is_empty() {
+            self.seqs.clear();
+        }
+        for frame in &frames {
+            self.ready.push_back(Record::of(frame)?);
+        }
+        Ok(())
+    }
+}

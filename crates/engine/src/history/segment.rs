@@ -1,0 +1,239 @@
+//! A segment of the index: an immutable file with the postings of a range of records.
+//!
+//! ```text
+//! header (128 bytes) · marks · postings, sorted · directory · blake3 hash of all before it
+//! ```
+//!
+//! A mark says where in the journal every so many records end, for questions by time and by position. The directory
+//! says where among the postings each range of fingerprints begins, so that one is found with two or three reads of a few
+//! hundred bytes and nothing is kept in memory. Numbers are little-endian. How segments are made is `build`'s, which of them
+//! there are is `shelf`'s.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use allod_journal::Hash;
+
+use super::posting::{Posting, Run, posting};
+use super::term::{Fingerprint, Sizes};
+
+pub(super) const MAGIC: [u8; 8] = *b"allodidx";
+/// Also to be raised when what terms an event leaves changes: older files are then made anew.
+pub(super) const VERSION: u32 = 1;
+pub(super) const HEADER_BYTES: u64 = 128;
+pub(super) const MARK_BYTES: u64 = 24;
+
+/// Where in the journal a record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub seq: u64,
+    pub position: u64,
+    pub at_ms: u64,
+}
+
+/// What the head of a file says about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Header {
+    pub seed: u64,
+    pub first_seq: u64,
+    pub last_seq: u64,
+    /// The hash of the last record, and so of the journal that this was made from.
+    pub last_hash: Hash,
+    pub sizes: Sizes,
+    pub marks: u64,
+    pub postings: u64,
+    /// The directory has 2^this ranges.
+    pub directory_bits: u32,
+}
+
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub header: Header,
+    pub path: PathBuf,
+    file: File,
+}
+
+/// Why a file is not used. It is removed and made anew.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unusable {
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    #[error("it does not begin like a segment of the index")]
+    NotASegment,
+    #[error("it has version {found}, and this program writes version {VERSION}")]
+    OtherVersion { found: u32 },
+    #[error("it does not have the hash that it ends with")]
+    Damaged,
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES as usize] {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES as usize);
+        bytes.extend(MAGIC);
+        bytes.extend(VERSION.to_le_bytes());
+        bytes.extend(self.directory_bits.to_le_bytes());
+        for number in [self.seed, self.first_seq, self.last_seq, self.marks, self.postings] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(self.sizes.0.to_le_bytes());
+        bytes.extend(self.last_hash.0);
+        let mut whole = [0; HEADER_BYTES as usize];
+        whole[..bytes.len()].copy_from_slice(&bytes);
+        whole
+    }
+
+    fn from_bytes(bytes: &[u8; HEADER_BYTES as usize]) -> Result<Header, Unusable> {
+        let mut rest = &bytes[..];
+        if take(&mut rest) != MAGIC {
+            return Err(Unusable::NotASegment);
+        }
+        let found = u32::from_le_bytes(take(&mut rest));
+        if found != VERSION {
+            return Err(Unusable::OtherVersion { found });
+        }
+        let directory_bits = u32::from_le_bytes(take(&mut rest));
+        let mut number = || u64::from_le_bytes(take(&mut rest));
+        let [seed, first_seq, last_seq, marks, postings] = std::array::from_fn(|_| number());
+        let sizes = Sizes(u128::from_le_bytes(take(&mut rest)));
+        let last_hash = Hash(take(&mut rest));
+        let header =
+            Header { seed, first_seq, last_seq, last_hash, sizes, marks, postings, directory_bits };
+        Ok(header)
+    }
+
+    fn postings_at(&self) -> u64 {
+        HEADER_BYTES + self.marks.saturating_mul(MARK_BYTES)
+    }
+
+    fn directory_at(&self) -> u64 {
+        self.postings_at().saturating_add(self.postings.saturating_mul(8))
+    }
+
+    /// The length of the whole file.
+    pub(super) fn bytes(&self) -> u64 {
+        let ranges = 1_u64.checked_shl(self.directory_bits).unwrap_or(u64::MAX);
+        let directory = ranges.saturating_add(1).saturating_mul(4);
+        self.directory_at().saturating_add(directory).saturating_add(32)
+    }
+
+    /// Which range of the directory a fingerprint is in.
+    pub(super) fn range_of(&self, fingerprint: Fingerprint) -> u64 {
+        u64::from(fingerprint) >> (32 - self.directory_bits)
+    }
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
+    let mut taken = [0; N];
+    if let Some((first, rest)) = bytes.split_first_chunk() {
+        (taken, *bytes) = (*first, rest);
+    }
+    taken
+}
+
+impl Segment {
+    /// Opens a file after reading all of it once, to see that it is as it was written.
+    pub(super) fn open(path: &Path) -> Result<Segment, Unusable> {
+        let mut file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let mut head = [0; HEADER_BYTES as usize];
+        file.read_exact(&mut head).map_err(|_| Unusable::NotASegment)?;
+        let header = Header::from_bytes(&head)?;
+        if header.bytes() != len || header.directory_bits > 32 {
+            return Err(Unusable::Damaged);
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&head);
+        let mut left = len - HEADER_BYTES - 32;
+        let mut buffer = vec![0; 1 << 18];
+        while left > 0 {
+            let now = left.min(buffer.len() as u64) as usize;
+            file.read_exact(&mut buffer[..now])?;
+            hasher.update(&buffer[..now]);
+            left -= now as u64;
+        }
+        let mut hash = [0; 32];
+        file.read_exact(&mut hash)?;
+        if *hasher.finalize().as_bytes() != hash {
+            return Err(Unusable::Damaged);
+        }
+        Ok(Segment::written(path.to_path_buf(), file, header))
+    }
+
+    /// A segment whose file was just written.
+    pub(super) fn written(path: PathBuf, file: File, header: Header) -> Segment {
+        Segment { header, path, file }
+    }
+
+    /// The records of a term.
+    pub(super) fn run(self: &Arc<Segment>, fingerprint: Fingerprint) -> io::Result<Run> {
+        let mut ends = [0; 8];
+        let at = self.header.directory_at() + self.header.range_of(fingerprint) * 4;
+        self.file.read_exact_at(&mut ends, at)?;
+        let end = |half: usize| {
+            let bytes = [ends[half], ends[half + 1], ends[half + 2], ends[half + 3]];
+            u64::from(u32::from_le_bytes(bytes))
+        };
+        let (low, high) = (end(0), end(4));
+        let start = self.lower_bound(low, high, posting(fingerprint, 0))?;
+        let end = match fingerprint.checked_add(1) {
+            Some(next) => self.lower_bound(start, high, posting(next, 0))?,
+            None => high,
+        };
+        Ok(Run::in_file(self.clone(), start, end - start))
+    }
+
+    /// The first posting between two that is not below `bound`.
+    fn lower_bound(&self, mut low: u64, mut high: u64, bound: Posting) -> io::Result<u64> {
+        const READ_AT_ONCE: u64 = 128;
+        while high - low > READ_AT_ONCE {
+            let middle = low + (high - low) / 2;
+            let found = self.postings(middle, middle + 1)?;
+            if found.first().is_some_and(|found| *found < bound) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        let near = self.postings(low, high)?;
+        Ok(low + near.partition_point(|found| *found < bound) as u64)
+    }
+
+    pub(super) fn postings(&self, from: u64, upto: u64) -> io::Result<Vec<Posting>> {
+        let mut bytes = vec![0; (upto.saturating_sub(from) * 8) as usize];
+        self.file.read_exact_at(&mut bytes, self.header.postings_at() + from * 8)?;
+        let (postings, _) = bytes.as_chunks::<8>();
+        Ok(postings.iter().map(|posting| Posting::from_le_bytes(*posting)).collect())
+    }
+
+    pub(super) fn marks(&self, from: u64, upto: u64) -> io::Result<Vec<Mark>> {
+        let mut bytes = vec![0; (upto.saturating_sub(from) * MARK_BYTES) as usize];
+        self.file.read_exact_at(&mut bytes, HEADER_BYTES + from * MARK_BYTES)?;
+        let marks = bytes.chunks_exact(MARK_BYTES as usize).map(|mut mark| {
+            let mut number = || u64::from_le_bytes(take(&mut mark));
+            Mark { seq: number(), position: number(), at_ms: number() }
+        });
+        Ok(marks.collect())
+    }
+
+    /// The last mark for which `before` holds, and the one after it. It must hold for all marks up to some one, and for
+    /// none after it.
+    pub(super) fn marks_around(
+        &self,
+        before: impl Fn(&Mark) -> bool,
+    ) -> io::Result<(Option<Mark>, Option<Mark>)> {
+        let (mut low, mut high, mut found) = (0, self.header.marks, (None, None));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some(mark) = self.marks(middle, middle + 1)?.pop() else { break };
+            if before(&mark) {
+                (low, found.0) = (middle + 1, Some(mark));
+            } else {
+                (high, found.1) = (middle, Some(mark));
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,156 @@
+//! The parts of the index: segments in files, oldest first and without a gap between them, and what is in memory.
+//!
+//! Everything here can be made again from the journal. So a file that is damaged, of another version or of another
+//! journal is not a problem to solve but a file to remove.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use allod_journal::{Hash, Journal, JournalError};
+use tracing::{info, warn};
+
+use super::build::{SUFFIX, UNFINISHED_SUFFIX, can_merge};
+use super::recent::Recent;
+use super::segment::Segment;
+use crate::stamp::Dice;
+
+/// How many segments of one size become one of the next.
+const FAN: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct Shelf {
+    pub folder: PathBuf,
+    /// Of all fingerprints.
+    pub seed: u64,
+    pub segments: Vec<Arc<Segment>>,
+    pub recent: Recent,
+    /// The next record to be added, and the hash of the one before it, if that is known.
+    pub next_seq: u64,
+    pub last_hash: Option<Hash>,
+    /// When the last record was made that was added.
+    pub last_ms: u64,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ShelfError {
+    #[error("the folder {folder} of the index cannot be used: {error}")]
+    Folder { folder: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl Shelf {
+    /// Takes what is usable in the folder and removes the rest.
+    pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Shelf, ShelfError> {
+        let found = segments_in(folder)
+            .map_err(|error| ShelfError::Folder { folder: folder.to_path_buf(), error })?;
+        let oldest = journal.oldest()?;
+        let mut segments: Vec<Arc<Segment>> = Vec::new();
+        let (mut next_seq, mut last_hash, mut last_ms) = (oldest, None, 0);
+        for segment in found {
+            let header = segment.header;
+            let last = journal.read(header.last_seq.max(oldest), 0)?;
+            let last = last.first().map(|frame| (frame.hash(), frame.at_ms));
+            let why = if header.last_seq < next_seq {
+                "it holds nothing that is still needed"
+            } else if header.first_seq > next_seq
+                || segments.first().is_some_and(|first| {
+                    first.header.seed != header.seed || header.first_seq != next_seq
+                })
+            {
+                "it does not continue the others"
+            } else if last.is_none_or(|(hash, _)| hash != header.last_hash) {
+                "it is of another journal"
+            } else {
+                (next_seq, last_hash) = (header.last_seq + 1, Some(header.last_hash));
+                last_ms = last.map_or(0, |(_, at_ms)| at_ms);
+                segments.push(Arc::new(segment));
+                continue;
+            };
+            remove(&segment.path, why);
+        }
+        let seed = segments.first().map(|first| first.header.seed);
+        Ok(Shelf {
+            folder: folder.to_path_buf(),
+            seed: seed.unwrap_or_else(|| Dice::new().roll()),
+            segments,
+            recent: Recent::default(),
+            next_seq,
+            last_hash,
+            last_ms,
+        })
+    }
+
+    /// Neighbours that are to become one.
+    pub(super) fn due(&self, base: usize) -> Option<Vec<Arc<Segment>>> {
+        let tier = |segment: &Arc<Segment>| {
+            let times = segment.header.postings / (base as u64).max(1);
+            times.max(1).ilog(FAN as u64)
+        };
+        let highest = self.segments.iter().map(tier).max()?;
+        (0..=highest).find_map(|of| {
+            let small = self.segments.iter().rev().take_while(|segment| tier(segment) <= of);
+            let from = self.segments.len() - small.clone().count();
+            let alike = small.filter(|segment| tier(segment) == of).count();
+            let many = self.segments.len() - from >= 2 * FAN;
+            let parts = &self.segments[from..];
+            ((alike >= FAN || many) && can_merge(parts)).then(|| parts.to_vec())
+        })
+    }
+
+    /// Puts a segment in the place of those that it was made of. If they are no longer there, it is not needed either.
+    pub(super) fn replace(&mut self, parts: &[Arc<Segment>], whole: Segment) {
+        let at = self.segments.windows(parts.len().max(1)).position(|window| {
+            window.iter().zip(parts).all(|(here, part)| Arc::ptr_eq(here, part))
+        });
+        let Some(at) = at else {
+            return remove(&whole.path, "it holds nothing that is still needed");
+        };
+        let before = self.segments.splice(at..at + parts.len(), [Arc::new(whole)]);
+        for part in before {
+            remove_file(&part.path);
+        }
+    }
+
+    /// Removes what is only about records before `oldest`.
+    pub(super) fn forget_before(&mut self, oldest: u64) {
+        let gone = self.segments.partition_point(|segment| segment.header.last_seq < oldest);
+        for segment in self.segments.drain(..gone) {
+            info!(file = %segment.path.display(), oldest, "a segment of the history index is removed with the journal that it was about");
+            remove_file(&segment.path);
+        }
+    }
+}
+
+/// All segments that read, in order.
+fn segments_in(folder: &Path) -> io::Result<Vec<Segment>> {
+    fs::create_dir_all(folder)?;
+    let mut segments = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.extension().and_then(|suffix| suffix.to_str()) {
+            Some(UNFINISHED_SUFFIX) => remove_file(&path),
+            Some(SUFFIX) => match Segment::open(&path) {
+                Ok(segment) => segments.push(segment),
+                Err(error) => remove(&path, &error.to_string()),
+            },
+            _ => {}
+        }
+    }
+    // Of two that begin alike, the longer one was made of the other.
+    segments.sort_by_key(|segment| (segment.header.first_seq, u64::MAX - segment.header.last_seq));
+    Ok(segments)
+}
+
+fn remove(path: &Path, why: &str) {
+    info!(file = %path.display(), why, "a file of the history index is removed; what is missing is made anew");
+    remove_file(path);
+}
+
+fn remove_file(path: &Path) {
+    if let Err(error) = fs::remove_file(path) {
+        warn!(file = %path.display(), %error, "a file of the history index cannot be removed");
+    }
+}

@@ -1,0 +1,258 @@
+//! What a record is found by: each event leaves a few terms, each term a fingerprint of 32 bits.
+//!
+//! A fingerprint may be shared by two terms. Whoever finds a record by one reads the record and looks again, so a
+//! collision costs time and never truth.
+//!
+//! Values are found by aligned blocks of 2^n numbers. A span of values leaves the fewest blocks that make it up: one for
+//! a single value or a prefix. Whoever holds a value left a block that has it, of some size; so a value is found by
+//! asking for the block of each size in use. A prefix that is asked for may also have smaller ones in it: each prefix
+//! also leaves a few larger blocks that cover it, by which it is found from above.
+
+use allod_core::event::Event;
+use allod_core::span::{Span, low_ones};
+use allod_core::value::Kind;
+
+pub(super) type Fingerprint = u32;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Term<'a> {
+    /// Everything that happened in a pool.
+    Pool(&'a str),
+    /// A pool was defined or removed.
+    Definition(&'a str),
+    Removal(&'a str),
+    /// A claim was granted under this key, in any pool.
+    Grant(&'a str),
+    /// Something else happened to a claim of this key.
+    Later(&'a str),
+    /// Where it is not the key.
+    Owner(&'a str),
+    Block {
+        pool: &'a str,
+        bits: u32,
+        base: u128,
+    },
+    Cover {
+        pool: &'a str,
+        bits: u32,
+        base: u128,
+    },
+}
+
+impl Term<'_> {
+    pub(super) fn fingerprint(&self, seed: u64) -> Fingerprint {
+        let name = |kind: u64, name: &str| text(fold(seed, kind), name);
+        let block = |kind: u64, pool: &str, bits: u32, base: u128| {
+            let hash = fold(name(kind, pool), u64::from(bits));
+            fold(fold(hash, base as u64), (base >> 64) as u64)
+        };
+        let hash = match *self {
+            Term::Pool(pool) => name(1, pool),
+            Term::Definition(pool) => name(2, pool),
+            Term::Removal(pool) => name(3, pool),
+            Term::Grant(key) => name(4, key),
+            Term::Later(key) => name(5, key),
+            Term::Owner(owner) => name(6, owner),
+            Term::Block { pool, bits, base } => block(7, pool, bits, base),
+            Term::Cover { pool, bits, base } => block(8, pool, bits, base),
+        };
+        (hash >> 32) as Fingerprint
+    }
+}
+
+/// Stored with every segment: it must give the same on every machine for ever, which the standard library's hashers do
+/// not promise. The seed is secret enough that nobody can choose keys that collide.
+fn fold(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+fn text(hash: u64, text: &str) -> u64 {
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let hash = words.iter().fold(hash, |hash, word| fold(hash, u64::from_le_bytes(*word)));
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    fold(fold(hash, u64::from_le_bytes(last)), text.len() as u64)
+}
+
+/// Which sizes of blocks are in use: bit n for blocks of 2^n.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Sizes(pub u128);
+
+impl Sizes {
+    pub(super) fn add(&mut self, bits: u32) {
+        self.0 |= 1 << bits;
+    }
+
+    pub(super) fn at_least(self, bits: u32) -> impl Iterator<Item = u32> {
+        (bits..128).filter(move |bits| self.0 >> bits & 1 == 1)
+    }
+}
+
+/// Every term of an event, some perhaps twice.
+pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
+    let (pool, key, owner, values, kind) = match event {
+        Event::RequestRemembered(_) | Event::RequestForgotten(_) => return,
+        Event::PoolDefined(event) => {
+            put(Term::Pool(&event.pool));
+            return put(Term::Definition(&event.pool));
+        }
+        Event::PoolRemoved(event) => {
+            put(Term::Pool(&event.pool));
+            put(Term::Definition(&event.pool));
+            return put(Term::Removal(&event.pool));
+        }
+        Event::ClaimGranted(event) => {
+            put(Term::Grant(&event.key));
+            (&event.pool, Some(&event.key), Some(&event.owner), Some(&event.values), event.kind)
+        }
+        Event::LeaseChanged(event) => {
+            put(Term::Later(&event.key));
+            let was = event.was.as_ref();
+            let (owner, values) = (was.map(|was| &was.owner), was.map(|was| &was.values));
+            (&event.pool, Some(&event.key), owner, values, was.map(|was| was.kind))
+        }
+        Event::ClaimReleased(event) => {
+            put(Term::Later(&event.key));
+            let was = event.was.as_ref();
+            let (owner, values) = (was.map(|was| &was.owner), was.map(|was| &was.values));
+            (&event.pool, Some(&event.key), owner, values, was.map(|was| was.kind))
+        }
+        Event::QuarantineEnded(event) => {
+            event.key.iter().for_each(|key| put(Term::Later(key)));
+            let was = event.was.as_ref();
+            let (owner, values) = (was.map(|was| &was.owner), was.map(|was| &was.values));
+            (&event.pool, event.key.as_ref(), owner, values, was.map(|was| was.kind))
+        }
+    };
+    put(Term::Pool(pool));
+    owner.filter(|owner| Some(*owner) != key).into_iter().for_each(|owner| put(Term::Owner(owner)));
+    for span in values.into_iter().flat_map(|values| values.spans()) {
+        for (bits, base) in blocks(span) {
+            put(Term::Block { pool, bits, base });
+        }
+        for (bits, base) in kind.into_iter().flat_map(|kind| covers(kind, span)) {
+            put(Term::Cover { pool, bits, base });
+        }
+    }
+}
+
+/// The fewest aligned blocks that make up a span, none larger than half the line.
+pub(super) fn blocks(span: Span) -> impl Iterator<Item = (u32, u128)> {
+    let mut rest = Some(span);
+    std::iter::from_fn(move || {
+        let Span { first, last } = rest?;
+        let fits = match (last - first).checked_add(1) {
+            Some(len) => len.ilog2(),
+            None => 127,
+        };
+        let bits = first.trailing_zeros().min(fits).min(127);
+        let end = first | low_ones(bits);
+        rest = end.checked_add(1).and_then(|next| Span::new(next, last));
+        Some((bits, first))
+    })
+}
+
+/// How far apart the sizes of covering blocks are.
+fn cover_step(kind: Kind) -> u32 {
+    if kind.width() <= 32 { 8 } else { 16 }
+}
+
+/// The blocks that cover a prefix. The whole line is not among them: the pool's own term does for it.
+fn covers(kind: Kind, prefix: Span) -> impl Iterator<Item = (u32, u128)> {
+    let bits = bits_of(prefix);
+    let sizes = (cover_step(kind)..kind.width()).step_by(cover_step(kind) as usize);
+    sizes
+        .filter(move |size| kind.is_prefix() && *size > bits)
+        .map(move |size| (size, prefix.first & !low_ones(size)))
+}
+
+/// The size of an aligned block.
+fn bits_of(block: Span) -> u32 {
+    128 - (block.last - block.first).leading_zeros()
+}
+
+/// The terms of which one is left by every event whose values overlap this one: a point, or a prefix.
+pub(super) fn of_value<'a>(
+    pool: &'a str,
+    kind: Kind,
+    value: Span,
+    sizes: Sizes,
+    mut put: impl FnMut(Term<'a>),
+) {
+    let bits = bits_of(value);
+    for bits in sizes.at_least(bits) {
+        put(Term::Block { pool, bits, base: value.first & !low_ones(bits) });
+    }
+    if kind.is_prefix() && bits > 0 {
+        let bits = bits.next_multiple_of(cover_step(kind));
+        match bits < kind.width() {
+            true => put(Term::Cover { pool, bits, base: value.first & !low_ones(bits) }),
+            false => put(Term::Pool(pool)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(first: u128, last: u128) -> Vec<(u32, u128)> {
+        blocks(Span { first, last }).collect()
+    }
+
+    #[test]
+    fn a_span_is_the_fewest_blocks() {
+        assert_eq!(shown(7, 7), [(0, 7)]);
+        assert_eq!(shown(8, 15), [(3, 8)]);
+        assert_eq!(shown(5, 12), [(0, 5), (1, 6), (2, 8), (0, 12)]);
+        assert_eq!(shown(0, u128::MAX), [(127, 0), (127, 1 << 127)]);
+        assert_eq!(shown(u128::MAX, u128::MAX), [(0, u128::MAX)]);
+        for (first, last) in [(3, 1000), (0, 4094), (u128::MAX - 99, u128::MAX), (1, u128::MAX)] {
+            let parts = shown(first, last);
+            let total = parts.iter().fold(0_u128, |sum, (bits, _)| sum + (1 << bits));
+            assert_eq!(total, last - first + 1);
+            assert!(parts.iter().all(|(bits, base)| base & low_ones(*bits) == 0));
+        }
+    }
+
+    /// Whatever overlaps what is asked for left one of the terms that are looked for.
+    #[test]
+    fn a_prefix_finds_what_it_is_in_and_what_is_in_it() {
+        for (kind, outer, inner) in [
+            (Kind::Prefix4, "10.0.0.0/8", "10.20.30.0/24"),
+            (Kind::Prefix4, "10.20.0.0/18", "10.20.30.0/24"),
+            (Kind::Prefix4, "10.20.30.0/24", "10.20.30.7/32"),
+            (Kind::Prefix4, "0.0.0.0/0", "255.0.0.0/9"),
+            (Kind::Prefix6, "2001:db8::/32", "2001:db8:0:7::/64"),
+            (Kind::Prefix6, "2001:db8::/127", "2001:db8::1/128"),
+            (Kind::Prefix6, "::/0", "::/1"),
+        ] {
+            let (outer, inner) = (kind.parse(outer).unwrap(), kind.parse(inner).unwrap());
+            for (held, asked) in [(outer, inner), (inner, outer), (inner, inner), (outer, outer)] {
+                let (mut left, mut sizes) = (vec![Term::Pool("p")], Sizes::default());
+                for (bits, base) in blocks(held) {
+                    sizes.add(bits);
+                    left.push(Term::Block { pool: "p", bits, base });
+                }
+                left.extend(covers(kind, held).map(|(bits, base)| Term::Cover {
+                    pool: "p",
+                    bits,
+                    base,
+                }));
+                let mut found = false;
+                of_value("p", kind, asked, sizes, |term| found |= left.contains(&term));
+                assert!(found, "{held:?} by {asked:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn fingerprints_never_change() {
+        let block = Term::Block { pool: "vlans", bits: 3, base: 1 << 100 };
+        let prints: Vec<u32> = [Term::Pool("vlans"), Term::Grant("vm-0001"), block]
+            .map(|term| term.fingerprint(7))
+            .to_vec();
+        assert_eq!(prints, [1_218_544_041, 4_145_135_011, 2_969_690_745]);
+    }
+}

@@ -1,0 +1,408 @@
+//! Who had a value at a moment of the past.
+//!
+//! The last change of the value up to that moment tells, and the pool's last definition up to then tells what a value is
+//! that nobody had. Where the journal no longer reaches back to either, what is committed now may still tell: what has not
+//! changed since then was the same then.
+
+use std::sync::Arc;
+
+use allod_core::claim::{Claim, ClaimState};
+use allod_core::event::{ClaimGranted, Event, Was};
+use allod_core::pool::PoolSpec;
+use allod_core::receipt::ClaimIn;
+use allod_core::span::{self, Span};
+use allod_core::value::Kind;
+use allod_core::view::{self, ClaimFilter, ValueView};
+
+use super::lookup::{Group, Order};
+use super::{Moment, Past, Unanswered};
+use crate::handle::At;
+
+/// What could be said of a value at a moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueThen {
+    /// The last position that the moment has seen.
+    pub position: u64,
+    /// The time asked for, or when that position was made.
+    pub at_ms: u64,
+    pub kind: Kind,
+    pub value: Span,
+    pub view: ValueView,
+    /// What the answer rests on.
+    pub at: At,
+}
+
+/// A claim that was there at the moment, as the last event about it says.
+struct Alive {
+    /// Where it begins; the live view shows the first.
+    first: u128,
+    found: Found,
+}
+
+enum Found {
+    /// Not in need of anything else.
+    Whole(Claim),
+    /// Without what only its grant says.
+    Changed { position: u64, claim: Claim },
+}
+
+/// How far the answer has come.
+struct Search<'a> {
+    past: &'a Past,
+    pool: &'a Arc<str>,
+    kind: Kind,
+    value: Span,
+    /// What has been found out of the value; sorted, disjoint.
+    decided: Vec<Span>,
+    alive: Vec<Alive>,
+}
+
+impl Past {
+    pub(super) fn find_value(
+        &self,
+        pool: &Arc<str>,
+        text: &str,
+        moment: Moment,
+        at: At,
+    ) -> Result<ValueThen, Unanswered> {
+        let oldest = self.first_kept()?;
+        let position = self.moment(moment, oldest, at)?;
+        let at_ms = match moment {
+            Moment::TimeMs(at_ms) => at_ms,
+            Moment::Position(position) => self.time_of(position)?,
+        };
+        let spec = self.definition(pool, position, oldest, at)?;
+        let Some(spec) = spec else { return Err(Unanswered::PoolUnknown { at }) };
+        let kind = spec.kind;
+        let value = kind.parse(text).map_err(|error| Unanswered::NotAValue { error, at })?;
+
+        let removed = self.last_event(&[Group::Removals(pool)], (oldest, position), |event| {
+            matches!(event, Event::PoolRemoved(event) if event.pool == *pool).then_some(())
+        })?;
+        let begin = removed.map_or(0, |(position, ())| position);
+        let (decided, alive) = (Vec::new(), Vec::new());
+        let mut search = Search { past: self, pool, kind, value, decided, alive };
+        search.look_back(begin.saturating_add(1).max(oldest), position)?;
+        if begin < oldest && oldest > 1 {
+            search.look_ahead(position, oldest)?;
+        }
+        let claim = search.first_claim(oldest)?;
+        let view = match claim {
+            None => view::unclaimed(&spec, value),
+            Some(claim) => {
+                let held = claim.state == ClaimState::Held;
+                let claim = ClaimIn { pool: pool.clone(), kind, claim };
+                if held { ValueView::Held(claim) } else { ValueView::Quarantined(claim) }
+            }
+        };
+        Ok(ValueThen { position, at_ms, kind, value, view, at })
+    }
+
+    /// The last position that a moment has seen, if that and what it rests on can still be told.
+    fn moment(&self, moment: Moment, oldest: u64, at: At) -> Result<u64, Unanswered> {
+        if let Moment::TimeMs(at_ms) = moment
+            && at_ms > self.shared.look(|snapshot| snapshot.now_ms)
+        {
+            return Err(Unanswered::TimeUnknown);
+        }
+        let position = self.position_at(moment, at)?;
+        // Before the first entry that is kept, only a position says how long before.
+        let kept = match moment {
+            Moment::Position(_) => position + 1 >= oldest,
+            Moment::TimeMs(_) => position >= oldest || oldest <= 1,
+        };
+        if kept { Ok(position) } else { Err(Unanswered::Trimmed { oldest_position: oldest - 1 }) }
+    }
+
+    /// When a position was made.
+    fn time_of(&self, position: u64) -> Result<u64, Unanswered> {
+        let oldest = self.journal.oldest()?;
+        let seq = self.journal.seq_of_position(position)?.max(oldest);
+        let Some(record) = self.record(seq)? else { return Ok(0) };
+        let entry = record.entries.iter().find(|(found, _)| *found == position);
+        Ok(entry.map_or(record.at_ms, |(_, entry)| entry.at_ms))
+    }
+
+    /// How a pool was defined. `None`: it did not exist.
+    fn definition(
+        &self,
+        pool: &Arc<str>,
+        position: u64,
+        oldest: u64,
+        at: At,
+    ) -> Result<Option<Arc<PoolSpec>>, Unanswered> {
+        let defines = |event: &Event| match event {
+            Event::PoolDefined(event) if event.pool == *pool => {
+                Some((event.generation, Some(Arc::new(event.spec.clone()))))
+            }
+            Event::PoolRemoved(event) if event.pool == *pool => Some((0, None)),
+            _ => None,
+        };
+        let groups = [Group::Definitions(pool)];
+        if let Some((_, (_, spec))) = self.last_event(&groups, (oldest, position), defines)? {
+            return Ok(spec);
+        }
+        if oldest <= 1 {
+            return Ok(None);
+        }
+        let (live, end) = self.shared.look(|snapshot| {
+            (snapshot.state.pool(pool).map(|pool| pool.spec.clone()), snapshot.at.position)
+        });
+        self.await_position(end, at)?;
+        match self.first_event(&groups, (position + 1, end), defines)? {
+            None => Ok(live),
+            Some((_, (1, _))) => Ok(None),
+            Some(_) => Err(Unanswered::Trimmed { oldest_position: oldest - 1 }),
+        }
+    }
+
+    /// The last event between two positions that `find` takes.
+    fn last_event<T>(
+        &self,
+        groups: &[Group<'_>],
+        (from, upto): (u64, u64),
+        find: impl Fn(&Event) -> Option<T>,
+    ) -> Result<Option<(u64, T)>, Unanswered> {
+        if from > upto {
+            return Ok(None);
+        }
+        let mut walk = self.walk(groups, (from, upto), Order::NewestFirst)?;
+        while let Some(record) = walk.next_record()? {
+            let entries = record.entries.iter().rev();
+            for (position, entry) in entries.filter(|(at, _)| (from..=upto).contains(at)) {
+                if let Some(found) = entry.events.iter().rev().find_map(&find) {
+                    return Ok(Some((*position, found)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first event between two positions that `find` takes.
+    fn first_event<T>(
+        &self,
+        groups: &[Group<'_>],
+        (from, upto): (u64, u64),
+        find: impl Fn(&Event) -> Option<T>,
+    ) -> Result<Option<(u64, T)>, Unanswered> {
+        if from > upto {
+            return Ok(None);
+        }
+        let mut walk = self.walk(groups, (from, upto), Order::OldestFirst)?;
+        while let Some(record) = walk.next_record()? {
+            for (position, entry) in &record.entries {
+                if let Some(found) = entry.events.iter().find_map(&find)
+                    && (from..=upto).contains(position)
+                {
+                    return Ok(Some((*position, found)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits until the index covers what was just seen.
+    fn await_position(&self, position: u64, at: At) -> Result<(), Unanswered> {
+        let until = std::time::Instant::now() + self.wait;
+        while self.reached.borrow().position < position {
+            if std::time::Instant::now() > until {
+                return Err(self.late(At { position, ..at }));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        Ok(())
+    }
+}
+
+impl Search<'_> {
+    fn done(&self) -> bool {
+        span::subtract(&[self.value], &self.decided).is_empty()
+    }
+
+    /// Takes what an event says about what is not decided yet; gives the first value of the claim, if it says anything.
+    fn decide(&mut self, values: impl Iterator<Item = Span>) -> Option<u128> {
+        let here: Vec<Span> = values.filter_map(|span| span.intersection(self.value)).collect();
+        let new = span::subtract(&span::normalise(here.clone()), &self.decided);
+        let first = new.first()?.first;
+        self.decided = span::normalise([&self.decided[..], &here].concat());
+        Some(first)
+    }
+
+    /// Looks at the changes up to the moment, the last one first.
+    fn look_back(&mut self, from: u64, upto: u64) -> Result<(), Unanswered> {
+        if from > upto {
+            return Ok(());
+        }
+        let values = [(self.kind, self.value)];
+        let groups = [Group::Values(self.pool, &values)];
+        let mut walk = self.past.walk(&groups, (from, upto), Order::NewestFirst)?;
+        while let Some(record) = walk.next_record()? {
+            let entries = record.entries.iter().rev();
+            for (position, entry) in entries.filter(|(at, _)| (from..=upto).contains(at)) {
+                for event in entry.events.iter().rev() {
+                    let Some((values, found)) = self.found(*position, event) else { continue };
+                    let Some(first) = self.decide(values.into_iter()) else { continue };
+                    self.alive.extend(found.map(|found| Alive { first, found }));
+                    if self.done() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The values that an event was about, and what was there after it.
+    fn found(&self, position: u64, event: &Event) -> Option<(Vec<Span>, Option<Found>)> {
+        let of = |was: &Was| was.values.spans().collect::<Vec<_>>();
+        match event {
+            Event::ClaimGranted(event) if event.pool == *self.pool => {
+                let found = Found::Whole(granted(event));
+                Some((event.values.spans().collect(), Some(found)))
+            }
+            Event::LeaseChanged(event) if event.pool == *self.pool => {
+                let was = event.was.as_ref()?;
+                let (key, state) = (&event.key, ClaimState::Held);
+                let claim = changed(key, was, event.version, event.expires_ms, state);
+                Some((of(was), Some(Found::Changed { position, claim })))
+            }
+            Event::ClaimReleased(event) if event.pool == *self.pool => {
+                let was = event.was.as_ref()?;
+                let kept = event.quarantine_until_ms.map(|until_ms| {
+                    let state = ClaimState::Quarantined { until_ms };
+                    let claim = changed(&event.key, was, event.version, None, state);
+                    Found::Changed { position, claim }
+                });
+                Some((of(was), kept))
+            }
+            Event::QuarantineEnded(event) if event.pool == *self.pool => {
+                Some((of(event.was.as_ref()?), None))
+            }
+            _ => None,
+        }
+    }
+
+    /// The journal does not reach back to the last change of something: looks whether it changed after the moment, and if
+    /// not, what it is now.
+    fn look_ahead(&mut self, position: u64, oldest: u64) -> Result<(), Unanswered> {
+        if self.done() {
+            return Ok(());
+        }
+        let (live, end) = self.past.shared.look(|snapshot| {
+            let mut live = Vec::new();
+            for quarantined in [false, true] {
+                let filter =
+                    ClaimFilter { within: Some(self.value), quarantined, ..ClaimFilter::default() };
+                let limit = self.past.records_max;
+                let page = view::claims(snapshot.state, self.pool, 0, &filter, None, limit);
+                let Ok(Some(page)) = page else { continue };
+                if page.next.is_some() {
+                    return (None, snapshot.at.position);
+                }
+                live.extend(page.items);
+            }
+            (Some(live), snapshot.at.position)
+        });
+        self.past.await_position(end, At { position: end, ..At::default() })?;
+        let Some(live) = live else {
+            return Err(Unanswered::TooWide { history_records_max: self.past.records_max });
+        };
+        if position < end {
+            let values = [(self.kind, self.value)];
+            let groups = [Group::Values(self.pool, &values)];
+            let mut walk = self.past.walk(&groups, (position + 1, end), Order::OldestFirst)?;
+            while let Some(record) = walk.next_record()? {
+                let after = record.entries.iter().filter(|(at, _)| *at > position);
+                for event in after.flat_map(|(_, entry)| &entry.events) {
+                    let Some((values, _)) = self.found(position, event) else { continue };
+                    let decided = self.decide(values.into_iter()).is_some();
+                    // It was there before this change, and what made it so is no longer kept.
+                    if decided && !matches!(event, Event::ClaimGranted(_)) {
+                        return Err(Unanswered::Trimmed { oldest_position: oldest - 1 });
+                    }
+                    if self.done() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        for ClaimIn { claim, .. } in live {
+            if let Some(first) = self.decide(claim.values.spans()) {
+                self.alive.push(Alive { first, found: Found::Whole(claim) });
+            }
+        }
+        Ok(())
+    }
+
+    /// The claim that has the lowest of the values, with all that is known of it.
+    fn first_claim(self, oldest: u64) -> Result<Option<Claim>, Unanswered> {
+        let Some(Alive { found, .. }) = self.alive.into_iter().min_by_key(|alive| alive.first)
+        else {
+            return Ok(None);
+        };
+        let (position, claim) = match found {
+            Found::Whole(claim) => return Ok(Some(claim)),
+            Found::Changed { position, claim } => (position, claim),
+        };
+        let groups = [Group::Grants(&claim.key), Group::Pool(self.pool)];
+        let grants = |event: &Event| match event {
+            Event::ClaimGranted(event) if event.pool == *self.pool && event.key == claim.key => {
+                Some(granted(event))
+            }
+            _ => None,
+        };
+        if let Some((_, grant)) = self.past.last_event(&groups, (oldest, position), grants)? {
+            let Claim { created_ms, labels, asked, .. } = grant;
+            return Ok(Some(Claim { created_ms, labels, asked, ..claim }));
+        }
+        // What a grant says never changes: if it is still the same claim, it is there to be seen.
+        let (live, end) = self.past.shared.look(|snapshot| {
+            (view::claim(snapshot.state, self.pool, &claim.key), snapshot.at.position)
+        });
+        self.past.await_position(end, At { position: end, ..At::default() })?;
+        let again = self.past.first_event(&groups, (position + 1, end), grants)?;
+        match live {
+            Some(ClaimIn { claim: Claim { created_ms, labels, asked, .. }, .. })
+                if again.is_none() =>
+            {
+                Ok(Some(Claim { created_ms, labels, asked, ..claim }))
+            }
+            _ => Err(Unanswered::Trimmed { oldest_position: oldest - 1 }),
+        }
+    }
+}
+
+fn granted(event: &ClaimGranted) -> Claim {
+    Claim {
+        key: event.key.clone(),
+        owner: event.owner.clone(),
+        values: event.values.clone(),
+        version: event.version,
+        created_ms: event.at_ms,
+        expires_ms: event.expires_ms,
+        state: ClaimState::Held,
+        labels: event.labels.clone(),
+        asked: event.asked.clone(),
+    }
+}
+
+/// What a later event says of a claim; its grant says the rest.
+fn changed(
+    key: &Arc<str>,
+    was: &Was,
+    version: u64,
+    expires_ms: Option<u64>,
+    state: ClaimState,
+) -> Claim {
+    Claim {
+        key: key.clone(),
+        owner: was.owner.clone(),
+        values: was.values.clone(),
+        version,
+        created_ms: 0,
+        expires_ms,
+        state,
+        labels: Default::default(),
+        asked: None,
+    }
+}

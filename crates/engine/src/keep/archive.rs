@@ -1,0 +1,259 @@
+//! The archive: a folder of segments with what was trimmed from the journal, each named after its first and last record.
+//!
+//! A segment is written under another name, synced, read back and verified, and only then renamed: a name that ends as a
+//! segment's does stands for one that is whole. Whoever moves segments elsewhere takes the oldest.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use allod_journal::contract::RECORD_BYTES;
+use allod_journal::segment::{Kind, Link, Part, SegmentHeader, SegmentReader, SegmentWriter};
+use allod_journal::{Journal, JournalError, SegmentError, Tail};
+use tracing::info;
+
+use crate::backup::{before, each};
+use crate::replay::Halt;
+
+const SUFFIX: &str = ".segment";
+const SUFFIX_UNFINISHED: &str = ".tmp";
+
+/// Why something cannot be archived, or cannot be had from the archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error("{path}: {source}")]
+    Io { path: String, source: io::Error },
+    #[error("{path}: {source}")]
+    Segment { path: String, source: SegmentError },
+    #[error(transparent)]
+    Source(#[from] Halt),
+    #[error(
+        "{path} does not belong to this journal: record {seq} follows another one; give each journal an archive of its own"
+    )]
+    OtherJournal { path: String, seq: u64 },
+    #[error("the archive in {folder} does not reach record {needed}, before which the backup ends")]
+    Gap { folder: String, needed: u64 },
+}
+
+/// A segment by its name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Archived {
+    pub first: u64,
+    pub last: u64,
+    pub path: PathBuf,
+}
+
+/// How far archiving came.
+#[derive(Debug)]
+pub(super) struct Done {
+    /// Up to here everything is archived.
+    pub upto: u64,
+    /// How many records that is more than before.
+    pub records: u64,
+    pub error: Option<ArchiveError>,
+}
+
+#[derive(Debug)]
+pub struct Archive {
+    folder: PathBuf,
+    segment_bytes: u64,
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> ArchiveError {
+    let path = path.display().to_string();
+    move |source| ArchiveError::Io { path, source }
+}
+
+fn unsound(path: &Path) -> impl FnOnce(SegmentError) -> ArchiveError {
+    let path = path.display().to_string();
+    move |source| ArchiveError::Segment { path, source }
+}
+
+impl Archive {
+    /// The archive in `folder`, whose segments are begun anew after about so many bytes of records.
+    pub fn new(folder: PathBuf, segment_bytes: u64) -> Archive {
+        Archive { folder, segment_bytes }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// All segments, the oldest first.
+    pub fn list(&self) -> Result<Vec<Archived>, ArchiveError> {
+        let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed(&self.folder))?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let range = name.strip_suffix(SUFFIX).and_then(|range| range.split_once('-'));
+            if let Some((Ok(first), Ok(last))) =
+                range.map(|(first, last)| (first.parse(), last.parse()))
+            {
+                found.push(Archived { first, last, path });
+            }
+        }
+        found.sort_unstable();
+        Ok(found)
+    }
+
+    /// The segments that together lead from as early a record as there is to record `upto`, the oldest first.
+    pub fn leading_to(&self, upto: u64) -> Result<Vec<Archived>, ArchiveError> {
+        let all = self.list()?;
+        let mut needed = upto;
+        let mut chosen = Vec::new();
+        while needed > 0 {
+            let reaches = |one: &&Archived| (one.first..=one.last).contains(&needed);
+            let Some(one) = all.iter().find(reaches) else { break };
+            needed = one.first.saturating_sub(1);
+            chosen.push(one.clone());
+        }
+        if chosen.is_empty() && upto > 0 {
+            let folder = self.folder.display().to_string();
+            return Err(ArchiveError::Gap { folder, needed: upto });
+        }
+        chosen.reverse();
+        Ok(chosen)
+    }
+
+    /// Makes sure that the records from `oldest` up to `upto` are in segments.
+    pub(super) fn keep(
+        &self,
+        journal: &dyn Journal,
+        oldest: u64,
+        upto: u64,
+        (created_ms, stop): (u64, &AtomicBool),
+    ) -> Done {
+        let mut done = Done { upto: oldest.saturating_sub(1), records: 0, error: None };
+        match self.begin(journal, oldest) {
+            Ok(kept) => done.upto = kept,
+            Err(error) => return Done { error: Some(error), ..done },
+        }
+        while done.upto < upto && !stop.load(Ordering::Relaxed) {
+            match self.segment(journal, done.upto + 1, upto, created_ms) {
+                Ok(last) => {
+                    done.records += last - done.upto;
+                    done.upto = last;
+                }
+                Err(error) => return Done { error: Some(error), ..done },
+            }
+        }
+        done
+    }
+
+    /// Makes the folder, removes what was never finished, and finds up to where records are archived that the journal
+    /// still has, or had last.
+    fn begin(&self, journal: &dyn Journal, oldest: u64) -> Result<u64, ArchiveError> {
+        fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
+        let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
+        for entry in entries {
+            let path = entry.map_err(failed(&self.folder))?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.ends_with(&format!("{SUFFIX}{SUFFIX_UNFINISHED}")) {
+                fs::remove_file(&path).map_err(failed(&path))?;
+            }
+        }
+        let Some(newest) = self.list()?.into_iter().max_by_key(|one| one.last) else {
+            return Ok(oldest.saturating_sub(1));
+        };
+        if newest.last + 1 < oldest {
+            return Ok(oldest.saturating_sub(1));
+        }
+        let next = journal.read(newest.last + 1, 0).map_err(Halt::from)?;
+        let end = header(&newest.path)?.end;
+        match next.first() {
+            Some(frame) if frame.prev == end.hash => Ok(newest.last),
+            _ => {
+                let (path, seq) = (newest.path.display().to_string(), newest.last + 1);
+                Err(ArchiveError::OtherJournal { path, seq })
+            }
+        }
+    }
+
+    /// Writes one segment from record `first` on; the number of its last.
+    fn segment(
+        &self,
+        journal: &dyn Journal,
+        first: u64,
+        upto: u64,
+        created_ms: u64,
+    ) -> Result<u64, ArchiveError> {
+        let (after, end) = self.plan(journal, first, upto)?;
+        let header = SegmentHeader { kind: Kind::Archive, created_ms, after, end };
+        let last = header.end.seq;
+        let path = self.folder.join(format!("{first:020}-{last:020}{SUFFIX}"));
+        let unfinished = PathBuf::from(format!("{}{SUFFIX_UNFINISHED}", path.display()));
+        let written = write(journal, &header, &unfinished)
+            .and_then(|()| verify(&unfinished))
+            .and_then(|()| fs::rename(&unfinished, &path).map_err(failed(&path)));
+        if let Err(error) = written {
+            // The error that counts is the one before; what cannot be removed now is removed next time.
+            let _ = fs::remove_file(&unfinished);
+            return Err(error);
+        }
+        File::open(&self.folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed(&self.folder))?;
+        info!(first, last, path = %path.display(), "records have been archived");
+        Ok(last)
+    }
+
+    /// Looks how far a segment from record `first` on goes.
+    fn plan(
+        &self,
+        journal: &dyn Journal,
+        first: u64,
+        upto: u64,
+    ) -> Result<(Link, Tail), ArchiveError> {
+        let mut after = None;
+        let mut end = Tail::default();
+        let mut bytes = 0;
+        while end.seq < upto {
+            let frames = journal.read(first.max(end.seq + 1), 1 << 20).map_err(Halt::from)?;
+            if frames.is_empty() {
+                break;
+            }
+            for frame in frames.iter().take_while(|frame| frame.seq <= upto) {
+                bytes += (RECORD_BYTES + frame.body.len()) as u64;
+                if bytes > self.segment_bytes && end.seq > 0 {
+                    break;
+                }
+                after.get_or_insert_with(|| before(frame));
+                end = frame.tail(frame.hash());
+            }
+            if bytes > self.segment_bytes {
+                break;
+            }
+        }
+        let missing = || JournalError::Trimmed { asked: first, oldest: first + 1 };
+        Ok((after.ok_or_else(missing).map_err(Halt::from)?, end))
+    }
+}
+
+fn write(journal: &dyn Journal, header: &SegmentHeader, path: &Path) -> Result<(), ArchiveError> {
+    let file = File::create(path).map_err(failed(path))?;
+    let out = BufWriter::with_capacity(1 << 18, file);
+    let mut writer = SegmentWriter::begin(out, header).map_err(failed(path))?;
+    each::<ArchiveError>(journal, header.after.seq + 1, &header.end, |frame| {
+        writer.frame(frame).map_err(unsound(path))
+    })?;
+    let (mut out, _) = writer.finish().map_err(unsound(path))?;
+    out.flush().and_then(|()| out.get_ref().sync_all()).map_err(failed(path))
+}
+
+/// Opens a segment.
+pub(crate) fn open(path: &Path) -> Result<SegmentReader<BufReader<File>>, ArchiveError> {
+    let file = File::open(path).map_err(failed(path))?;
+    SegmentReader::open(BufReader::with_capacity(1 << 18, file)).map_err(unsound(path))
+}
+
+fn header(path: &Path) -> Result<SegmentHeader, ArchiveError> {
+    open(path).map(|reader| *reader.header())
+}
+
+fn verify(path: &Path) -> Result<(), ArchiveError> {
+    let mut reader = open(path)?;
+    while !matches!(reader.next_part().map_err(unsound(path))?, Part::End(_)) {}
+    Ok(())
+}

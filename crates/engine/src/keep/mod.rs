@@ -1,0 +1,234 @@
+//! What is kept of the journal, and for how long: old checkpoints go, records that are no longer wanted are archived and
+//! then trimmed. A backup that is being made holds on to what it reads.
+//!
+//! - `retention`: up to which record the journal may be forgotten
+//! - `archive`: segments of what will be
+//!
+//! Nothing is ever trimmed that a kept checkpoint needs, that a backup reads, or that should be archived and is not.
+
+mod archive;
+mod retention;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use allod_journal::Journal;
+use allod_journal::checkpoint::CheckpointStore;
+use metrics::{Counter, counter, describe_counter};
+use parking_lot::Mutex;
+use tracing::{info, warn};
+
+pub(crate) use archive::open as open_segment;
+pub use archive::{Archive, ArchiveError, Archived};
+
+use self::retention::Sizes;
+use crate::backup::{BackedUp, BackupError, Progress, backup};
+use crate::config::{Config, History};
+use crate::replay::Halt;
+
+/// How often what is no longer wanted is looked for when no checkpoint is written.
+const TIDY_MS_MAX: u64 = 60_000;
+
+/// Looks after one journal.
+pub(crate) struct Keeper {
+    journal: Arc<dyn Journal>,
+    checkpoints: Arc<dyn CheckpointStore>,
+    history: History,
+    checkpoints_kept: usize,
+    backups_max: usize,
+    archive: Option<Archive>,
+    /// The oldest record that each backup still needs.
+    pins: Mutex<Vec<u64>>,
+    sizes: Mutex<Sizes>,
+    /// Trimming waits for a newer checkpoint.
+    wants_checkpoint: AtomicBool,
+    /// Nothing long is begun or gone on with any more.
+    stop: Arc<AtomicBool>,
+    meter: KeepMeter,
+}
+
+struct KeepMeter {
+    backups: Counter,
+    archived: Counter,
+    archive_failures: Counter,
+    trimmed: Counter,
+}
+
+impl KeepMeter {
+    fn new() -> KeepMeter {
+        describe_counter!("allod_backups_total", "Backups made whole");
+        describe_counter!("allod_archived_records_total", "Records written to archive segments");
+        describe_counter!(
+            "allod_archive_failures_total",
+            "Times that records could not be archived, and so were not trimmed"
+        );
+        describe_counter!("allod_trimmed_records_total", "Records removed from the journal");
+        KeepMeter {
+            backups: counter!("allod_backups_total"),
+            archived: counter!("allod_archived_records_total"),
+            archive_failures: counter!("allod_archive_failures_total"),
+            trimmed: counter!("allod_trimmed_records_total"),
+        }
+    }
+}
+
+/// Keeps records from being trimmed for as long as it lives.
+struct Pin<'a> {
+    keeper: &'a Keeper,
+    oldest: u64,
+}
+
+impl Drop for Pin<'_> {
+    fn drop(&mut self) {
+        let mut pins = self.keeper.pins.lock();
+        if let Some(at) = pins.iter().position(|pin| *pin == self.oldest) {
+            pins.swap_remove(at);
+        }
+    }
+}
+
+impl Keeper {
+    pub(crate) fn new(
+        journal: Arc<dyn Journal>,
+        checkpoints: Arc<dyn CheckpointStore>,
+        config: &Config,
+        stop: Arc<AtomicBool>,
+    ) -> Keeper {
+        let archive = config
+            .archive
+            .as_ref()
+            .map(|folder| Archive::new(folder.clone(), config.archive_segment_bytes));
+        Keeper {
+            journal,
+            checkpoints,
+            history: config.history,
+            checkpoints_kept: config.checkpoints_kept.max(1),
+            backups_max: config.backups_max,
+            archive,
+            pins: Mutex::default(),
+            sizes: Mutex::default(),
+            wants_checkpoint: AtomicBool::new(false),
+            stop,
+            meter: KeepMeter::new(),
+        }
+    }
+
+    /// Writes a backup of what is committed now. Blocks for as long as that takes; writes go on.
+    pub(crate) fn backup<W: Write>(
+        &self,
+        created_ms: u64,
+        out: W,
+        progress: &mut Progress<'_>,
+    ) -> Result<(W, BackedUp), BackupError> {
+        let _pin = self.pin()?;
+        let made = backup(&*self.journal, &*self.checkpoints, created_ms, out, progress)?;
+        self.meter.backups.increment(1);
+        info!(records = made.1.trailer.records, position = made.1.header.end.position, "backed up");
+        Ok(made)
+    }
+
+    fn pin(&self) -> Result<Pin<'_>, BackupError> {
+        // Whoever trims holds the lock, so that what is the oldest now stays.
+        let mut pins = self.pins.lock();
+        if pins.len() >= self.backups_max {
+            return Err(BackupError::Busy { backups_max: self.backups_max });
+        }
+        let oldest = self.journal.oldest().map_err(Halt::from)?;
+        pins.push(oldest);
+        Ok(Pin { keeper: self, oldest })
+    }
+
+    /// How often to tidy up without an occasion; `None` when time changes nothing.
+    pub(crate) fn tidy_every_ms(&self) -> Option<u64> {
+        match self.history {
+            History::All => None,
+            History::SinceCheckpoint => Some(TIDY_MS_MAX),
+            History::Within { .. } => Some(self.checkpoint_every_ms().clamp(100, TIDY_MS_MAX)),
+        }
+    }
+
+    /// How long to wait between two checkpoints that are written for no other reason than trimming.
+    fn checkpoint_every_ms(&self) -> u64 {
+        match self.history {
+            History::Within { ms_max: Some(ms_max), .. } => ms_max / retention::SLACK,
+            _ => TIDY_MS_MAX,
+        }
+    }
+
+    /// Whether a checkpoint should be written so that more can be trimmed. `bytes` is what was journalled since the last
+    /// one, `age_ms` how long ago that was.
+    pub(crate) fn wants_checkpoint(&self, bytes: u64, age_ms: u64) -> bool {
+        let full = match self.history {
+            History::Within { bytes_max: Some(bytes_max), .. } => {
+                bytes >= bytes_max / retention::SLACK
+            }
+            _ => false,
+        };
+        full || (self.wants_checkpoint.load(Ordering::Relaxed)
+            && age_ms >= self.checkpoint_every_ms())
+    }
+
+    /// Removes old checkpoints, and from the journal what is no longer wanted.
+    pub(crate) fn tidy(&self, now_ms: u64) -> Result<(), Halt> {
+        {
+            let pins = self.pins.lock();
+            // A backup may be about to open one of those that would go.
+            if pins.is_empty() {
+                self.checkpoints.keep_newest(self.checkpoints_kept)?;
+            }
+        }
+        let checkpoint = self.checkpoints.list()?.last().map_or(0, |meta| meta.seq);
+        let oldest = self.journal.oldest()?;
+        let wanted = self.unwanted(now_ms)?;
+        let short = wanted > checkpoint && self.history != History::SinceCheckpoint;
+        self.wants_checkpoint.store(short, Ordering::Relaxed);
+        let last = self.journal.tail()?.seq;
+        let upto = wanted.min(checkpoint).min(last.saturating_sub(1));
+        if upto < oldest {
+            return Ok(());
+        }
+        let upto = self.archived(oldest, upto, now_ms);
+        let pins = self.pins.lock();
+        let upto = pins.iter().fold(upto, |upto, pin| upto.min(pin.saturating_sub(1)));
+        if upto >= oldest {
+            self.journal.trim(upto)?;
+            self.sizes.lock().forget(upto);
+            self.meter.trimmed.increment(upto + 1 - oldest);
+            info!(records = upto + 1 - oldest, upto, "the journal has been trimmed");
+        }
+        Ok(())
+    }
+
+    /// The last record that need not be kept any longer; 0 when all are to stay.
+    fn unwanted(&self, now_ms: u64) -> Result<u64, Halt> {
+        let History::Within { ms_max, bytes_max } = self.history else {
+            return Ok(if self.history == History::All { 0 } else { u64::MAX });
+        };
+        let by_time = match ms_max {
+            Some(ms_max) => retention::older_than(&*self.journal, ms_max, now_ms)?,
+            None => 0,
+        };
+        let by_size = match bytes_max {
+            Some(bytes_max) => {
+                let mut sizes = self.sizes.lock();
+                sizes.measure(&*self.journal, bytes_max, &self.stop)?;
+                sizes.beyond(bytes_max)
+            }
+            None => 0,
+        };
+        Ok(by_time.max(by_size))
+    }
+
+    /// Archives the records from `oldest` up to `upto`, if that is wanted; how far it came.
+    fn archived(&self, oldest: u64, upto: u64, now_ms: u64) -> u64 {
+        let Some(archive) = &self.archive else { return upto };
+        let done = archive.keep(&*self.journal, oldest, upto, (now_ms, &self.stop));
+        self.meter.archived.increment(done.records);
+        if let Some(error) = done.error {
+            self.meter.archive_failures.increment(1);
+            warn!(%error, archive = %archive.folder().display(), "records cannot be archived; they are not trimmed");
+        }
+        done.upto.min(upto)
+    }
+}

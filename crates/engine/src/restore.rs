@@ -1,0 +1,321 @@
+//! From a backup to a journal: everything is verified on its way in, replayed, and read back at the end.
+//!
+//! Nothing in a backup is believed. A journal that is filled here is of use only when this has returned without an error;
+//! keeping it out of everybody's sight until then is the caller's (`Restoring`, for a data folder) or the back end's.
+
+mod intake;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+use allod_core::invariant;
+use allod_journal::checkpoint::{CheckpointMeta, CheckpointStore};
+use allod_journal::segment::{Kind, Part, SegmentHeader, SegmentReader};
+use allod_journal::{Frame, Journal, JournalError, SegmentError, Tail};
+
+use self::intake::{Intake, Taken};
+use crate::backup::Progress;
+use crate::checkpoint::{self, state_hash};
+use crate::keep::{Archive, ArchiveError, Archived, open_segment};
+use crate::replay::{Halt, Replayed};
+use crate::verify::{Verified, verify};
+
+/// Why nothing was restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    #[error("{0}")]
+    Segment(#[from] SegmentError),
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// What is in it cannot be replayed.
+    #[error(transparent)]
+    Contents(Halt),
+    /// Where it should go to does not take it.
+    #[error(transparent)]
+    Target(Halt),
+    #[error(
+        "this is an archive segment with records {first} to {last}; restore a backup, and name the archive's folder with --archive"
+    )]
+    NotABackup { first: u64, last: u64 },
+    #[error(
+        "there is something already: it ends at record {records} and has {checkpoints} checkpoints; restore into an empty one"
+    )]
+    NotEmpty { records: u64, checkpoints: usize },
+    #[error(
+        "the checkpoint of record {record} in the backup is not what the records before it lead to: one of them is from elsewhere"
+    )]
+    Differs { record: u64 },
+    #[error("the state that it leads to is wrong:\n  {}", .0.join("\n  "))]
+    Violations(Vec<String>),
+    #[error("what was restored reads back as another state; the storage cannot be trusted")]
+    ReadBack,
+}
+
+impl From<Halt> for RestoreError {
+    fn from(halt: Halt) -> RestoreError {
+        RestoreError::Target(halt)
+    }
+}
+
+/// What was restored, or would be.
+#[derive(Debug)]
+pub struct Restored {
+    /// Of the backup.
+    pub header: SegmentHeader,
+    /// The first record, how many there are, and where they end.
+    pub first: u64,
+    pub records: u64,
+    pub tail: Tail,
+    /// When the first and the last of them were written.
+    pub between_ms: Option<(u64, u64)>,
+    /// What reading all of it adds up to.
+    pub verified: Verified,
+}
+
+/// The records that lead to a state: those of the archive, if there is one, and then those of the backup.
+struct Incoming<'a, R> {
+    archived: VecDeque<Archived>,
+    segment: Option<SegmentReader<BufReader<File>>>,
+    backup: &'a mut SegmentReader<R>,
+    /// What was read of the backup while looking for its checkpoint.
+    ahead: Option<Vec<Frame>>,
+    /// The last record that is taken from the archive.
+    archived_upto: u64,
+    next: u64,
+}
+
+impl<R: Read> Incoming<'_, R> {
+    /// The next records; none at the end of everything, which then was whole.
+    fn next(&mut self) -> Result<Vec<Frame>, RestoreError> {
+        loop {
+            if let Some(frames) = self.next_archived()? {
+                if !frames.is_empty() {
+                    return Ok(frames);
+                }
+                continue;
+            }
+            if let Some(frames) = self.ahead.take() {
+                return Ok(frames);
+            }
+            return match self.backup.next_part()? {
+                Part::Frames(frames) => Ok(frames),
+                Part::End(_) => Ok(Vec::new()),
+                // The reader lets one stand only before the first record, where it has been taken.
+                Part::Checkpoint(meta) => Err(RestoreError::Differs { record: meta.seq }),
+            };
+        }
+    }
+
+    /// The next records of the archive, perhaps none of which is wanted; `None` when it has no more.
+    fn next_archived(&mut self) -> Result<Option<Vec<Frame>>, RestoreError> {
+        if self.segment.is_none() {
+            let Some(archived) = self.archived.pop_front() else { return Ok(None) };
+            self.segment = Some(open_segment(&archived.path)?);
+        }
+        let Some(segment) = &mut self.segment else { return Ok(None) };
+        let mut frames = match segment.next_part()? {
+            Part::Frames(frames) => frames,
+            Part::Checkpoint(_) => Vec::new(),
+            Part::End(_) => {
+                self.segment = None;
+                Vec::new()
+            }
+        };
+        // Segments may have some records twice, and go on into those that the backup has.
+        frames.retain(|frame| (self.next..=self.archived_upto).contains(&frame.seq));
+        self.next = frames.last().map_or(self.next, |frame| frame.seq + 1);
+        Ok(Some(frames))
+    }
+}
+
+/// Restores a backup into an empty journal and an empty store of checkpoints. With an archive, its records come first.
+pub fn restore(
+    input: impl Read,
+    archive: Option<&Archive>,
+    journal: &dyn Journal,
+    checkpoints: &dyn CheckpointStore,
+    progress: &mut Progress<'_>,
+) -> Result<Restored, RestoreError> {
+    must_be_empty(journal, checkpoints)?;
+    let mut backup = SegmentReader::open(input)?;
+    let stored = |backup: &mut SegmentReader<_>, meta: &CheckpointMeta| {
+        store(backup, meta, checkpoints)?;
+        let contents = checkpoints.open(meta).map_err(Halt::from)?;
+        checkpoint::read_at(contents, meta).map_err(RestoreError::Contents)
+    };
+    let (mut incoming, mut intake) = begin(&mut backup, archive, stored)?;
+    let end = incoming.backup.header().end;
+    let mut failed = None;
+    let filled = journal.fill(&mut || {
+        next(&mut incoming, &mut intake)
+            .inspect(|frames| {
+                if let Some(last) = frames.last() {
+                    progress(last.seq, end.seq);
+                }
+            })
+            .map_err(|error| {
+                let what = error.to_string();
+                failed = Some(error);
+                JournalError::Unusable { what }
+            })
+    });
+    let tail = match (filled, failed) {
+        (_, Some(error)) => return Err(error),
+        (filled, None) => filled.map_err(Halt::from)?,
+    };
+    let header = *backup.header();
+    let Taken { replayed, first, between_ms } = intake.finish()?;
+    let verified = verify(journal, checkpoints, &mut |_| {})?;
+    let same = verified.tail == tail
+        && verified.tail == replayed.tail
+        && verified.state_hash == state_hash(&replayed.state, replayed.level);
+    if !same {
+        return Err(RestoreError::ReadBack);
+    }
+    if tail.seq > 0 {
+        // So that the first start need not replay everything once more.
+        checkpoint::write(checkpoints, &replayed.state.freeze(), &tail, replayed.level)
+            .map_err(Halt::from)?;
+    }
+    let records = if first == 0 { 0 } else { tail.seq + 1 - first };
+    Ok(Restored { header, first, records, tail, between_ms, verified })
+}
+
+/// Reads a backup or an archive segment and checks all that can be checked, without putting it anywhere. Of an archive
+/// segment that is the records as such: what they lead to depends on what came before.
+pub fn verify_segment(
+    input: impl Read,
+    progress: &mut Progress<'_>,
+) -> Result<Restored, RestoreError> {
+    let mut reader = SegmentReader::open(input)?;
+    let parsed = |backup: &mut SegmentReader<_>, meta: &CheckpointMeta| {
+        let mut contents = backup.contents();
+        let replayed = checkpoint::read_at(&mut contents, meta);
+        // What is wrong with the file itself counts more than what a checkpoint's reader makes of it.
+        match io::copy(&mut contents, &mut io::sink()) {
+            Err(error) => Err(SegmentError::from(error).into()),
+            Ok(_) => replayed.map_err(RestoreError::Contents),
+        }
+    };
+    let (mut incoming, mut intake) = begin_any(&mut reader, None, parsed)?;
+    let end = incoming.backup.header().end;
+    loop {
+        let frames = next(&mut incoming, &mut intake)?;
+        let Some(last) = frames.last() else { break };
+        progress(last.seq, end.seq);
+    }
+    let header = *reader.header();
+    let Taken { replayed, first, between_ms } = intake.finish()?;
+    let records = if first == 0 { 0 } else { header.end.seq + 1 - first };
+    let verified = Verified {
+        records,
+        from: header.after.seq + 1,
+        tail: header.end,
+        state_hash: state_hash(&replayed.state, replayed.level),
+        violations: invariant::check(&replayed.state),
+        state: replayed.state,
+    };
+    Ok(Restored { header, first, records, tail: header.end, between_ms, verified })
+}
+
+fn must_be_empty(
+    journal: &dyn Journal,
+    checkpoints: &dyn CheckpointStore,
+) -> Result<(), RestoreError> {
+    let records = journal.tail().map_err(Halt::from)?.seq;
+    let checkpoints = checkpoints.list().map_err(Halt::from)?.len();
+    if records == 0 && checkpoints == 0 {
+        return Ok(());
+    }
+    Err(RestoreError::NotEmpty { records, checkpoints })
+}
+
+/// Takes the next records in; at the end, makes sure that what they lead to is in order.
+fn next<R: Read>(
+    incoming: &mut Incoming<'_, R>,
+    intake: &mut Intake,
+) -> Result<Vec<Frame>, RestoreError> {
+    let frames = incoming.next()?;
+    for frame in &frames {
+        intake.take_in(frame)?;
+    }
+    if frames.is_empty() {
+        intake.check()?;
+    }
+    Ok(frames)
+}
+
+fn begin<'a, R: Read>(
+    backup: &'a mut SegmentReader<R>,
+    archive: Option<&Archive>,
+    load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replayed, RestoreError>,
+) -> Result<(Incoming<'a, R>, Intake), RestoreError> {
+    let SegmentHeader { kind, after, end, .. } = *backup.header();
+    if kind != Kind::Backup {
+        return Err(RestoreError::NotABackup { first: after.seq + 1, last: end.seq });
+    }
+    begin_any(backup, archive, load)
+}
+
+/// Finds where everything begins: the archive's segments, and the checkpoint.
+fn begin_any<'a, R: Read>(
+    backup: &'a mut SegmentReader<R>,
+    archive: Option<&Archive>,
+    load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replayed, RestoreError>,
+) -> Result<(Incoming<'a, R>, Intake), RestoreError> {
+    let SegmentHeader { kind, after, .. } = *backup.header();
+    let archived = match archive {
+        Some(archive) if after.seq > 0 => archive.leading_to(after.seq)?,
+        _ => Vec::new(),
+    };
+    let (mut checkpoint, mut ahead) = (None, None);
+    match backup.next_part()? {
+        Part::Checkpoint(meta) => checkpoint = Some(load(backup, &meta)?),
+        Part::Frames(frames) => ahead = Some(frames),
+        Part::End(_) => {}
+    }
+    let begins_at = archived.first().map_or(after.seq + 1, |one| one.first);
+    if begins_at > 1 && checkpoint.is_none() && kind == Kind::Backup {
+        return Err(RestoreError::Contents(Halt::NoBeginning { oldest: begins_at }));
+    }
+    let before = if archived.is_empty() { Some(after) } else { None };
+    let intake = Intake::new(begins_at, before, checkpoint, kind == Kind::Archive);
+    let incoming = Incoming {
+        archived: archived.into(),
+        segment: None,
+        backup,
+        ahead,
+        archived_upto: after.seq,
+        next: begins_at,
+    };
+    Ok((incoming, intake))
+}
+
+/// Puts the checkpoint that the backup has next into the store.
+fn store<R: Read>(
+    backup: &mut SegmentReader<R>,
+    meta: &CheckpointMeta,
+    checkpoints: &dyn CheckpointStore,
+) -> Result<(), RestoreError> {
+    let mut broken = None;
+    let put = checkpoints.put(meta, &mut |out| {
+        let mut contents = backup.contents();
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            let read = contents.read(&mut piece).map_err(|error| {
+                let (kind, what) = (error.kind(), error.to_string());
+                broken = Some(SegmentError::from(error));
+                io::Error::new(kind, what)
+            })?;
+            if read == 0 {
+                return Ok(());
+            }
+            out.write_all(&piece[..read])?;
+        }
+    });
+    match (put, broken) {
+        (_, Some(error)) => Err(error.into()),
+        (put, None) => Ok(put.map_err(Halt::from)?),
+    }
+}

@@ -1,0 +1,159 @@
+//! Questions about the past: whatever happened to the pools, to the server and to the index, the answers are those that a
+//! look at the whole journal gives.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod files;
+mod naive;
+mod story;
+mod world;
+
+use std::sync::Arc;
+
+use allod_core::value::Kind;
+use allod_core::view::{self, ValueView};
+use allod_engine::history::{Ask, Change, Moment, Order, Unanswered};
+
+use story::{Dice, POOLS, Whole};
+use world::World;
+
+/// A question with a random part of everything that can be asked.
+fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
+    let end = whole.states.len() as u64 + 1;
+    let last_ms = whole.entries.last().map_or(0, |(_, entry)| entry.at_ms);
+    let moment = |dice: &mut Dice| match dice.below(3) {
+        0 => Some(Moment::Position(dice.below(end))),
+        1 => Some(Moment::TimeMs(dice.below(last_ms + 2000))),
+        _ => None,
+    };
+    let pool = (!dice.one_in(3)).then(|| Arc::from(*dice.pick(&POOLS)));
+    let kinds = [Kind::Id32, Kind::Address4, Kind::Prefix4];
+    let values = match pool.is_some() && dice.one_in(2) {
+        true => {
+            let kind = *dice.pick(&kinds);
+            vec![(kind, story::value(dice, kind))]
+        }
+        false => vec![],
+    };
+    let since = moment(dice).filter(|_| dice.one_in(2));
+    let until = moment(dice).filter(|_| dice.one_in(2));
+    Ask {
+        pool,
+        values,
+        key: dice.one_in(3).then(|| story::key(dice)),
+        owner: dice.one_in(3).then(|| story::owner(dice)),
+        since,
+        until,
+        order: *dice.pick(&[Order::NewestFirst, Order::OldestFirst]),
+        limit: 1 + dice.below(20) as usize,
+        after: None,
+    }
+}
+
+/// All pages of a question.
+fn all_pages(world: &World, mut ask: Ask) -> Result<Vec<Change>, Unanswered> {
+    let mut all = Vec::new();
+    loop {
+        let page = world.changes(ask.clone())?;
+        assert!(page.changes.len() <= ask.limit);
+        all.extend(page.changes);
+        match page.next {
+            Some(next) => assert_ne!(ask.after.replace(next), Some(next), "{ask:?}"),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// Asks at random, and compares with what is found by looking at everything.
+fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usize, usize) {
+    let oldest = world.oldest_position(whole);
+    let (mut answered, mut trimmed) = (0, 0);
+    for _ in 0..times {
+        let ask = random_ask(dice, whole);
+        match all_pages(world, ask.clone()) {
+            Ok(found) => assert_eq!(found, naive::changes(whole, &ask, oldest), "{ask:?}"),
+            Err(Unanswered::Trimmed { oldest_position }) => {
+                assert_eq!((oldest_position, ask.since.is_some()), (oldest - 1, true), "{ask:?}");
+                assert!(oldest > 1, "{ask:?}");
+            }
+            Err(other) => panic!("{other}: {ask:?}"),
+        }
+        let end = whole.states.len() as u64 - 1;
+        let (moment, position) = match dice.one_in(2) {
+            true => {
+                let position = dice.below(end + 1);
+                (Moment::Position(position), position)
+            }
+            false => {
+                let at_ms = dice.below(world.now_ms() + 1);
+                (Moment::TimeMs(at_ms), naive::position_by(whole, at_ms))
+            }
+        };
+        let pool = *dice.pick(&POOLS);
+        let state = &whole.states[position as usize];
+        let kind = state.pool(pool).map(|pool| pool.spec.kind);
+        let span = story::value(dice, kind.unwrap_or(Kind::Id32));
+        let text = kind.unwrap_or(Kind::Id32).show(span);
+        let expected = view::value(state, pool, span);
+        let what = format!("{pool} {text} at {moment:?}, position {position}");
+        match world.value(pool, &text, moment) {
+            Ok(then) => {
+                answered += 1;
+                assert_eq!(Some(then.view), expected, "{what}");
+                assert_eq!((then.kind, then.value), (kind.unwrap(), span), "{what}");
+                let seen = if position == 0 { 0 } else { position };
+                assert!(then.position == seen || position < oldest, "{what}");
+            }
+            Err(Unanswered::PoolUnknown { .. }) => assert_eq!(expected, None, "{what}"),
+            Err(Unanswered::Trimmed { .. }) if oldest > 1 => trimmed += 1,
+            Err(other) => panic!("{other}: {what}"),
+        }
+    }
+    (answered, trimmed)
+}
+
+#[test]
+fn answers_are_those_of_the_whole_journal_whatever_becomes_of_the_index() {
+    let (mut answered, mut trimmed) = (0, 0);
+    for seed in 0..24 {
+        let mut dice = Dice(seed);
+        let mut world = World::new(1 + dice.below(60) as usize);
+        for _ in 0..3 {
+            world.play(&mut dice, 60);
+            if dice.one_in(2) {
+                world.restart(|folder| files::meddle(folder, &mut dice));
+            }
+        }
+        let whole = story::read(&*world.journal());
+        let (found, none) = compare(&world, &whole, &mut dice, 150);
+        assert_eq!(none, 0);
+        answered += found;
+        let upto = 1 + dice.below(whole.entries.len() as u64);
+        world.journal().trim(upto).unwrap();
+        let (found, none) = compare(&world, &whole, &mut dice, 150);
+        (answered, trimmed) = (answered + found, trimmed + none);
+    }
+    assert!(answered > 3000, "{answered} answered, {trimmed} trimmed");
+}
+
+#[test]
+fn every_value_at_every_position() {
+    let mut dice = Dice(77);
+    let mut world = World::new(40);
+    world.play(&mut dice, 120);
+    let whole = story::read(&*world.journal());
+    let mut held = 0;
+    for (position, state) in whole.states.iter().enumerate() {
+        for pool in POOLS {
+            let Some(kind) = state.pool(pool).map(|pool| pool.spec.kind) else { continue };
+            for n in 0..18 {
+                let span = allod_core::span::Span::one(story::base(kind) + n);
+                let then = world.value(pool, &kind.show(span), Moment::Position(position as u64));
+                let expected = view::value(state, pool, span).unwrap();
+                held += u32::from(matches!(expected, ValueView::Held(_)));
+                assert_eq!(then.unwrap().view, expected, "{pool} {n} at {position}");
+            }
+        }
+    }
+    assert!(held > 500, "{held}");
+}

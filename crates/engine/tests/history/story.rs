@@ -1,0 +1,155 @@
+//! Random commands on a few crowded pools that come, change and go, and what they left in the journal.
+
+use std::sync::Arc;
+
+use allod_core::claim::Want;
+use allod_core::command::{
+    ClaimOp, Command, ConfirmOp, DeletePool, Expect, Op, PutPool, ReleaseOp, RenewOp, Transact,
+};
+use allod_core::dice;
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::span::Span;
+use allod_core::state::State;
+use allod_core::value::Kind;
+use allod_journal::Journal;
+use allod_record::{Entry, Item, decode, with_positions};
+
+pub const POOLS: [&str; 3] = ["p", "q", "r"];
+const KEYS: u64 = 9;
+const OWNERS: u64 = 4;
+/// Each pool plays on this many values.
+const SIZE: u128 = 16;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, n: u64) -> u64 {
+        dice::roll(&mut self.0) % n.max(1)
+    }
+
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len() as u64) as usize]
+    }
+}
+
+pub fn base(kind: Kind) -> u128 {
+    if kind.is_id() { 0 } else { 0x0a00_0000 }
+}
+
+pub fn key(dice: &mut Dice) -> Arc<str> {
+    format!("k{}", dice.below(KEYS)).into()
+}
+
+/// Owners are sometimes the key of another claim.
+pub fn owner(dice: &mut Dice) -> Arc<str> {
+    match dice.below(OWNERS) {
+        0 => "k1".into(),
+        n => format!("o{n}").into(),
+    }
+}
+
+/// A value of a kind: a point, or for prefixes also a block.
+pub fn value(dice: &mut Dice, kind: Kind) -> Span {
+    let at = base(kind) + u128::from(dice.below(SIZE as u64 + 2));
+    let bits = if kind.is_prefix() { dice.below(6) as u32 } else { 0 };
+    Span::block(at & !((1 << bits) - 1), bits)
+}
+
+fn spec(dice: &mut Dice, kind: Kind) -> PoolSpec {
+    let span = Span { first: base(kind), last: base(kind) + SIZE - 1 };
+    let mut spec = PoolSpec::new(kind, vec![PoolRange { span, subnet_len: None }]);
+    if dice.one_in(3) {
+        spec.exclude = vec![value(dice, kind)];
+    }
+    if dice.one_in(4) {
+        spec.manual = vec![value(dice, kind)];
+    }
+    if dice.one_in(2) {
+        spec.quarantine_ms = 3000;
+    }
+    if dice.one_in(3) {
+        (spec.lease_ms, spec.reap) = (Some(4000), dice.one_in(2));
+    }
+    spec
+}
+
+fn op(dice: &mut Dice, kinds: &impl Fn(&str) -> Option<Kind>) -> Op {
+    let (pool, key): (Arc<str>, Arc<str>) = ((*dice.pick(&POOLS)).into(), key(dice));
+    let expect = Expect::Any;
+    let ttl_ms = dice.one_in(4).then(|| 1000 + dice.below(5000));
+    match dice.below(10) {
+        0 => Op::Renew(RenewOp { pool, key, expect, ttl_ms: Some(2500) }),
+        1 => Op::Confirm(ConfirmOp { pool, key, expect }),
+        2..=4 => Op::Release(ReleaseOp { pool, key, expect }),
+        _ => {
+            let kind = kinds(&pool).unwrap_or(Kind::Id32);
+            let mut want = Want::any();
+            if kind.is_prefix() {
+                want.prefix_len = Some(32 - dice.below(4) as u8);
+            } else if dice.one_in(3) {
+                (want.count, want.contiguous) = (2 + dice.below(3) as u32, dice.one_in(2));
+            }
+            if dice.one_in(4) && want.count == 1 {
+                want.value = Some(value(dice, kind));
+                want.prefix_len = None;
+            }
+            let labels: Labels = match dice.one_in(3) {
+                true => Arc::from([(Arc::from("n"), Arc::from(dice.below(9).to_string()))]),
+                false => Labels::default(),
+            };
+            let owner = dice.one_in(2).then(|| owner(dice));
+            Op::Claim(ClaimOp { pools: vec![pool], key, owner, want, ttl_ms, labels, expect })
+        }
+    }
+}
+
+pub fn command(dice: &mut Dice, kinds: impl Fn(&str) -> Option<Kind>) -> Command {
+    let pool: Arc<str> = (*dice.pick(&POOLS)).into();
+    let kind = kinds(&pool);
+    match dice.below(20) {
+        0 if kind.is_some() => Command::DeletePool(DeletePool { pool, expect: Expect::Any }),
+        1..=3 => {
+            let other = *dice.pick(&[Kind::Id32, Kind::Address4, Kind::Prefix4]);
+            let spec = spec(dice, kind.unwrap_or(other));
+            Command::PutPool(PutPool { pool, spec, expect: Expect::Any, keep_held: true })
+        }
+        n => {
+            let ops = 1 + if n == 4 { dice.below(4) } else { 0 };
+            let ops = (0..ops).map(|_| op(dice, &kinds)).collect();
+            Command::Transact(Transact { ops, ..Transact::default() })
+        }
+    }
+}
+
+/// The whole journal, entry by entry.
+pub struct Whole {
+    pub entries: Vec<(u64, Entry)>,
+    /// The state after each position, beginning with none.
+    pub states: Vec<State>,
+}
+
+pub fn read(journal: &dyn Journal) -> Whole {
+    let (mut entries, mut states) = (Vec::new(), vec![State::new()]);
+    for frame in journal.read(1, usize::MAX).unwrap() {
+        let items = decode(&frame.body).unwrap();
+        for (position, item) in with_positions(&items, frame.position).unwrap() {
+            let mut state = states.last().unwrap().clone();
+            match item {
+                Item::Entry(entry) => {
+                    state.apply_entry(entry.at_ms, &entry.events);
+                    entries.push((position, entry.clone()));
+                }
+                Item::Level { .. } => state.position += 1,
+                Item::Epoch { .. } => continue,
+            }
+            assert_eq!((state.position, states.len() as u64), (position, position));
+            states.push(state);
+        }
+    }
+    Whole { entries, states }
+}

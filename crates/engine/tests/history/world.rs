@@ -1,0 +1,121 @@
+//! A real engine on a journal in memory, with an index in a folder, asked from outside.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allod_core::command::Command;
+use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
+use allod_engine::{Clock, Config, Engine, Reply};
+use allod_journal::Journal;
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::story::{self, Dice, Whole};
+
+pub struct Steps(AtomicU64);
+
+impl Clock for Steps {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub struct World {
+    engine: Option<Engine>,
+    storage: MemoryStorage,
+    clock: Arc<Steps>,
+    folder: TempDir,
+    runtime: Runtime,
+    config: Config,
+}
+
+impl World {
+    pub fn new(index_postings_max: usize) -> World {
+        let folder = TempDir::new().unwrap();
+        let config = Config {
+            index: Some(folder.path().join("index")),
+            index_postings_max,
+            // So few that pages end early now and then.
+            history_records_max: 40,
+            ..Config::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut world = World {
+            engine: None,
+            storage: MemoryStorage::new(),
+            clock: Arc::new(Steps(AtomicU64::new(1000))),
+            folder,
+            runtime,
+            config,
+        };
+        world.start();
+        world
+    }
+
+    fn start(&mut self) {
+        let (journal, checkpoints) = (self.journal(), Arc::new(MemoryCheckpoints::default()));
+        let (config, clock) = (self.config.clone(), self.clock.clone());
+        let engine = Engine::start_with_clock(journal, checkpoints, config, clock).unwrap();
+        while !engine.handle().status().ready {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        self.engine = Some(engine);
+    }
+
+    /// Stops, lets somebody at the files of the index, and starts again.
+    pub fn restart(&mut self, meddle: impl FnOnce(&Path)) {
+        self.engine.take().unwrap().stop().unwrap();
+        meddle(&self.folder.path().join("index"));
+        self.start();
+    }
+
+    pub fn journal(&self) -> Arc<dyn Journal> {
+        Arc::new(self.storage.open())
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    pub fn submit(&self, command: Command) -> Reply {
+        let handle = self.engine.as_ref().unwrap().handle();
+        self.runtime.block_on(handle.submit(command)).unwrap()
+    }
+
+    pub fn play(&mut self, dice: &mut Dice, commands: usize) {
+        let handle = self.engine.as_ref().unwrap().handle();
+        for _ in 0..commands {
+            self.clock.0.fetch_add(dice.below(900), Ordering::Relaxed);
+            let kind = |pool: &str| {
+                let kind = |snapshot: &allod_engine::Snapshot<'_>| {
+                    snapshot.state.pool(pool).map(|pool| pool.spec.kind)
+                };
+                handle.read(kind).unwrap()
+            };
+            self.submit(story::command(dice, kind));
+        }
+    }
+
+    pub fn changes(&self, ask: Ask) -> Result<Changes, Unanswered> {
+        let handle = self.engine.as_ref().unwrap().handle();
+        self.runtime.block_on(handle.past().unwrap().changes(ask))
+    }
+
+    pub fn value(&self, pool: &str, text: &str, moment: Moment) -> Result<ValueThen, Unanswered> {
+        let handle = self.engine.as_ref().unwrap().handle();
+        let past = handle.past().unwrap();
+        self.runtime.block_on(past.value(pool.into(), text.into(), moment))
+    }
+
+    /// The first position that the journal still has.
+    pub fn oldest_position(&self, _: &Whole) -> u64 {
+        let journal = self.journal();
+        let frame = journal.read(journal.oldest().unwrap(), 0).unwrap().remove(0);
+        let items = allod_record::decode(&frame.body).unwrap();
+        let taken = items.iter().filter(|item| item.takes_position()).count() as u64;
+        frame.position - taken + 1
+    }
+}

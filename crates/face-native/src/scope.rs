@@ -1,0 +1,138 @@
+//! Which pools a request may touch, where its token is for some of them only.
+//!
+//! To the edge the scope of a token is a text. Here it is the beginning of the names of the pools that the token is for:
+//! it reads and writes these and no others, and lists show it nothing else. That there are other pools, and what they are
+//! called, is no secret: a request that names one is answered with 403, whether it reads or writes, and whether the pool
+//! exists or not.
+//!
+//! Each row of the table of routes says in its `scope` how it keeps to this.
+
+use allod_edge::{Call, Identity, Problem, Reply};
+use http::StatusCode;
+use serde::Serialize;
+
+use crate::wire::{CheckBody, OpBody};
+
+/// How a route keeps to the pools of a token that is not for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The first parameter of the path names the one pool. Looked at here, before the handler runs.
+    PoolInPath,
+    /// The body names pools. The handler has each looked at, and refuses the whole request for one.
+    PoolsInBody,
+    /// It shows what is in many pools, and leaves out those that the token is not for.
+    Filtered,
+    /// It is about all pools at once, so such a token may not use it. Looked at here.
+    AllPools,
+    /// It says nothing of any pool.
+    NoPools,
+}
+
+impl Scope {
+    /// What it does with a token that is for some pools only, in words for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Scope::PoolInPath => "the pool must fit",
+            Scope::PoolsInBody => "every pool must fit",
+            Scope::Filtered => "shows what fits",
+            Scope::AllPools => "not allowed",
+            Scope::NoPools => "as without",
+        }
+    }
+
+    /// What can be said before the handler runs.
+    pub(crate) fn admit(self, call: &Call) -> Result<(), Reply> {
+        let reach = Reach::of(call);
+        if reach.is_everything() {
+            return Ok(());
+        }
+        match self {
+            Scope::PoolInPath => {
+                let pool = call.param(0).map_err(|problem| problem.reply())?;
+                reach.require(&pool).map_err(|problem| problem.reply())
+            }
+            Scope::AllPools => Err(reach.not_everything().reply()),
+            Scope::PoolsInBody | Scope::Filtered | Scope::NoPools => Ok(()),
+        }
+    }
+}
+
+/// The pools that the sender of a request may touch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reach<'a>(&'a Identity);
+
+impl<'a> Reach<'a> {
+    pub(crate) fn of(call: &'a Call) -> Reach<'a> {
+        Reach(call.identity())
+    }
+
+    pub(crate) fn is_everything(self) -> bool {
+        self.prefix().is_empty()
+    }
+
+    /// What the names of all these pools begin with.
+    pub(crate) fn prefix(self) -> &'a str {
+        self.0.scope().unwrap_or_default()
+    }
+
+    /// The pools that begin with `prefix` and are within reach, as one prefix; `None` when there can be none.
+    pub(crate) fn narrowed<'b>(self, prefix: &'b str) -> Option<&'b str>
+    where
+        'a: 'b,
+    {
+        let own = self.prefix();
+        if prefix.starts_with(own) { Some(prefix) } else { own.starts_with(prefix).then_some(own) }
+    }
+
+    pub(crate) fn require(self, pool: &str) -> Result<(), Problem> {
+        if pool.starts_with(self.prefix()) {
+            return Ok(());
+        }
+        Err(self.denied(format!("'{pool}' does not")))
+    }
+
+    /// Looks at every pool that a transaction names; the reply says which operation went too far.
+    pub(crate) fn require_each(self, ops: &[OpBody<'_>]) -> Result<(), Reply> {
+        #[derive(Serialize)]
+        struct InOp {
+            op: usize,
+        }
+        if self.is_everything() {
+            return Ok(());
+        }
+        for (op, body) in ops.iter().enumerate() {
+            for pool in named_pools(body) {
+                self.require(pool).map_err(|problem| problem.reply_with(InOp { op }))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn not_everything(self) -> Problem {
+        self.denied("this is about all pools".to_owned())
+    }
+
+    fn denied(self, but: String) -> Problem {
+        let (name, prefix) = (self.0.name().unwrap_or_default(), self.prefix());
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "pool_not_allowed",
+            "the token is not for this pool",
+            format!("the token '{name}' is for pools whose names begin with '{prefix}'; {but}"),
+        )
+    }
+}
+
+/// Every pool that an operation names.
+fn named_pools<'b>(op: &'b OpBody<'_>) -> Vec<&'b str> {
+    match op {
+        OpBody::Claim(body) => {
+            body.pool.iter().chain(body.pools.iter().flatten()).map(AsRef::as_ref).collect()
+        }
+        OpBody::Release(body) | OpBody::Confirm(body) => vec![&body.pool],
+        OpBody::Renew(body) => vec![&body.pool],
+        OpBody::Check(CheckBody::Claim(body)) => vec![&body.pool],
+        OpBody::Check(CheckBody::Free(body)) => vec![&body.pool],
+        OpBody::Check(CheckBody::Pool(body)) => vec![&body.pool],
+    }
+}
