@@ -94,7 +94,7 @@ class Wire:
 
     ``lose``: the request goes through, the reply does not come back. ``tear``: half of the reply comes back. ``refuse``: the
     connection is closed at once. ``hang``: the request goes through, and nothing ever comes. ``drip``: the reply comes byte
-    by byte.
+    by byte. ``cut 700``: a stream ends after so many bytes.
     """
 
     def __init__(self, port: int) -> None:
@@ -132,6 +132,9 @@ class Wire:
                 if not asked:
                     return
                 server.sendall(asked)
+                if fault.startswith("cut "):
+                    self._stream(server, client, int(fault[4:]))
+                    return
                 reply = server.recv(65536)
                 if fault == "lose":
                     return
@@ -151,3 +154,11 @@ class Wire:
         finally:
             server.close()
             client.close()
+
+    def _stream(self, server: socket.socket, client: socket.socket, left: int) -> None:
+        while left > 0:
+            piece = server.recv(min(left, 65536))
+            if not piece:
+                return
+            client.sendall(piece)
+            left -= len(piece)
