@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -24,15 +25,16 @@ def binary() -> str:
 class Server:
     """One server process at a time on one folder and one port."""
 
-    def __init__(self, data: Path, *more: str) -> None:
+    def __init__(self, data: Path, *more: str, tls_ca: Optional[Path] = None) -> None:
         self._data, self._more = data, more
+        self._tls = None if tls_ca is None else ssl.create_default_context(cafile=str(tls_ca))
         self._port = 0
         self._process: Optional[subprocess.Popen[bytes]] = None
         self.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._port}"
 
     @property
     def port(self) -> int:
@@ -50,7 +52,7 @@ class Server:
         said = b""
         for line in process.stderr:
             said += line
-            if line.startswith(b"listening on http://"):
+            if line.startswith(b"listening on http"):
                 self._port = int(line.rsplit(b":", 1)[1])
                 break
         else:
@@ -63,7 +65,7 @@ class Server:
         give_up = time.monotonic() + 20
         while True:
             try:
-                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
+                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5, context=self._tls):
                     return
             except OSError:
                 if time.monotonic() > give_up:
