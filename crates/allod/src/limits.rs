@@ -58,6 +58,9 @@ static TABLE: &[Limit] = table![
     engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
+    engine.index_postings_max,
+    engine.history_records_max,
+    engine.history_wait_ms_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.

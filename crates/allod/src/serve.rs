@@ -86,7 +86,8 @@ fn start_engine(settings: &Settings) -> Result<Engine> {
         KeptHistory::All => History::All,
         KeptHistory::SinceCheckpoint => History::SinceCheckpoint,
     };
-    let config = allod_engine::Config { history, ..settings.limits.engine() };
+    let index = Some(data.join("index"));
+    let config = allod_engine::Config { history, index, ..settings.limits.engine() };
     Engine::start(Arc::new(opened.journal), Arc::new(checkpoints), config)
         .context("the engine cannot be started")
 }

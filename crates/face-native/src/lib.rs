@@ -8,11 +8,12 @@
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
-//! - `pools`, `claims`, `transactions`, `about`: what each route does with these
+//! - `pools`, `claims`, `transactions`, `history`, `about`: what each route does with these
 
 mod about;
 mod claims;
 mod from_wire;
+mod history;
 mod openapi;
 mod pools;
 mod query;

@@ -1,7 +1,8 @@
 //! Conversations with the native face, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! `wait` moves it; `trim` makes the
+//! journal forget everything up to a record. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use allod_edge::{App, Limits};
 use allod_engine::{Clock, Config, Engine};
 use allod_face_native::Native;
+use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::Request;
@@ -34,16 +36,25 @@ struct Server {
     app: App,
     clock: Arc<Standing>,
     _engine: Engine,
+    storage: MemoryStorage,
+    _index: tempfile::TempDir,
 }
 
 impl Server {
     async fn start() -> Server {
         // The morning of 1 January 2026, a Thursday.
         let clock = Arc::new(Standing(AtomicU64::new(1_767_254_400_000)));
+        let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
+        // So few records that a transcript can ask for too much.
+        let config = Config {
+            index: Some(index.path().into()),
+            history_records_max: 5,
+            ..Config::default()
+        };
         let engine = Engine::start_with_clock(
-            Arc::new(MemoryStorage::new().open()),
+            Arc::new(storage.open()),
             Arc::new(MemoryCheckpoints::new()),
-            Config::default(),
+            config,
             clock.clone(),
         );
         let engine = engine.unwrap();
@@ -54,7 +65,7 @@ impl Server {
         let native =
             Native::new(handle, vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)]);
         let app = App::new(native.routes(), Limits::default()).unwrap();
-        Server { app, clock, _engine: engine }
+        Server { app, clock, _engine: engine, storage, _index: index }
     }
 }
 
@@ -105,6 +116,9 @@ async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
         } else if let Some(seconds) = block.strip_prefix("wait ") {
             let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
             server.clock.0.fetch_add(ms, Ordering::Relaxed);
+            writeln!(played, "{block}").unwrap();
+        } else if let Some(upto) = block.strip_prefix("trim ") {
+            server.storage.open().trim(upto.parse().expect("a record")).unwrap();
             writeln!(played, "{block}").unwrap();
         } else {
             let asked = parse(block);
