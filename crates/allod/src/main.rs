@@ -85,9 +85,6 @@ enum Command {
     /// The settings of a server: show, check, reference
     #[command(subcommand)]
     Config(cli::config::ConfigCommand),
-    /// Make and show the tokens of a server that wants them
-    #[command(subcommand)]
-    Token(token::TokenCommand),
     /// Let your shell complete commands and flags
     #[command(after_help = cli::completions::EXAMPLES)]
     Completions(cli::completions::CompletionsArguments),
@@ -118,7 +115,6 @@ fn main() -> ExitCode {
         Command::Restore(arguments) => restore::run(arguments),
         Command::Token(command) => cli::token::run(command),
         Command::Config(command) => cli::config::run(command),
-        Command::Token(command) => token::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
     };
