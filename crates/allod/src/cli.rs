@@ -19,6 +19,7 @@ pub mod renew;
 pub mod status;
 pub mod style;
 mod table;
+pub mod token;
 pub mod tx;
 pub mod watch;
 pub mod who;

@@ -8,11 +8,11 @@ mod config;
 mod failed;
 mod journal;
 mod limits;
+mod open_files;
 mod place;
 mod restore;
 mod security;
 mod serve;
-mod token;
 
 use std::process::ExitCode;
 
@@ -79,12 +79,12 @@ enum Command {
     /// Make a journal from a backup
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::RestoreArguments),
+    /// The tokens that a server asks for: new, list
+    #[command(subcommand)]
+    Token(cli::token::TokenCommand),
     /// The settings of a server: show, check, reference
     #[command(subcommand)]
     Config(cli::config::ConfigCommand),
-    /// Make and show the tokens of a server that wants them
-    #[command(subcommand)]
-    Token(token::TokenCommand),
     /// Let your shell complete commands and flags
     #[command(after_help = cli::completions::EXAMPLES)]
     Completions(cli::completions::CompletionsArguments),
@@ -113,8 +113,8 @@ fn main() -> ExitCode {
         Command::Journal(command) => journal::run(command),
         Command::Backup(arguments) => backup::run(arguments),
         Command::Restore(arguments) => restore::run(arguments),
+        Command::Token(command) => cli::token::run(command),
         Command::Config(command) => cli::config::run(command),
-        Command::Token(command) => token::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
     };
