@@ -53,7 +53,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         // Fewer watchers than connections, so that they never take the last one.
-        Limits { watchers_max: 15_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
+        Limits { watchers_max: 12_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
     }
 }
 

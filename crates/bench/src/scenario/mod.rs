@@ -8,6 +8,7 @@ mod exactly_once;
 mod memory;
 mod peer;
 mod shared_journal;
+mod watchers;
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 6] = [
+pub const SCENARIOS: [Scenario; 7] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -53,6 +54,11 @@ pub const SCENARIOS: [Scenario; 6] = [
         name: "postgres",
         what: "durable claims on a journal in PostgreSQL, beside the embedded one",
         run: shared_journal::run,
+    },
+    Scenario {
+        name: "watchers",
+        what: "10,000 watchers of what does not happen: memory, and claims beside them",
+        run: watchers::run,
     },
 ];
 
