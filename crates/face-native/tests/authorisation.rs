@@ -72,7 +72,9 @@ impl World {
     async fn new() -> World {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
-        let engine = Engine::start(journal, checkpoints, Config::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config { index: Some(folder.path().join("index")), ..Config::default() };
+        let engine = Engine::start(journal, checkpoints, config).unwrap();
         let handle = engine.handle();
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
@@ -88,7 +90,6 @@ impl World {
             file.push_str(&entry.table("pools"));
             tokens.push((role, pools, secret));
         }
-        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.toml");
         std::fs::write(&path, file).unwrap();
         let guard = Guard::Tokens(Tokens::open(&path, "pools").unwrap());
@@ -272,6 +273,8 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         "/v1/pools/%2e%2e%2Ftenant-b%2Fvlans",
         "/v1/pools/%74enant-b%2fvlans",
         "/v1/pools/tenant-b%2Fvlans/values/1",
+        "/v1/pools/tenant-b%2Fvlans/values/1?at=3",
+        "/v1/history?pool=tenant-b%2Fvlans",
         "/v1/pools/no-such-pool",
     ] {
         let (status, reply) = ask(Method::GET, path, "").await;
@@ -283,6 +286,7 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
     for (path, wanted) in [
         ("/v1/pools?prefix=tenant-b", r#"{"pools":[],"next":null}"#),
         ("/v1/claims?owner_prefix=owner-b", r#"{"claims":[],"next":null}"#),
+        ("/v1/history?owner=owner-b", r#"{"changes":[],"next":null,"oldest_position":0}"#),
     ] {
         assert_eq!(ask(Method::GET, path, "").await, (200, wanted.to_owned()));
     }

@@ -36,19 +36,26 @@ impl Clock for Standing {
 struct Server {
     app: App,
     clock: Arc<Standing>,
-    storage: MemoryStorage,
     _engine: Engine,
+    storage: MemoryStorage,
+    _index: tempfile::TempDir,
 }
 
 impl Server {
     async fn start() -> Server {
         // The morning of 1 January 2026, a Thursday.
         let clock = Arc::new(Standing(AtomicU64::new(1_767_254_400_000)));
-        let storage = MemoryStorage::new();
+        let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
+        // So few records that a transcript can ask for too much.
+        let config = Config {
+            index: Some(index.path().into()),
+            history_records_max: 5,
+            ..Config::default()
+        };
         let engine = Engine::start_with_clock(
             Arc::new(storage.open()),
             Arc::new(MemoryCheckpoints::new()),
-            Config::default(),
+            config,
             clock.clone(),
         );
         let engine = engine.unwrap();
@@ -62,7 +69,7 @@ impl Server {
             NativeLimits::default(),
         );
         let app = App::new(native.routes(), Limits::default()).unwrap();
-        Server { app, clock, storage, _engine: engine }
+        Server { app, clock, _engine: engine, storage, _index: index }
     }
 }
 
