@@ -8,6 +8,7 @@ pub struct Limits {
     pub edge: allod_edge::Limits,
     pub core: allod_core::limits::Limits,
     pub engine: allod_engine::Config,
+    pub native: allod_face_native::Limits,
 }
 
 struct Limit {
@@ -58,6 +59,11 @@ static TABLE: &[Limit] = table![
     engine.feed_bytes_max,
     engine.checkpoint_bytes,
     engine.checkpoints_kept,
+    engine.archive_segment_bytes,
+    engine.backups_max,
+    native.watchers_max,
+    native.watch_heartbeat_ms,
+    native.watch_bytes_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.
@@ -115,6 +121,7 @@ mod tests {
             format!("{:?}", limits.edge),
             format!("{:?}", limits.core),
             format!("{:?}", limits.engine),
+            format!("{:?}", limits.native),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
         names.sort_unstable();

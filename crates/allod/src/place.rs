@@ -1,89 +1,43 @@
-//! Where a journal is: in a folder of this machine, or in a PostgreSQL database; and how it is opened, with its checkpoints.
+//! Where the records are that a command is about: in a journal, or in a file that was made from one.
 
-use std::fmt;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
 
-use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::{Embedded, Torn};
-use allod_journal::postgres::{Address, Postgres, SCHEMES};
-use allod_journal::{CheckpointStore, Journal, JournalError};
-use anyhow::{Context, anyhow};
+use allod_journal::postgres::Address;
+use anyhow::Context;
 
-use crate::Failed;
-use crate::config::Settings;
+use crate::failed::{Failed, advised};
+use crate::store::Store;
 
+/// What a command on a journal is about.
 #[derive(Debug, Clone)]
 pub enum Place {
-    Folder(PathBuf),
-    Postgres(Address),
-}
-
-pub struct Opened {
-    pub journal: Arc<dyn Journal>,
-    pub checkpoints: Arc<dyn CheckpointStore>,
-    /// A write that a crash had cut off, and that is gone now.
-    pub torn: Option<Torn>,
-}
-
-/// Reads what is given as `--journal`.
-pub fn address(text: &str) -> Result<Address, String> {
-    if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
-        return Err("an address as in postgres://user@host/database is expected".to_owned());
-    }
-    Address::parse(text).map_err(|error| match error {
-        JournalError::Unusable { what } => what,
-        other => other.to_string(),
-    })
+    Journal(Store),
+    /// A backup or an archive segment; `-` for standard input.
+    File(PathBuf),
 }
 
 impl Place {
-    pub fn of(settings: &Settings) -> Place {
-        match &settings.journal {
-            Some(address) => Place::Postgres(address.clone()),
-            None => Place::Folder(settings.data.clone()),
+    /// `file`, if one is named, else `journal`, and else `data`.
+    pub fn of(file: Option<PathBuf>, journal: Option<Address>, data: PathBuf) -> Place {
+        match file {
+            Some(path) if path.is_dir() => Place::Journal(Store::Folder(path)),
+            Some(path) => Place::File(path),
+            None => Place::Journal(journal.map_or(Store::Folder(data), Store::Postgres)),
         }
-    }
-
-    /// Opens it, and makes it if it is not there. With `ha`, only if it survives the loss of one machine. Blocks.
-    pub fn open(&self, ha: bool) -> Result<Opened, Failed> {
-        match self {
-            Place::Folder(_) if ha => Err(Failed::Asked(anyhow!(
-                "ha is on, but a journal in a folder does not survive the loss of its machine; \
-                 give --journal postgres://… with a synchronous standby, or start without ha"
-            ))),
-            Place::Folder(data) => {
-                let opened = Embedded::open(data).map_err(|error| self.failed(error))?;
-                let checkpoints = FileCheckpoints::open(data)
-                    .with_context(|| format!("the checkpoints of {self} cannot be opened"))
-                    .map_err(Failed::Running)?;
-                Ok(Opened {
-                    journal: Arc::new(opened.journal),
-                    checkpoints: Arc::new(checkpoints),
-                    torn: opened.torn,
-                })
-            }
-            Place::Postgres(address) => {
-                let journal = Postgres::open(address, ha).map_err(|error| self.failed(error))?;
-                let checkpoints = Arc::new(journal.checkpoints());
-                Ok(Opened { journal: Arc::new(journal), checkpoints, torn: None })
-            }
-        }
-    }
-
-    /// Damage is a finding; anything else kept us from looking.
-    pub fn failed(&self, error: JournalError) -> Failed {
-        let unsound = matches!(error, JournalError::Damaged { .. } | JournalError::Chain(_));
-        let error = anyhow::Error::from(error).context(format!("the journal in {self}"));
-        if unsound { Failed::Unsound(error) } else { Failed::Running(error) }
     }
 }
 
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Folder(folder) => write!(f, "{}", folder.display()),
-            Place::Postgres(address) => write!(f, "{address}"),
+/// A file that is read from its beginning to its end.
+pub fn open_file(path: &Path) -> Result<Box<dyn Read>, Failed> {
+    if path == Path::new("-") {
+        if io::stdin().is_terminal() {
+            let advice = "pipe one in, as in `allod backup --to - | allod restore -`";
+            return Err(Failed::Asked(advised("a backup cannot be typed", advice)));
         }
+        return Ok(Box::new(BufReader::with_capacity(1 << 18, io::stdin())));
     }
+    let file = File::open(path).with_context(|| format!("{} cannot be read", path.display()));
+    Ok(Box::new(BufReader::with_capacity(1 << 18, file.map_err(Failed::Asked)?)))
 }

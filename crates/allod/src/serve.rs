@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allod_edge::{App, Exporter, Listener, Ready};
-use allod_engine::{Engine, Handle, History};
+use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::Failed;
-use crate::config::{KeptHistory, LogFormat, ServeArguments, Settings};
-use crate::place::{self, Place};
+use crate::config::{LogFormat, ServeArguments, Settings};
 use crate::security::Security;
+use crate::store::{Opened, Store};
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
@@ -35,11 +35,11 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let listener = security.of_listener(listener);
     let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
     // What is kept elsewhere is asked for, which blocks.
-    let place = Place::of(&settings);
-    let engine = tokio::task::block_in_place(|| start_engine(&settings, &place))?;
+    let store = Store::of(&settings);
+    let engine = tokio::task::block_in_place(|| start_engine(&settings, &store))?;
     let handle = engine.handle();
 
-    let native = Native::new(handle.clone(), settings.limits.list());
+    let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
@@ -48,7 +48,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let app = Arc::new(security.of_app(app));
 
     let address = listener.address();
-    info!(%address, journal = %place, "listening");
+    info!(%address, journal = %store, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
     eprintln!("listening on {}://{address}", security.scheme());
     security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
@@ -74,16 +74,13 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
 }
 
 /// Opens the journal and starts the engine on it. Replaying goes on while the server already listens.
-fn start_engine(settings: &Settings, place: &Place) -> Result<Engine, Failed> {
-    let place::Opened { journal, checkpoints, torn } = place.open(settings.ha)?;
+fn start_engine(settings: &Settings, store: &Store) -> Result<Engine, Failed> {
+    let Opened { journal, checkpoints, torn } = store.open(settings.ha)?;
     if let Some(torn) = torn {
         warn!(?torn, "a write that a crash had cut off was dropped; it had not been acknowledged");
     }
-    let history = match settings.history {
-        KeptHistory::All => History::All,
-        KeptHistory::SinceCheckpoint => History::SinceCheckpoint,
-    };
-    let config = allod_engine::Config { history, ..settings.limits.engine() };
+    let (history, archive) = (settings.history, settings.archive.clone());
+    let config = allod_engine::Config { history, archive, ..settings.limits.engine() };
     Engine::start(journal, checkpoints, config)
         .context("the engine cannot be started")
         .map_err(Failed::Running)

@@ -63,16 +63,15 @@ impl Engine {
     ) -> std::io::Result<Engine> {
         let shared = Arc::new(Shared::new(clock));
         let queue = Arc::new(Queue::new(config.queue_commands_max));
-        let reader = Arc::new(Reader::new(journal.clone()));
         let past = Arc::new(Past::new(journal.clone(), shared.clone(), &config));
         let indexer = match &config.index {
             Some(folder) => {
-                let (past, journal) = (past.clone(), journal.clone());
-                Some(Indexer::start(past, journal, folder.clone(), config.index_postings_max)?)
+                Some(Indexer::start(past.clone(), folder.clone(), config.index_postings_max)?)
             }
             None => None,
         };
         let past = indexer.is_some().then_some(past);
+        let reader = Arc::new(Reader::new(journal.clone()));
         let stop = Arc::new(AtomicBool::new(false));
         let keeper =
             Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));

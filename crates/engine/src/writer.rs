@@ -163,7 +163,9 @@ impl Writer {
                             self.follow(Some(end))?;
                             continue;
                         }
-                        Err(error) => return Ok(self.refuse(batch.answers.len(), &may_pass(error)?)),
+                        Err(error) => {
+                            return Ok(self.refuse(batch.answers.len(), &may_pass(error)?));
+                        }
                     }
                 }
                 if self.overtaken > overtaken_before {
@@ -463,9 +465,7 @@ impl Writer {
             None => self.patiently(|journal| journal.tail())?,
         };
         loop {
-            if end.seq < self.tail.seq
-                || (end.seq == self.tail.seq && end.hash != self.tail.hash)
-            {
+            if end.seq < self.tail.seq || (end.seq == self.tail.seq && end.hash != self.tail.hash) {
                 return Err(Halt::Forked(BrokenChain::Fork { seq: end.seq.max(1) }));
             }
             if end.seq == self.tail.seq {

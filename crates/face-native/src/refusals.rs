@@ -6,11 +6,13 @@ use allod_core::refusal::{Advice, Exhausted, Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
-use allod_engine::{At, Failure};
+use allod_engine::{At, Failure, Unread};
 use http::StatusCode;
 
 use crate::to_wire;
-use crate::wire::{ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, Value};
+use crate::wire::{
+    ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, TrimmedMembers, Value,
+};
 
 /// A refusal of a request that is about one thing, which its path names.
 pub(crate) fn alone(refused: &Refused, at: &At) -> Reply {
@@ -203,6 +205,22 @@ pub(crate) fn failure(failure: &Failure) -> Problem {
     };
     let problem = Problem::new(status, code, title, failure.to_string());
     if status == StatusCode::SERVICE_UNAVAILABLE { problem.retry_after(1) } else { problem }
+}
+
+/// What is asked for from the journal cannot be had.
+pub(crate) fn unread(unread: &Unread) -> Reply {
+    match unread {
+        Unread::Failed(failed) => failure(failed).reply(),
+        Unread::Trimmed { oldest_position } => Problem::new(
+            StatusCode::GONE,
+            "position_trimmed",
+            "the journal no longer reaches back that far",
+            format!(
+                "only what comes after position {oldest_position} is kept; read anew and go on from the Allod-Position of the answer"
+            ),
+        )
+        .reply_with(TrimmedMembers { oldest_position: *oldest_position }),
+    }
 }
 
 /// An answer that cannot be written as JSON: a bug, and said so.

@@ -47,8 +47,8 @@ fn a_server_starts_before_its_database_and_outlives_it() {
     let mut cluster = Cluster::start(&[]).unwrap();
     let url = cluster.url().replace("allod@", "allod:s3cret@");
     cluster.stop().unwrap();
-    let mut command = command(&url, &["--log", "trace"]);
-    let starting = std::thread::spawn(move || Server::of(command.env("RUST_BACKTRACE", "1").env("X", "")));
+    let command = command(&url, &["--log", "trace"]);
+    let starting = std::thread::spawn(move || Server::of(command));
     std::thread::sleep(std::time::Duration::from_millis(700));
     cluster.resume().unwrap();
     let server = starting.join().unwrap();
@@ -69,7 +69,7 @@ fn a_server_starts_before_its_database_and_outlives_it() {
 #[test]
 fn what_cannot_be_meant_is_refused_in_plain_words() {
     let cluster = Cluster::start(&[]).unwrap();
-    let nowhere = cluster.url().replace("/postgres", "/nowhere").replace("postgres:/", "postgres:/");
+    let nowhere = format!("postgres://allod@{}/nowhere", cluster.host());
     for (url, more, code, words) in [
         (nowhere.as_str(), &[][..], 1, "database \"nowhere\" does not exist"),
         ("mysql://host/db", &[][..], 2, "postgres://user@host/database is expected"),

@@ -46,7 +46,7 @@ pub struct Changes {
     pub changes: Vec<Change>,
     /// To be given back as `after`. `None`: this was the end.
     pub next: Option<u64>,
-    /// The first position that is still kept.
+    /// Everything after this position is still kept.
     pub oldest_position: u64,
     /// What the answer covers.
     pub at: At,
@@ -125,9 +125,10 @@ fn about(event: &Event) -> Option<About<'_>> {
 
 impl Past {
     pub(super) fn find_changes(&self, ask: &Ask, at: At) -> Result<Changes, Unanswered> {
-        let oldest_position = self.oldest_position()?;
+        let oldest = self.first_kept()?;
+        let oldest_position = oldest - 1;
         let mut page = Changes { changes: Vec::new(), next: None, oldest_position, at };
-        let (from, upto) = self.between(ask, oldest_position, at)?;
+        let (from, upto) = self.between(ask, oldest, at)?;
         if from > upto {
             return Ok(page);
         }
@@ -172,7 +173,6 @@ impl Past {
 
     /// The positions that are asked about, both included.
     fn between(&self, ask: &Ask, oldest: u64, at: At) -> Result<(u64, u64), Unanswered> {
-        let trimmed = Unanswered::Trimmed { oldest_position: oldest };
         let mut from = match ask.since {
             None => oldest,
             Some(Moment::Position(since)) => since.max(1),
@@ -181,7 +181,7 @@ impl Past {
                 let before = at_ms.checked_sub(1).map(Moment::TimeMs);
                 let before = before.map_or(Ok(0), |before| self.position_at(before, at))?;
                 // Nothing that is kept is older: then something that is not kept may be younger.
-                if before < oldest && oldest > 1 { before } else { before + 1 }
+                if before < oldest && oldest > 1 { 0 } else { before + 1 }
             }
         };
         let mut upto = match ask.until {
@@ -194,9 +194,9 @@ impl Past {
             (Order::NewestFirst, Some(after)) => upto = upto.min(after.saturating_sub(1)),
             (Order::OldestFirst, Some(after)) => from = from.max(after.saturating_add(1)),
         }
-        if from < oldest && (ask.since.is_some() || ask.after.is_some()) {
-            return Err(trimmed);
+        if from + 1 < oldest && (ask.since.is_some() || ask.after.is_some()) {
+            return Err(Unanswered::Trimmed { oldest_position: oldest - 1 });
         }
-        Ok((from, upto))
+        Ok((from.max(oldest), upto))
     }
 }

@@ -10,8 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use allod_journal::{BrokenChain, Frame, Journal, JournalError};
-use allod_record::Item;
+use allod_journal::{BrokenChain, Frame, JournalError, Tail};
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tracing::{error, info, warn};
 
@@ -19,6 +18,7 @@ use super::build;
 use super::segment::{Mark, Segment};
 use super::shelf::{Shelf, ShelfError};
 use super::{Past, Reached};
+use crate::feed::{Behind, Feed, Record};
 use crate::replay::{Halt, decode};
 
 /// How much of the journal is read at a time.
@@ -32,7 +32,6 @@ const TRIM_EVERY: Duration = Duration::from_secs(2);
 pub(crate) struct Indexer {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
-    past: Arc<Past>,
 }
 
 /// Why the index does not go on.
@@ -57,7 +56,7 @@ type Merging = (Vec<Arc<Segment>>, JoinHandle<io::Result<Segment>>);
 
 struct Work {
     past: Arc<Past>,
-    journal: Arc<dyn Journal>,
+    feed: Feed,
     folder: PathBuf,
     postings_max: usize,
     stop: Arc<AtomicBool>,
@@ -94,14 +93,13 @@ impl Meter {
 impl Indexer {
     pub(crate) fn start(
         past: Arc<Past>,
-        journal: Arc<dyn Journal>,
         folder: PathBuf,
         postings_max: usize,
     ) -> io::Result<Indexer> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut work = Work {
-            past: past.clone(),
-            journal,
+            feed: Feed::new(past.shared.clone()),
+            past,
             folder,
             postings_max,
             stop: stop.clone(),
@@ -119,7 +117,7 @@ impl Indexer {
                 drop(thread.join());
             }
         })?;
-        Ok(Indexer { thread: Some(thread), stop, past })
+        Ok(Indexer { thread: Some(thread), stop })
     }
 }
 
@@ -131,7 +129,6 @@ impl Drop for Indexer {
         {
             error!("the thread of the history index panicked");
         }
-        self.past.close();
     }
 }
 
@@ -149,7 +146,7 @@ impl Work {
             std::thread::sleep(Duration::from_millis(5));
         }
         let started = Instant::now();
-        let shelf = Shelf::open(&self.folder, &*self.journal)?;
+        let shelf = Shelf::open(&self.folder, &*self.past.journal)?;
         let from = shelf.next_seq;
         let segments = shelf.segments.len();
         info!(segments, from, "the history index is being brought up to date");
@@ -167,62 +164,82 @@ impl Work {
             }
             self.forget_trimmed()?;
             let seen = self.past.reached.borrow().seq;
-            self.journal.watch(seen, IDLE);
+            if self.feed.wait_blocking(seen, IDLE).is_err() {
+                break;
+            }
         }
         Ok(())
     }
 
     /// Takes in what comes next. Says whether there was anything.
     fn take_in_some(&mut self) -> Result<bool, Stuck> {
-        let (next, hash) = match &*self.past.shelf.read() {
-            Some(shelf) => (shelf.next_seq, shelf.last_hash),
+        let seen = match &*self.past.shelf.read() {
+            Some(shelf) => shelf.next_seq - 1,
             None => return Ok(false),
         };
-        let frames = match self.journal.read(next, READ_BYTES) {
+        let records = match self.feed.after(seen) {
+            Ok(records) => records,
+            Err(Behind { .. }) => match self.read_journal(seen + 1)? {
+                Some(records) => records,
+                None => return Ok(true),
+            },
+        };
+        for record in &records {
+            self.take_in(record);
+        }
+        let reached = self.past.reached.borrow().position;
+        let behind = self.feed.tail().position.saturating_sub(reached);
+        self.meter.behind.set(behind as f64);
+        self.meter.records.increment(records.len() as u64);
+        if !records.is_empty() {
+            self.tend()?;
+        }
+        Ok(!records.is_empty())
+    }
+
+    /// A piece of the journal. `None`: the journal begins later by now, or cannot be read at the moment.
+    fn read_journal(&mut self, from: u64) -> Result<Option<Vec<Arc<Record>>>, Stuck> {
+        let frames = match self.past.journal.read(from, READ_BYTES) {
             Ok(frames) => frames,
-            // It was trimmed faster than we read: what is left begins there.
+            // It was trimmed faster than we read.
             Err(JournalError::Trimmed { oldest, .. }) => {
                 self.begin_anew(oldest);
-                return Ok(true);
+                return Ok(None);
             }
             Err(JournalError::Unavailable { what }) => {
                 warn!(what, "the history index waits for the journal");
                 std::thread::sleep(IDLE);
-                return Ok(false);
+                return Ok(None);
             }
             Err(error) => return Err(error.into()),
         };
-        let Some(first) = frames.first() else { return Ok(false) };
-        if hash.is_some_and(|hash| hash != first.prev) {
+        let hash = self.past.shelf.read().as_ref().and_then(|shelf| shelf.last_hash);
+        if let (Some(hash), Some(first)) = (hash, frames.first())
+            && hash != first.prev
+        {
             return Err(Halt::Forked(BrokenChain::Fork { seq: first.seq }).into());
         }
-        for frame in &frames {
-            self.take_in(frame)?;
-        }
-        self.meter.records.increment(frames.len() as u64);
-        let behind = self.past.shared.look(|snapshot| snapshot.at.position);
-        let reached = self.past.reached.borrow().position;
-        self.meter.behind.set(behind.saturating_sub(reached) as f64);
-        self.tend()?;
-        Ok(true)
+        let record = |frame: &Frame| {
+            let tail = frame.tail(frame.hash());
+            Ok(Arc::new(Record::of_items(tail, frame.at_ms, decode(frame)?)))
+        };
+        // What nobody can see yet must not be found either.
+        let last = self.feed.tail().seq;
+        let frames = frames.iter().take_while(|frame| frame.seq <= last);
+        frames.map(record).collect::<Result<_, Stuck>>().map(Some)
     }
 
-    fn take_in(&mut self, frame: &Frame) -> Result<(), Stuck> {
-        let items = decode(frame)?;
-        let hash = frame.hash();
-        let events = items.iter().flat_map(|item| match item {
-            Item::Entry(entry) => &entry.events[..],
-            Item::Epoch { .. } | Item::Level { .. } => &[],
-        });
-        let mark = Mark { seq: frame.seq, position: frame.position, at_ms: frame.at_ms };
+    fn take_in(&mut self, record: &Record) {
+        let Tail { seq, position, hash, .. } = record.tail;
         if let Some(shelf) = &mut *self.past.shelf.write() {
+            let at_ms = record.entries.last().map_or(0, |entry| entry.at_ms);
+            shelf.last_ms = shelf.last_ms.max(at_ms);
+            let mark = Mark { seq, position, at_ms: shelf.last_ms };
+            let events = record.entries.iter().flat_map(|entry| &entry.events);
             shelf.recent.add(shelf.seed, mark, hash, events);
-            shelf.next_seq = frame.seq + 1;
-            shelf.last_hash = Some(hash);
+            (shelf.next_seq, shelf.last_hash) = (seq + 1, Some(hash));
         }
-        let reached = Reached { seq: frame.seq, position: frame.position };
-        self.past.reached.send_replace(reached);
-        Ok(())
+        self.past.reached.send_replace(Reached { seq, position });
     }
 
     /// Drops everything: the journal begins later now.
@@ -274,7 +291,7 @@ impl Work {
     fn forget_trimmed(&mut self) -> Result<(), Stuck> {
         if self.trimmed.elapsed() >= TRIM_EVERY {
             self.trimmed = Instant::now();
-            let oldest = self.journal.oldest()?;
+            let oldest = self.past.journal.oldest()?;
             if let Some(shelf) = &mut *self.past.shelf.write() {
                 shelf.forget_before(oldest);
             }

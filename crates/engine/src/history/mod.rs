@@ -55,7 +55,8 @@ pub enum Moment {
 /// Why a question about the past has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
-    #[error("what happened before position {oldest_position} is no longer kept")]
+    /// Everything after `oldest_position` is kept.
+    #[error("what happened up to position {oldest_position} is no longer kept")]
     Trimmed { oldest_position: u64 },
     #[error("position {asked} is in the future; the journal ends at {end}")]
     PositionUnknown { asked: u64, end: u64 },
@@ -107,8 +108,7 @@ pub(crate) struct Reached {
 
 /// The past of one engine.
 pub struct Past {
-    /// Gone once the engine has stopped, so that nobody who still has a handle keeps the journal open.
-    journal: RwLock<Option<Arc<dyn Journal>>>,
+    journal: Arc<dyn Journal>,
     shared: Arc<Shared>,
     /// `None` until what is in the folder has been looked at.
     shelf: RwLock<Option<Shelf>>,
@@ -131,7 +131,7 @@ impl std::fmt::Debug for Past {
 impl Past {
     pub(crate) fn new(journal: Arc<dyn Journal>, shared: Arc<Shared>, config: &Config) -> Past {
         Past {
-            journal: RwLock::new(Some(journal)),
+            journal,
             shared,
             shelf: RwLock::new(None),
             reached: watch::Sender::new(Reached::default()),
@@ -177,7 +177,7 @@ impl Past {
         let past = self.clone();
         let answered = tokio::task::spawn_blocking(move || match answer(&past, at) {
             Err(Unanswered::Trimmed { .. }) => {
-                let oldest_position = past.oldest_position()?;
+                let oldest_position = past.first_kept()? - 1;
                 Err(Unanswered::Trimmed { oldest_position })
             }
             answer => answer,
@@ -196,7 +196,7 @@ impl Past {
             return Unanswered::Unavailable { what };
         }
         let reached = *self.reached.borrow();
-        match self.journal().and_then(|journal| Ok(journal.tail()?)) {
+        match self.journal.tail() {
             Ok(tail) if reached.position < at.position => {
                 Unanswered::Building { indexed: reached.seq, end: tail.seq }
             }
@@ -204,17 +204,7 @@ impl Past {
                 what: "too many questions about the past are being answered; try again in a moment"
                     .into(),
             },
-            Err(error) => error,
+            Err(error) => error.into(),
         }
-    }
-
-    fn journal(&self) -> Result<Arc<dyn Journal>, Unanswered> {
-        let journal = self.journal.read().clone();
-        journal.ok_or_else(|| Unanswered::Unavailable { what: "the server is stopping".into() })
-    }
-
-    /// No question is answered from now on.
-    fn close(&self) {
-        *self.journal.write() = None;
     }
 }

@@ -60,7 +60,7 @@ impl Past {
         (from, upto): (u64, u64),
         order: Order,
     ) -> Result<Walk<'a>, Unanswered> {
-        let seqs = (self.journal()?.seq_of_position(from)?, self.journal()?.seq_of_position(upto)?);
+        let seqs = (self.journal.seq_of_position(from)?, self.journal.seq_of_position(upto)?);
         let shelf = self.shelf.read();
         let Some(shelf) = &*shelf else {
             return Err(Unanswered::Building { indexed: 0, end: seqs.1 });
@@ -77,12 +77,12 @@ impl Past {
     }
 
     pub(super) fn record(&self, seq: u64) -> Result<Option<Record>, Unanswered> {
-        self.journal()?.read(seq, 0)?.first().map(Record::of).transpose()
+        self.journal.read(seq, 0)?.first().map(Record::of).transpose()
     }
 
-    /// The first position that is still kept.
-    pub(super) fn oldest_position(&self) -> Result<u64, Unanswered> {
-        let oldest = self.journal()?.oldest()?;
+    /// The first position that is still kept; at least 1.
+    pub(super) fn first_kept(&self) -> Result<u64, Unanswered> {
+        let oldest = self.journal.oldest()?;
         let (known, position) = *self.oldest.lock();
         if known == oldest {
             return Ok(position);
@@ -106,8 +106,8 @@ impl Past {
 
     /// The position of the last entry that was made at this time or before.
     fn position_by(&self, at_ms: u64, at: At) -> Result<u64, Unanswered> {
-        let oldest = self.journal()?.oldest()?;
-        let end = self.journal()?.seq_of_position(at.position)?;
+        let oldest = self.journal.oldest()?;
+        let end = self.journal.seq_of_position(at.position)?;
         // The first record that was written after that time is above `low` and not above `high`.
         let (mut low, mut high) = (oldest.saturating_sub(1), end.saturating_add(1));
         if let Some(shelf) = &*self.shelf.read() {
@@ -129,7 +129,7 @@ impl Past {
         high = high.max(oldest);
         while low + 1 < high {
             let middle = low + (high - low) / 2;
-            match self.journal()?.read(middle, 0)?.first() {
+            match self.journal.read(middle, 0)?.first() {
                 Some(frame) if frame.at_ms <= at_ms => low = middle,
                 _ => high = middle,
             }
@@ -170,7 +170,7 @@ impl Walk<'_> {
         if self.seqs.is_empty() {
             return Ok(());
         }
-        let frames = match self.past.journal()?.read_each(&self.seqs, READ_BYTES_MAX) {
+        let frames = match self.past.journal.read_each(&self.seqs, READ_BYTES_MAX) {
             // It was trimmed while we looked: what is gone is not part of the answer.
             Err(JournalError::Trimmed { oldest, .. }) => {
                 self.seqs.retain(|seq| *seq >= oldest);

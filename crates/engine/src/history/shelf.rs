@@ -29,6 +29,8 @@ pub(super) struct Shelf {
     /// The next record to be added, and the hash of the one before it, if that is known.
     pub next_seq: u64,
     pub last_hash: Option<Hash>,
+    /// When the last record was made that was added.
+    pub last_ms: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -44,11 +46,13 @@ impl Shelf {
     pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Shelf, ShelfError> {
         let found = segments_in(folder)
             .map_err(|error| ShelfError::Folder { folder: folder.to_path_buf(), error })?;
-        let (oldest, end) = (journal.oldest()?, journal.tail()?);
+        let oldest = journal.oldest()?;
         let mut segments: Vec<Arc<Segment>> = Vec::new();
-        let (mut next_seq, mut last_hash) = (oldest, None);
+        let (mut next_seq, mut last_hash, mut last_ms) = (oldest, None, 0);
         for segment in found {
             let header = segment.header;
+            let last = journal.read(header.last_seq.max(oldest), 0)?;
+            let last = last.first().map(|frame| (frame.hash(), frame.at_ms));
             let why = if header.last_seq < next_seq {
                 "it holds nothing that is still needed"
             } else if header.first_seq > next_seq
@@ -57,10 +61,11 @@ impl Shelf {
                 })
             {
                 "it does not continue the others"
-            } else if header.last_seq > end.seq || hash_of(journal, &segment)? != header.last_hash {
+            } else if last.is_none_or(|(hash, _)| hash != header.last_hash) {
                 "it is of another journal"
             } else {
                 (next_seq, last_hash) = (header.last_seq + 1, Some(header.last_hash));
+                last_ms = last.map_or(0, |(_, at_ms)| at_ms);
                 segments.push(Arc::new(segment));
                 continue;
             };
@@ -74,6 +79,7 @@ impl Shelf {
             recent: Recent::default(),
             next_seq,
             last_hash,
+            last_ms,
         })
     }
 
@@ -136,12 +142,6 @@ fn segments_in(folder: &Path) -> io::Result<Vec<Segment>> {
     // Of two that begin alike, the longer one was made of the other.
     segments.sort_by_key(|segment| (segment.header.first_seq, u64::MAX - segment.header.last_seq));
     Ok(segments)
-}
-
-/// What the journal has where a segment ends.
-fn hash_of(journal: &dyn Journal, segment: &Segment) -> Result<Hash, JournalError> {
-    let frames = journal.read(segment.header.last_seq, 0)?;
-    Ok(frames.first().map_or(Hash::default(), |frame| frame.hash()))
 }
 
 fn remove(path: &Path, why: &str) {

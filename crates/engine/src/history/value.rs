@@ -65,7 +65,7 @@ impl Past {
         moment: Moment,
         at: At,
     ) -> Result<ValueThen, Unanswered> {
-        let oldest = self.oldest_position()?;
+        let oldest = self.first_kept()?;
         let position = self.moment(moment, oldest, at)?;
         let at_ms = match moment {
             Moment::TimeMs(at_ms) => at_ms,
@@ -111,13 +111,13 @@ impl Past {
             Moment::Position(_) => position + 1 >= oldest,
             Moment::TimeMs(_) => position >= oldest || oldest <= 1,
         };
-        if kept { Ok(position) } else { Err(Unanswered::Trimmed { oldest_position: oldest }) }
+        if kept { Ok(position) } else { Err(Unanswered::Trimmed { oldest_position: oldest - 1 }) }
     }
 
     /// When a position was made.
     fn time_of(&self, position: u64) -> Result<u64, Unanswered> {
-        let oldest = self.journal()?.oldest()?;
-        let seq = self.journal()?.seq_of_position(position)?.max(oldest);
+        let oldest = self.journal.oldest()?;
+        let seq = self.journal.seq_of_position(position)?.max(oldest);
         let Some(record) = self.record(seq)? else { return Ok(0) };
         let entry = record.entries.iter().find(|(found, _)| *found == position);
         Ok(entry.map_or(record.at_ms, |(_, entry)| entry.at_ms))
@@ -152,7 +152,7 @@ impl Past {
         match self.first_event(&groups, (position + 1, end), defines)? {
             None => Ok(live),
             Some((_, (1, _))) => Ok(None),
-            Some(_) => Err(Unanswered::Trimmed { oldest_position: oldest }),
+            Some(_) => Err(Unanswered::Trimmed { oldest_position: oldest - 1 }),
         }
     }
 
@@ -318,7 +318,7 @@ impl Search<'_> {
                     let decided = self.decide(values.into_iter()).is_some();
                     // It was there before this change, and what made it so is no longer kept.
                     if decided && !matches!(event, Event::ClaimGranted(_)) {
-                        return Err(Unanswered::Trimmed { oldest_position: oldest });
+                        return Err(Unanswered::Trimmed { oldest_position: oldest - 1 });
                     }
                     if self.done() {
                         return Ok(());
@@ -367,7 +367,7 @@ impl Search<'_> {
             {
                 Ok(Some(Claim { created_ms, labels, asked, ..claim }))
             }
-            _ => Err(Unanswered::Trimmed { oldest_position: oldest }),
+            _ => Err(Unanswered::Trimmed { oldest_position: oldest - 1 }),
         }
     }
 }

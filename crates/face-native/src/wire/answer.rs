@@ -314,6 +314,14 @@ pub(crate) struct ExhaustedAnswer<'a> {
     pub largest_prefix_len: Option<u8>,
 }
 
+/// What `position_trimmed` carries.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TrimmedMembers {
+    /// `position_trimmed`: everything after this position is kept, so it is the least that can be gone on from.
+    #[schema(required = false)]
+    pub oldest_position: u64,
+}
+
 /// Every problem, refusal or not (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
@@ -328,4 +336,6 @@ pub(crate) struct ProblemMembers<'a> {
     pub code: &'a str,
     #[serde(flatten)]
     pub refusal: RefusalMembers<'a>,
+    #[serde(flatten)]
+    pub trimmed: TrimmedMembers,
 }

@@ -89,11 +89,8 @@ fn detail(error: &tokio_postgres::Error) -> String {
 
 fn take_ours(url: &str) -> Result<(String, Ours), JournalError> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut ours = Ours {
-        schema: SCHEMA_USUAL.to_owned(),
-        sslmode: "disable".to_owned(),
-        sslrootcert: None,
-    };
+    let mut ours =
+        Ours { schema: SCHEMA_USUAL.to_owned(), sslmode: "disable".to_owned(), sslrootcert: None };
     let mut rest = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
         match part.split_once('=') {
@@ -114,8 +111,7 @@ fn take_ours(url: &str) -> Result<(String, Ours), JournalError> {
             "schema '{schema}' is no name of small letters, digits and '_', at most {SCHEMA_BYTES_MAX}"
         )));
     }
-    let url =
-        if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+    let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
     Ok((url, ours))
 }
 

@@ -78,6 +78,14 @@ impl PostgresCheckpoints {
         PostgresCheckpoints { server, lane: Arc::default() }
     }
 
+    /// Removes every one of them; for a restore that came to nothing.
+    pub fn remove_all(&self) -> Result<(), CheckpointError> {
+        self.with(|session| {
+            let removed = session.run("DELETE FROM checkpoint", PART_WAIT_MAX);
+            removed.map_err(|trouble| trouble.at(0))
+        })
+    }
+
     fn with<T>(
         &self,
         work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
@@ -95,9 +103,7 @@ fn write_whole(
     let said = |trouble: super::session::Trouble| io::Error::other(trouble.at(meta.seq));
     session.run("BEGIN", CALL_WAIT_MAX).map_err(said)?;
     let seq = meta.seq.cast_signed();
-    session
-        .query("DELETE FROM checkpoint WHERE seq = $1", &[&seq], PART_WAIT_MAX)
-        .map_err(said)?;
+    session.query("DELETE FROM checkpoint WHERE seq = $1", &[&seq], PART_WAIT_MAX).map_err(said)?;
     let mut parts = Parts {
         session: &mut *session,
         seq,
@@ -142,7 +148,8 @@ impl CheckpointStore for PostgresCheckpoints {
     }
 
     fn survey(&self) -> Result<Survey, CheckpointError> {
-        let select = "SELECT seq, hash, position, epoch, level, at_ms FROM checkpoint ORDER BY seq DESC";
+        let select =
+            "SELECT seq, hash, position, epoch, level, at_ms FROM checkpoint ORDER BY seq DESC";
         let rows = self.with(|session| {
             session.query(select, &[], CALL_WAIT_MAX).map_err(|trouble| trouble.at(0))
         })?;
@@ -221,7 +228,9 @@ impl Reader {
     fn fetch(&self, part: i64) -> Result<Option<Vec<u8>>, JournalError> {
         let select = "SELECT data FROM checkpoint_part WHERE seq = $1 AND part = $2";
         let rows = self.lane.with(&self.server, |session| {
-            session.query(select, &[&self.seq, &part], PART_WAIT_MAX).map_err(|trouble| trouble.at(0))
+            session
+                .query(select, &[&self.seq, &part], PART_WAIT_MAX)
+                .map_err(|trouble| trouble.at(0))
         })?;
         Ok(rows.first().map(|row| row.get(0)))
     }

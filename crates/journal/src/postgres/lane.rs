@@ -39,7 +39,8 @@ impl Held {
             self.session = None;
         }
         if self.session.is_none() {
-            if let Some(back_off) = self.back_off.as_ref().filter(|one| one.until > Instant::now()) {
+            if let Some(back_off) = self.back_off.as_ref().filter(|one| one.until > Instant::now())
+            {
                 return Err(unavailable(back_off.why.clone()));
             }
             match server.session() {

@@ -39,12 +39,16 @@ impl Promise {
                         (synchronous_standby_names is empty)"
                 .to_owned(),
             (names, 0) => {
-                format!("replicated synchronously to {names}, of which none is connected at present")
+                format!(
+                    "replicated synchronously to {names}, of which none is connected at present"
+                )
             }
             (names, _) => format!("replicated synchronously to {names}"),
         };
         if !self.syncs {
-            note.push_str("; fsync or full_page_writes is off, so a loss of power may lose anything");
+            note.push_str(
+                "; fsync or full_page_writes is off, so a loss of power may lose anything",
+            );
         }
         if let Some(before) = &self.fell_back_from {
             note.push_str(&format!(

@@ -137,7 +137,11 @@ pub fn tail(session: &mut Session) -> Result<Tail, JournalError> {
 }
 
 /// Records from `from` on that fit, and the first in any case; none when `from` is past the end.
-pub fn read(session: &mut Session, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+pub fn read(
+    session: &mut Session,
+    from: u64,
+    bytes_max: usize,
+) -> Result<Vec<Frame>, JournalError> {
     let mut frames: Vec<Frame> = Vec::new();
     let (mut left, mut limit) = (bytes_max, PAGE_RECORDS_FIRST);
     let mut before: Option<Tail> = None;

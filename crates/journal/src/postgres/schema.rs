@@ -100,11 +100,8 @@ pub fn ensure(
         }
         tracing::info!(schema, "the tables of the journal have been made");
     }
-    let rows = session.query(
-        "SELECT format, timeline, synchronous, doubt FROM about",
-        &[],
-        CALL_WAIT_MAX,
-    );
+    let rows =
+        session.query("SELECT format, timeline, synchronous, doubt FROM about", &[], CALL_WAIT_MAX);
     let rows = rows.map_err(trouble)?;
     let row = rows.first().ok_or_else(|| unavailable("the table about has no row"))?;
     let found = row.get::<_, i32>(0).cast_unsigned();

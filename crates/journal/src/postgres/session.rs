@@ -77,9 +77,8 @@ impl Session {
         let wait_max = address.config.get_connect_timeout().unwrap_or(&CALL_WAIT_MAX);
         let connecting = address.config.connect(address.tls.clone());
         // The driver's own limit is for the socket alone; a server that accepts and says nothing is no better.
-        let connected = runtime.block_on(async {
-            tokio::time::timeout(2 * *wait_max * hosts, connecting).await
-        });
+        let connected = runtime
+            .block_on(async { tokio::time::timeout(2 * *wait_max * hosts, connecting).await });
         let (client, mut connection) = match connected {
             Err(_) => return Err(unreachable("it accepts connections and does not answer".into())),
             Ok(Err(error)) if error.as_db_error().is_some() => {

@@ -119,7 +119,8 @@ fn a_server_that_is_away_is_waited_for() {
     let journal = open(&address);
     assert!(!journal.guarantees().durable);
     assert!(matches!(journal.tail(), Err(JournalError::Unavailable { .. })));
-    let outcome = journal.append(&Tail::default(), &allod_journal::suite::next_frame(&Tail::default(), 1, b""));
+    let outcome = journal
+        .append(&Tail::default(), &allod_journal::suite::next_frame(&Tail::default(), 1, b""));
     assert!(matches!(outcome, Append::Unknown(JournalError::Unavailable { .. })), "{outcome:?}");
     // Asking in a hurry is answered in a hurry.
     let started = Instant::now();

@@ -81,7 +81,10 @@ fn an_asynchronous_fail_over_shows_in_the_tail_and_in_the_note() {
     let streaming = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
     primary.wait_for(streaming, "1").expect("it streams");
     primary
-        .wait_for("SELECT bool_and(replay_lsn = pg_current_wal_lsn()) FROM pg_stat_replication", "t")
+        .wait_for(
+            "SELECT bool_and(replay_lsn = pg_current_wal_lsn()) FROM pg_stat_replication",
+            "t",
+        )
         .expect("it has everything");
     // The standby hears nothing more; the primary acknowledges all the same.
     standby.set("primary_conninfo", "").expect("set");

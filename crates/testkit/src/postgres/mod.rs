@@ -80,7 +80,11 @@ impl Cluster {
         let mut all = vec!["fsync=off"];
         all.extend(settings);
         let mut standby = Cluster::new(&home, &all)?;
-        let from = format!("host={} port={} user={USER} application_name={name}", self.home.display(), self.port);
+        let from = format!(
+            "host={} port={} user={USER} application_name={name}",
+            self.home.display(),
+            self.port
+        );
         let mut copy = standby.command("pg_basebackup")?;
         copy.args(["--checkpoint=fast", "--no-sync", "--write-recovery-conf", "-d", &from, "-D"]);
         standby.run(copy.arg(standby.data()))?;
