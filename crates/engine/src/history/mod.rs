@@ -62,8 +62,8 @@ pub enum Unanswered {
     PositionUnknown { asked: u64, end: u64 },
     #[error("the time asked for is in the future")]
     TimeUnknown,
-    #[error("there was no such pool at position {}", .at.position)]
-    PoolUnknown { at: At },
+    #[error("there was no pool '{pool}' at position {position}")]
+    PoolUnknown { pool: Arc<str>, position: u64, at: At },
     #[error("{error}")]
     NotAValue { error: NotAValue, at: At },
     #[error(

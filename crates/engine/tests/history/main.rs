@@ -39,6 +39,7 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
     let until = moment(dice).filter(|_| dice.one_in(2));
     Ask {
         pool,
+        pool_prefix: (*dice.pick(&["", "", "", "q"])).into(),
         values,
         key: dice.one_in(3).then(|| story::key(dice)),
         owner: dice.one_in(3).then(|| story::owner(dice)),
