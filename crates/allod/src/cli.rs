@@ -4,7 +4,7 @@
 //! included; tables are for people and may change.
 
 mod answer;
-mod change;
+pub mod change;
 pub mod claim;
 pub mod completions;
 pub mod config;
@@ -137,7 +137,7 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failed> {
 }
 
 /// Writes data to stdout.
-fn print(text: &str) -> Result<(), Failed> {
+pub fn print(text: &str) -> Result<(), Failed> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failed::writing)
 }

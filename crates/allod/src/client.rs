@@ -59,12 +59,15 @@ pub struct Ask {
     body: Option<Vec<u8>>,
     /// Sending it twice does no harm, so it may be sent again when the server was not ready for it.
     repeatable: bool,
+    /// It has several operations, of which the server refuses one.
+    several: bool,
 }
 
 impl Ask {
     pub fn new(method: Method, path: impl Into<String>) -> Ask {
         let repeatable = method != Method::POST;
-        Ask { method, path: path.into(), headers: HeaderMap::new(), body: None, repeatable }
+        let path = path.into();
+        Ask { method, path, headers: HeaderMap::new(), body: None, repeatable, several: false }
     }
 
     pub fn get(path: impl Into<String>) -> Ask {
@@ -82,6 +85,10 @@ impl Ask {
 
     pub fn repeatable(self) -> Ask {
         Ask { repeatable: true, ..self }
+    }
+
+    pub fn several(self, several: bool) -> Ask {
+        Ask { several, ..self }
     }
 
     pub fn header(mut self, name: HeaderName, value: &str) -> Result<Ask, Failed> {
@@ -172,7 +179,7 @@ impl Client {
             });
             match wait {
                 Some(wait) => tokio::time::sleep(wait).await,
-                None => return Err(problem::failed(head.status, body)),
+                None => return Err(problem::failed(head.status, body, ask.several)),
             }
         }
     }

@@ -4,6 +4,7 @@
 //! lines that `allod.toml` may have, `allod config` and the reference are all made from these rows.
 
 mod given;
+mod history;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use allod_edge::Auth;
+use allod_engine::History;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
@@ -33,13 +35,6 @@ pub enum LogFormat {
     Json,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum KeptHistory {
-    #[default]
-    All,
-    SinceCheckpoint,
-}
-
 /// As meant: everything has a value.
 #[derive(Debug)]
 pub struct Settings {
@@ -51,7 +46,8 @@ pub struct Settings {
     pub tokens: Option<PathBuf>,
     pub tls_cert: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
-    pub history: KeptHistory,
+    pub history: History,
+    pub archive: Option<PathBuf>,
     pub limits: Limits,
 }
 
@@ -66,7 +62,8 @@ impl Default for Settings {
             tokens: None,
             tls_cert: None,
             tls_key: None,
-            history: KeptHistory::default(),
+            history: History::All,
+            archive: None,
             limits: Limits::default(),
         }
     }
@@ -248,7 +245,7 @@ mod tests {
         let settings = &resolved.settings;
         assert_eq!(settings.listen.port(), 2);
         assert_eq!((settings.log.as_str(), settings.log_format), ("debug", LogFormat::Text));
-        assert_eq!(settings.history, KeptHistory::SinceCheckpoint);
+        assert_eq!(settings.history, History::SinceCheckpoint);
         assert_eq!(settings.data, Path::new("allod-data"));
         assert_eq!(settings.limits.core.key_bytes_max, 7);
         assert_eq!(settings.limits.core.labels_max, 6);

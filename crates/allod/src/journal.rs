@@ -1,31 +1,40 @@
-//! `allod journal …`: tools for a journal that no server has open.
+//! `allod journal …`: tools for a journal that no server has open, for backups and for archive segments.
 
-use std::io::Write;
+mod show;
+
 use std::path::{Path, PathBuf};
 
-use allod_engine::{Halt, Verified};
-use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::Embedded;
-use allod_journal::{Journal, JournalError};
-use anyhow::{Context, anyhow};
+use allod_engine::{RestoreError, Restored, Verified};
+use allod_face_native::rfc3339;
+use allod_journal::Journal;
+use allod_journal::segment::Kind;
+use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
 
 use crate::Failed;
+use crate::cli::print;
 use crate::cli::progress::Progress;
+use crate::place::{Folder, Place, halted, journal_failed, open_file};
 
 #[derive(Debug, Subcommand)]
 pub enum JournalCommand {
-    /// Read the whole journal and check everything that can be checked.
+    /// Read a whole journal, backup or archive segment and check everything that can be checked
     Verify {
+        /// A backup or an archive segment, - for standard input; the journal in --data when none is named
+        file: Option<PathBuf>,
         /// The folder of the journal.
         #[arg(long, env = "ALLOD_DATA", default_value = "allod-data")]
         data: PathBuf,
         #[arg(long, default_value = "text")]
         output: Output,
     },
+    /// Show what a journal, a backup or an archive segment says, record by record
+    #[command(after_help = show::EXAMPLES)]
+    Show(show::ShowArguments),
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     Text,
     Json,
@@ -33,31 +42,23 @@ pub enum Output {
 
 pub fn run(command: JournalCommand) -> Result<(), Failed> {
     match command {
-        JournalCommand::Verify { data, output } => verify(&data, output),
+        JournalCommand::Verify { file, data, output } => match Place::of(file, data) {
+            Place::Data(data) => verify_folder(&data, output),
+            Place::File(path) => verify_file(&path, output),
+        },
+        JournalCommand::Show(arguments) => show::run(arguments),
     }
 }
 
-fn verify(data: &Path, output: Output) -> Result<(), Failed> {
-    if !data.is_dir() {
-        return Err(Failed::Asked(anyhow!("there is no folder {}", data.display())));
-    }
-    let opened = Embedded::open(data).map_err(|error| journal_failed(error, data))?;
-    if let Some(torn) = &opened.torn {
-        eprintln!("a write that a crash had cut off was dropped: {torn:?}");
-    }
-    let checkpoints = FileCheckpoints::open(data)
-        .context("the checkpoints cannot be opened")
-        .map_err(Failed::Running)?;
-    let whole = opened.journal.tail().map_err(|error| journal_failed(error, data))?.seq;
+fn verify_folder(data: &Path, output: Output) -> Result<(), Failed> {
+    let Folder { journal, checkpoints } = Folder::open(data)?;
+    let whole = journal.tail().map_err(|error| journal_failed(error, data))?.seq;
     let mut progress = Progress::new("verifying", |n| format!("{n} records"), Some(whole));
     let mut at = |tail: &allod_journal::Tail| progress.at(tail.seq);
-    let verified = allod_engine::verify(&opened.journal, &checkpoints, &mut at);
+    let verified = allod_engine::verify(&journal, &checkpoints, &mut at);
     drop(progress);
-    let verified = verified.map_err(|halt| match halt {
-        Halt::Journal(error) => journal_failed(error, data),
-        other => Failed::Unsound(other.into()),
-    })?;
-    print(&verified, output).map_err(|error| Failed::Running(error.into()))?;
+    let verified = verified.map_err(|halt| halted(halt, data))?;
+    told(&summary(&verified, true), output)?;
     if verified.violations.is_empty() {
         return Ok(());
     }
@@ -65,38 +66,101 @@ fn verify(data: &Path, output: Output) -> Result<(), Failed> {
     Err(Failed::Unsound(anyhow!("the state that the journal leads to is wrong:\n  {violations}")))
 }
 
-/// Damage is a finding; anything else kept us from looking.
-fn journal_failed(error: JournalError, data: &Path) -> Failed {
-    let unsound = matches!(error, JournalError::Damaged { .. } | JournalError::Chain(_));
-    let error = anyhow::Error::from(error).context(format!("the journal in {}", data.display()));
-    if unsound { Failed::Unsound(error) } else { Failed::Running(error) }
+fn verify_file(path: &Path, output: Output) -> Result<(), Failed> {
+    let mut bar = Bar::new("verifying");
+    let found = allod_engine::verify_segment(open_file(path)?, &mut |at, of| bar.at(at, of));
+    drop(bar);
+    told(&about(&found.map_err(|error| restore_failed(error, path))?), output)
 }
 
-fn print(verified: &Verified, output: Output) -> std::io::Result<()> {
-    let Verified { records, from, tail, state_hash, violations, state } = verified;
-    let pools = state.pool_count();
-    let mut out = std::io::stdout().lock();
-    match output {
-        Output::Text => writeln!(
-            out,
-            "records    {records}, from {from}\nposition   {}\nepoch      {}\nhash       {}\nstate      {state_hash}\npools      {pools}\nviolations {}",
-            tail.position,
-            tail.epoch,
-            tail.hash,
-            violations.len()
-        ),
-        Output::Json => {
-            let summary = serde_json::json!({
-                "records": records,
-                "from": from,
-                "position": tail.position,
-                "epoch": tail.epoch,
-                "hash": tail.hash.to_string(),
-                "state_hash": state_hash.to_string(),
-                "pools": pools,
-                "violations": violations,
-            });
-            writeln!(out, "{summary}")
-        }
+/// What is wrong with a file is a finding; anything else kept us from looking.
+pub fn restore_failed(error: RestoreError, path: &Path) -> Failed {
+    let kind = match &error {
+        RestoreError::Segment(allod_journal::SegmentError::Io(_)) => Failed::Running,
+        RestoreError::Segment(_)
+        | RestoreError::Contents(_)
+        | RestoreError::Differs { .. }
+        | RestoreError::Violations(_) => Failed::Unsound,
+        RestoreError::NotABackup { .. } | RestoreError::Archive(_) => Failed::Asked,
+        RestoreError::NotEmpty { .. } => Failed::Refused,
+        RestoreError::Target(_) | RestoreError::ReadBack => Failed::Running,
+    };
+    let name =
+        if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+    kind(anyhow::Error::from(error).context(name))
+}
+
+/// A bar whose end is known only once it has begun.
+#[derive(Debug)]
+pub struct Bar {
+    what: &'static str,
+    progress: Option<Progress>,
+}
+
+impl Bar {
+    pub fn new(what: &'static str) -> Bar {
+        Bar { what, progress: None }
     }
+
+    pub fn at(&mut self, record: u64, last: u64) {
+        let what = self.what;
+        let begin = || Progress::new(what, |n| format!("{n} records"), Some(last));
+        self.progress.get_or_insert_with(begin).at(record);
+    }
+}
+
+/// Rows of a name and what is to be said, for people and for scripts.
+pub type Summary = Vec<(&'static str, Value)>;
+
+/// What a verified journal adds up to. Records without what came before them lead to no state.
+fn summary(verified: &Verified, has_state: bool) -> Summary {
+    let Verified { records, from, tail, state_hash, violations, state } = verified;
+    let mut rows: Summary = vec![
+        ("records", json!(records)),
+        ("from", json!(from)),
+        ("position", json!(tail.position)),
+        ("epoch", json!(tail.epoch)),
+        ("hash", json!(tail.hash.to_string())),
+    ];
+    if has_state {
+        rows.push(("state_hash", json!(state_hash.to_string())));
+        rows.push(("pools", json!(state.pool_count())));
+        rows.push(("violations", json!(violations)));
+    }
+    rows
+}
+
+/// What a backup or an archive segment has in it, or what was restored from one.
+pub fn about(found: &Restored) -> Summary {
+    let kind = found.header.kind;
+    let mut rows: Summary =
+        vec![("kind", json!(kind.name())), ("created", json!(rfc3339(found.header.created_ms)))];
+    if let Some((from_ms, to_ms)) = found.between_ms {
+        rows.push(("first_at", json!(rfc3339(from_ms))));
+        rows.push(("last_at", json!(rfc3339(to_ms))));
+    }
+    rows.extend(summary(&found.verified, kind == Kind::Backup));
+    rows
+}
+
+/// Says it on stdout.
+pub fn told(rows: &Summary, output: Output) -> Result<(), Failed> {
+    let text = match output {
+        Output::Json => {
+            let object: serde_json::Map<String, Value> =
+                rows.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+            format!("{}\n", Value::Object(object))
+        }
+        Output::Text => text(rows),
+    };
+    print(&text)
+}
+
+pub fn text(rows: &Summary) -> String {
+    let cell = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.len().to_string(),
+        other => other.to_string(),
+    };
+    rows.iter().map(|(name, value)| format!("{name:<10} {}\n", cell(value))).collect()
 }

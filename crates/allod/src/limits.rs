@@ -8,6 +8,7 @@ pub struct Limits {
     pub edge: allod_edge::Limits,
     pub core: allod_core::limits::Limits,
     pub engine: allod_engine::Config,
+    pub native: allod_face_native::Limits,
 }
 
 struct Limit {
@@ -61,6 +62,11 @@ static TABLE: &[Limit] = table![
     engine.index_postings_max,
     engine.history_records_max,
     engine.history_wait_ms_max,
+    engine.archive_segment_bytes,
+    engine.backups_max,
+    native.watchers_max,
+    native.watch_heartbeat_ms,
+    native.watch_bytes_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.
@@ -118,6 +124,7 @@ mod tests {
             format!("{:?}", limits.edge),
             format!("{:?}", limits.core),
             format!("{:?}", limits.engine),
+            format!("{:?}", limits.native),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
         names.sort_unstable();

@@ -1,12 +1,15 @@
 //! `allod`, the one binary: the server and the tools around it. Only wiring is here; what each part does is in its crate,
 //! and each command in its file.
 
+mod backup;
 mod cli;
 mod client;
 mod config;
 mod failed;
 mod journal;
 mod limits;
+mod place;
+mod restore;
 mod security;
 mod serve;
 mod token;
@@ -70,6 +73,12 @@ enum Command {
     /// Look after a journal that no server has open
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    /// Copy everything that a server holds into one file, while it runs
+    #[command(after_help = backup::EXAMPLES)]
+    Backup(backup::BackupArguments),
+    /// Make a journal from a backup
+    #[command(after_help = restore::EXAMPLES)]
+    Restore(restore::RestoreArguments),
     /// The settings of a server: show, check, reference
     #[command(subcommand)]
     Config(cli::config::ConfigCommand),
@@ -102,6 +111,8 @@ fn main() -> ExitCode {
         Command::Tx(arguments) => cli::tx::run(arguments),
         Command::Status(arguments) => cli::status::run(arguments),
         Command::Journal(command) => journal::run(command),
+        Command::Backup(arguments) => backup::run(arguments),
+        Command::Restore(arguments) => restore::run(arguments),
         Command::Config(command) => cli::config::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allod_edge::{App, Exporter, Listener, Ready};
-use allod_engine::{Engine, Handle, History};
+use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::Failed;
-use crate::config::{KeptHistory, LogFormat, ServeArguments, Settings};
+use crate::config::{LogFormat, ServeArguments, Settings};
 use crate::security::Security;
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
@@ -38,7 +38,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let engine = start_engine(&settings).map_err(Failed::Running)?;
     let handle = engine.handle();
 
-    let native = Native::new(handle.clone(), settings.limits.list());
+    let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
@@ -82,12 +82,9 @@ fn start_engine(settings: &Settings) -> Result<Engine> {
     }
     let checkpoints = FileCheckpoints::open(data)
         .with_context(|| format!("the checkpoints in {} cannot be opened", data.display()))?;
-    let history = match settings.history {
-        KeptHistory::All => History::All,
-        KeptHistory::SinceCheckpoint => History::SinceCheckpoint,
-    };
+    let (history, archive) = (settings.history, settings.archive.clone());
     let index = Some(data.join("index"));
-    let config = allod_engine::Config { history, index, ..settings.limits.engine() };
+    let config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
     Engine::start(Arc::new(opened.journal), Arc::new(checkpoints), config)
         .context("the engine cannot be started")
 }

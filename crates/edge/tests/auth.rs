@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{
-    Access, App, Auth, Exporter, Guard, Limits, Listener, Reload, Reply, Role, Route, Tokens,
+    Access, App, Auth, Body, Exporter, Guard, Limits, Listener, Reload, Reply, Role, Route, Tokens,
 };
 use http::header::WWW_AUTHENTICATE;
 use http::{Method, Request};
@@ -32,6 +32,16 @@ fn routes() -> Vec<Route> {
         })
     })
     .into()
+}
+
+/// A stream that says hello and then waits for ever.
+fn endless() -> Route {
+    Route::new(Method::GET, "/endless", Access::Read, |_| async {
+        Reply::new(Body::endless(|sink| async move {
+            sink.send("hello\n").await;
+            std::future::pending().await
+        }))
+    })
 }
 
 fn token(name: &str, role: Role) -> (Secret, TokenEntry) {
@@ -56,6 +66,8 @@ struct World {
 
 impl World {
     fn new() -> World {
+        // Before any metric is registered.
+        Exporter::install();
         let all = [
             token("reader", Role::Reader),
             token("writer", Role::Writer),
@@ -70,7 +82,9 @@ impl World {
         let path = folder.path().join("tokens.toml");
         write(&path, &entries.iter().collect::<Vec<_>>());
         let tokens = Tokens::open(&path, "pools").unwrap();
-        let app = App::new(routes(), Limits::default()).unwrap();
+        let routes = routes().into_iter().chain([endless()]).collect();
+        // How soon a quiet stream is looked at goes with the time that a client may take to read.
+        let app = App::new(routes, Limits { stall_ms_max: 100, ..Limits::default() }).unwrap();
         let app = Arc::new(app.guarded(Guard::Tokens(tokens.clone())));
         World { folder, tokens, app, secrets, entries }
     }
@@ -287,4 +301,34 @@ async fn with_tokens_it_may_listen_anywhere() {
     assert!(error.to_string().starts_with("cannot listen on 192.0.2.1:1"), "{error}");
     assert_eq!("tokens".parse(), Ok(Auth::Tokens));
     assert!("keystone".parse::<Auth>().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_ends_with_its_token_and_one_of_another_token_goes_on() {
+    let world = World::new();
+    let address = serve(&world).await;
+    let open = |index: usize| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let head =
+            format!("GET /endless HTTP/1.1\r\nauthorization: {}\r\n\r\n", world.bearer(index));
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut reply = Vec::new();
+        while !reply.ends_with(b"hello\n\r\n") {
+            let mut part = [0; 512];
+            let len = stream.read(&mut part).unwrap();
+            assert!(len > 0, "{}", String::from_utf8_lossy(&reply));
+            reply.extend_from_slice(&part[..len]);
+        }
+        stream
+    };
+    let (mut goes, mut stays) = (open(0), open(1));
+    world.tokens.take(vec![world.entries[1].table("pools").into_bytes()]).unwrap();
+    // In good order: with the last chunk, after which the connection can be used again.
+    let mut end = [0; 5];
+    goes.read_exact(&mut end).unwrap();
+    assert_eq!(&end, b"0\r\n\r\n");
+    stays.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let error = stays.read(&mut end).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "nothing comes, and it is open");
 }

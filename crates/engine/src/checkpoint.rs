@@ -30,6 +30,7 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
         }
         let input = match store.open(&meta) {
             Ok(input) => input,
+            Err(error @ StoreError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
                 warn!(record = meta.seq, %error, "a checkpoint cannot be read; it is not used");
                 continue;

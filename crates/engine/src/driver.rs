@@ -18,12 +18,18 @@ use crate::keep::Keeper;
 use crate::meter::Meter;
 use crate::queue::{Job, Queue, Taken};
 use crate::reader::Reader;
-use crate::replay::{Halt, recover};
+use crate::replay::{Halt, Replayed, recover};
 use crate::stamp::{Clock, SystemClock};
 use crate::writer::{Pause, Writer};
 
 /// How long the thread sleeps when nothing happens.
 const IDLE: Duration = Duration::from_millis(500);
+
+/// Others' records are taken in together when they come thick and fast.
+const HINT_PAUSE: Duration = Duration::from_millis(10);
+
+/// How long a server that does not lead leaves to the one that does what time brings about.
+const FOLLOWER_GRACE_MS: u64 = 700;
 
 /// The least journal that makes a checkpoint worth its while when the server stops.
 const STOP_CHECKPOINT_BYTES: u64 = 1 << 20;
@@ -66,7 +72,6 @@ impl Engine {
         };
         let past = indexer.is_some().then_some(past);
         let reader = Arc::new(Reader::new(journal.clone()));
-        let guarantees = Arc::new(journal.guarantees());
         let stop = Arc::new(AtomicBool::new(false));
         let keeper =
             Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
@@ -76,7 +81,7 @@ impl Engine {
             reader,
             keeper: keeper.clone(),
             past,
-            guarantees,
+            journal: journal.clone(),
         };
         let driver = Driver {
             journal,
@@ -85,6 +90,7 @@ impl Engine {
             shared,
             queue,
             stop: stop.clone(),
+            ended: Arc::default(),
             keeper,
             background: None,
             checkpointed: Checkpointed::default(),
@@ -136,6 +142,8 @@ struct Driver {
     shared: Arc<Shared>,
     queue: Arc<Queue>,
     stop: Arc<AtomicBool>,
+    /// For the thread that waits for records of others.
+    ended: Arc<AtomicBool>,
     keeper: Arc<Keeper>,
     /// Writes a checkpoint, or tidies up.
     background: Option<JoinHandle<()>>,
@@ -154,6 +162,7 @@ struct Checkpointed {
 impl Driver {
     fn run(mut self) -> Result<(), Halt> {
         let ended = self.turn_the_wheel();
+        self.ended.store(true, Ordering::Release);
         let failure = match &ended {
             Ok(()) => Failure::Stopping,
             Err(halt) => {
@@ -171,31 +180,34 @@ impl Driver {
     }
 
     fn turn_the_wheel(&mut self) -> Result<(), Halt> {
-        let replayed = recover(&*self.journal, &*self.checkpoints)?;
-        if let Some(newest) = self.checkpoints.list()?.first() {
-            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
-            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
-        }
+        let Some(replayed) = self.recover()? else { return Ok(()) };
         let pause = self.pause();
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
             Err(Halt::Stopped) if self.stop.load(Ordering::Acquire) => return Ok(()),
             led => led?,
         };
+        let has_rivals = self.journal.guarantees().shared;
+        if has_rivals {
+            self.wait_for_others();
+        }
         loop {
-            let now_ms = self.shared.now_ms();
             let degraded = self.shared.degraded().is_some();
-            // What is due must wait, too, while the journal takes nothing.
-            let due = writer
-                .next_due_ms()
-                .filter(|_| !degraded)
-                .map_or(IDLE, |due| Duration::from_millis(due.saturating_sub(now_ms)));
-            match self.queue.take(self.config.batch_commands_max, due.min(IDLE)) {
+            let overtaken = writer.overtaken;
+            match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
                 Taken::Jobs(jobs) => self.serve(&mut writer, jobs)?,
                 Taken::Nothing if degraded => writer.probe()?,
-                Taken::Nothing => drop(writer.turn(&[])?),
+                Taken::Nothing => {
+                    if has_rivals {
+                        writer.catch_up()?;
+                    }
+                    if self.until_due(&writer).is_zero() {
+                        drop(writer.turn(&[])?);
+                    }
+                }
                 Taken::Closed => break,
             }
+            self.meter.conflicts.increment(writer.overtaken - overtaken);
             self.look_after(&mut writer);
         }
         if writer.bytes >= STOP_CHECKPOINT_BYTES {
@@ -203,6 +215,69 @@ impl Driver {
         }
         info!(position = writer.tail().position, "the engine has stopped");
         Ok(())
+    }
+
+    /// How long until time itself changes something; no longer than the thread may sleep.
+    fn until_due(&self, writer: &Writer) -> Duration {
+        // What is due must wait, too, while the journal takes nothing.
+        let due = writer.next_due_ms().filter(|_| self.shared.degraded().is_none());
+        let now_ms = self.shared.now_ms();
+        let grace_ms = if writer.is_leading() { 0 } else { FOLLOWER_GRACE_MS };
+        let wait_ms = |due: u64| due.saturating_add(grace_ms).saturating_sub(now_ms);
+        due.map_or(IDLE, |due| Duration::from_millis(wait_ms(due))).min(IDLE)
+    }
+
+    /// Replays the journal, for as long as it takes to reach it. `None`: told to stop meanwhile.
+    fn recover(&self) -> Result<Option<Replayed>, Halt> {
+        let mut pause = self.pause();
+        for attempt in 0.. {
+            match self.replay() {
+                Err(halt) if halt.may_pass() => {
+                    // Once in a while is often enough.
+                    if attempt % 16 == 0 {
+                        warn!(%halt, "the journal cannot be read at present; asking again");
+                    }
+                    self.shared.degrade(Some(halt.to_string()));
+                    if !pause(attempt) {
+                        break;
+                    }
+                }
+                replayed => {
+                    self.shared.degrade(None);
+                    return replayed.map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn replay(&self) -> Result<Replayed, Halt> {
+        let replayed = recover(&*self.journal, &*self.checkpoints)?;
+        if let Some(newest) = self.checkpoints.list()?.first() {
+            self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
+            self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
+        }
+        Ok(replayed)
+    }
+
+    /// Has a thread wait for records of other servers, and wake this one.
+    fn wait_for_others(&self) {
+        let (journal, shared) = (self.journal.clone(), self.shared.clone());
+        let (queue, ended) = (self.queue.clone(), self.ended.clone());
+        let wait = move || {
+            while !ended.load(Ordering::Acquire) {
+                let seq = shared.seq();
+                journal.watch(seq, IDLE);
+                // What we wrote ourselves is no news.
+                if shared.seq() == seq {
+                    queue.nudge();
+                }
+                std::thread::sleep(HINT_PAUSE);
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("allod-follow".into()).spawn(wait) {
+            warn!(%error, "records of other servers are only looked for now and then");
+        }
     }
 
     /// What to do between two attempts to reach a journal that does not answer: tell those who wait, and wait.
@@ -275,7 +350,9 @@ impl Driver {
         let age_ms = now_ms.saturating_sub(self.checkpointed.at_ms);
         let wanted = writer.tail().seq > self.checkpointed.seq
             && self.keeper.wants_checkpoint(writer.bytes, age_ms);
-        if writer.bytes >= self.config.checkpoint_bytes || wanted {
+        // One checkpoint will do for all who share a journal; a leader that makes none is not waited for for ever.
+        let patience = if writer.is_leading() { 1 } else { 2 };
+        if writer.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) || wanted {
             return self.checkpoint(writer);
         }
         let every_ms = self.keeper.tidy_every_ms();

@@ -8,7 +8,7 @@ use allod_core::command::Command;
 use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_core::state::State;
-use allod_journal::{Guarantees, Hash, Tail};
+use allod_journal::{Guarantees, Hash, Journal, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
@@ -93,6 +93,8 @@ pub struct Shared {
     pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
+    /// The last record that is applied.
+    seq: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
     /// 0 while there is none.
     pub(crate) checkpoint_ms: AtomicU64,
@@ -122,6 +124,7 @@ impl Shared {
             feed: Ring::new(),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
+            seq: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
             checkpoint_ms: AtomicU64::new(0),
             counts: Counts::default(),
@@ -139,6 +142,7 @@ impl Shared {
     pub(crate) fn install(&self, state: State, tail: &Tail) {
         let position = state.position;
         *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
         self.feed.start(tail);
         self.ready.store(true, Ordering::Release);
@@ -162,6 +166,7 @@ impl Shared {
         }
         let position = committed.state.position;
         drop(committed);
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
@@ -171,6 +176,7 @@ impl Shared {
         committed.state.position = position;
         committed.at = At { position, hash: tail.hash };
         drop(committed);
+        self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
@@ -179,6 +185,10 @@ impl Shared {
         let committed = self.committed.read();
         let now_ms = self.now_ms().max(committed.state.now_ms);
         look(&Snapshot { state: &committed.state, now_ms, at: committed.at })
+    }
+
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_ready(&self) -> bool {
@@ -201,7 +211,7 @@ pub struct Handle {
     pub(crate) reader: Arc<Reader>,
     pub(crate) keeper: Arc<Keeper>,
     pub(crate) past: Option<Arc<Past>>,
-    pub(crate) guarantees: Arc<Guarantees>,
+    pub(crate) journal: Arc<dyn Journal>,
 }
 
 impl std::fmt::Debug for Handle {
@@ -263,7 +273,7 @@ impl Handle {
             now_ms,
             uptime_ms: now_ms.saturating_sub(self.shared.started_ms),
             counters: self.shared.counts.read(),
-            journal: Guarantees::clone(&self.guarantees),
+            journal: self.journal.guarantees(),
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) struct Meter {
     pub(crate) batch_commands: Histogram,
     pub(crate) batch_seconds: Histogram,
     pub(crate) checkpoints: Counter,
+    pub(crate) conflicts: Counter,
 }
 
 impl Meter {
@@ -20,12 +21,17 @@ impl Meter {
         describe_histogram!("allod_batch_commands", "Commands that became durable together");
         describe_histogram!("allod_batch_seconds", "From deciding a batch to its being durable");
         describe_counter!("allod_checkpoints_total", "Checkpoints written");
+        describe_counter!(
+            "allod_journal_conflicts_total",
+            "Records that were decided anew because another server had written"
+        );
         Meter {
             queue_commands: gauge!("allod_queue_commands"),
             commands: counter!("allod_commands_total"),
             batch_commands: histogram!("allod_batch_commands"),
             batch_seconds: histogram!("allod_batch_seconds"),
             checkpoints: counter!("allod_checkpoints_total"),
+            conflicts: counter!("allod_journal_conflicts_total"),
         }
     }
 }

@@ -38,6 +38,8 @@ struct Inner {
     jobs: Vec<Job>,
     /// Whether the thread sleeps and must be woken.
     waiting: bool,
+    /// There may be something to do besides what is queued.
+    nudged: bool,
     closed: Option<Failure>,
 }
 
@@ -81,11 +83,12 @@ impl Queue {
     /// Everything that has queued, up to `count`; waits for the first for at most this long.
     pub fn take(&self, count: usize, wait_max: Duration) -> Taken {
         let mut inner = self.inner.lock();
-        if inner.jobs.is_empty() && inner.closed.is_none() {
+        if inner.jobs.is_empty() && inner.closed.is_none() && !inner.nudged {
             inner.waiting = true;
             self.filled.wait_for(&mut inner, wait_max);
             inner.waiting = false;
         }
+        inner.nudged = false;
         if inner.jobs.is_empty() {
             return if inner.closed.is_some() { Taken::Closed } else { Taken::Nothing };
         }
@@ -94,6 +97,12 @@ impl Queue {
         }
         let rest = inner.jobs.split_off(count);
         Taken::Jobs(std::mem::replace(&mut inner.jobs, rest))
+    }
+
+    /// Wakes the thread although nothing has queued.
+    pub fn nudge(&self) {
+        self.inner.lock().nudged = true;
+        self.filled.notify_one();
     }
 
     /// Takes no more; what is queued is still done.

@@ -48,6 +48,17 @@ pub enum Halt {
     Stopped,
 }
 
+impl Halt {
+    /// Whether asking again may help, without anybody doing anything.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Halt::Journal(JournalError::Unavailable { .. })
+                | Halt::Checkpoints(CheckpointError::Unavailable { .. })
+        )
+    }
+}
+
 /// A state, and the end of the journal that it follows from.
 #[derive(Debug)]
 pub struct Replayed {

@@ -27,6 +27,9 @@ use crate::stamp::Dice;
 /// Called between two attempts to reach the journal with the number of the attempt; `false` gives up.
 pub type Pause = Box<dyn FnMut(u32) -> bool + Send>;
 
+/// What the beginning of an epoch takes in a record, at the most.
+const OPENING_BYTES_MAX: usize = 4096;
+
 /// How many ticks one turn makes at the most, so that clients do not wait behind a crowd of expiries.
 const TICKS_MAX: usize = 4;
 
@@ -38,6 +41,12 @@ pub struct Writer {
     tail: Tail,
     level: u32,
     epoch: u64,
+    /// The last record is one of ours. If it is not, the next one of ours begins an epoch.
+    leading: bool,
+    /// Others may append to the same journal.
+    has_rivals: bool,
+    /// How often another writer was faster.
+    pub(crate) overtaken: u64,
     name: Arc<str>,
     limits: Limits,
     bytes_max: usize,
@@ -72,8 +81,8 @@ enum Landing {
     Landed(Tail),
     /// It is not in the journal and never will be.
     Lost(JournalError),
-    /// Another writer has appended.
-    Overtaken,
+    /// Another writer has appended; where the journal ends now, if that is known.
+    Overtaken(Option<Tail>),
 }
 
 impl Writer {
@@ -90,7 +99,8 @@ impl Writer {
         let Replayed { state, tail, level, bytes } = replayed;
         shared.feed.limit(config.feed_bytes_max);
         shared.install(state.clone(), &tail);
-        let bytes_max = config.batch_bytes_max.min(journal.guarantees().body_bytes_max);
+        let guarantees = journal.guarantees();
+        let bytes_max = config.batch_bytes_max.min(guarantees.body_bytes_max - OPENING_BYTES_MAX);
         let mut writer = Writer {
             journal,
             shared,
@@ -98,6 +108,9 @@ impl Writer {
             tail,
             level,
             epoch: tail.epoch,
+            leading: false,
+            has_rivals: guarantees.shared,
+            overtaken: 0,
             name: config.writer.as_str().into(),
             limits: config.limits,
             bytes_max,
@@ -126,21 +139,47 @@ impl Writer {
         self.state.next_due_ms()
     }
 
+    /// Whether the journal's last record is ours: nobody else writes, as far as we know.
+    pub fn is_leading(&self) -> bool {
+        self.leading
+    }
+
     /// Decides the commands in order and makes what they change durable, all in one record as far as it fits. The
     /// answers are in the order of the commands; there may be fewer than commands, when not all fitted: the rest is for
     /// the next turn. `Err` means that nothing more can be written.
     pub fn turn(&mut self, commands: &[&Command]) -> Result<Vec<Result<Reply, Failure>>, Halt> {
+        // Whether what we decide on has everything that anybody had acknowledged when the commands came in. A record of
+        // ours proves it; a refusal writes none, and must not be given from the past.
+        let mut current = !self.has_rivals;
+        let overtaken_before = self.overtaken;
         loop {
             let batch = self.decide_batch(commands);
             if batch.entries.is_empty() {
+                if !current && !batch.answers.is_empty() {
+                    current = true;
+                    match self.journal.tail() {
+                        Ok(end) if end == self.tail => {}
+                        Ok(end) => {
+                            self.follow(Some(end))?;
+                            continue;
+                        }
+                        Err(error) => {
+                            return Ok(self.refuse(batch.answers.len(), &may_pass(error)?));
+                        }
+                    }
+                }
+                if self.overtaken > overtaken_before {
+                    self.journal.stand_back();
+                }
                 return Ok(self.answers(batch.answers));
             }
-            let frame =
-                self.frame(batch.body.positions(), batch.body.level(), batch.body.into_bytes());
+            let (positions, level) = (batch.body.positions(), batch.body.level());
+            let frame = self.frame(positions, level, batch.body.into_bytes());
             match self.commit(&frame)? {
                 Landing::Landed(tail) => {
                     self.bytes += frame.body.len() as u64;
                     self.tail = tail;
+                    self.leads_in(frame.epoch);
                     let entries = batch.entries.iter().map(|entry| (entry.at_ms, &*entry.events));
                     self.shared.apply(&tail, entries);
                     self.shared.feed.push(&tail, batch.entries);
@@ -150,16 +189,21 @@ impl Writer {
                 Landing::Lost(error) => {
                     self.take_back(batch.undo);
                     warn!(%error, commands = commands.len(), "commands were refused because the journal did not take them");
-                    let failure = Failure::Unavailable { what: error.to_string() };
-                    self.shared.degrade(Some(error.to_string()));
-                    return Ok(batch.answers.iter().map(|_| Err(failure.clone())).collect());
+                    return Ok(self.refuse(batch.answers.len(), &error));
                 }
-                Landing::Overtaken => {
+                Landing::Overtaken(end) => {
                     self.take_back(batch.undo);
-                    self.follow_and_lead()?;
+                    self.follow(end)?;
+                    current = true;
                 }
             }
         }
+    }
+
+    /// The answers when nothing can be written.
+    fn refuse(&self, count: usize, error: &JournalError) -> Vec<Result<Reply, Failure>> {
+        self.shared.degrade(Some(error.to_string()));
+        vec![Err(Failure::Unavailable { what: error.to_string() }); count]
     }
 
     /// Makes sure that the committed copy has everything that any writer had acknowledged before this call. `Err` means
@@ -167,9 +211,17 @@ impl Writer {
     pub fn confirm_tail(&mut self) -> Result<Result<(), Failure>, Halt> {
         match self.journal.tail() {
             Ok(tail) if tail == self.tail => Ok(Ok(())),
-            Ok(_) => self.follow_and_lead().map(Ok),
-            Err(error) => Ok(Err(Failure::Unavailable { what: error.to_string() })),
+            Ok(tail) => self.follow(Some(tail)).map(Ok),
+            Err(error) => Ok(Err(Failure::Unavailable { what: may_pass(error)?.to_string() })),
         }
+    }
+
+    /// Takes in what others have written, when there is nothing of our own to write.
+    pub fn catch_up(&mut self) -> Result<(), Halt> {
+        if let Err(failure) = self.confirm_tail()? {
+            self.shared.degrade(Some(failure.to_string()));
+        }
+        Ok(())
     }
 
     fn answers(&self, mut answers: Vec<Result<Reply, Failure>>) -> Vec<Result<Reply, Failure>> {
@@ -185,15 +237,19 @@ impl Writer {
     fn decide_batch(&mut self, commands: &[&Command]) -> Batch {
         let now_ms = self.shared.now_ms().max(self.state.now_ms);
         let mut batch = Batch { undo: Some(Vec::new()), ..Batch::default() };
+        if !self.leading {
+            batch.body.push(&Item::Epoch { writer: self.name.clone() });
+        }
+        let opening = batch.body.len();
         for _ in 0..TICKS_MAX {
             if self.state.next_due_ms().is_none_or(|due| due > now_ms) {
                 break;
             }
-            self.decide_one(&mut batch, now_ms, &Command::Tick);
+            self.decide_one(&mut batch, opening, now_ms, &Command::Tick);
             batch.answers.clear();
         }
         for (n, command) in commands.iter().enumerate() {
-            self.decide_one(&mut batch, now_ms, command);
+            self.decide_one(&mut batch, opening, now_ms, command);
             if batch.answers.len() <= n {
                 break;
             }
@@ -201,8 +257,8 @@ impl Writer {
         batch
     }
 
-    /// Decides one command into the batch. Leaves no answer when the batch is full.
-    fn decide_one(&mut self, batch: &mut Batch, now_ms: u64, command: &Command) {
+    /// Decides one command into the batch, whose beginning does not count. Leaves no answer when the batch is full.
+    fn decide_one(&mut self, batch: &mut Batch, opening: usize, now_ms: u64, command: &Command) {
         let stamp = Stamp { now_ms, seed: self.dice.roll() };
         let decided = catch_unwind(AssertUnwindSafe(|| {
             decide(&mut self.state, &stamp, command, &self.limits)
@@ -221,7 +277,7 @@ impl Writer {
         }
         let item =
             Item::Entry(Entry { at_ms: self.state.now_ms, cause: Cause::of(command), events });
-        if !batch.body.push_within(&item, self.bytes_max) {
+        if !batch.body.push_within(&item, opening + self.bytes_max) {
             self.state.undo(undo);
             if batch.entries.is_empty() {
                 let mut alone = BodyWriter::new();
@@ -261,7 +317,7 @@ impl Writer {
     fn frame(&mut self, positions: u64, level: u32, body: Vec<u8>) -> Frame {
         Frame {
             seq: self.tail.seq + 1,
-            epoch: self.epoch,
+            epoch: if self.leading { self.epoch } else { self.tail.epoch + 1 },
             batch: self.dice.batch(),
             prev: self.tail.hash,
             level,
@@ -275,7 +331,10 @@ impl Writer {
     fn commit(&mut self, frame: &Frame) -> Result<Landing, Halt> {
         let error = match self.shared.counts.append(&*self.journal, &self.tail, frame) {
             Append::Committed(tail) => return Ok(Landing::Landed(tail)),
-            Append::Conflict(_) => return Ok(Landing::Overtaken),
+            Append::Conflict(end) => {
+                self.overtaken += 1;
+                return Ok(Landing::Overtaken(Some(end)));
+            }
             Append::Unknown(
                 error @ (JournalError::Fatal { .. } | JournalError::Damaged { .. }),
             ) => {
@@ -301,20 +360,22 @@ impl Writer {
                     self.enter_epoch(&found);
                     return Ok(Landing::Lost(error));
                 }
-                Ok(Some(_)) => return Ok(Landing::Overtaken),
+                Ok(Some(_)) => return Ok(Landing::Overtaken(None)),
                 Ok(None) => match self.journal.append(&self.tail, &fence) {
                     Append::Committed(_) => {
                         self.enter_epoch(&fence);
                         return Ok(Landing::Lost(error));
                     }
                     // The journal ends before the place where it was when we last looked: it has lost records.
-                    Append::Conflict(end) if end.seq < frame.seq => return Ok(Landing::Overtaken),
+                    Append::Conflict(end) if end.seq < frame.seq => {
+                        return Ok(Landing::Overtaken(Some(end)));
+                    }
                     // Something is there now; the next look tells what.
                     Append::Conflict(_) => continue,
                     Append::Unknown(again) => error = may_pass(again)?,
                 },
                 // Others have written so much that its place is no longer kept.
-                Err(JournalError::Trimmed { .. }) => return Ok(Landing::Overtaken),
+                Err(JournalError::Trimmed { .. }) => return Ok(Landing::Overtaken(None)),
                 Err(again) => error = may_pass(again)?,
             }
             self.shared.degrade(Some(error.to_string()));
@@ -339,9 +400,8 @@ impl Writer {
     fn enter_epoch(&mut self, frame: &Frame) {
         let before = self.tail.position;
         self.tail = frame.tail(frame.hash());
-        self.epoch = frame.epoch;
+        self.leads_in(frame.epoch);
         self.level = allod_record::LEVEL;
-        self.shared.epoch.store(self.epoch, Ordering::Relaxed);
         // A raised level takes a position without changing anything.
         self.state.position = self.state.position.max(frame.position);
         self.shared.skip_to(&self.tail, frame.position);
@@ -351,12 +411,25 @@ impl Writer {
         self.shared.degrade(None);
     }
 
+    /// The last record is one of ours, of this epoch.
+    fn leads_in(&mut self, epoch: u64) {
+        if !self.leading {
+            info!(epoch, position = self.tail.position, "writing from here on");
+        }
+        (self.leading, self.epoch) = (true, epoch);
+        self.shared.epoch.store(epoch, Ordering::Relaxed);
+    }
+
     /// Finds out whether a journal that did not take records does so again, by beginning an epoch.
     pub fn probe(&mut self) -> Result<(), Halt> {
         let frame = self.epoch_frame(self.tail.epoch + 1);
         match self.commit(&frame)? {
             Landing::Landed(_) => self.enter_epoch(&frame),
-            Landing::Overtaken => self.follow_and_lead()?,
+            Landing::Overtaken(end) => {
+                self.journal.stand_back();
+                self.follow(end)?;
+                self.shared.degrade(None);
+            }
             Landing::Lost(error) => self.shared.degrade(Some(error.to_string())),
         }
         Ok(())
@@ -368,14 +441,9 @@ impl Writer {
             match self.commit(&frame)? {
                 Landing::Landed(_) => {
                     self.enter_epoch(&frame);
-                    info!(
-                        epoch = self.epoch,
-                        position = self.tail.position,
-                        "writing from here on"
-                    );
                     return Ok(());
                 }
-                Landing::Overtaken => self.follow()?,
+                Landing::Overtaken(end) => self.follow(end)?,
                 // A fence took its place, or there was no room; either way, try again.
                 Landing::Lost(error) => {
                     self.shared.degrade(Some(error.to_string()));
@@ -388,28 +456,29 @@ impl Writer {
         Err(Halt::Stopped)
     }
 
-    /// Another writer was faster: take in what it wrote, then lead again.
-    fn follow_and_lead(&mut self) -> Result<(), Halt> {
-        self.follow()?;
-        self.begin_epoch()
-    }
-
-    fn follow(&mut self) -> Result<(), Halt> {
+    /// Takes in what other writers have appended, up to `end` at least, or to where the journal ends now. The next record
+    /// of ours says that we are back.
+    fn follow(&mut self, end: Option<Tail>) -> Result<(), Halt> {
         const READ_BYTES: usize = 4 << 20;
+        let mut end = match end {
+            Some(end) => end,
+            None => self.patiently(|journal| journal.tail())?,
+        };
         loop {
+            if end.seq < self.tail.seq || (end.seq == self.tail.seq && end.hash != self.tail.hash) {
+                return Err(Halt::Forked(BrokenChain::Fork { seq: end.seq.max(1) }));
+            }
+            if end.seq == self.tail.seq {
+                return Ok(());
+            }
             let from = self.tail.seq + 1;
             let frames = self.patiently(|journal| journal.read(from, READ_BYTES))?;
             if frames.is_empty() {
-                let end = self.patiently(|journal| journal.tail())?;
-                return if end.seq < self.tail.seq
-                    || (end.seq == self.tail.seq && end.hash != self.tail.hash)
-                {
-                    let seq = end.seq.max(1);
-                    Err(Halt::Forked(BrokenChain::Fork { seq }))
-                } else {
-                    Ok(())
-                };
+                // It has become shorter since.
+                end = self.patiently(|journal| journal.tail())?;
+                continue;
             }
+            self.leading = false;
             for frame in &frames {
                 frame.follows(&self.tail).map_err(Halt::Forked)?;
                 let items = decode(frame)?;
@@ -433,6 +502,10 @@ impl Writer {
                 self.shared.feed.push(&tail, Record::of_items(tail, frame.at_ms, items).entries);
                 self.bytes += frame.body.len() as u64;
                 self.tail = tail;
+                self.shared.epoch.store(tail.epoch, Ordering::Relaxed);
+            }
+            if self.tail.seq >= end.seq {
+                return Ok(());
             }
         }
     }
@@ -450,7 +523,12 @@ impl Writer {
                         break;
                     }
                 }
-                answer => return Ok(answer?),
+                answer => {
+                    if attempt > 0 {
+                        self.shared.degrade(None);
+                    }
+                    return Ok(answer?);
+                }
             }
         }
         Err(Halt::Stopped)

@@ -262,3 +262,33 @@ fn a_linearizable_read_sees_what_another_server_acknowledged() {
     one.stop().unwrap();
     two.stop().unwrap();
 }
+
+#[test]
+fn the_status_counts_what_was_done_and_what_a_rival_took() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let store = MemoryCheckpoints::new();
+    let start = |config| Engine::start(Arc::new(storage.open()), Arc::new(store.clone()), config);
+    let one = start(Config { checkpoint_bytes: 1, ..Config::default() }).unwrap();
+    let handle = ready(&one);
+    assert!(given(runtime.block_on(handle.submit(pool("p", 0, None)))));
+    assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
+    // A refusal is decided and writes nothing.
+    assert!(!given(runtime.block_on(handle.submit(claim("p", "b")))));
+    let counted = handle.status().counters;
+    assert_eq!((counted.commands, counted.records, counted.conflicts), (3, 3, 0));
+    assert!(counted.bytes > 0 && counted.last_batch_commands == 1);
+    eventually("no checkpoint", || handle.status().counters.checkpoints > 0);
+    let checkpoint = handle.status();
+    assert!(checkpoint.checkpoint_position > 0 && checkpoint.checkpoint_ms.is_some());
+
+    // Another server says from its start how old the newest checkpoint is; and the first one finds itself overtaken.
+    let two = start(Config::default()).unwrap();
+    let second = ready(&two);
+    assert!(second.status().checkpoint_position > 0 && second.status().checkpoint_ms.is_some());
+    assert!(given(runtime.block_on(second.submit(claim("p", "a")))));
+    assert!(given(runtime.block_on(handle.submit(pool("q", 9, None)))));
+    assert_eq!(handle.status().counters.conflicts, 1);
+    one.stop().unwrap();
+    two.stop().unwrap();
+}

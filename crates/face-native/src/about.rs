@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use allod_edge::{Call, Reply};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderValue, StatusCode};
 
 use crate::query::Query;
-use crate::{Native, openapi, to_wire};
+use crate::{Native, docs, openapi, to_wire};
 
 /// Answered while the journal is still being replayed, too: whoever asks wants to know just that.
 pub(crate) async fn status(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
@@ -28,6 +30,23 @@ pub(crate) async fn limits(native: Arc<Native>, _call: Call) -> Result<Reply, Re
 pub(crate) async fn describe(native: Arc<Native>, _call: Call) -> Result<Reply, Reply> {
     let document = native.openapi.get_or_init(|| Bytes::from(openapi::document()));
     Ok(plain_json(document.clone()))
+}
+
+/// A page that loads nothing, runs nothing, and stands in no other page.
+const ALONE: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+pub(crate) async fn docs(native: Arc<Native>, _call: Call) -> Result<Reply, Reply> {
+    let page = native.docs.get_or_init(|| Bytes::from(docs::page(&openapi::document())));
+    let mut reply = Reply::new(page.clone().into());
+    for (name, value) in [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_SECURITY_POLICY, ALONE),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+    ] {
+        reply.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(reply)
 }
 
 fn plain_json(bytes: Bytes) -> Reply {

@@ -27,6 +27,7 @@ use crate::wire::{
 
 const MIN_POSITION: HeaderName = HeaderName::from_static("allod-min-position");
 const CONSISTENCY: HeaderName = HeaderName::from_static("allod-consistency");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Why a request is no command.
@@ -99,15 +100,21 @@ pub(crate) fn freshness(call: &Call) -> Result<Freshness, Problem> {
             return Err(Problem::malformed(detail));
         }
     };
-    let min_position = match call.header(&MIN_POSITION)?.map(|text| (text, text.parse())) {
-        None => None,
-        Some((_, Ok(position))) => Some(position),
-        Some((text, Err(_))) => {
-            let detail = format!("allod-min-position is '{text}'; a number is expected");
-            return Err(Problem::malformed(detail));
-        }
-    };
+    let min_position = call.header(&MIN_POSITION)?;
+    let min_position = min_position.map(|text| position("allod-min-position", text)).transpose()?;
     Ok(Freshness { linearizable, min_position })
+}
+
+/// A position of the journal, given under this name.
+pub(crate) fn position(name: &str, text: &str) -> Result<u64, Problem> {
+    let wrong = |_| Problem::malformed(format!("{name} is '{text}'; a number is expected"));
+    text.parse().map_err(wrong)
+}
+
+/// The last message that a client of a stream has seen, which it says when it comes again.
+pub(crate) fn last_event_id(call: &Call) -> Result<Option<u64>, Problem> {
+    let given = call.header(&LAST_EVENT_ID)?.filter(|text| !text.is_empty());
+    given.map(|text| position("last-event-id", text)).transpose()
 }
 
 /// What If-Match and If-None-Match ask for. Versions and generations are strong tags of one number.

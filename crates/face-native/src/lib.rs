@@ -8,10 +8,14 @@
 //! - `from_wire`, `query`: what a request means
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
-//! - `pools`, `claims`, `transactions`, `history`, `about`: what each route does with these
+//! - `openapi`, `docs`: the interface described, for programs and for people
+//! - `pools`, `claims`, `transactions`, `watch`, `history`, `backup`, `about`: what each route does
+//!   with these
 
 mod about;
+mod backup;
 mod claims;
+mod docs;
 mod from_wire;
 mod history;
 mod openapi;
@@ -22,6 +26,7 @@ mod routes;
 mod scope;
 mod to_wire;
 mod transactions;
+mod watch;
 mod wire;
 
 use std::sync::{Arc, OnceLock};
@@ -35,6 +40,7 @@ use bytes::Bytes;
 pub use openapi::document as openapi;
 pub use scope::Scope;
 pub use to_wire::change;
+pub use watch::Limits;
 pub use wire::Change;
 
 /// Who may use a route, and what it does when their token is for some pools only.
@@ -67,7 +73,9 @@ pub struct Native {
     handle: Handle,
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
+    watch: watch::Watch,
     openapi: OnceLock<Bytes>,
+    docs: OnceLock<Bytes>,
 }
 
 impl std::fmt::Debug for Native {
@@ -77,8 +85,10 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>) -> Arc<Native> {
-        Arc::new(Native { handle, limits, openapi: OnceLock::new() })
+    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself.
+    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>, own: Limits) -> Arc<Native> {
+        let watch = watch::Watch::new(handle.clone(), own);
+        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new(), docs: OnceLock::new() })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {

@@ -1,6 +1,7 @@
 //! The OpenAPI 3.1 document: the routes from the table, the schemas from the wire types.
 
 mod forms;
+mod links;
 
 use allod_edge::Access;
 use utoipa::openapi::path::{
@@ -8,7 +9,7 @@ use utoipa::openapi::path::{
     Paths,
 };
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::schema::{AdditionalProperties, Object, ObjectBuilder, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
@@ -127,7 +128,7 @@ fn operation(entry: &Entry) -> Operation {
         operation = operation.securities(Some(schemes.into_iter().chain([Default::default()])));
     }
     for shape in entry.replies.iter().chain(anywhere) {
-        operation = operation.response(shape.0.to_string(), response(shape));
+        operation = operation.response(shape.0.to_string(), response(entry, shape));
     }
     operation.build()
 }
@@ -157,19 +158,26 @@ fn content(schema: &str) -> Content {
     Content::new(Some(Ref::from_schema_name(schema)))
 }
 
-fn response(shape: &Shape) -> Response {
+fn response(entry: &Entry, shape: &Shape) -> Response {
     let Shape(status, schema, about) = shape;
     let mut response = ResponseBuilder::new().description(*about);
     if let Some(schema) = schema {
-        let media =
-            if *schema == "Problem" { "application/problem+json" } else { "application/json" };
+        let media = match *schema {
+            "Problem" => "application/problem+json",
+            "Change" => "text/event-stream",
+            "Page" => "text/html",
+            _ => "application/json",
+        };
         response = response.content(media, content(schema));
     }
     let text = || Header::new(Object::with_type(Type::String));
     response = response.header("X-Request-Id", text());
-    if *status < 300 || matches!(status, 404 | 409 | 412 | 422) {
+    if *status < 300 || matches!(status, 404 | 409 | 410 | 412 | 422) {
         response = response.header("Allod-Position", Header::new(Object::with_type(Type::Integer)));
         response = response.header("Allod-Hash", text());
+    }
+    for (name, link) in links::links(entry.name, *status) {
+        response = response.link(name, link);
     }
     response.build()
 }
@@ -189,6 +197,8 @@ fn components() -> Components {
     add::<wire::ProblemMembers<'_>>(&mut all);
     add::<wire::Status>(&mut all);
     all.push(("Limits".into(), limits()));
+    all.push(("Document".into(), described(Type::Object, "An OpenAPI 3.1 document.")));
+    all.push(("Page".into(), described(Type::String, "A page of HTML.")));
     let mut components = Components::new();
     components.schemas.extend(all);
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(TOKEN_ABOUT));
@@ -196,13 +206,31 @@ fn components() -> Components {
     let header =
         ApiKeyValue::with_description("X-Auth-Token", "The same as OpenStack clients send it.");
     components.add_security_scheme(X_AUTH_TOKEN, SecurityScheme::ApiKey(ApiKey::Header(header)));
+    for name in ["OpBody", "CheckBody"] {
+        components.schemas.get_mut(name).map(close);
+    }
     components
+}
+
+/// Says that an operation has one name and no other members, which the derived schema leaves open.
+fn close(schema: &mut RefOr<Schema>) {
+    let RefOr::T(Schema::OneOf(choices)) = schema else { return };
+    for choice in &mut choices.items {
+        if let RefOr::T(Schema::Object(choice)) = choice {
+            let nothing = AdditionalProperties::FreeForm(false);
+            choice.additional_properties = Some(Box::new(nothing));
+        }
+    }
 }
 
 /// A schema and all that it refers to.
 fn add<T: ToSchema + PartialSchema>(all: &mut Vec<(String, RefOr<Schema>)>) {
     all.push((T::name().into_owned(), T::schema()));
     T::schemas(all);
+}
+
+fn described(form: Type, about: &str) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(form).description(Some(about)).into()
 }
 
 fn limits() -> RefOr<Schema> {

@@ -26,6 +26,15 @@ pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
     pub(crate) fn read(call: &'a Call, known: &[Param]) -> Result<Query<'a>, Problem> {
+        Query::read_repeated(call, known, &[])
+    }
+
+    /// With names that may be there more than once.
+    pub(crate) fn read_repeated(
+        call: &'a Call,
+        known: &[Param],
+        repeated: &[&str],
+    ) -> Result<Query<'a>, Problem> {
         if call.head.uri.query().is_none() {
             return Ok(Query(Vec::new()));
         }
@@ -34,7 +43,7 @@ impl<'a> Query<'a> {
             if !known.iter().any(|param| param.name == name) {
                 return Err(Problem::malformed(unknown(&name, known)));
             }
-            if all.iter().any(|(seen, _)| *seen == name) {
+            if !repeated.contains(&&*name) && all.iter().any(|(seen, _)| *seen == name) {
                 return Err(Problem::malformed(format!("'{name}' is in the query more than once")));
             }
             all.push((name, value));
@@ -44,6 +53,11 @@ impl<'a> Query<'a> {
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref())
+    }
+
+    /// Every value of a name that may be repeated.
+    pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_ref())
     }
 
     pub(crate) fn owned(&self, name: &str) -> Option<String> {

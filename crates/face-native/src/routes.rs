@@ -8,7 +8,7 @@ use http::Method;
 
 use crate::query::Param;
 use crate::scope::Scope;
-use crate::{Native, about, claims, history, pools, transactions};
+use crate::{Native, about, backup, claims, history, pools, transactions, watch};
 
 /// One route: how it is reached, what answers, and what is to be said about it.
 pub(crate) struct Entry {
@@ -60,6 +60,11 @@ const CONSISTENCY: &Header = &Header {
 const IDEMPOTENCY_KEY: &Header = &Header {
     name: "Idempotency-Key",
     about: "Under this key the answer is remembered and given again, not decided again.",
+};
+
+const LAST_EVENT_ID: &Header = &Header {
+    name: "Last-Event-ID",
+    about: "The id of the last message seen: goes on after it. Counts more than `from`.",
 };
 
 const READ: &[&Header] = &[MIN_POSITION, CONSISTENCY];
@@ -330,6 +335,47 @@ pub(crate) static TABLE: &[Entry] = &[
     },
     Entry {
         method: Method::GET,
+        path: "/v1/backup",
+        access: Access::Admin,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(backup::get(native, call)),
+        name: "getBackup",
+        summary: "Everything that the journal holds now, as one stream for `allod restore`",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[
+            Shape(
+                200,
+                None,
+                "The backup, application/octet-stream. Whole only if its end is there.",
+            ),
+            MALFORMED,
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/watch",
+        access: Access::Read,
+        scope: Scope::Filtered,
+        run: |native, call| boxed(watch::get(native, call)),
+        name: "watch",
+        summary: "What happens, as it happens, from any position that is kept",
+        query: watch::QUERY,
+        headers: &[LAST_EVENT_ID],
+        body: None,
+        replies: &[
+            Shape(
+                200,
+                Some("Change"),
+                "Server-sent events without an end: the data of each is a change, its id the position. Those named `heartbeat` say up to which position there is nothing more.",
+            ),
+            Shape(400, PROBLEM, "The request cannot be read, or the position is not there yet."),
+            Shape(410, PROBLEM, "The position is no longer kept; `oldest_position` is."),
+        ],
+    },
+    Entry {
+        method: Method::GET,
         path: "/v1/limits",
         access: Access::Read,
         scope: Scope::NoPools,
@@ -352,6 +398,19 @@ pub(crate) static TABLE: &[Entry] = &[
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(200, None, "OpenAPI 3.1.")],
+        replies: &[Shape(200, Some("Document"), "OpenAPI 3.1.")],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/docs",
+        access: Access::Read,
+        scope: Scope::NoPools,
+        run: |native, call| boxed(about::docs(native, call)),
+        name: "getDocs",
+        summary: "This document as a page to read",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[Shape(200, Some("Page"), "The page; it needs nothing from anywhere else.")],
     },
 ];

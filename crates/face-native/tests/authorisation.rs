@@ -77,7 +77,11 @@ impl World {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native = Native::new(handle, vec![("key_bytes_max", 1024)]);
+        let native = Native::new(
+            handle,
+            vec![("key_bytes_max", 1024)],
+            allod_face_native::Limits::default(),
+        );
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
             let secret = Secret::draw().unwrap();

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_edge::{App, Limits};
 use allod_engine::{Clock, Config, Engine};
-use allod_face_native::Native;
+use allod_face_native::{Limits as NativeLimits, Native};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -62,8 +62,11 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native =
-            Native::new(handle, vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)]);
+        let native = Native::new(
+            handle,
+            vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
+            NativeLimits::default(),
+        );
         let app = App::new(native.routes(), Limits::default()).unwrap();
         Server { app, clock, _engine: engine, storage, _index: index }
     }
@@ -168,8 +171,9 @@ fn steady(mut body: String) -> String {
     body
 }
 
-/// Replies that are documented and in no transcript. The document itself is too long for one; the test below reads it.
-const UNSEEN: &[&str] = &["GET /v1/openapi.json 200"];
+/// Replies that are documented and in no transcript. The document and its page are too long for one; tests below read
+/// them.
+const UNSEEN: &[&str] = &["GET /v1/docs 200", "GET /v1/openapi.json 200"];
 
 #[tokio::test]
 async fn the_face_answers_as_the_transcripts_say() {
@@ -270,4 +274,17 @@ async fn the_document_is_served() {
     let reply = server.app.answer(request).await;
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, allod_face_native::openapi());
+}
+
+#[tokio::test]
+async fn the_page_is_served_and_forbids_itself_to_load_anything() {
+    let server = Server::start().await;
+    let request = Request::get("/v1/docs").body(Full::default()).unwrap();
+    let reply = server.app.answer(request).await;
+    assert_eq!(reply.status(), 200);
+    let header = |name: &str| reply.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "text/html; charset=utf-8");
+    assert!(header("content-security-policy").starts_with("default-src 'none';"));
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.starts_with(b"<!doctype html>") && body.ends_with(b"</html>"));
 }

@@ -96,6 +96,10 @@ pub struct Guarantees {
     pub durable: bool,
     /// Survives the loss of one machine.
     pub replicated: bool,
+    /// Other servers may have it open and append, too.
+    pub shared: bool,
+    /// What there is to say besides, for whoever looks after it.
+    pub note: Option<String>,
     /// The largest record body that it takes.
     pub body_bytes_max: usize,
 }
@@ -141,7 +145,12 @@ pub trait Journal: Send + Sync {
     /// may be there although it did not.
     fn watch(&self, seq: u64, wait_max: Duration);
 
+    /// As far as is known at present; asks nobody.
     fn guarantees(&self) -> Guarantees;
+
+    /// The writer was told `Conflict`, and has nothing to append after all. A back end that keeps a place for one that was
+    /// overtaken lets go of it.
+    fn stand_back(&self) {}
 
     /// Fills a journal that has no record with those of another one, as they are, and returns where it ends then. The
     /// first may have any number: the journal then is as one that was trimmed up to it. When the source fails or the

@@ -8,6 +8,8 @@ pub mod contract;
 pub mod embedded;
 pub mod frame;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod segment;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;

@@ -350,6 +350,8 @@ impl Journal for MemoryJournal {
             name: "memory",
             durable: false,
             replicated: false,
+            shared: true,
+            note: None,
             body_bytes_max: BODY_BYTES_MAX,
         }
     }

@@ -5,7 +5,9 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints, Survey};
+use allod_journal::postgres::{Address, Postgres};
 use allod_journal::{CheckpointError, CheckpointMeta, CheckpointStore, Hash};
+use allod_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
 fn meta(seq: u64) -> CheckpointMeta {
@@ -50,7 +52,7 @@ fn newest(store: &dyn CheckpointStore) -> (Option<u64>, usize) {
 /// What any store promises. `open` opens the same storage again.
 fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
     let store = open();
-    assert_eq!(seqs(&*store), []);
+    assert_eq!(seqs(&*store), [0_u64; 0]);
     assert_eq!(newest(&*store), (None, 0));
     store.keep_newest(2).expect("nothing to remove");
     assert!(matches!(store.open(&meta(1)), Err(CheckpointError::Missing { seq: 1 })));
@@ -101,6 +103,30 @@ fn files_keep_their_promises() {
 fn memory_keeps_its_promises() {
     let storage = MemoryCheckpoints::new();
     keeps_its_promises(&|| Box::new(storage.clone()));
+}
+
+#[test]
+fn postgresql_keeps_its_promises() {
+    let cluster = Cluster::start(&[]).expect("a cluster");
+    let address = Address::parse(&cluster.url()).expect("an address");
+    let open = || Postgres::open(&address, false).expect("open").checkpoints();
+    keeps_its_promises(&|| Box::new(open()));
+    // Of several parts, of which one suffers.
+    let store = open();
+    let large: Vec<u8> = (0..3_500_000_u32).map(|at| (at % 241) as u8).collect();
+    put(&store, 200, &large);
+    assert!(contents(&store, 200) == large);
+    for change in [
+        "UPDATE allod.checkpoint_part SET data = set_byte(data, 99, 7) WHERE seq = 200 AND part = 2",
+        "DELETE FROM allod.checkpoint_part WHERE seq = 200 AND part = 3",
+    ] {
+        cluster.sql(change).expect("sql");
+        assert_eq!(newest(&store), (Some(100), 1), "{change}");
+        put(&store, 200, &large);
+        assert_eq!(newest(&store), (Some(200), 0));
+    }
+    store.keep_newest(1).expect("keep_newest");
+    assert_eq!(cluster.sql("SELECT count(*) FROM allod.checkpoint_part").expect("sql"), "4");
 }
 
 #[test]

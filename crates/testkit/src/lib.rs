@@ -10,6 +10,7 @@ pub mod http;
 mod judge;
 pub mod model;
 pub mod native;
+pub mod postgres;
 mod refusals;
 mod room;
 

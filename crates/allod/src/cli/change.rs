@@ -23,6 +23,7 @@ pub struct Event {
     pool: String,
     key: Option<String>,
     owner: Option<String>,
+    value: Option<Value>,
     values: Vec<Value>,
     ranges: Vec<String>,
     generation: Option<u64>,
@@ -33,10 +34,14 @@ pub struct Event {
 
 impl Event {
     fn held(&self) -> String {
-        if self.ranges.is_empty() {
-            self.values.iter().map(text).collect::<Vec<_>>().join(", ")
+        if !self.ranges.is_empty() {
+            return self.ranges.join(", ");
+        }
+        let all: Vec<String> = self.values.iter().map(text).collect();
+        if all.is_empty() {
+            self.value.as_ref().map(text).unwrap_or_default()
         } else {
-            self.ranges.join(", ")
+            all.join(", ")
         }
     }
 

@@ -52,10 +52,8 @@ pub fn ago(duration: Duration) -> String {
             break;
         }
     }
-    match parts.as_slice() {
-        [] => "0s".into(),
-        [all @ ..] => all[..all.len().min(2)].join(" "),
-    }
+    parts.truncate(2);
+    if parts.is_empty() { "0s".into() } else { parts.join(" ") }
 }
 
 /// A point in history as typed, as the interface takes it: a position or a time as it is, and a duration as the time

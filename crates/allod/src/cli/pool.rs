@@ -329,7 +329,7 @@ fn keep_definition(shown: &mut Map<String, Value>) {
 fn from_file(path: &Path) -> Result<Map<String, Value>, Failed> {
     let bytes = read_input(path)?;
     let mut definition: Map<String, Value> = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{} is not the JSON of a pool", path.display()))
+        .with_context(|| format!("{} is not the JSON of a pool", input_name(path)))
         .map_err(Failed::Asked)?;
     keep_definition(&mut definition);
     Ok(definition)
@@ -345,7 +345,11 @@ pub fn read_input(path: &Path) -> Result<Vec<u8>, Failed> {
         }
         std::fs::read(path)
     };
-    read().with_context(|| format!("{} cannot be read", path.display())).map_err(Failed::Asked)
+    read().with_context(|| format!("{} cannot be read", input_name(path))).map_err(Failed::Asked)
+}
+
+pub fn input_name(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".into() } else { path.display().to_string() }
 }
 
 impl SetArguments {

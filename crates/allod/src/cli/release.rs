@@ -51,7 +51,10 @@ pub fn run(arguments: ReleaseArguments) -> Result<(), Failed> {
         let body = json!({ "ops": keys.iter().map(op).collect::<Vec<_>>() });
         // As a transaction, because that tells whether there was anything to release: a key with a slip in it would
         // otherwise go unnoticed.
-        let ask = Ask::new(Method::POST, "/v1/transactions").json(&body)?.repeatable();
+        let ask = Ask::new(Method::POST, "/v1/transactions")
+            .json(&body)?
+            .repeatable()
+            .several(keys.len() > 1);
         let reply = client.ask(&ask).await?;
         if form == Form::Json {
             return json_form::print(&reply.body);

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::answer::{Claim, text};
-use super::pool::read_input;
+use super::pool::{input_name, read_input};
 use super::table::{Side, Table};
 use super::{Form, Shown, json as json_form, read, say};
 use crate::client::Ask;
@@ -68,7 +68,7 @@ pub fn run(arguments: TxArguments) -> Result<(), Failed> {
     let TxArguments { file, dry_run, idempotency_key, shown } = arguments;
     let bytes = read_input(&file)?;
     let parsed: Value = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{} is not JSON", file.display()))
+        .with_context(|| format!("{} is not JSON", input_name(&file)))
         .map_err(Failed::Asked)?;
     let ops = parsed.get("ops").unwrap_or(&parsed).as_array().cloned().unwrap_or_default();
     // As it was given where nothing is to be changed, so that the server's own words fit the file.
@@ -81,7 +81,7 @@ pub fn run(arguments: TxArguments) -> Result<(), Failed> {
         _ => bytes,
     };
     shown.run(async move |client, form| {
-        let mut ask = Ask::new(Method::POST, "/v1/transactions").body(body);
+        let mut ask = Ask::new(Method::POST, "/v1/transactions").body(body).several(true);
         if let Some(key) = idempotency_key {
             ask = ask.header(IDEMPOTENCY_KEY, &key)?.repeatable();
         }
@@ -135,11 +135,14 @@ fn table(ops: &[Value], results: &[Done]) -> Table {
     table
 }
 
-/// A member of an operation as it was asked for. That of a check stands one level deeper.
+/// A member of an operation as it was asked for. That of a check stands one level deeper, below what it checks.
 fn asked(op: Option<&Value>, name: &str) -> String {
-    let inside =
-        |value: &Value| value.as_object().and_then(|members| members.values().next()).cloned();
-    let body = op.and_then(inside).unwrap_or_default();
-    let found = body.get(name).cloned().or_else(|| inside(&body)?.get(name).cloned());
-    found.as_ref().map(text).unwrap_or_default()
+    let below = |value: &Value| -> Option<(String, Value)> {
+        let (name, inside) = value.as_object()?.iter().next()?;
+        Some((name.clone(), inside.clone()))
+    };
+    let body = op.and_then(below).and_then(|(what, body)| {
+        if what == "check" { below(&body).map(|(_, body)| body) } else { Some(body) }
+    });
+    body.and_then(|body| body.get(name).map(text)).unwrap_or_default()
 }

@@ -121,7 +121,7 @@ impl Watch<'_> {
         if kind.is_some_and(|kind| kind.starts_with(b"text/event-stream")) {
             return Ok(stream);
         }
-        Err(Failed::Asked(advised(
+        Err(Failed::Running(advised(
             format!("{} answers, but not with events", self.client.server),
             "is --server right, or is there a proxy in between?",
         )))

@@ -18,6 +18,7 @@ struct Problem {
     advice: String,
     wait_until: Option<String>,
     pool: Option<String>,
+    key: Option<String>,
     limit: Option<String>,
     oldest_position: Option<u64>,
     exhausted: Vec<Exhausted>,
@@ -35,7 +36,8 @@ struct Exhausted {
     free: u128,
 }
 
-pub(super) fn failed(status: StatusCode, body: Bytes) -> Failed {
+/// `several` tells whether the request had several operations, of which the refused one must be named.
+pub(super) fn failed(status: StatusCode, body: Bytes, several: bool) -> Failed {
     let problem = serde_json::from_slice::<Problem>(&body).ok();
     let Some(problem) = problem.filter(|problem| !problem.code.is_empty()) else {
         let what = format!("the server answered {status}, and not in the words of allod");
@@ -44,8 +46,10 @@ pub(super) fn failed(status: StatusCode, body: Bytes) -> Failed {
     };
     let said = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
     let what = match problem.op {
-        Some(op) => format!("operation {op} was refused, and so none was done: {said}"),
-        None => said.clone(),
+        Some(op) if several => {
+            format!("operation {op} was refused, and so none was done: {said}")
+        }
+        _ => said.clone(),
     };
     let what = format!("{what} [{}]", problem.code);
     let mut advice: Vec<String> = problem.exhausted.iter().map(where_it_is).collect();
@@ -85,14 +89,15 @@ fn where_it_is(report: &Exhausted) -> String {
 /// What to do next.
 fn next(status: StatusCode, problem: &Problem) -> Option<String> {
     let pool = problem.pool.as_deref().unwrap_or("POOL");
+    let key = problem.key.as_deref().unwrap_or("KEY");
     let text = match problem.code.as_str() {
         "pool_unknown" => "`allod pool list` shows the pools, `allod pool set` makes one".into(),
         "claim_unknown" => format!("`allod who {pool}` shows what is held there"),
         "claim_version_differs" => {
-            format!("it has changed; look again with `allod who {pool}`, then repeat")
+            format!("`allod who {pool} --key {key}` shows it as it is now")
         }
         "pool_generation_differs" => {
-            format!("it has changed; look again with `allod pool show {pool}`, then repeat")
+            format!("`allod pool show {pool}` shows it as it is now")
         }
         "params_differ" => {
             "a key holds one claim: release it first, or use another key for another claim".into()
@@ -133,7 +138,8 @@ mod tests {
 
     /// The exit code's name, what is said, and the advice.
     fn told(status: u16, body: &str) -> (String, String) {
-        let failed = failed(StatusCode::from_u16(status).unwrap(), Bytes::from(body.to_owned()));
+        let status = StatusCode::from_u16(status).unwrap();
+        let failed = failed(status, Bytes::from(body.to_owned()), false);
         let name = format!("{failed:?}").split('(').next().unwrap().to_owned();
         (name, failed.body().is_some().to_string())
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
-use super::Settings;
+use super::{Settings, history};
 
 /// One thing that an operator can set.
 #[derive(Debug)]
@@ -96,9 +96,23 @@ pub static KEYS: &[Key] = &[
         name: "history",
         value: "HOW MUCH",
         default: "all",
-        about: "How much of the journal to keep: all of it, or only what the oldest checkpoint needs",
-        choices: &["all", "since-checkpoint"],
-        set: |settings, text| choose(&mut settings.history, text),
+        about: "How much of the journal to keep: all, since-checkpoint (only what the oldest checkpoint needs), a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB",
+        choices: &[],
+        set: |settings, text| {
+            settings.history = history::read(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "archive",
+        value: "FOLDER",
+        default: "",
+        about: "The folder that records are archived in before they are trimmed from the journal; without one they are gone",
+        choices: &[],
+        set: |settings, text| {
+            settings.archive = (!text.is_empty()).then(|| text.into());
+            Ok(())
+        },
     },
 ];
 

@@ -11,6 +11,7 @@ mod server;
 mod steady;
 
 use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -32,6 +33,7 @@ impl Session {
     fn start() -> Session {
         let folder = tempfile::tempdir().unwrap();
         let server = Server::start(&folder.path().join("data"));
+        certify(folder.path());
         Session { folder, server, canned: Canned::start() }
     }
 
@@ -108,6 +110,15 @@ impl Session {
     }
 }
 
+/// Leaves a certificate for this machine in the folder, with its key. It vouches for itself.
+fn certify(folder: &Path) {
+    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    std::fs::write(certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    std::fs::set_permissions(key, PermissionsExt::from_mode(0o600)).unwrap();
+}
+
 /// The first place where two texts differ.
 fn difference(wanted: &str, played: &str) -> Option<String> {
     let (mut wanted, mut played) = (wanted.lines(), played.lines());
@@ -158,4 +169,16 @@ macro_rules! transcripts {
     };
 }
 
-transcripts![claims, completions, config, errors, help, journal, pools, status, transactions, who];
+transcripts![
+    claims,
+    completions,
+    config,
+    errors,
+    help,
+    journal,
+    pools,
+    secure,
+    status,
+    transactions,
+    who
+];

@@ -15,9 +15,10 @@ use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tracing::{error, info, warn};
 
 use super::build;
+use super::complete::lacks;
 use super::segment::{Mark, Segment};
 use super::shelf::{Shelf, ShelfError};
-use super::{Past, Reached};
+use super::{Past, Reached, Unanswered};
 use crate::feed::{Behind, Feed, Record};
 use crate::replay::{Halt, decode};
 
@@ -43,6 +44,8 @@ enum Stuck {
     Halt(#[from] Halt),
     #[error("the history index cannot be written: {0}")]
     Io(#[from] io::Error),
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
 }
 
 impl From<JournalError> for Stuck {
@@ -185,7 +188,7 @@ impl Work {
             },
         };
         for record in &records {
-            self.take_in(record);
+            self.take_in(record)?;
         }
         let reached = self.past.reached.borrow().position;
         let behind = self.feed.tail().position.saturating_sub(reached);
@@ -229,7 +232,20 @@ impl Work {
         frames.map(record).collect::<Result<_, Stuck>>().map(Some)
     }
 
-    fn take_in(&mut self, record: &Record) {
+    fn take_in(&mut self, record: &Record) -> Result<(), Stuck> {
+        if record.entries.iter().flat_map(|entry| &entry.events).any(lacks) {
+            let mut entries: Vec<_> =
+                record.changes().map(|(at, entry)| (at, entry.clone())).collect();
+            self.past.complete(record.first_position - 1, &mut entries)?;
+            let entries = entries.into_iter().map(|(_, entry)| entry).collect();
+            self.add(&Record { entries, ..record.clone() });
+        } else {
+            self.add(record);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, record: &Record) {
         let Tail { seq, position, hash, .. } = record.tail;
         if let Some(shelf) = &mut *self.past.shelf.write() {
             let at_ms = record.entries.last().map_or(0, |entry| entry.at_ms);

@@ -23,8 +23,10 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         "pool" => pattern(NAME, "vlans"),
         "key" => text("blue"),
         "value" => text("100"),
-        "owner" | "owner_prefix" => text("tenant-7"),
-        "prefix" | "key_prefix" | "after" => Object::with_type(Type::String).into(),
+        "owner" => text("tenant-7"),
+        "prefix" | "key_prefix" | "owner_prefix" | "after" => {
+            Object::with_type(Type::String).into()
+        }
         "within" => text("100-199"),
         "limit" => number(1, Some(1000)),
         "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),

@@ -47,7 +47,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
         Event::PoolDefined(event) => ChangeEvent::PoolDefined {
             pool: &event.pool,
             generation: event.generation,
-            definition: defined(&event.pool, event.generation, &event.spec),
+            definition: Box::new(defined(&event.pool, event.generation, &event.spec)),
         },
         Event::PoolRemoved(event) => ChangeEvent::PoolRemoved { pool: &event.pool },
         Event::ClaimGranted(event) => {

@@ -286,9 +286,6 @@ pub(crate) struct RefusalMembers<'a> {
     pub held: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantined: Option<u64>,
-    /// `position_trimmed`: everything after this position is still kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub oldest_position: Option<u64>,
     /// `held_outside`: the first few. `sync_differs`: what each pool has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sample: Vec<HeldAnswer<'a>>,
@@ -334,6 +331,14 @@ pub(crate) struct ExhaustedAnswer<'a> {
     pub largest_prefix_len: Option<u8>,
 }
 
+/// What `position_trimmed` carries.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TrimmedMembers {
+    /// `position_trimmed`: everything after this position is kept, so it is the least that can be gone on from.
+    #[schema(required = false)]
+    pub oldest_position: u64,
+}
+
 /// Every problem, refusal or not (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
@@ -348,4 +353,6 @@ pub(crate) struct ProblemMembers<'a> {
     pub code: &'a str,
     #[serde(flatten)]
     pub refusal: RefusalMembers<'a>,
+    #[serde(flatten)]
+    pub trimmed: TrimmedMembers,
 }

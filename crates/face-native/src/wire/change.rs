@@ -21,7 +21,8 @@ pub(crate) enum ChangeEvent<'a> {
     PoolDefined {
         pool: &'a str,
         generation: u64,
-        definition: Pool<'a>,
+        #[schema(value_type = Pool<'a>)]
+        definition: Box<Pool<'a>>,
     },
     PoolRemoved {
         pool: &'a str,

@@ -31,6 +31,9 @@ pub enum CheckpointError {
     Unsound { name: String, what: String },
     #[error("there is no checkpoint of record {seq}")]
     Missing { seq: u64 },
+    /// It may work again later.
+    #[error("the checkpoints cannot be reached: {what}")]
+    Unavailable { what: String },
     #[error("checkpoint storage {name}: {source}")]
     Io { name: String, source: io::Error },
 }

@@ -368,6 +368,8 @@ impl Journal for Embedded {
             name: "embedded",
             durable: true,
             replicated: false,
+            shared: false,
+            note: None,
             body_bytes_max: BODY_BYTES_MAX,
         }
     }

@@ -1,0 +1,92 @@
+"""The OpenAPI document as the contract: it is valid, and the server keeps to it whatever is sent.
+
+``cargo xtask fuzz-api`` runs this file with more examples and another seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any, Dict, Iterator
+
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from server import Server
+
+EXAMPLES = os.environ.get("ALLOD_FUZZ_EXAMPLES", "12")
+SEED = os.environ.get("ALLOD_FUZZ_SEED", "20260101")
+
+# A stream that never ends has no reply that could be looked at whole; its tests are the watch's own.
+WITHOUT = ["watch"]
+
+# 503 and 504 are documented answers of a server that cannot answer in time. 500 is a bug, wherever it comes from.
+SETTINGS = """
+[checks]
+positive_data_acceptance.enabled = false
+negative_data_rejection.enabled = false
+not_a_server_error.expected-statuses = ["2xx", "4xx", "503", "504"]
+
+[parameters]
+# A read of a position that has not come yet waits for it, and nobody would bring it.
+"header.Allod-Min-Position" = "1"
+"""
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    running = Server(tmp_path_factory.mktemp("contract") / "data", "--log", "warn")
+    yield running
+    running.stop()
+
+
+def document(server: Server) -> Dict[str, Any]:
+    with urllib.request.urlopen(f"{server.url}/v1/openapi.json") as reply:
+        said: Dict[str, Any] = json.load(reply)
+        return said
+
+
+def test_the_document_is_valid(strict: Server) -> None:
+    said = document(strict)
+    assert said["openapi"].startswith("3.1.")
+    errors = [error.message for error in OpenAPIV31SpecValidator(said).iter_errors()]
+    assert errors == []
+
+
+def test_no_schema_leaves_everything_open(strict: Server) -> None:
+    """A member without a type is one that a tool took for anything at all."""
+
+    def members(schema: Any, place: str) -> Iterator[str]:
+        if isinstance(schema, dict):
+            for name, member in schema.get("properties", {}).items():
+                if not {"$ref", "type", "oneOf", "allOf", "enum"} & set(member):
+                    yield f"{place}.{name}"
+            for name, part in schema.items():
+                yield from members(part, f"{place}.{name}")
+        elif isinstance(schema, list):
+            for part in schema:
+                yield from members(part, place)
+
+    assert list(members(document(strict)["components"], "")) == []
+
+
+def test_the_server_keeps_to_the_document_whatever_is_sent(strict: Server, tmp_path: Path) -> None:
+    settings = tmp_path / "schemathesis.toml"
+    settings.write_text(SETTINGS, encoding="utf-8")
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(settings), "run"]
+    command += [f"{strict.url}/v1/openapi.json", "--no-color", "--seed", SEED]
+    command += ["--max-examples", EXAMPLES, "--workers", "1", "--generation-database", "none"]
+    command += ["--request-timeout", "20", "--continue-on-failure"]
+    for name in WITHOUT:
+        command += ["--exclude-operation-id", name]
+    here = str(Path(__file__).parent)
+    env = {**os.environ, "SCHEMATHESIS_HOOKS": "contract_checks", "PYTHONPATH": here}
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    print(ran.stdout[-4000:])
+    assert ran.returncode == 0, f"seed {SEED}\n{ran.stdout}"
+    assert "Selected: " in ran.stdout

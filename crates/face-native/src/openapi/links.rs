@@ -1,0 +1,55 @@
+//! Where to go on from an answer: operations that take what it names. Tools follow them to reach further than one request.
+
+use utoipa::openapi::link::Link;
+
+/// What a parameter of the next request is taken from.
+type Taken = (&'static str, &'static str);
+
+const POOL: Taken = ("pool", "$request.path.pool");
+const KEY: Taken = ("key", "$request.path.key");
+const VALUE: Taken = ("value", "$response.body#/value");
+
+/// An operation, the operation that may follow it, and what that takes from it.
+const LINKS: [(&str, &str, &[Taken]); 9] = [
+    ("putPool", "getPool", &[POOL]),
+    ("putPool", "listClaims", &[POOL]),
+    ("putPool", "deletePool", &[POOL]),
+    ("putPool", "putClaim", &[POOL]),
+    ("putClaim", "getClaim", &[POOL, KEY]),
+    ("putClaim", "renewClaim", &[POOL, KEY]),
+    ("putClaim", "confirmClaim", &[POOL, KEY]),
+    ("putClaim", "deleteClaim", &[POOL, KEY]),
+    ("putClaim", "getValue", &[POOL, VALUE]),
+];
+
+/// The links of a reply with this status, each with its name.
+pub(super) fn links(operation: &str, status: u16) -> Vec<(&'static str, Link)> {
+    if status >= 300 {
+        return Vec::new();
+    }
+    let from_here = LINKS.iter().filter(|(from, _, _)| *from == operation);
+    from_here
+        .map(|(_, to, taken)| {
+            let link =
+                taken.iter().fold(Link::builder().operation_id(*to), |link, (name, from)| {
+                    link.parameter(*name, *from)
+                });
+            (*to, link.build())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes::TABLE;
+
+    #[test]
+    fn links_lead_from_routes_to_routes() {
+        for (from, to, _) in LINKS {
+            for name in [from, to] {
+                assert!(TABLE.iter().any(|entry| entry.name == name), "{name}");
+            }
+        }
+    }
+}

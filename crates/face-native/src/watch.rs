@@ -1,0 +1,215 @@
+//! `GET /v1/watch`: what happens, as it happens, from any position that is still kept.
+//!
+//! - `filter`, `index`: what a watcher wants to see, and finding those who want an event
+//! - `hub`: takes in the journal's end, once for all watchers
+//! - `stream`: one watcher, from where it left off to the present and on
+//! - `message`: what is sent
+
+mod filter;
+mod hub;
+mod index;
+mod message;
+mod stream;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use allod_edge::{Body, Call, Problem, Reply};
+use allod_engine::Handle;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, StatusCode};
+use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
+
+use crate::query::{Param, Query};
+use crate::to_wire::KINDS;
+use crate::{Native, from_wire, refusals, to_wire};
+use filter::Filter;
+use hub::Hub;
+use stream::Watcher;
+
+pub(crate) const QUERY: &[Param] = &[
+    Param {
+        name: "from",
+        about: "Everything after this position: an Allod-Position, or the id of the last message seen. From now on when not given.",
+    },
+    Param { name: "pool", about: "Only events of this pool. May be repeated." },
+    Param { name: "owner_prefix", about: "Only events of claims whose owner starts with this." },
+    Param { name: "kind", about: "Only events of this kind. May be repeated." },
+];
+
+/// How much watching one server takes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Watchers at one time (503 with Retry-After).
+    pub watchers_max: u64,
+    /// How long a stream stays silent before it says that nothing has happened.
+    pub watch_heartbeat_ms: u64,
+    /// Bytes of messages that wait in memory for all watchers together; who is slower reads the journal.
+    pub watch_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        // Fewer watchers than connections, so that they never take the last one.
+        Limits { watchers_max: 15_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
+    }
+}
+
+/// What all watchers of a face share.
+pub(crate) struct Watch {
+    hub: Arc<Hub>,
+    limits: Limits,
+    open: Arc<AtomicU64>,
+    /// How many there have been.
+    count: AtomicU64,
+    meter: Arc<Meter>,
+}
+
+struct Meter {
+    watchers: Gauge,
+    messages: Counter,
+    rereads: Counter,
+}
+
+impl Watch {
+    pub(crate) fn new(handle: Handle, limits: Limits) -> Watch {
+        describe_gauge!("allod_watchers", "Open watch streams");
+        describe_counter!("allod_watch_messages_total", "Changes sent to watchers");
+        describe_counter!(
+            "allod_watch_rereads_total",
+            "How often a watcher was behind and read the journal"
+        );
+        let bytes_max = usize::try_from(limits.watch_bytes_max).unwrap_or(usize::MAX);
+        let meter = Meter {
+            watchers: gauge!("allod_watchers"),
+            messages: counter!("allod_watch_messages_total"),
+            rereads: counter!("allod_watch_rereads_total"),
+        };
+        Watch {
+            hub: Hub::new(handle, bytes_max),
+            limits,
+            open: Arc::new(AtomicU64::new(0)),
+            count: AtomicU64::new(0),
+            meter: Arc::new(meter),
+        }
+    }
+
+    /// A place for one more, if there is one.
+    fn admit(&self) -> Result<Place, Problem> {
+        let max = self.limits.watchers_max;
+        if self.open.fetch_add(1, Ordering::Relaxed) >= max {
+            self.open.fetch_sub(1, Ordering::Relaxed);
+            return Err(Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "watchers_exceeded",
+                "the server has too many watchers",
+                format!("watchers_max is {max}, and all are in use"),
+            )
+            .retry_after(5));
+        }
+        self.meter.watchers.increment(1);
+        Ok(Place { open: self.open.clone(), meter: self.meter.clone() })
+    }
+
+    /// The heartbeats of watchers that came together are spread over a quarter of the time, so that they do not all wake
+    /// at once.
+    fn heartbeat(&self) -> Duration {
+        let n = self.count.fetch_add(1, Ordering::Relaxed) % 64;
+        let ms = self.limits.watch_heartbeat_ms;
+        Duration::from_millis(ms - ms * n / 256)
+    }
+}
+
+/// Counts a watcher while it is there.
+struct Place {
+    open: Arc<AtomicU64>,
+    meter: Arc<Meter>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.meter.watchers.decrement(1);
+    }
+}
+
+pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let (filter, from) = read(&call).map_err(|problem| problem.reply())?;
+    let failed = |failure| refusals::failure(&failure).reply();
+    let now = || native.handle.read(|snapshot| snapshot.at).map_err(failed);
+    now()?;
+    let watch = &native.watch;
+    let place = watch.admit().map_err(|problem| problem.reply())?;
+    let subscription = watch.hub.join(filter);
+    // After joining, so that whoever watches from now on misses nothing that comes after the position in the head.
+    let mut at = now()?;
+    if from.is_some_and(|from| from > at.position) {
+        // Another server may have acknowledged it, and this one not know of it yet.
+        native.handle.confirm_tail().await.map_err(failed)?;
+        at = now()?;
+    }
+    if let Some(from) = from.filter(|from| *from > at.position) {
+        return Err(to_wire::at_position(unknown(from, at.position).reply(), &at));
+    }
+    let seen = from.unwrap_or(at.position);
+    // Whether it is still kept must be known before the head is sent; where it is, is then known, too.
+    let record = match subscription.has_after(seen) {
+        true => None,
+        false => {
+            let record = native.handle.record_after(seen).await;
+            Some(record.map_err(|unread| to_wire::at_position(refusals::unread(&unread), &at))?)
+        }
+    };
+    let watcher = Watcher {
+        handle: native.handle.clone(),
+        identity: call.identity().clone(),
+        heartbeat: watch.heartbeat(),
+        subscription,
+        seen,
+        record,
+        place,
+    };
+    let mut reply = Reply::new(Body::endless(|sink| watcher.run(sink)));
+    let headers = reply.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A proxy that collects before it sends would hold back what happens.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    Ok(to_wire::at_position(reply, &at))
+}
+
+/// What is to be seen, and from where on.
+fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
+    let query = Query::read_repeated(call, QUERY, &["pool", "kind"])?;
+    let mut filter = Filter::default();
+    query.texts("pool").for_each(|pool| filter.pool(pool));
+    if let Some(prefix) = query.text("owner_prefix") {
+        filter.owner_prefix(prefix);
+    }
+    for kind in query.texts("kind") {
+        if !filter.kind(kind) {
+            let known = KINDS.join(", ");
+            return Err(Problem::malformed(format!("kind is '{kind}'; {known} are known")));
+        }
+    }
+    if let Some(scope) = call.identity().scope() {
+        filter.scope(scope);
+    }
+    let from = match from_wire::last_event_id(call)? {
+        Some(id) => Some(id),
+        None => query.text("from").map(|text| from_wire::position("from", text)).transpose()?,
+    };
+    Ok((filter, from))
+}
+
+fn unknown(from: u64, end: u64) -> Problem {
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        "position_unknown",
+        "there is no such position yet",
+        format!(
+            "position {from} is asked for, and the journal ends at {end}; if this server's journal was replaced or restored, read anew and watch from there"
+        ),
+    )
+}

@@ -1,0 +1,168 @@
+//! Which filters an event may be for, without asking each of them. Pure.
+//!
+//! A filter that names pools stands under each of them, one that names an owner prefix under that, and any other in a
+//! list. An event is looked up by its pool and by the beginnings of its owner, one for each length of prefix that is in
+//! use: so it costs a few lookups, however many filters there are.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+use super::filter::{About, Filter, Place};
+
+/// Filters by number. The numbers are the caller's.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pools: HashMap<Box<str>, Vec<usize>>,
+    prefixes: HashMap<Box<[u8]>, Vec<usize>>,
+    /// How many filters have a prefix of this length.
+    lengths: BTreeMap<usize, usize>,
+    anywhere: Vec<usize>,
+}
+
+impl Index {
+    pub(crate) fn insert(&mut self, filter: &Filter, number: usize) {
+        match filter.place() {
+            Place::Pools(pools) => {
+                for pool in pools {
+                    self.pools.entry((**pool).into()).or_default().push(number);
+                }
+            }
+            Place::OwnerPrefix(prefix) => {
+                self.prefixes.entry(prefix.as_bytes().into()).or_default().push(number);
+                *self.lengths.entry(prefix.len()).or_default() += 1;
+            }
+            Place::Anywhere => self.anywhere.push(number),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, filter: &Filter, number: usize) {
+        let without = |numbers: &mut Vec<usize>| {
+            numbers.retain(|known| *known != number);
+            numbers.is_empty()
+        };
+        match filter.place() {
+            Place::Pools(pools) => {
+                for pool in pools {
+                    if self.pools.get_mut(&**pool).is_some_and(without) {
+                        self.pools.remove(&**pool);
+                    }
+                }
+            }
+            Place::OwnerPrefix(prefix) => {
+                if self.prefixes.get_mut(prefix.as_bytes()).is_some_and(without) {
+                    self.prefixes.remove(prefix.as_bytes());
+                }
+                if let Some(count) = self.lengths.get_mut(&prefix.len()) {
+                    *count -= 1;
+                    if *count == 0 {
+                        self.lengths.remove(&prefix.len());
+                    }
+                }
+            }
+            Place::Anywhere => drop(without(&mut self.anywhere)),
+        }
+    }
+
+    /// The numbers of all filters that may pick the event, each once, and of some that do not.
+    pub(crate) fn candidates(&self, about: &About<'_>) -> impl Iterator<Item = usize> {
+        let of_pool = self.pools.get(about.pool);
+        let owner = about.owner.unwrap_or_default().as_bytes();
+        let starts = self.lengths.keys().map_while(move |len| owner.get(..*len));
+        let of_owner = starts.filter_map(|start| self.prefixes.get(start));
+        let found = of_pool.into_iter().chain(of_owner).flatten();
+        found.chain(&self.anywhere).copied()
+    }
+
+    #[cfg(test)]
+    fn is_empty(&self) -> bool {
+        self.pools.is_empty()
+            && self.prefixes.is_empty()
+            && self.lengths.is_empty()
+            && self.anywhere.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use allod_core::dice;
+
+    use super::*;
+
+    const NAMES: [&str; 8] = ["", "a", "ab", "abc", "b", "ba", "ä", "äb"];
+
+    fn pick<'a>(seed: &mut u64, from: &[&'a str]) -> &'a str {
+        from[(dice::roll(seed) % from.len() as u64) as usize]
+    }
+
+    fn some_filter(seed: &mut u64) -> Filter {
+        let mut filter = Filter::default();
+        for _ in 0..dice::roll(seed) % 3 {
+            filter.pool(pick(seed, &NAMES));
+        }
+        if dice::roll(seed).is_multiple_of(2) {
+            filter.owner_prefix(pick(seed, &NAMES));
+        }
+        if dice::roll(seed).is_multiple_of(4) {
+            filter.scope(pick(seed, &NAMES));
+        }
+        for _ in 0..dice::roll(seed) % 3 {
+            assert!(filter.kind(pick(seed, &crate::to_wire::KINDS)));
+        }
+        filter
+    }
+
+    #[test]
+    fn an_event_finds_every_filter_that_picks_it_and_each_once() {
+        let mut seed = 17;
+        let mut index = Index::default();
+        let mut filters: Vec<(usize, Filter)> = Vec::new();
+        for round in 0..3000 {
+            if filters.len() < 30 || dice::roll(&mut seed).is_multiple_of(2) {
+                let filter = some_filter(&mut seed);
+                index.insert(&filter, round);
+                filters.push((round, filter));
+            } else {
+                let at = dice::roll(&mut seed) as usize % filters.len();
+                let (number, filter) = filters.swap_remove(at);
+                index.remove(&filter, number);
+            }
+            let about = About {
+                kind: dice::roll(&mut seed) as usize % 6,
+                pool: pick(&mut seed, &NAMES),
+                owner: dice::roll(&mut seed).is_multiple_of(3).then(|| pick(&mut seed, &NAMES)),
+            };
+            let mut found: Vec<usize> = index.candidates(&about).collect();
+            let all = found.len();
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), all, "{about:?}");
+            for (number, filter) in &filters {
+                if filter.picks(&about) {
+                    assert!(found.contains(number), "{filter:?} {about:?}");
+                }
+            }
+        }
+        filters.iter().for_each(|(number, filter)| index.remove(filter, *number));
+        assert!(index.is_empty());
+    }
+
+    #[test]
+    fn ten_thousand_filters_for_others_are_not_looked_at() {
+        let mut index = Index::default();
+        for n in 0..10_000 {
+            let mut filter = Filter::default();
+            if n % 2 == 0 {
+                filter.pool(&format!("pool-{n}"));
+            } else {
+                filter.owner_prefix(&format!("owner-{n:05}"));
+            }
+            index.insert(&filter, n);
+        }
+        let about = |pool, owner| About { kind: 2, pool, owner };
+        assert_eq!(index.candidates(&about("elsewhere", Some("somebody"))).count(), 0);
+        let found: Vec<usize> =
+            index.candidates(&about("pool-4", Some("owner-00007-and-more"))).collect();
+        assert_eq!(found, [4, 7]);
+    }
+}

@@ -1,0 +1,30 @@
+//! Messages in the form of server-sent events.
+
+use allod_core::event::Event;
+use allod_core::value::Kind;
+use bytes::Bytes;
+
+use crate::to_wire;
+
+/// A change as a message; `None` when nothing of it is shown. JSON has no line breaks of its own, so one line of data does.
+pub(crate) fn change<'a>(
+    position: u64,
+    at_ms: u64,
+    events: impl IntoIterator<Item = &'a Event>,
+    kind_of: &dyn Fn(&str) -> Option<Kind>,
+) -> Option<Bytes> {
+    let change = to_wire::change(position, at_ms, events, kind_of)?;
+    let mut message = format!("id: {position}\ndata: ").into_bytes();
+    if let Err(error) = serde_json::to_writer(&mut message, &change) {
+        // Only a type that cannot be JSON gets here, which the tests of changes would have met.
+        tracing::error!(%error, position, "a change could not be written");
+        return None;
+    }
+    message.extend_from_slice(b"\n\n");
+    Some(message.into())
+}
+
+/// Says that nothing was left out up to this position.
+pub(crate) fn heartbeat(position: u64) -> Bytes {
+    format!("event: heartbeat\nid: {position}\ndata: {{\"position\":{position}}}\n\n").into()
+}

@@ -1,0 +1,182 @@
+//! Where the journal is: `postgres://user:password@host:port/database?schema=allod`, and what else the driver understands.
+//!
+//! The password is in here and nowhere else: what is shown and logged is `Display`.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+
+use super::tls::Tls;
+use crate::contract::JournalError;
+
+/// What every address begins with.
+pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+const SCHEMA_USUAL: &str = "allod";
+/// PostgreSQL's names have at most 63 bytes, and the channel has a few letters besides.
+const SCHEMA_BYTES_MAX: usize = 50;
+/// For each host.
+const CONNECT_WAIT_MAX: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub struct Address {
+    pub(super) config: Config,
+    /// Letters, digits and `_` only, so that it needs no quoting.
+    pub(super) schema: String,
+    pub(super) tls: Tls,
+}
+
+/// What in an address is ours and not the driver's.
+struct Ours {
+    schema: String,
+    sslmode: String,
+    sslrootcert: Option<String>,
+}
+
+impl Address {
+    pub fn parse(url: &str) -> Result<Address, JournalError> {
+        let (url, ours) = take_ours(url)?;
+        let schema = ours.schema;
+        let roots = ours.sslrootcert.as_deref().map(Path::new);
+        let (mode, tls) = match ours.sslmode.as_str() {
+            "disable" => (SslMode::Disable, Tls::none()),
+            "require" | "verify-full" => (SslMode::Require, Tls::new(roots)),
+            other => {
+                return Err(unusable(format!(
+                    "sslmode is '{other}'; disable and verify-full are known, and require, which verifies, too"
+                )));
+            }
+        };
+        let tls = tls.map_err(unusable)?;
+        // The driver's own words name the part that is wrong, and never what is in it.
+        let mut config = url.parse::<Config>().map_err(|error| unusable(detail(&error)))?;
+        if config.get_hosts().is_empty() {
+            return Err(unusable("it names no host, as in postgres://host/database".into()));
+        }
+        config.ssl_mode(mode);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_WAIT_MAX);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("allod");
+        }
+        if config.get_hosts().len() > 1 {
+            // Of several hosts only the primary will do.
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
+        config.keepalives_idle(Duration::from_secs(15));
+        config.tcp_user_timeout(Duration::from_secs(20));
+        Ok(Address { config, schema, tls })
+    }
+
+    /// The channel on which servers tell each other of new records.
+    pub(super) fn channel(&self) -> String {
+        format!("allod_{}", self.schema)
+    }
+}
+
+fn unusable(what: String) -> JournalError {
+    JournalError::Unusable { what: format!("the address is not understood: {what}") }
+}
+
+fn detail(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    error.source().map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+fn take_ours(url: &str) -> Result<(String, Ours), JournalError> {
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let mut ours =
+        Ours { schema: SCHEMA_USUAL.to_owned(), sslmode: "disable".to_owned(), sslrootcert: None };
+    let mut rest = Vec::new();
+    for part in query.split('&').filter(|part| !part.is_empty()) {
+        match part.split_once('=') {
+            Some(("schema", name)) => name.clone_into(&mut ours.schema),
+            Some(("sslmode", mode)) => mode.clone_into(&mut ours.sslmode),
+            Some(("sslrootcert", path)) => ours.sslrootcert = Some(path.replace("%2F", "/")),
+            _ => rest.push(part),
+        }
+    }
+    let schema = &ours.schema;
+    let first = |c: char| c.is_ascii_lowercase() || c == '_';
+    let fits = schema.starts_with(first)
+        && schema.len() <= SCHEMA_BYTES_MAX
+        && !schema.starts_with("pg_")
+        && schema.chars().all(|c| first(c) || c.is_ascii_digit());
+    if !fits {
+        return Err(unusable(format!(
+            "schema '{schema}' is no name of small letters, digits and '_', at most {SCHEMA_BYTES_MAX}"
+        )));
+    }
+    let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
+    Ok((url, ours))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        f.write_str(SCHEMES[0])?;
+        if let Some(user) = config.get_user() {
+            write!(f, "{user}@")?;
+        }
+        for (n, host) in config.get_hosts().iter().enumerate() {
+            f.write_str(if n > 0 { "," } else { "" })?;
+            match host {
+                Host::Tcp(name) => f.write_str(name)?,
+                // As it has to be typed.
+                Host::Unix(path) => {
+                    f.write_str(&path.display().to_string().replace('/', "%2F"))?;
+                }
+            }
+            if let Some(port) = config.get_ports().get(n).or(config.get_ports().first()) {
+                write!(f, ":{port}")?;
+            }
+        }
+        let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
+        write!(f, "/{database}?schema={}", self.schema)
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let url = "postgres://me:s3cret@one:5433,two:5434/db?schema=blue&application_name=x";
+        let address = Address::parse(url).expect("it parses");
+        assert_eq!(address.to_string(), "postgres://me@one:5433,two:5434/db?schema=blue");
+        assert!(!format!("{address:?}").contains("s3cret"));
+        assert_eq!(address.config.get_application_name(), Some("x"));
+        assert_eq!(address.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+        let plain = Address::parse("postgresql://me@%2Ftmp%2Fpg").expect("it parses");
+        assert_eq!(plain.to_string(), "postgres://me@%2Ftmp%2Fpg/me?schema=allod");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_password_is_not() {
+        for (url, words) in [
+            ("postgres://me:s3cret@host/db?schema=Blue", "schema 'Blue'"),
+            ("postgres://me:s3cret@host/db?schema=pg_catalog", "schema 'pg_catalog'"),
+            ("postgres://me:s3cret@host/db?schema=a;drop", "schema 'a;drop'"),
+            ("postgres://me:s3cret@host:port/db", "port"),
+            ("postgres://me:s3cret@host/db?colour=red", "colour"),
+            ("postgres:///db", "names no host"),
+            ("postgres://me:s3cret@host/db?sslmode=prefer", "sslmode is 'prefer'"),
+            ("postgres://h/db?sslmode=require&sslrootcert=/no/such", "sslrootcert /no/such"),
+        ] {
+            let error = Address::parse(url).expect_err(url).to_string();
+            assert!(error.contains(words), "{url}: {error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Checkpoints in the same database as the journal, in parts of a megabyte, so that servers keep nothing of their own.
+//!
+//! A checkpoint is written in one transaction: it is there whole, or not at all.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::errors::unavailable;
+use super::lane::Lane;
+use super::server::Server;
+use super::session::{CALL_WAIT_MAX, Session};
+use crate::checkpoint::{CheckpointError, CheckpointMeta, CheckpointStore, Contents, Survey};
+use crate::contract::JournalError;
+use crate::frame::Hash;
+
+const PART_BYTES: usize = 1 << 20;
+const PART_WAIT_MAX: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+pub struct PostgresCheckpoints {
+    server: Arc<Server>,
+    lane: Arc<Lane>,
+}
+
+fn failed(error: JournalError) -> CheckpointError {
+    match error {
+        JournalError::Unavailable { what } => CheckpointError::Unavailable { what },
+        other => {
+            CheckpointError::Io { name: "in PostgreSQL".into(), source: io::Error::other(other) }
+        }
+    }
+}
+
+fn unsound(meta: &CheckpointMeta, what: &str) -> CheckpointError {
+    CheckpointError::Unsound { name: format!("of record {}", meta.seq), what: what.to_owned() }
+}
+
+/// Cuts what is written into parts, and stores each as it is full.
+struct Parts<'a> {
+    session: &'a mut Session,
+    seq: i64,
+    part: i64,
+    buffer: Vec<u8>,
+    hasher: blake3::Hasher,
+}
+
+impl Parts<'_> {
+    fn store(&mut self) -> io::Result<()> {
+        self.hasher.update(&self.buffer);
+        let insert = "INSERT INTO checkpoint_part (seq, part, data) VALUES ($1, $2, $3)";
+        let stored =
+            self.session.query(insert, &[&self.seq, &self.part, &self.buffer], PART_WAIT_MAX);
+        stored.map_err(|trouble| io::Error::other(trouble.at(0)))?;
+        self.part += 1;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Write for Parts<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(PART_BYTES - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..taken]);
+        if self.buffer.len() == PART_BYTES {
+            self.store()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl PostgresCheckpoints {
+    pub(super) fn new(server: Arc<Server>) -> PostgresCheckpoints {
+        PostgresCheckpoints { server, lane: Arc::default() }
+    }
+
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
+    ) -> Result<T, CheckpointError> {
+        self.lane.with(&self.server, work).map_err(failed)
+    }
+}
+
+/// Everything between BEGIN and COMMIT.
+fn write_whole(
+    session: &mut Session,
+    meta: &CheckpointMeta,
+    write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let said = |trouble: super::session::Trouble| io::Error::other(trouble.at(meta.seq));
+    session.run("BEGIN", CALL_WAIT_MAX).map_err(said)?;
+    let seq = meta.seq.cast_signed();
+    session.query("DELETE FROM checkpoint WHERE seq = $1", &[&seq], PART_WAIT_MAX).map_err(said)?;
+    let mut parts = Parts {
+        session: &mut *session,
+        seq,
+        part: 0,
+        buffer: Vec::with_capacity(PART_BYTES),
+        hasher: blake3::Hasher::new(),
+    };
+    write(&mut parts)?;
+    parts.store()?;
+    let (count, sum) = (parts.part, parts.hasher.finalize());
+    let insert = "INSERT INTO checkpoint (seq, hash, position, epoch, level, at_ms, parts, sum)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let parameters: super::session::Parameters<'_> = &[
+        &seq,
+        &meta.hash.0.as_slice(),
+        &meta.position.cast_signed(),
+        &meta.epoch.cast_signed(),
+        &i64::from(meta.level),
+        &meta.at_ms.cast_signed(),
+        &count,
+        &sum.as_bytes().as_slice(),
+    ];
+    session.query(insert, parameters, PART_WAIT_MAX).map_err(said)?;
+    session.run("COMMIT", PART_WAIT_MAX).map_err(said)
+}
+
+impl CheckpointStore for PostgresCheckpoints {
+    fn put(
+        &self,
+        meta: &CheckpointMeta,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CheckpointError> {
+        let written = self.with(|session| {
+            let written = write_whole(session, meta, write);
+            if written.is_err() {
+                // The transaction goes with the session, and what was written with the transaction.
+                session.give_up();
+            }
+            Ok(written)
+        })?;
+        written.map_err(|source| CheckpointError::Io { name: "in PostgreSQL".into(), source })
+    }
+
+    fn survey(&self) -> Result<Survey, CheckpointError> {
+        let select =
+            "SELECT seq, hash, position, epoch, level, at_ms FROM checkpoint ORDER BY seq DESC";
+        let rows = self.with(|session| {
+            session.query(select, &[], CALL_WAIT_MAX).map_err(|trouble| trouble.at(0))
+        })?;
+        let metas = rows.iter().map(|row| {
+            let number = |column| row.get::<_, i64>(column).cast_unsigned();
+            Some(CheckpointMeta {
+                seq: number(0),
+                hash: Hash(row.get::<_, &[u8]>(1).try_into().ok()?),
+                position: number(2),
+                epoch: number(3),
+                level: u32::try_from(number(4)).ok()?,
+                at_ms: number(5),
+            })
+        });
+        Ok(Survey { metas: metas.flatten().collect(), skipped: Vec::new() })
+    }
+
+    fn open(&self, meta: &CheckpointMeta) -> Result<Contents, CheckpointError> {
+        let seq = meta.seq.cast_signed();
+        let select = "SELECT hash, parts, sum FROM checkpoint WHERE seq = $1";
+        let rows = self.with(|session| {
+            session.query(select, &[&seq], CALL_WAIT_MAX).map_err(|trouble| trouble.at(meta.seq))
+        })?;
+        let Some(row) = rows.first() else {
+            return Err(CheckpointError::Missing { seq: meta.seq });
+        };
+        if row.get::<_, &[u8]>(0) != meta.hash.0 {
+            return Err(unsound(meta, "it is of another record than was asked for"));
+        }
+        let mut reader = Reader {
+            server: self.server.clone(),
+            lane: self.lane.clone(),
+            seq,
+            sums: Vec::new(),
+            next: 0,
+            part: Vec::new(),
+            at: 0,
+        };
+        let mut hasher = blake3::Hasher::new();
+        for part in 0..row.get::<_, i64>(1) {
+            let data = reader.fetch(part).map_err(failed)?;
+            let Some(data) = data else { return Err(unsound(meta, "a part of it is missing")) };
+            hasher.update(&data);
+            reader.sums.push(blake3::hash(&data));
+        }
+        if hasher.finalize().as_bytes() != row.get::<_, &[u8]>(2) {
+            return Err(unsound(meta, "its contents were changed, or cut off"));
+        }
+        Ok(Box::new(reader))
+    }
+
+    fn keep_newest(&self, count: usize) -> Result<(), CheckpointError> {
+        let delete = "DELETE FROM checkpoint WHERE seq < (
+            SELECT min(seq) FROM (SELECT seq FROM checkpoint ORDER BY seq DESC LIMIT $1) AS newest)";
+        let count = i64::try_from(count.max(1)).unwrap_or(i64::MAX);
+        self.with(|session| {
+            session.query(delete, &[&count], PART_WAIT_MAX).map_err(|trouble| trouble.at(0))
+        })?;
+        Ok(())
+    }
+}
+
+/// Hands out the parts one after the other. Each is held to what it was when the whole was verified: another server may
+/// have replaced it since.
+struct Reader {
+    server: Arc<Server>,
+    lane: Arc<Lane>,
+    seq: i64,
+    sums: Vec<blake3::Hash>,
+    next: usize,
+    part: Vec<u8>,
+    at: usize,
+}
+
+impl Reader {
+    fn fetch(&self, part: i64) -> Result<Option<Vec<u8>>, JournalError> {
+        let select = "SELECT data FROM checkpoint_part WHERE seq = $1 AND part = $2";
+        let rows = self.lane.with(&self.server, |session| {
+            session
+                .query(select, &[&self.seq, &part], PART_WAIT_MAX)
+                .map_err(|trouble| trouble.at(0))
+        })?;
+        Ok(rows.first().map(|row| row.get(0)))
+    }
+}
+
+impl Read for Reader {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.part.len() {
+            let Some(sum) = self.sums.get(self.next) else { return Ok(0) };
+            let part = i64::try_from(self.next).unwrap_or(i64::MAX);
+            let data = self.fetch(part).map_err(io::Error::other)?;
+            let data = data.filter(|data| blake3::hash(data) == *sum);
+            let gone = || io::Error::other(unavailable("the checkpoint was replaced or removed"));
+            self.part = data.ok_or_else(gone)?;
+            (self.next, self.at) = (self.next + 1, 0);
+        }
+        let taken = out.len().min(self.part.len() - self.at);
+        out[..taken].copy_from_slice(&self.part[self.at..self.at + taken]);
+        self.at += taken;
+        Ok(taken)
+    }
+}

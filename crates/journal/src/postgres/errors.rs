@@ -1,0 +1,69 @@
+//! What PostgreSQL's errors mean for a journal.
+
+use std::error::Error as _;
+
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+use crate::contract::JournalError;
+
+pub fn unavailable(what: impl Into<String>) -> JournalError {
+    JournalError::Unavailable { what: what.into() }
+}
+
+pub fn damaged(seq: u64, what: impl std::fmt::Display) -> JournalError {
+    let advice = "stop, restore the database from a backup, and look at this one with `allod journal verify`";
+    JournalError::Damaged { seq, what: format!("{what}; {advice}") }
+}
+
+/// Whether the connection is of use after this error: the server refused one statement and no more.
+pub fn connection_survives(error: &Error) -> bool {
+    error.as_db_error().and_then(DbError::parsed_severity) == Some(Severity::Error)
+}
+
+/// What the server said, or what became of the connection. Neither has a password in it.
+pub fn describe(error: &Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        return format!("{} (SQLSTATE {})", said.message(), said.code().code());
+    }
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+/// An error while the journal is open. `seq` is the record that was being read or written. Whatever is not known for
+/// certain is `Unavailable`: an append that ends with it may have happened.
+pub fn while_open(error: &Error, seq: u64) -> JournalError {
+    let what = describe(error);
+    let Some(code) = error.code() else { return unavailable(what) };
+    if *code == SqlState::DISK_FULL {
+        return JournalError::Full { what };
+    }
+    if *code == SqlState::DATA_CORRUPTED || *code == SqlState::INDEX_CORRUPTED {
+        return damaged(seq, what);
+    }
+    if *code == SqlState::UNIQUE_VIOLATION || *code == SqlState::CHECK_VIOLATION {
+        return damaged(seq, what);
+    }
+    if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
+        return unavailable(format!("the server takes no changes, as a standby does not: {what}"));
+    }
+    if never(code) { JournalError::Unusable { what } } else { unavailable(what) }
+}
+
+/// What asking again does not help against: somebody has to change something.
+pub fn never(code: &SqlState) -> bool {
+    [
+        SqlState::INVALID_PASSWORD,
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        SqlState::INVALID_CATALOG_NAME,
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        SqlState::UNDEFINED_TABLE,
+        SqlState::UNDEFINED_COLUMN,
+        SqlState::UNDEFINED_FUNCTION,
+        SqlState::DATATYPE_MISMATCH,
+        SqlState::SYNTAX_ERROR,
+    ]
+    .contains(code)
+}

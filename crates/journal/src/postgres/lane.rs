@@ -1,0 +1,86 @@
+//! A session that is begun when it is needed, and begun again when it was lost; not more often than makes sense.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::errors::unavailable;
+use super::server::Server;
+use super::session::Session;
+use crate::contract::JournalError;
+
+const BACK_OFF_MIN: Duration = Duration::from_millis(20);
+const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Default)]
+pub struct Lane {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    session: Option<Session>,
+    back_off: Option<BackOff>,
+}
+
+#[derive(Debug)]
+struct BackOff {
+    until: Instant,
+    next: Duration,
+    why: String,
+}
+
+impl Held {
+    fn session(&mut self, server: &Server) -> Result<&mut Session, JournalError> {
+        if self.session.as_ref().is_some_and(Session::is_spent) {
+            self.session = None;
+        }
+        if self.session.is_none() {
+            if let Some(back_off) = self.back_off.as_ref().filter(|one| one.until > Instant::now())
+            {
+                return Err(unavailable(back_off.why.clone()));
+            }
+            match server.session() {
+                Ok(session) => {
+                    self.session = Some(session);
+                    self.back_off = None;
+                }
+                Err(refused) => {
+                    let error = refused.while_running();
+                    let wait = self.back_off.as_ref().map_or(BACK_OFF_MIN, |before| before.next);
+                    let why = match &error {
+                        JournalError::Unavailable { what } => what.clone(),
+                        other => other.to_string(),
+                    };
+                    let next = (wait * 2).min(BACK_OFF_MAX);
+                    self.back_off = Some(BackOff { until: Instant::now() + wait, next, why });
+                    return Err(error);
+                }
+            }
+        }
+        self.session.as_mut().ok_or_else(|| unavailable("there is no connection"))
+    }
+}
+
+impl Lane {
+    /// A lane that has its first session already.
+    pub fn with_session(session: Option<Session>) -> Lane {
+        Lane { held: Mutex::new(Held { session, back_off: None }) }
+    }
+
+    /// Does something on the session, one caller at a time.
+    pub fn with<T>(
+        &self,
+        server: &Server,
+        work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
+        let mut held = self.held.lock();
+        let session = held.session(server)?;
+        let done = work(session);
+        if session.is_spent() {
+            // At once, so that the server hears of it, too.
+            held.session = None;
+        }
+        done
+    }
+}

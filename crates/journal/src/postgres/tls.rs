@@ -1,0 +1,136 @@
+//! How a connection is secured: not at all, or with a certificate that is verified. There is nothing in between: a
+//! connection that anybody may pretend to be the other end of is not worth its name.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Socket;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+/// Verifies the server against these authorities, by the name that is in the address.
+#[derive(Clone)]
+pub struct Tls {
+    config: Arc<ClientConfig>,
+}
+
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Tls")
+    }
+}
+
+impl Tls {
+    /// Nobody is trusted; for connections that are not secured.
+    pub fn none() -> Result<Tls, String> {
+        Tls::trusting(RootCertStore::empty())
+    }
+
+    /// Trusts the authorities in this file, or those of the machine.
+    pub fn new(authorities: Option<&Path>) -> Result<Tls, String> {
+        let mut roots = RootCertStore::empty();
+        match authorities {
+            Some(path) => {
+                let unreadable = |error: &dyn std::fmt::Display| {
+                    format!("sslrootcert {}: {error}", path.display())
+                };
+                let found = CertificateDer::pem_file_iter(path);
+                for certificate in found.map_err(|error| unreadable(&error))? {
+                    let certificate = certificate.map_err(|error| unreadable(&error))?;
+                    roots.add(certificate).map_err(|error| unreadable(&error))?;
+                }
+                if roots.is_empty() {
+                    return Err(unreadable(&"there is no certificate in it"));
+                }
+            }
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+        }
+        Tls::trusting(roots)
+    }
+
+    fn trusting(roots: RootCertStore) -> Result<Tls, String> {
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(Tls { config: Arc::new(config) })
+    }
+}
+
+impl MakeTlsConnect<Socket> for Tls {
+    type Stream = Secured;
+    type TlsConnect = Handshake;
+    type Error = io::Error;
+
+    fn make_tls_connect(&mut self, host: &str) -> io::Result<Handshake> {
+        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
+        Ok(Handshake { config: self.config.clone(), name })
+    }
+}
+
+pub struct Handshake {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+impl TlsConnect<Socket> for Handshake {
+    type Stream = Secured;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Secured>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            let connector = TlsConnector::from(self.config);
+            connector.connect(self.name, socket).await.map(Secured)
+        })
+    }
+}
+
+pub struct Secured(client::TlsStream<Socket>);
+
+impl TlsStream for Secured {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Secured {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Secured {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
