@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use allod_journal::SegmentError;
+use allod_journal::postgres::Address;
 use allod_journal::segment::{Kind, Part, SegmentHeader, SegmentReader, Trailer};
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
@@ -20,7 +21,7 @@ use crate::cli::Connection;
 use crate::client::{Ask, Stream};
 use crate::failed::{Failed, advised};
 use crate::journal::{Bar, Output, Summary, text, told};
-use crate::place::{Folder, halted};
+use crate::place::{Opened, Place, address};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +39,10 @@ pub struct BackupArguments {
     #[arg(long, value_name = "FOLDER")]
     data: Option<PathBuf>,
 
+    /// The address of a journal in PostgreSQL, instead of asking a server
+    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "data")]
+    journal: Option<Address>,
+
     /// How to say what was backed up
     #[arg(long, default_value = "text")]
     output: Output,
@@ -47,7 +52,8 @@ pub struct BackupArguments {
 }
 
 pub fn run(arguments: BackupArguments) -> Result<(), Failed> {
-    let BackupArguments { to, data, output, connection } = arguments;
+    let BackupArguments { to, data, journal, output, connection } = arguments;
+    let place = journal.map(Place::Postgres).or(data.map(Place::Folder));
     if to == Path::new("-") {
         if io::stdout().is_terminal() {
             return Err(Failed::Asked(advised(
@@ -56,15 +62,15 @@ pub fn run(arguments: BackupArguments) -> Result<(), Failed> {
             )));
         }
         let mut out = io::stdout().lock();
-        let made = make(data.as_deref(), connection, &mut out)?;
+        let made = make(place.as_ref(), connection, &mut out)?;
         out.flush().map_err(unwritten)?;
         // The data went to stdout; this is talk.
         drop(io::stderr().write_all(text(&summary(&made)).as_bytes()));
         return Ok(());
     }
     let mut partial = Partial::create(&to)?;
-    let made = make(data.as_deref(), connection, &mut partial.out)?;
-    partial.finish(data.is_some())?;
+    let made = make(place.as_ref(), connection, &mut partial.out)?;
+    partial.finish(place.is_some())?;
     told(&summary(&made), output)
 }
 
@@ -86,9 +92,13 @@ fn summary(made: &Made) -> Summary {
     ]
 }
 
-fn make(data: Option<&Path>, connection: Connection, out: &mut dyn Write) -> Result<Made, Failed> {
-    match data {
-        Some(data) => from_folder(data, out),
+fn make(
+    place: Option<&Place>,
+    connection: Connection,
+    out: &mut dyn Write,
+) -> Result<Made, Failed> {
+    match place {
+        Some(place) => from_journal(place, out),
         None => from_server(connection, out),
     }
 }
@@ -97,17 +107,17 @@ fn unwritten(error: io::Error) -> Failed {
     Failed::Running(anyhow::Error::from(error).context("the backup cannot be written"))
 }
 
-fn from_folder(data: &Path, out: &mut dyn Write) -> Result<Made, Failed> {
-    let Folder { journal, checkpoints } = Folder::open(data)?;
+fn from_journal(place: &Place, out: &mut dyn Write) -> Result<Made, Failed> {
+    let Opened { journal, checkpoints, .. } = place.look()?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     let mut bar = Bar::new("backing up");
     let counted = Counted { to: out, bytes: 0 };
-    let made = allod_engine::backup(&journal, &checkpoints, now_ms, counted, &mut |at, of| {
+    let made = allod_engine::backup(&*journal, &*checkpoints, now_ms, counted, &mut |at, of| {
         bar.at(at, of);
     });
     let (counted, made) = made.map_err(|error| match error {
-        allod_engine::BackupError::Source(halt) => halted(halt, data),
+        allod_engine::BackupError::Source(halt) => place.halted(halt),
         other => Failed::Running(other.into()),
     })?;
     Ok(Made { header: made.header, trailer: made.trailer, bytes: counted.bytes })

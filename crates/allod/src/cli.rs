@@ -19,6 +19,7 @@ pub mod renew;
 pub mod status;
 pub mod style;
 mod table;
+pub mod token;
 pub mod tx;
 pub mod watch;
 pub mod who;
@@ -30,6 +31,8 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use crate::client::{Client, Server};
 use crate::failed::Failed;
@@ -134,6 +137,24 @@ impl Shown {
 pub fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| Failed::Running(error.into()))?.block_on(work))
+}
+
+/// Ends with the work, or when nobody reads stdout any more: what goes on for long may have nothing to write for long,
+/// and would not notice.
+async fn while_read(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    let unread = async {
+        // Where it cannot be told, as of a file, there is always a reader.
+        if let Ok(out) = AsyncFd::with_interest(io::stdout(), Interest::ERROR)
+            && out.ready(Interest::ERROR).await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        done = work => done,
+        () = unread => Err(Failed::Unread),
+    }
 }
 
 /// Writes data to stdout.

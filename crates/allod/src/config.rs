@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use allod_edge::Auth;
 use allod_engine::History;
+use allod_journal::postgres::Address;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
@@ -40,6 +41,11 @@ pub enum LogFormat {
 pub struct Settings {
     pub listen: SocketAddr,
     pub data: PathBuf,
+    /// The folder was named, and is not just the usual one.
+    pub data_given: bool,
+    /// In place of the one in the folder.
+    pub journal: Option<Address>,
+    pub ha: bool,
     pub log: String,
     pub log_format: LogFormat,
     pub auth: Auth,
@@ -56,6 +62,9 @@ impl Default for Settings {
         Settings {
             listen: SocketAddr::from(([127, 0, 0, 1], 8778)),
             data: "allod-data".into(),
+            data_given: false,
+            journal: None,
+            ha: false,
             log: "info".into(),
             log_format: LogFormat::default(),
             auth: Auth::default(),

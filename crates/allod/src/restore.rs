@@ -1,17 +1,17 @@
 //! `allod restore`: makes a journal from a backup. Everything is verified and replayed before anybody can start on it.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use allod_engine::Archive;
+use allod_engine::{Archive, Restored};
 use allod_journal::JournalError;
-use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::{Embedded, Restoring};
-use anyhow::Context;
+use allod_journal::embedded::Restoring;
+use allod_journal::postgres::Address;
 use clap::Args;
 
 use crate::failed::Failed;
 use crate::journal::{Bar, Output, about, restore_failed, told};
-use crate::place::open_file;
+use crate::place::{Opened, Place, address, open_file};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -28,6 +28,10 @@ pub struct RestoreArguments {
     #[arg(long, env = "ALLOD_DATA", hide_env_values = true, default_value = "allod-data")]
     data: PathBuf,
 
+    /// The PostgreSQL database to restore into instead, in which there is no journal yet
+    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true, value_parser = address)]
+    journal: Option<Address>,
+
     /// The folder of archive segments, for the records from before the backup
     #[arg(long, value_name = "FOLDER")]
     archive: Option<PathBuf>,
@@ -38,29 +42,38 @@ pub struct RestoreArguments {
 }
 
 pub fn run(arguments: RestoreArguments) -> Result<(), Failed> {
-    let RestoreArguments { file, data, archive, output } = arguments;
-    let input = open_file(&file)?;
+    let RestoreArguments { file, data, journal, archive, output } = arguments;
     let archive = archive.map(|folder| Archive::new(folder, 0));
-    let restoring = Restoring::begin(&data).map_err(|error| target_failed(error, &data))?;
-    let folder = restoring.folder();
-    let journal = Embedded::open(&folder).map_err(|error| target_failed(error, &data))?.journal;
-    let checkpoints = FileCheckpoints::open(&folder)
-        .context("the checkpoints cannot be written")
-        .map_err(Failed::Running)?;
-    let mut bar = Bar::new("restoring");
-    let mut at = |record, last| bar.at(record, last);
-    let done = allod_engine::restore(input, archive.as_ref(), &journal, &checkpoints, &mut at);
-    drop(bar);
-    let done = done.map_err(|error| restore_failed(error, &file))?;
-    drop(journal);
-    restoring.finish().map_err(|error| target_failed(error, &data))?;
-    told(&about(&done), output)
+    let done = match journal {
+        None => into_folder(&file, archive.as_ref(), &data),
+        Some(address) => into_place(&file, archive.as_ref(), &Place::Postgres(address)),
+    };
+    told(&about(&done?), output)
 }
 
-fn target_failed(error: JournalError, data: &Path) -> Failed {
+/// The folder has its name only once everything is in it.
+fn into_folder(file: &Path, archive: Option<&Archive>, data: &Path) -> Result<Restored, Failed> {
+    let failed = |error| target_failed(error, &data.display());
+    let restoring = Restoring::begin(data).map_err(failed)?;
+    let done = into_place(file, archive, &Place::Folder(restoring.folder()))?;
+    restoring.finish().map_err(failed)?;
+    Ok(done)
+}
+
+fn into_place(file: &Path, archive: Option<&Archive>, place: &Place) -> Result<Restored, Failed> {
+    let input = open_file(file)?;
+    let Opened { journal, checkpoints, .. } = place.open(false)?;
+    let mut bar = Bar::new("restoring");
+    let mut at = |record, last| bar.at(record, last);
+    let done = allod_engine::restore(input, archive, &*journal, &*checkpoints, &mut at);
+    drop(bar);
+    done.map_err(|error| restore_failed(error, file))
+}
+
+fn target_failed(error: JournalError, target: &dyn Display) -> Failed {
     let kind = match error {
         JournalError::Unusable { .. } => Failed::Refused,
         _ => Failed::Running,
     };
-    kind(anyhow::Error::from(error).context(format!("{} cannot be restored into", data.display())))
+    kind(anyhow::Error::from(error).context(format!("{target} cannot be restored into")))
 }

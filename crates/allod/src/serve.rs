@@ -6,19 +6,20 @@ use std::time::Duration;
 use allod_edge::{App, Exporter, Listener, Ready};
 use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
-use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::Embedded;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
-use crate::Failed;
 use crate::config::{LogFormat, ServeArguments, Settings};
+use crate::index::IndexFolder;
+use crate::place::{self, Place};
 use crate::security::Security;
+use crate::{Failed, open_files};
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
     start_log(&settings).map_err(Failed::Asked)?;
+    open_files::raise_limit(settings.limits.edge.connections_max);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -35,7 +36,10 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
         .map_err(|error| Failed::Asked(error.into()))?;
     let listener = security.of_listener(listener);
     let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
-    let engine = start_engine(&settings).map_err(Failed::Running)?;
+    // What is kept elsewhere is asked for, which blocks.
+    let place = Place::of(&settings);
+    let index = IndexFolder::of(&settings, &place);
+    let engine = tokio::task::block_in_place(|| start_engine(&settings, &place, &index))?;
     let handle = engine.handle();
 
     let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
@@ -47,7 +51,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let app = Arc::new(security.of_app(app));
 
     let address = listener.address();
-    info!(%address, data = %settings.data.display(), "listening");
+    info!(%address, journal = %place, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
     eprintln!("listening on {}://{address}", security.scheme());
     security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
@@ -72,21 +76,18 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     }
 }
 
-/// Opens the data folder and starts the engine on it. Replaying goes on while the server already listens.
-fn start_engine(settings: &Settings) -> Result<Engine> {
-    let data = &settings.data;
-    let opened = Embedded::open(data)
-        .with_context(|| format!("the journal in {} cannot be opened", data.display()))?;
-    if let Some(torn) = &opened.torn {
+/// Opens the journal and starts the engine on it. Replaying goes on while the server already listens.
+fn start_engine(settings: &Settings, place: &Place, index: &IndexFolder) -> Result<Engine, Failed> {
+    let place::Opened { journal, checkpoints, torn } = place.open(settings.ha)?;
+    if let Some(torn) = torn {
         warn!(?torn, "a write that a crash had cut off was dropped; it had not been acknowledged");
     }
-    let checkpoints = FileCheckpoints::open(data)
-        .with_context(|| format!("the checkpoints in {} cannot be opened", data.display()))?;
     let (history, archive) = (settings.history, settings.archive.clone());
-    let index = Some(data.join("index"));
+    let index = Some(index.path().to_path_buf());
     let config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
-    Engine::start(Arc::new(opened.journal), Arc::new(checkpoints), config)
+    Engine::start(journal, checkpoints, config)
         .context("the engine cannot be started")
+        .map_err(Failed::Running)
 }
 
 /// Done when the engine has stopped by itself, which it does only when it cannot go on.
@@ -101,7 +102,9 @@ struct EngineReady(Handle);
 
 impl Ready for EngineReady {
     fn ready(&self) -> Result<(), String> {
-        if self.0.status().ready { Ok(()) } else { Err("the journal is being replayed".into()) }
+        let status = self.0.status();
+        let why = || status.degraded.unwrap_or_else(|| "the journal is being replayed".into());
+        if status.ready { Ok(()) } else { Err(why()) }
     }
 }
 

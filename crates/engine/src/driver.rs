@@ -191,12 +191,18 @@ impl Driver {
         if has_rivals {
             self.wait_for_others();
         }
+        let mut probed = Instant::now();
         loop {
             let degraded = self.shared.degraded().is_some();
             let overtaken = writer.overtaken;
             match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
                 Taken::Jobs(jobs) => self.serve(&mut writer, jobs)?,
-                Taken::Nothing if degraded => writer.probe()?,
+                // News of others is no reason to ask again in a hurry.
+                Taken::Nothing if degraded && probed.elapsed() < IDLE => {}
+                Taken::Nothing if degraded => {
+                    writer.probe()?;
+                    probed = Instant::now();
+                }
                 Taken::Nothing => {
                     if has_rivals {
                         writer.catch_up()?;
@@ -331,9 +337,10 @@ impl Driver {
             }
         }
         if !barriers.is_empty() {
-            // A record of ours that was committed after the barrier came in proves that nobody else has written.
-            let ours = writer.tail().seq > before;
-            let confirmed = if ours { Ok(Ok(())) } else { writer.confirm_tail() };
+            // A record of ours that was committed after the barrier came in proves that we know all that was written
+            // before; and where we followed others, we had asked for the end since.
+            let moved = writer.tail().seq > before;
+            let confirmed = if moved { Ok(Ok(())) } else { writer.confirm_tail() };
             let answer = match &confirmed {
                 Ok(answer) => answer.clone(),
                 Err(halt) => Err(Failure::Unavailable { what: halt.to_string() }),

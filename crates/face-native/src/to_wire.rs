@@ -222,6 +222,8 @@ pub(crate) fn status(status: Status) -> wire::Status {
             name: journal.name,
             durable: journal.durable,
             replicated: journal.replicated,
+            shared: journal.shared,
+            note: journal.note,
         },
     }
 }

@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod stream;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use allod_face_native::{Native, Rule, Scope, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 
 /// What a caller's token is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,11 +79,7 @@ impl World {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native = Native::new(
-            handle,
-            vec![("key_bytes_max", 1024)],
-            allod_face_native::Limits::default(),
-        );
+        let native = Native::new(handle, vec![("key_bytes_max", 1024)], Default::default());
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
             let secret = Secret::draw().unwrap();
@@ -127,8 +125,7 @@ impl World {
         let request = request.body(Full::from(body.to_owned())).unwrap();
         let reply = self.app.answer(request).await;
         let status = reply.status().as_u16();
-        let body = reply.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8_lossy(&body).into_owned())
+        (status, stream::text(reply).await)
     }
 }
 
@@ -149,6 +146,7 @@ fn sample(rule: &Rule) -> (String, &'static str) {
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
+        "watch" => return (format!("{path}?from=0"), ""),
         _ if rule.method == Method::GET => "",
         name => panic!("{name}: say here what its body is"),
     };
@@ -282,6 +280,8 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         let (status, reply) = ask(Method::GET, path, "").await;
         assert!(status == 403 && reply.contains("pool_not_allowed"), "{path}: {status} {reply}");
     }
+    let (status, reply) = ask(Method::GET, "/v1/watch?pool=tenant-b/vlans", "").await;
+    assert!(status == 403 && reply.contains("pool_not_allowed"), "{status} {reply}");
     // Lists that ask for another's.
     for (path, wanted) in [
         ("/v1/pools?prefix=tenant-b", r#"{"pools":[],"next":null}"#),

@@ -1,12 +1,13 @@
 //! Conversations with the native face, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it; `trim` makes the
-//! journal forget everything up to a record. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! `wait` moves it; `trim` forgets the journal up to a position. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was
+//! answered into the files instead of comparing.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod schema;
+mod stream;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -35,8 +36,8 @@ impl Clock for Standing {
 struct Server {
     app: App,
     clock: Arc<Standing>,
-    _engine: Engine,
     storage: MemoryStorage,
+    _engine: Engine,
     _index: tempfile::TempDir,
 }
 
@@ -120,8 +121,10 @@ async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
             let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
             server.clock.0.fetch_add(ms, Ordering::Relaxed);
             writeln!(played, "{block}").unwrap();
-        } else if let Some(upto) = block.strip_prefix("trim ") {
-            server.storage.open().trim(upto.parse().expect("a record")).unwrap();
+        } else if let Some(position) = block.strip_prefix("trim ") {
+            let journal = server.storage.open();
+            let record = journal.seq_of_position(position.parse().expect("a position"));
+            journal.trim(record.unwrap()).unwrap();
             writeln!(played, "{block}").unwrap();
         } else {
             let asked = parse(block);
@@ -134,7 +137,11 @@ async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
             if !body.is_empty() {
                 writeln!(played, "{body}").unwrap();
             }
-            seen.insert(Seen { method, path, status, body });
+            let stream = status == 200 && path == "/v1/watch";
+            for body in if stream { changes(&body) } else { vec![body] } {
+                let (method, path) = (method.clone(), path.clone());
+                seen.insert(Seen { method, path, status, body });
+            }
         }
     }
     played
@@ -155,8 +162,15 @@ async fn shown(reply: allod_edge::Reply) -> (String, String) {
             write!(text, "\n   {name}: {}", value.to_str().unwrap()).unwrap();
         }
     }
-    let body = body.collect().await.unwrap().to_bytes();
-    (text, steady(String::from_utf8(body.to_vec()).unwrap()))
+    let body = stream::text(http::Response::new(body)).await;
+    // The empty lines that stand between messages separate requests here.
+    (text, steady(body.trim_end().replace("\n\n", "\n")))
+}
+
+/// The data of each message that has one and is no heartbeat.
+fn changes(shown: &str) -> Vec<String> {
+    let data = shown.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.filter(|data| data.contains("\"events\"")).map(str::to_owned).collect()
 }
 
 /// The body with what differs from run to run put to a fixed value of the same type.

@@ -57,6 +57,8 @@ pub(crate) struct World<'a> {
     pub forks: bool,
     /// Nothing goes wrong any more.
     pub calm: bool,
+    /// Turns that were taken, one after the other: the time of the history.
+    pub steps: u64,
     /// Every answer that was given, for the outside checker.
     pub history: History,
     pub report: Report,
@@ -79,6 +81,7 @@ pub fn run(seed: u64, steps: u32, trace: &mut Vec<String>) -> Result<Report, Str
         unsure: BTreeSet::new(),
         forks,
         calm: false,
+        steps: 0,
         history: History::default(),
         report: Report::default(),
         dice,
@@ -200,6 +203,7 @@ impl World<'_> {
         let doomed = self.ledger.lost.contains(&before.hash);
         let name = running.name.clone();
         let commands: Vec<&Command> = commands.iter().collect();
+        self.steps += 1;
         let earliest_ms = self.clock.now_ms();
         let answers = running.writer.turn(&commands);
         let doomed_now = self.settle_forks()?;
@@ -224,8 +228,8 @@ impl World<'_> {
                     answer: Answer::of(&reply.answer),
                     position: reply.at.position,
                     hash: reply.at.hash,
-                    began_ns: 0,
-                    ended_ns: 0,
+                    began_ns: 2 * self.steps,
+                    ended_ns: 2 * self.steps + 1,
                     earliest_ms,
                     connection: node as u64,
                 });
@@ -235,6 +239,8 @@ impl World<'_> {
     }
 
     fn confirm(&mut self, node: usize) -> Result<(), String> {
+        // A record that is on its way may come in meanwhile; it was not acknowledged before.
+        let end = self.ledger.tail();
         let Some(running) = &mut self.nodes[node].running else { return Ok(()) };
         let name = running.name.clone();
         let confirmed = running.writer.confirm_tail();
@@ -242,14 +248,13 @@ impl World<'_> {
         let new = self.ledger.sync(&self.storage)?;
         self.note(format!("{name} confirms: {confirmed:?}"));
         self.check_authors(new, None)?;
-        let end = self.ledger.tail();
         match confirmed {
             Ok(_) if doomed => Err(format!("{name} confirms a journal that has forked")),
             Ok(Err(_)) => Ok(()),
             Ok(Ok(())) => {
                 let running = self.nodes[node].running.as_ref();
-                let at = running.map(|running| running.shared.look(|snapshot| snapshot.at.hash));
-                if at == Some(end.hash) { Ok(()) } else { Err(format!("{name} is not at {end:?}")) }
+                let tail = running.map(|running| *running.writer.tail()).unwrap_or_default();
+                if tail.seq >= end.seq { Ok(()) } else { Err(format!("{name} is not at {end:?}")) }
             }
             Err(halt) => {
                 self.nodes[node].running = None;
@@ -341,7 +346,6 @@ impl World<'_> {
         for node in 0..self.nodes.len() {
             self.confirm(node)?;
         }
-        // Each confirmation may have begun an epoch, which the ones before have not seen; it changes no state.
         let hashes: Vec<Hash> = self
             .nodes
             .iter()

@@ -94,16 +94,16 @@ impl Chain {
     }
 }
 
-/// Checks a history against the journal. `one_server`: all calls went to one server, so that positions follow the order
-/// in time; a server that has been replaced without knowing answers from the past.
-pub fn check(chain: &Chain, history: &History, one_server: bool) -> Verdict {
+/// Checks a history against the journal. `in_time`: positions must follow the order in time, as they do for all calls to
+/// one server, and for the commands of all; a read of a server that has not heard of another's writes is from the past.
+pub fn check(chain: &Chain, history: &History, in_time: bool) -> Verdict {
     let mut verdict = Verdict::default();
     let answered: Vec<&Call> = history
         .calls
         .iter()
         .filter(|call| !matches!(call.answer, Answer::Failed | Answer::Lost))
         .collect();
-    if one_server {
+    if in_time {
         in_order(&answered, &mut verdict);
     }
     for call in &answered {

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 
 use super::{Settings, history};
+use crate::place;
 
 /// One thing that an operator can set.
 #[derive(Debug)]
@@ -42,7 +43,29 @@ pub static KEYS: &[Key] = &[
         default: "allod-data",
         about: "The folder of the journal; made when it is not there",
         choices: &[],
-        set: |settings, text| put(&mut settings.data, text),
+        set: |settings, text| {
+            settings.data_given = true;
+            put(&mut settings.data, text)
+        },
+    },
+    Key {
+        name: "journal",
+        value: "ADDRESS",
+        default: "",
+        about: "Keep the journal in PostgreSQL, as in postgres://user@host/database, instead of in the folder",
+        choices: &[],
+        set: |settings, text| {
+            settings.journal = Some(place::address(text)?);
+            Ok(())
+        },
+    },
+    Key {
+        name: "ha",
+        value: "YES OR NO",
+        default: "false",
+        about: "Refuse to write what would not survive the loss of one machine",
+        choices: &["true", "false"],
+        set: |settings, text| put(&mut settings.ha, text),
     },
     Key {
         name: "log",

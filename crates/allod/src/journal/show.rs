@@ -12,8 +12,8 @@ use std::sync::Arc;
 use allod_core::event::Event;
 use allod_core::value::Kind;
 use allod_face_native::{change, rfc3339};
+use allod_journal::Frame;
 use allod_journal::segment::{Part, SegmentReader};
-use allod_journal::{Frame, Journal};
 use allod_record::{Item, with_positions};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -23,7 +23,7 @@ use crate::Failed;
 use crate::cli::change::{Change, lines};
 use crate::cli::format;
 use crate::cli::style::plain;
-use crate::place::{Folder, Place, journal_failed, open_file};
+use crate::place::{Place, PlaceArguments, Source, open_file};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -35,12 +35,11 @@ const READ_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// A backup or an archive segment, - for standard input; the journal in --data when none is named
+    /// A backup or an archive segment, - for standard input; the journal itself when none is named
     file: Option<PathBuf>,
 
-    /// The folder of the journal
-    #[arg(long, env = "ALLOD_DATA", hide_env_values = true, default_value = "allod-data")]
-    data: PathBuf,
+    #[command(flatten)]
+    place: PlaceArguments,
 
     /// From this position on
     #[arg(long, value_name = "POSITION", default_value_t = 0)]
@@ -56,12 +55,12 @@ pub struct ShowArguments {
 }
 
 pub fn run(arguments: ShowArguments) -> Result<(), Failed> {
-    let ShowArguments { file, data, from, to, output } = arguments;
+    let ShowArguments { file, place, from, to, output } = arguments;
     let out = BufWriter::new(io::stdout().lock());
     let mut show = Show { from, to, output, kinds: RefCell::default(), out };
-    match Place::of(file, data) {
-        Place::Data(data) => show.folder(&data)?,
-        Place::File(path) => show.file(&path)?,
+    match place.or_file(file) {
+        Source::Journal(place) => show.journal(&place)?,
+        Source::File(path) => show.file(&path)?,
     }
     show.out.flush().map_err(Failed::writing)
 }
@@ -76,9 +75,9 @@ struct Show<W> {
 }
 
 impl<W: Write> Show<W> {
-    fn folder(&mut self, data: &Path) -> Result<(), Failed> {
-        let Folder { journal, .. } = Folder::open(data)?;
-        let failed = |error| journal_failed(error, data);
+    fn journal(&mut self, place: &Place) -> Result<(), Failed> {
+        let journal = place.look()?.journal;
+        let failed = |error| place.failed(error);
         let mut next = journal.seq_of_position(self.from).map_err(failed)?;
         loop {
             let frames = journal.read(next, READ_BYTES).map_err(failed)?;

@@ -7,3 +7,4 @@ mod full;
 mod kill;
 mod load;
 mod server;
+mod watch;

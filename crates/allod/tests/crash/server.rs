@@ -87,6 +87,16 @@ impl Server {
         self.talk.take().unwrap().join().unwrap()
     }
 
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it ends by itself; its exit code and what it said.
+    pub fn wait(mut self) -> (Option<i32>, String) {
+        let status = self.child.wait().unwrap();
+        (status.code(), self.talk.take().unwrap().join().unwrap())
+    }
+
     /// Asks it to stop; its exit code and what it said.
     pub fn stop(mut self) -> (Option<i32>, String) {
         let pid = self.child.id().to_string();

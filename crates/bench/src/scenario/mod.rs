@@ -7,6 +7,8 @@ mod core_ops;
 mod exactly_once;
 mod memory;
 mod peer;
+mod shared_journal;
+mod watchers;
 
 use std::time::Duration;
 
@@ -22,7 +24,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 5] = [
+pub const SCENARIOS: [Scenario; 7] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -47,6 +49,16 @@ pub const SCENARIOS: [Scenario; 5] = [
         name: "peer",
         what: "beside a PostgreSQL table with FOR UPDATE SKIP LOCKED",
         run: peer::run,
+    },
+    Scenario {
+        name: "postgres",
+        what: "durable claims on a journal in PostgreSQL, beside the embedded one",
+        run: shared_journal::run,
+    },
+    Scenario {
+        name: "watchers",
+        what: "10,000 watchers of what does not happen: memory, and claims beside them",
+        run: watchers::run,
     },
 ];
 

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use allod_testkit::postgres::Cluster;
 use anyhow::{Context, Result, bail};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls};
@@ -16,7 +17,7 @@ use crate::caller::Caller;
 use crate::figure::{Bar, Report};
 use crate::load::latency::median;
 use crate::load::{self, Length};
-use crate::postgres::Postgres;
+use crate::postgres;
 use crate::process::{self, Server};
 
 const CONNECTIONS: usize = 64;
@@ -38,10 +39,10 @@ pub fn run(effort: Effort) -> Result<Report> {
     let scratch = process::scratch()?;
     let ours = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     Caller::connect(ours.address)?.put_pool("hot", HOT_POOL)?;
-    let postgres = Postgres::start(scratch.path())?;
+    let cluster = postgres::start(scratch.path())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let values = if effort == Effort::Quick { VALUES / 10 } else { VALUES };
-    let clients = runtime.block_on(prepare(&postgres, values, CONNECTIONS))?;
+    let clients = runtime.block_on(prepare(&cluster, values, CONNECTIONS))?;
 
     let (mut rates, mut peer_rates, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..effort.rounds() {
@@ -71,10 +72,11 @@ pub fn run(effort: Effort) -> Result<Report> {
 }
 
 /// A filled table, and connections to it.
-async fn prepare(postgres: &Postgres, values: u32, connections: usize) -> Result<Vec<Arc<Client>>> {
+async fn prepare(cluster: &Cluster, values: u32, connections: usize) -> Result<Vec<Arc<Client>>> {
+    let config: tokio_postgres::Config = cluster.url().parse()?;
     let mut clients = Vec::with_capacity(connections);
     for _ in 0..connections {
-        let (client, connection) = postgres.config().connect(NoTls).await?;
+        let (client, connection) = config.connect(NoTls).await?;
         tokio::spawn(connection);
         clients.push(Arc::new(client));
     }
@@ -133,10 +135,10 @@ mod tests {
     #[test]
     fn the_peer_gives_each_value_once() {
         let folder = process::scratch().unwrap();
-        let postgres = Postgres::start(folder.path()).unwrap();
+        let cluster = postgres::start(folder.path()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let values = runtime.block_on(async {
-            let clients = prepare(&postgres, 40, 8).await.unwrap();
+            let clients = prepare(&cluster, 40, 8).await.unwrap();
             let mut claims = JoinSet::new();
             for client in clients {
                 claims.spawn(async move {

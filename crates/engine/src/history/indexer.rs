@@ -33,6 +33,7 @@ const TRIM_EVERY: Duration = Duration::from_secs(2);
 pub(crate) struct Indexer {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
+    past: Arc<Past>,
 }
 
 /// Why the index does not go on.
@@ -102,7 +103,7 @@ impl Indexer {
         let stop = Arc::new(AtomicBool::new(false));
         let mut work = Work {
             feed: Feed::new(past.shared.clone()),
-            past,
+            past: past.clone(),
             folder,
             postings_max,
             stop: stop.clone(),
@@ -120,7 +121,7 @@ impl Indexer {
                 drop(thread.join());
             }
         })?;
-        Ok(Indexer { thread: Some(thread), stop })
+        Ok(Indexer { thread: Some(thread), stop, past })
     }
 }
 
@@ -132,6 +133,8 @@ impl Drop for Indexer {
         {
             error!("the thread of the history index panicked");
         }
+        // Whoever still has a handle must not keep the folder from the next one.
+        *self.past.shelf.write() = None;
     }
 }
 

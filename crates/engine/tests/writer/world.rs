@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_core::claim::Want;
-use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
+use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, ReleaseOp, Transact};
 use allod_core::invariant;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::receipt::Outcome;
@@ -144,6 +144,14 @@ pub fn claim(pool: &str, key: &str) -> Command {
         want: Want::any(),
         ttl_ms: None,
         labels: Labels::default(),
+        expect: Expect::Any,
+    })))
+}
+
+pub fn release(pool: &str, key: &str) -> Command {
+    Command::Transact(Transact::one(Op::Release(ReleaseOp {
+        pool: pool.into(),
+        key: key.into(),
         expect: Expect::Any,
     })))
 }

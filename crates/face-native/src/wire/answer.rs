@@ -248,6 +248,10 @@ pub(crate) struct JournalStatus {
     pub durable: bool,
     /// Survives the loss of one machine.
     pub replicated: bool,
+    /// Other servers may have it open and write, too.
+    pub shared: bool,
+    /// What there is to say besides, such as how it is replicated.
+    pub note: Option<String>,
 }
 
 /// Why a request was not carried out (RFC 9457). Members that do not apply are left out.

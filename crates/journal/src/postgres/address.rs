@@ -131,7 +131,8 @@ impl fmt::Display for Address {
                     f.write_str(&path.display().to_string().replace('/', "%2F"))?;
                 }
             }
-            if let Some(port) = config.get_ports().get(n).or(config.get_ports().first()) {
+            let ports = config.get_ports();
+            if let Some(port) = ports.get(n).or(ports.first()).filter(|port| **port != 5432) {
                 write!(f, ":{port}")?;
             }
         }

@@ -32,6 +32,9 @@ struct BackOff {
 
 impl Held {
     fn session(&mut self, server: &Server) -> Result<&mut Session, JournalError> {
+        if let Some(session) = &mut self.session {
+            session.wake();
+        }
         if self.session.as_ref().is_some_and(Session::is_spent) {
             self.session = None;
         }

@@ -66,6 +66,9 @@ impl Postgres {
             Err(NoSession::NotNow(what)) => return Err(JournalError::Unusable { what }),
             Err(NoSession::Never(error)) => return Err(error),
         };
+        if let Some(what) = server.against_ha().filter(|_| first.is_some()) {
+            return Err(JournalError::Unusable { what });
+        }
         Ok(Postgres {
             listener: Listener::new(server.clone()),
             writing: Lane::with_session(first),
@@ -88,6 +91,11 @@ impl Postgres {
         expected: &Tail,
         frame: &Frame,
     ) -> Result<Option<Append>, JournalError> {
+        if let Some(why) = self.server.against_ha() {
+            // What it says is from when the session began; perhaps it has been put right since.
+            session.give_up();
+            return Err(unavailable(why));
+        }
         let hash = frame.hash();
         let ours = session.turn.is_ours();
         let how = How {
@@ -122,7 +130,7 @@ impl Postgres {
         }
         if self.server.ha && put.standbys.is_empty() {
             session.give_up();
-            let why = self.server.promise().against_ha();
+            let why = self.server.against_ha();
             return Err(unavailable(why.unwrap_or_else(|| "it is not replicated".to_owned())));
         }
         if !put.way_was_free {

@@ -80,8 +80,10 @@ pub fn ensure(
         let make = format!(
             "BEGIN;
             SELECT pg_advisory_xact_lock(hashtextextended('allod tables {schema}', 0));
-            CREATE SCHEMA IF NOT EXISTS {schema};
-            DO $make$ BEGIN IF to_regclass('{about}') IS NULL THEN
+            DO $make$ BEGIN
+            -- Who may not make a schema may use one that was made for it.
+            IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF;
+            IF to_regclass('{about}') IS NULL THEN
             {TABLES}
             INSERT INTO about VALUES (true, {FORMAT}, '{timeline}', {synchronous}, NULL);
             END IF; END $make$;

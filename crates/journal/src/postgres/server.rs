@@ -75,6 +75,11 @@ impl Server {
         self.promise.lock().clone()
     }
 
+    /// Why nothing may be written at present, if `ha` is on and something is against it.
+    pub fn against_ha(&self) -> Option<String> {
+        self.promise.lock().against_ha().filter(|_| self.ha)
+    }
+
     /// A new session: on the primary, with the settings that the journal relies on, on tables that it knows, and with
     /// everything that it will see safe on whatever the server waits for.
     pub fn session(&self) -> Result<Session, NoSession> {
@@ -104,12 +109,6 @@ impl Server {
             )));
         }
         let found = promise(facts);
-        if self.ha
-            && let Some(why) = found.against_ha()
-        {
-            self.learn(found);
-            return Err(NoSession::NotNow(why));
-        }
         let (timeline, synchronous) = (&found.timeline, found.replicated());
         let doubt = schema::ensure(&mut session, &self.address.schema, timeline, synchronous)?;
         self.learn(Promise { fell_back_from: doubt, ..found });

@@ -9,7 +9,7 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::runtime::{Builder, Runtime};
@@ -25,6 +25,9 @@ use crate::contract::JournalError;
 
 /// How long anything may take but the reading of a page.
 pub const CALL_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// After this time the server may have gone away without being asked anything.
+const IDLE: Duration = Duration::from_millis(50);
 
 pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -44,6 +47,7 @@ pub struct Session {
     prepared: HashMap<&'static str, Statement>,
     /// The connection can no longer be used: nobody knows what it is about to say.
     spent: AtomicBool,
+    used: Instant,
     pub turn: Turn,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
@@ -103,6 +107,7 @@ impl Session {
             heard,
             prepared: HashMap::new(),
             spent: AtomicBool::new(false),
+            used: Instant::now(),
             turn: Turn::default(),
             runtime: Some(runtime),
         })
@@ -111,6 +116,20 @@ impl Session {
     /// Whether it is of no more use.
     pub fn is_spent(&self) -> bool {
         self.spent.load(Ordering::Relaxed) || self.client.is_closed()
+    }
+
+    /// Before it is used again after a while: takes in what the server has sent meanwhile, such as that it is gone.
+    pub fn wake(&mut self) {
+        if self.used.elapsed() > IDLE
+            && let Some(runtime) = &self.runtime
+        {
+            runtime.block_on(async {
+                for _ in 0..3 {
+                    tokio::task::yield_now().await;
+                }
+            });
+        }
+        self.used = Instant::now();
     }
 
     pub fn give_up(&self) {

@@ -76,14 +76,14 @@ impl MakeTlsConnect<Socket> for Tls {
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, host: &str) -> io::Result<Handshake> {
-        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        Ok(Handshake { config: self.config.clone(), name })
+        Ok(Handshake { config: self.config.clone(), host: host.to_owned() })
     }
 }
 
 pub struct Handshake {
     config: Arc<ClientConfig>,
-    name: ServerName<'static>,
+    /// Empty for a socket of this machine, on which no TLS is spoken.
+    host: String,
 }
 
 impl TlsConnect<Socket> for Handshake {
@@ -93,8 +93,8 @@ impl TlsConnect<Socket> for Handshake {
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
-            let connector = TlsConnector::from(self.config);
-            connector.connect(self.name, socket).await.map(Secured)
+            let name = ServerName::try_from(self.host).map_err(io::Error::other)?;
+            TlsConnector::from(self.config).connect(name, socket).await.map(Secured)
         })
     }
 }
