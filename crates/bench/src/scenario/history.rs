@@ -104,22 +104,32 @@ fn ask(report: &mut Report, caller: &mut Caller, events: u64, times: u64) -> Res
     let value = move |n: u64| spread(n, HELD / past_bed::POOLS);
     let pool = |n: u64| pool_of(n);
     let questions: Vec<Question> = vec![
-        ("a plain look at the value", Box::new(move |n| format!("/v1/pools/{}/values/{}", pool(n), value(n)))),
-        ("what happened to a value, the last 20", Box::new(move |n| {
-            format!("/v1/history?pool={}&value={}&limit=20", pool(n), value(n))
-        })),
-        ("what happened under a key", Box::new(move |n| {
-            format!("/v1/history?key={}", key_of(spread(n, claims)))
-        })),
-        ("what happened to an owner, the last 20", Box::new(move |n| {
-            format!("/v1/history?owner={}&limit=20", owner_of(spread(n, OWNERS)))
-        })),
-        ("what happened from a time on, the first 20", Box::new(move |n| {
-            format!("/v1/history?since={}&order=oldest_first&limit=20", time(n))
-        })),
-        ("who had a value at an old time", Box::new(move |n| {
-            format!("/v1/pools/{}/values/{}?at={}", pool(n), value(n), time(n))
-        })),
+        (
+            "a plain look at the value",
+            Box::new(move |n| format!("/v1/pools/{}/values/{}", pool(n), value(n))),
+        ),
+        (
+            "what happened to a value, the last 20",
+            Box::new(move |n| format!("/v1/history?pool={}&value={}&limit=20", pool(n), value(n))),
+        ),
+        (
+            "what happened under a key",
+            Box::new(move |n| format!("/v1/history?key={}", key_of(spread(n, claims)))),
+        ),
+        (
+            "what happened to an owner, the last 20",
+            Box::new(move |n| {
+                format!("/v1/history?owner={}&limit=20", owner_of(spread(n, OWNERS)))
+            }),
+        ),
+        (
+            "what happened from a time on, the first 20",
+            Box::new(move |n| format!("/v1/history?since={}&order=oldest_first&limit=20", time(n))),
+        ),
+        (
+            "who had a value at an old time",
+            Box::new(move |n| format!("/v1/pools/{}/values/{}?at={}", pool(n), value(n), time(n))),
+        ),
     ];
     let mut took: Vec<Latencies> = questions.iter().map(|_| Latencies::default()).collect();
     for n in 0..times {
@@ -128,7 +138,10 @@ fn ask(report: &mut Report, caller: &mut Caller, events: u64, times: u64) -> Res
             let begun = Instant::now();
             let (status, text) = caller.call("GET", &path, None)?;
             // A time of the first day may be before the journal's first.
-            ensure!(status == 200 || path.contains("at=") && status == 404, "{path} answered {status}: {text}");
+            ensure!(
+                status == 200 || path.contains("at=") && status == 404,
+                "{path} answered {status}: {text}"
+            );
             took.add(begun.elapsed());
         }
     }
@@ -160,7 +173,12 @@ fn indexing(report: &mut Report, effort: Effort, scratch: &Path) -> Result<()> {
     report.note(format!(
         "{CLIENTS} clients on the engine alone: {with:.0} claims/s with the index, {without:.0} without"
     ));
-    report.figure("claims a second with the index", with / without * 100.0, "%", Bar::AtLeast(80.0));
+    report.figure(
+        "claims a second with the index",
+        with / without * 100.0,
+        "%",
+        Bar::AtLeast(80.0),
+    );
     Ok(())
 }
 

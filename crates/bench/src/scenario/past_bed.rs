@@ -64,7 +64,10 @@ pub fn make(data: &Path, events: u64) -> Result<u64> {
         let range = PoolRange { span: Span { first: 0, last: 999_999 }, subnet_len: None };
         let spec = PoolSpec::new(Kind::Id32, vec![range]);
         let pool = pool_of(number).as_str().into();
-        turn(&mut writer, &[Command::PutPool(PutPool { pool, spec, expect: Expect::Any, keep_held: false })])?;
+        turn(
+            &mut writer,
+            &[Command::PutPool(PutPool { pool, spec, expect: Expect::Any, keep_held: false })],
+        )?;
     }
     let (mut made, mut batch) = (0, Vec::new());
     for number in 0..claims_in(events) {
