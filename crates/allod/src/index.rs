@@ -1,42 +1,28 @@
-//! Where the history index is kept: in the data folder; and for a journal that is elsewhere, when no folder is given, in one
-//! for as long as the server runs.
+//! Where the history index is kept: in the data folder; and for a journal that is elsewhere, when no folder is named, in one
+//! that goes with the process.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use tracing::warn;
+use anyhow::{Context, Result};
+use tempfile::TempDir;
 
 use crate::config::Settings;
 use crate::place::Place;
 
 #[derive(Debug)]
 pub struct IndexFolder {
-    path: PathBuf,
-    temporary: bool,
+    pub path: PathBuf,
+    _passing: Option<TempDir>,
 }
 
 impl IndexFolder {
-    pub fn of(settings: &Settings, place: &Place) -> IndexFolder {
-        match place {
-            Place::Postgres(_) if !settings.data_given => {
-                let path = std::env::temp_dir().join(format!("allod-index-{}", std::process::id()));
-                IndexFolder { path, temporary: true }
-            }
-            _ => IndexFolder { path: settings.data.join("index"), temporary: false },
+    pub fn of(settings: &Settings, place: &Place) -> Result<IndexFolder> {
+        if matches!(place, Place::Folder(_)) || settings.data_given {
+            return Ok(IndexFolder { path: settings.data.join("index"), _passing: None });
         }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-impl Drop for IndexFolder {
-    fn drop(&mut self) {
-        if self.temporary
-            && self.path.exists()
-            && let Err(error) = std::fs::remove_dir_all(&self.path)
-        {
-            warn!(folder = %self.path.display(), %error, "the temporary history index cannot be removed");
-        }
+        let passing = tempfile::Builder::new().prefix("allod-index-").tempdir();
+        let passing =
+            passing.context("there is no place for the history index; name one with --data")?;
+        Ok(IndexFolder { path: passing.path().to_owned(), _passing: Some(passing) })
     }
 }

@@ -64,7 +64,7 @@ fn into_folder(file: &Path, archive: Option<&Archive>, data: &Path) -> Result<Re
 /// The records are in one transaction of the database, so there is no half of them. A checkpoint is not, and without its
 /// journal it would keep every server from starting.
 fn into_postgres(file: &Path, archive: Option<&Archive>, to: Address) -> Result<Restored, Failed> {
-    let place = Place::Postgres(to.clone());
+    let place = Place::Postgres(Box::new(to.clone()));
     into_place(file, archive, &place).or_else(|failed| {
         let journal = Postgres::open(&to, false).map_err(|error| place.failed(error))?;
         if journal.tail().is_ok_and(|tail| tail.seq == 0) {

@@ -36,6 +36,7 @@ impl Clock for Standing {
 struct Server {
     app: App,
     clock: Arc<Standing>,
+    storage: MemoryStorage,
     _engine: Engine,
     _index: tempfile::TempDir,
 }

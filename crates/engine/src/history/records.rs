@@ -51,7 +51,7 @@ pub(super) struct Walk<'a> {
     at_once: usize,
     read: usize,
     /// Records are not completed.
-    as_stored: bool,
+    stored: bool,
 }
 
 impl Past {
@@ -75,7 +75,7 @@ impl Past {
             seqs: Vec::new(),
             at_once: 4,
             read: 0,
-            as_stored: false,
+            stored: false,
         })
     }
 
@@ -150,8 +150,8 @@ impl Past {
 
 impl Walk<'_> {
     /// The same, with events as they are in the journal.
-    pub(super) fn as_stored(self) -> Self {
-        Walk { as_stored: true, ..self }
+    pub(super) fn stored(self) -> Self {
+        Walk { stored: true, ..self }
     }
 
     /// The next record, already read. Says `TooWide` after `history_records_max` of them.
@@ -192,7 +192,7 @@ impl Walk<'_> {
         }
         for frame in &frames {
             let mut record = Record::of(frame)?;
-            if !self.as_stored {
+            if !self.stored {
                 self.past.complete(record.before, &mut record.entries)?;
             }
             self.ready.push_back(record);
