@@ -37,7 +37,6 @@ struct Server {
     app: App,
     clock: Arc<Standing>,
     _engine: Engine,
-    storage: MemoryStorage,
     _index: tempfile::TempDir,
 }
 
