@@ -53,7 +53,8 @@ pub struct BackupArguments {
 
 pub fn run(arguments: BackupArguments) -> Result<(), Failed> {
     let BackupArguments { to, data, journal, output, connection } = arguments;
-    let place = journal.map(Place::Postgres).or(data.map(Place::Folder));
+    let place =
+        journal.map(|address| Place::Postgres(Box::new(address))).or(data.map(Place::Folder));
     if to == Path::new("-") {
         if io::stdout().is_terminal() {
             return Err(Failed::Asked(advised(

@@ -21,7 +21,7 @@ use crate::failed::{Failed, advised};
 #[derive(Debug, Clone)]
 pub enum Place {
     Folder(PathBuf),
-    Postgres(Address),
+    Postgres(Box<Address>),
 }
 
 /// The flags that name a journal to commands that work on one without a server.
@@ -64,7 +64,7 @@ pub fn address(text: &str) -> Result<Address, String> {
 
 impl PlaceArguments {
     pub fn place(self) -> Place {
-        self.journal.map_or(Place::Folder(self.data), Place::Postgres)
+        self.journal.map_or(Place::Folder(self.data), |address| Place::Postgres(Box::new(address)))
     }
 
     /// The file, if one is named, and else the journal.
@@ -80,7 +80,7 @@ impl PlaceArguments {
 impl Place {
     pub fn of(settings: &Settings) -> Place {
         match &settings.journal {
-            Some(address) => Place::Postgres(address.clone()),
+            Some(address) => Place::Postgres(Box::new(address.clone())),
             None => Place::Folder(settings.data.clone()),
         }
     }

@@ -4,9 +4,10 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use allod_engine::{Archive, Restored};
-use allod_journal::JournalError;
 use allod_journal::embedded::Restoring;
-use allod_journal::postgres::Address;
+use allod_journal::postgres::{Address, Postgres};
+use allod_journal::{Journal, JournalError};
+use anyhow::Context;
 use clap::Args;
 
 use crate::failed::Failed;
@@ -46,7 +47,7 @@ pub fn run(arguments: RestoreArguments) -> Result<(), Failed> {
     let archive = archive.map(|folder| Archive::new(folder, 0));
     let done = match journal {
         None => into_folder(&file, archive.as_ref(), &data),
-        Some(address) => into_place(&file, archive.as_ref(), &Place::Postgres(address)),
+        Some(address) => into_postgres(&file, archive.as_ref(), address),
     };
     told(&about(&done?), output)
 }
@@ -58,6 +59,20 @@ fn into_folder(file: &Path, archive: Option<&Archive>, data: &Path) -> Result<Re
     let done = into_place(file, archive, &Place::Folder(restoring.folder()))?;
     restoring.finish().map_err(failed)?;
     Ok(done)
+}
+
+/// The records are in one transaction of the database, so there is no half of them. A checkpoint is not, and without its
+/// journal it would keep every server from starting.
+fn into_postgres(file: &Path, archive: Option<&Archive>, to: Address) -> Result<Restored, Failed> {
+    let place = Place::Postgres(Box::new(to.clone()));
+    into_place(file, archive, &place).or_else(|failed| {
+        let journal = Postgres::open(&to, false).map_err(|error| place.failed(error))?;
+        if journal.tail().is_ok_and(|tail| tail.seq == 0) {
+            let removed = journal.checkpoints().remove_all();
+            removed.context("what is left cannot be removed").map_err(Failed::Running)?;
+        }
+        Err(failed)
+    })
 }
 
 fn into_place(file: &Path, archive: Option<&Archive>, place: &Place) -> Result<Restored, Failed> {

@@ -36,8 +36,8 @@ impl Clock for Standing {
 struct Server {
     app: App,
     clock: Arc<Standing>,
-    _engine: Engine,
     storage: MemoryStorage,
+    _engine: Engine,
     _index: tempfile::TempDir,
 }
 

@@ -69,8 +69,7 @@ fn a_server_starts_before_its_database_and_outlives_it() {
 #[test]
 fn what_cannot_be_meant_is_refused_in_plain_words() {
     let cluster = Cluster::start(&[]).unwrap();
-    let nowhere =
-        cluster.url().replace("/postgres", "/nowhere").replace("postgres:/", "postgres:/");
+    let nowhere = format!("postgres://allod@{}/nowhere", cluster.host());
     for (url, more, code, words) in [
         (nowhere.as_str(), &[][..], 1, "database \"nowhere\" does not exist"),
         ("mysql://host/db", &[][..], 2, "postgres://user@host/database is expected"),
