@@ -150,7 +150,7 @@ impl Past {
 
 impl Walk<'_> {
     /// The same, with events as they are in the journal.
-    pub(super) fn as_stored(self) -> Self {
+    pub(super) fn uncompleted(self) -> Self {
         Walk { as_stored: true, ..self }
     }
 
