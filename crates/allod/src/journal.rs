@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use allod_engine::{RestoreError, Restored, Verified};
 use allod_face_native::rfc3339;
-use allod_journal::postgres::Address;
 use allod_journal::segment::Kind;
 use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
@@ -16,7 +15,7 @@ use crate::Failed;
 use crate::cli::print;
 use crate::cli::progress::Progress;
 use crate::place::{Place, open_file};
-use crate::store::{Opened, Store, address};
+use crate::store::{Opened, Store, given_address};
 
 #[derive(Debug, Subcommand)]
 pub enum JournalCommand {
@@ -28,8 +27,8 @@ pub enum JournalCommand {
         #[arg(long, env = "ALLOD_DATA", default_value = "allod-data")]
         data: PathBuf,
         /// The address of the journal, if it is in PostgreSQL, as in postgres://user@host/database
-        #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true, value_parser = address)]
-        journal: Option<Address>,
+        #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true)]
+        journal: Option<String>,
         #[arg(long, default_value = "text")]
         output: Output,
     },
@@ -47,7 +46,7 @@ pub enum Output {
 pub fn run(command: JournalCommand) -> Result<(), Failed> {
     match command {
         JournalCommand::Verify { file, data, journal, output } => {
-            match Place::of(file, journal, data) {
+            match Place::of(file, given_address(journal)?, data) {
                 Place::Journal(store) => verify_journal(&store, output),
                 Place::File(path) => verify_file(&path, output),
             }

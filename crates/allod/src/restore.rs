@@ -14,7 +14,7 @@ use clap::Args;
 use crate::failed::Failed;
 use crate::journal::{Bar, Output, about, restore_failed, told};
 use crate::place::open_file;
-use crate::store::{Store, address};
+use crate::store::{Store, given_address};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -32,8 +32,8 @@ pub struct RestoreArguments {
     data: PathBuf,
 
     /// The address of a journal in PostgreSQL to restore into, which must be empty, instead of a folder
-    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "data")]
-    journal: Option<Address>,
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "data")]
+    journal: Option<String>,
 
     /// The folder of archive segments, for the records from before the backup
     #[arg(long, value_name = "FOLDER")]
@@ -48,7 +48,7 @@ pub fn run(arguments: RestoreArguments) -> Result<(), Failed> {
     let RestoreArguments { file, data, journal, archive, output } = arguments;
     let input = open_file(&file)?;
     let archive = archive.map(|folder| Archive::new(folder, 0));
-    if let Some(address) = journal {
+    if let Some(address) = given_address(journal)? {
         return into_postgres(&file, input, archive.as_ref(), &address, output);
     }
     let restoring = Restoring::begin(&data).map_err(|error| target_failed(error, &data))?;
@@ -85,7 +85,10 @@ fn into_postgres(
     drop(bar);
     if done.is_err() && was_empty && journal.tail().is_ok_and(|tail| tail.seq == 0) {
         // A checkpoint without its journal would keep every server from starting.
-        checkpoints.remove_all().context("what is left cannot be removed").map_err(Failed::Running)?;
+        checkpoints
+            .remove_all()
+            .context("what is left cannot be removed")
+            .map_err(Failed::Running)?;
     }
     told(&about(&done.map_err(|error| restore_failed(error, file))?), output)
 }

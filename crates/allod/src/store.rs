@@ -38,6 +38,12 @@ pub fn address(text: &str) -> Result<Address, String> {
     })
 }
 
+/// The same for commands that take one or not. The text is not repeated when it is wrong: a password may be in it.
+pub fn given_address(text: Option<String>) -> Result<Option<Address>, Failed> {
+    let address = text.map(|text| address(&text)).transpose();
+    address.map_err(|what| Failed::Asked(anyhow!("--journal: {what}")))
+}
+
 impl Store {
     pub fn of(settings: &Settings) -> Store {
         match &settings.journal {

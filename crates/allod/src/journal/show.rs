@@ -13,7 +13,6 @@ use allod_core::event::Event;
 use allod_core::value::Kind;
 use allod_face_native::{change, rfc3339};
 use allod_journal::Frame;
-use allod_journal::postgres::Address;
 use allod_journal::segment::{Part, SegmentReader};
 use allod_record::{Item, with_positions};
 use anyhow::{Context, anyhow};
@@ -25,7 +24,7 @@ use crate::cli::change::{Change, lines};
 use crate::cli::format;
 use crate::cli::style::plain;
 use crate::place::{Place, open_file};
-use crate::store::{Opened, Store, address};
+use crate::store::{Opened, Store, given_address};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -45,8 +44,8 @@ pub struct ShowArguments {
     data: PathBuf,
 
     /// The address of the journal, if it is in PostgreSQL, as in postgres://user@host/database
-    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true, value_parser = address)]
-    journal: Option<Address>,
+    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true)]
+    journal: Option<String>,
 
     /// From this position on
     #[arg(long, value_name = "POSITION", default_value_t = 0)]
@@ -65,7 +64,7 @@ pub fn run(arguments: ShowArguments) -> Result<(), Failed> {
     let ShowArguments { file, data, journal, from, to, output } = arguments;
     let out = BufWriter::new(io::stdout().lock());
     let mut show = Show { from, to, output, kinds: RefCell::default(), out };
-    match Place::of(file, journal, data) {
+    match Place::of(file, given_address(journal)?, data) {
         Place::Journal(store) => show.journal(&store)?,
         Place::File(path) => show.file(&path)?,
     }

@@ -7,8 +7,8 @@ use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
 use crate::figure::{Bar, Report};
 use crate::load::{self, latency::median};
-use crate::process::{self, Server};
 use crate::postgres;
+use crate::process::{self, Server};
 
 const CONNECTIONS: usize = 64;
 
@@ -20,7 +20,8 @@ pub fn run(effort: Effort) -> Result<Report> {
     std::fs::create_dir(&other)?;
     let embedded = Server::allod(&one.join("data"), &one, &[])?;
     let shared = Server::allod(&other.join("data"), &other, &["--journal", &cluster.url()])?;
-    let (mut rates, mut slow, mut ratios) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()], Vec::new());
+    let (mut rates, mut slow, mut ratios) =
+        ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()], Vec::new());
     for server in [&embedded, &shared] {
         Caller::connect(server.address)?.put_pool("hot", HOT_POOL)?;
     }
