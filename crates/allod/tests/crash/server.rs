@@ -77,7 +77,8 @@ impl Server {
     }
 
     pub fn put(&self, path: &str, body: &str) -> Response {
-        self.client().send("PUT", path, &[], Some(body)).unwrap()
+        let sent = self.client().send("PUT", path, &[], Some(body));
+        sent.unwrap_or_else(|error| panic!("PUT {path}: {error}"))
     }
 
     /// No time to say anything: SIGKILL. What it had said before.

@@ -27,6 +27,10 @@ fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<Frame>, u64) {
                 unknown += 1;
                 tail = settle(journal, &tail, &frame, &mut known);
             }
+            // It was not even sent.
+            Append::Unknown(JournalError::Untried { .. }) => {
+                thread::sleep(Duration::from_millis(5))
+            }
             Append::Unknown(error) => panic!("{error:?}"),
         }
     }

@@ -41,7 +41,7 @@ fn two_busy_writers_get_their_turns() {
         let second = scope.spawn(|| write(&other, 2, COUNT));
         [first.join().expect("a writer"), second.join().expect("a writer")]
     });
-    println!("{COUNT} records each in {:?}, conflicts {conflicts:?}", started.elapsed());
+    eprintln!("{COUNT} records each in {:?}, conflicts {conflicts:?}", started.elapsed());
     assert_eq!(read_whole(&one, 1 << 20).len() as u64, 2 * COUNT);
     // Whoever is overtaken goes first next time: hardly more than one conflict for each record.
     assert!(conflicts.iter().all(|conflicts| *conflicts <= COUNT + COUNT / 2), "{conflicts:?}");
