@@ -110,7 +110,7 @@ fn a_backup_of_a_folder_restores_into_postgresql_and_back() {
     };
     let path = |name: &str| data.path().join(name).to_str().unwrap().to_owned();
     let (one, two, folder) = (path("one"), path("two"), path("folder"));
-    let server = Server::start(&data.path().join("first"));
+    let server = server::start(&data.path().join("first"));
     assert_eq!(server.put("/v1/pools/p", POOL).status, 201);
     for n in 0..50 {
         assert_eq!(server.put(&format!("/v1/pools/p/claims/k{n}"), "{}").status, 201);
@@ -133,6 +133,6 @@ fn a_backup_of_a_folder_restores_into_postgresql_and_back() {
     assert_eq!(server.stop().0, Some(0));
     let restored = allod(&["restore", &two, "--data", &folder]);
     assert_eq!(restored.0, Some(0), "{restored:?}");
-    let server = Server::start(std::path::Path::new(&folder));
+    let server = server::start(std::path::Path::new(&folder));
     assert_eq!(server.get("/v1/pools/p/claims/more").status, 200);
 }
