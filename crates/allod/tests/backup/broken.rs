@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::server::{self, Server};
+use crate::server;
 use crate::{backup, done, fails, goes_on, names, text, with_claims};
 
 /// A backup of a server with so many claims.

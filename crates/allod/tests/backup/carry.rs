@@ -9,7 +9,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{Call, History, Request, check, native, read_chain};
 
 use crate::load::{self, Dice, POOLS, kind};
-use crate::server;
+use crate::server::{self, Server};
 use crate::{allod, backup, done, goes_on, text, with_claims};
 
 /// The calls that the journal `chain` knows of.
@@ -112,9 +112,9 @@ fn a_stopped_server_is_backed_up_from_its_folder() {
 fn a_trimmed_journal_is_backed_up_with_its_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let mut arguments = crate::server::arguments(&data);
+    let mut arguments = server::arguments(&data);
     arguments.extend(["--history".to_owned(), "since-checkpoint".to_owned()]);
-    let server = Server::of(crate::server::allod(&arguments));
+    let server = Server::of(server::allod(&arguments));
     assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-99999"]}"#).status, 201);
     let mut count = 0;
     while server.get("/metrics").text().contains("allod_trimmed_records_total 0\n") {
