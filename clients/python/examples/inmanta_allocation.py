@@ -1,35 +1,31 @@
-"""An external allocator for Inmanta LSM, in twenty lines: claim while compiling, release in a handler."""
+"""An external inventory for Inmanta LSM: claim while compiling, look and release in a handler."""
 
 from allod import Client, NotHeld
 
-inventory = Client()  # ALLOD_SERVER, ALLOD_TOKEN
+inventory = Client()  # ALLOD_SERVER and ALLOD_TOKEN say where and who
 
 
-def key(instance_id: str, attribute: str) -> str:
-    return f"{instance_id}/{attribute}"
-
-
-def allocate(pool: str, instance_id: str, attribute: str) -> int:
-    """Called by the allocator, as often as the compiler likes: the same instance gets the same value."""
-    claim = inventory.claim(pool, key(instance_id, attribute), owner=instance_id)
+def allocate(pool: str, instance: str, attribute: str) -> int:
+    """For the allocator. The key is known beforehand, so a second call finds what the first one got."""
+    claim = inventory.claim(pool, f"{instance}/{attribute}", owner=instance)
     assert isinstance(claim.value, int)
     return claim.value
 
 
-def is_allocated(pool: str, instance_id: str, attribute: str) -> bool:
-    """For `read_resource`: False means `ResourcePurged`."""
+def is_allocated(pool: str, instance: str, attribute: str) -> bool:
+    """For read_resource. Only an answer is an answer: a server that is away raises, and is not taken for 'free'."""
     try:
-        inventory.get(pool, key(instance_id, attribute))
+        inventory.get(pool, f"{instance}/{attribute}")
         return True
     except NotHeld:
         return False
 
 
-def deallocate(pool: str, instance_id: str, attribute: str) -> None:
-    """For `delete_resource`: done also when it was done before, so the agent may retry until it succeeds."""
-    inventory.release(pool, key(instance_id, attribute))
+def deallocate(pool: str, instance: str, attribute: str) -> None:
+    """For delete_resource. Done twice is done, so the agent may repeat it until it succeeds."""
+    inventory.release(pool, f"{instance}/{attribute}")
 
 
-def forgotten(instances: "set[str]") -> "list[tuple[str, str]]":
-    """What is held by instances that no longer exist: pool and key, to look at or to release."""
+def left_behind(instances: "set[str]") -> "list[tuple[str, str]]":
+    """Pool and key of what is held by instances that no longer exist."""
     return [(claim.pool, claim.key) for claim in inventory.claims() if claim.owner not in instances]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -24,15 +25,16 @@ def binary() -> str:
 class Server:
     """One server process at a time on one folder and one port."""
 
-    def __init__(self, data: Path, *more: str) -> None:
+    def __init__(self, data: Path, *more: str, tls_ca: Optional[Path] = None) -> None:
         self._data, self._more = data, more
+        self._tls = None if tls_ca is None else ssl.create_default_context(cafile=str(tls_ca))
         self._port = 0
         self._process: Optional[subprocess.Popen[bytes]] = None
         self.start()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http{'s' if self._tls else ''}://127.0.0.1:{self._port}"
 
     @property
     def port(self) -> int:
@@ -50,7 +52,7 @@ class Server:
         said = b""
         for line in process.stderr:
             said += line
-            if line.startswith(b"listening on http://"):
+            if line.startswith(b"listening on http"):
                 self._port = int(line.rsplit(b":", 1)[1])
                 break
         else:
@@ -63,7 +65,7 @@ class Server:
         give_up = time.monotonic() + 20
         while True:
             try:
-                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5):
+                with urllib.request.urlopen(f"{self.url}/readyz", timeout=5, context=self._tls):
                     return
             except OSError:
                 if time.monotonic() > give_up:
@@ -94,7 +96,7 @@ class Wire:
 
     ``lose``: the request goes through, the reply does not come back. ``tear``: half of the reply comes back. ``refuse``: the
     connection is closed at once. ``hang``: the request goes through, and nothing ever comes. ``drip``: the reply comes byte
-    by byte.
+    by byte. ``cut 700``: a stream ends after so many bytes.
     """
 
     def __init__(self, port: int) -> None:
@@ -132,6 +134,9 @@ class Wire:
                 if not asked:
                     return
                 server.sendall(asked)
+                if fault.startswith("cut ") or (not fault and b" /v1/watch" in asked):
+                    self._stream(server, client, int(fault[4:] or 1 << 60))
+                    return
                 reply = server.recv(65536)
                 if fault == "lose":
                     return
@@ -151,3 +156,11 @@ class Wire:
         finally:
             server.close()
             client.close()
+
+    def _stream(self, server: socket.socket, client: socket.socket, left: int) -> None:
+        while left > 0:
+            piece = server.recv(min(left, 65536))
+            if not piece:
+                return
+            client.sendall(piece)
+            left -= len(piece)

@@ -10,8 +10,9 @@ import os
 import subprocess
 import sys
 import urllib.request
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Dict, Iterator
+from typing import Any, Dict, Iterator, List
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
@@ -90,3 +91,27 @@ def test_the_server_keeps_to_the_document_whatever_is_sent(strict: Server, tmp_p
     print(ran.stdout[-4000:])
     assert ran.returncode == 0, f"seed {SEED}\n{ran.stdout}"
     assert "Selected: " in ran.stdout
+
+
+class Balance(HTMLParser):
+    """Whether every element that is opened is closed, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: List[str] = []
+        self.seen = 0
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.seen += 1
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed(strict: Server) -> None:
+    with urllib.request.urlopen(f"{strict.url}/v1/docs") as reply:
+        page = Balance()
+        page.feed(reply.read().decode())
+    assert page.open == [] and page.seen > 500

@@ -20,7 +20,7 @@ use crate::cli::Connection;
 use crate::client::{Ask, Stream};
 use crate::failed::{Failed, advised};
 use crate::journal::{Bar, Output, Summary, text, told};
-use crate::store::{Opened, Store, given_address};
+use crate::place::{Opened, Place};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +52,10 @@ pub struct BackupArguments {
 
 pub fn run(arguments: BackupArguments) -> Result<(), Failed> {
     let BackupArguments { to, data, journal, output, connection } = arguments;
-    let store = data.map(Store::Folder).or(given_address(journal)?.map(Store::Postgres));
+    let place = match (journal, data) {
+        (Some(text), _) => Some(Place::postgres(&text)?),
+        (None, data) => data.map(Place::Folder),
+    };
     if to == Path::new("-") {
         if io::stdout().is_terminal() {
             return Err(Failed::Asked(advised(
@@ -61,15 +64,15 @@ pub fn run(arguments: BackupArguments) -> Result<(), Failed> {
             )));
         }
         let mut out = io::stdout().lock();
-        let made = make(store.as_ref(), connection, &mut out)?;
+        let made = make(place.as_ref(), connection, &mut out)?;
         out.flush().map_err(unwritten)?;
         // The data went to stdout; this is talk.
         drop(io::stderr().write_all(text(&summary(&made)).as_bytes()));
         return Ok(());
     }
     let mut partial = Partial::create(&to)?;
-    let made = make(store.as_ref(), connection, &mut partial.out)?;
-    partial.finish(store.is_some())?;
+    let made = make(place.as_ref(), connection, &mut partial.out)?;
+    partial.finish(place.is_some())?;
     told(&summary(&made), output)
 }
 
@@ -92,12 +95,12 @@ fn summary(made: &Made) -> Summary {
 }
 
 fn make(
-    store: Option<&Store>,
+    place: Option<&Place>,
     connection: Connection,
     out: &mut dyn Write,
 ) -> Result<Made, Failed> {
-    match store {
-        Some(store) => from_journal(store, out),
+    match place {
+        Some(place) => from_journal(place, out),
         None => from_server(connection, out),
     }
 }
@@ -106,8 +109,8 @@ fn unwritten(error: io::Error) -> Failed {
     Failed::Running(anyhow::Error::from(error).context("the backup cannot be written"))
 }
 
-fn from_journal(store: &Store, out: &mut dyn Write) -> Result<Made, Failed> {
-    let Opened { journal, checkpoints, .. } = store.look()?;
+fn from_journal(place: &Place, out: &mut dyn Write) -> Result<Made, Failed> {
+    let Opened { journal, checkpoints, .. } = place.look()?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     let mut bar = Bar::new("backing up");
@@ -116,7 +119,7 @@ fn from_journal(store: &Store, out: &mut dyn Write) -> Result<Made, Failed> {
         bar.at(at, of);
     });
     let (counted, made) = made.map_err(|error| match error {
-        allod_engine::BackupError::Source(halt) => store.halted(halt),
+        allod_engine::BackupError::Source(halt) => place.halted(halt),
         other => Failed::Running(other.into()),
     })?;
     Ok(Made { header: made.header, trailer: made.trailer, bytes: counted.bytes })

@@ -19,6 +19,7 @@ pub mod renew;
 pub mod status;
 pub mod style;
 mod table;
+pub mod token;
 pub mod tx;
 pub mod watch;
 pub mod who;
@@ -30,6 +31,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::client::{Client, Server};
 use crate::failed::Failed;
@@ -134,6 +136,30 @@ impl Shown {
 pub fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     Ok(runtime.map_err(|error| Failed::Running(error.into()))?.block_on(work))
+}
+
+/// Ends with the work, or when nobody reads stdout any more: what goes on for long may have nothing to write for long,
+/// and would not notice.
+async fn while_read(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    const LOOK_EVERY: Duration = Duration::from_millis(250);
+    let unread = async {
+        while is_read() {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    tokio::select! {
+        done = work => done,
+        () = unread => Err(Failed::Unread),
+    }
+}
+
+/// Whether stdout has a reader, or is of a kind that needs none.
+fn is_read() -> bool {
+    let out = io::stdout();
+    // Asks for nothing but what is told unasked: that the other end is gone.
+    let mut asked = [PollFd::new(&out, PollFlags::empty())];
+    let answered = poll(&mut asked, Some(&Timespec::default()));
+    answered.is_err() || !asked[0].revents().contains(PollFlags::ERR)
 }
 
 /// Writes data to stdout.

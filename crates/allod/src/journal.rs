@@ -14,21 +14,16 @@ use serde_json::{Value, json};
 use crate::Failed;
 use crate::cli::print;
 use crate::cli::progress::Progress;
-use crate::place::{Place, open_file};
-use crate::store::{Opened, Store, given_address};
+use crate::place::{Place, PlaceArguments, Source, open_file};
 
 #[derive(Debug, Subcommand)]
 pub enum JournalCommand {
     /// Read a whole journal, backup or archive segment and check everything that can be checked
     Verify {
-        /// A backup or an archive segment, - for standard input; the journal in --data when none is named
+        /// A backup or an archive segment, - for standard input; the journal itself when none is named
         file: Option<PathBuf>,
-        /// The folder of the journal.
-        #[arg(long, env = "ALLOD_DATA", default_value = "allod-data")]
-        data: PathBuf,
-        /// The address of the journal, if it is in PostgreSQL, as in postgres://user@host/database
-        #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true)]
-        journal: Option<String>,
+        #[command(flatten)]
+        place: PlaceArguments,
         #[arg(long, default_value = "text")]
         output: Output,
     },
@@ -45,24 +40,22 @@ pub enum Output {
 
 pub fn run(command: JournalCommand) -> Result<(), Failed> {
     match command {
-        JournalCommand::Verify { file, data, journal, output } => {
-            match Place::of(file, given_address(journal)?, data) {
-                Place::Journal(store) => verify_journal(&store, output),
-                Place::File(path) => verify_file(&path, output),
-            }
-        }
+        JournalCommand::Verify { file, place, output } => match place.or_file(file)? {
+            Source::Journal(place) => verify(&place, output),
+            Source::File(path) => verify_file(&path, output),
+        },
         JournalCommand::Show(arguments) => show::run(arguments),
     }
 }
 
-fn verify_journal(store: &Store, output: Output) -> Result<(), Failed> {
-    let Opened { journal, checkpoints, .. } = store.look()?;
-    let whole = journal.tail().map_err(|error| store.failed(error))?.seq;
+fn verify(place: &Place, output: Output) -> Result<(), Failed> {
+    let opened = place.look()?;
+    let whole = opened.journal.tail().map_err(|error| place.failed(error))?.seq;
     let mut progress = Progress::new("verifying", |n| format!("{n} records"), Some(whole));
     let mut at = |tail: &allod_journal::Tail| progress.at(tail.seq);
-    let verified = allod_engine::verify(&*journal, &*checkpoints, &mut at);
+    let verified = allod_engine::verify(&*opened.journal, &*opened.checkpoints, &mut at);
     drop(progress);
-    let verified = verified.map_err(|halt| store.halted(halt))?;
+    let verified = verified.map_err(|halt| place.halted(halt))?;
     told(&summary(&verified, true), output)?;
     if verified.violations.is_empty() {
         return Ok(());

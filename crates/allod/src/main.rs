@@ -6,14 +6,14 @@ mod cli;
 mod client;
 mod config;
 mod failed;
+mod index;
 mod journal;
 mod limits;
+mod open_files;
 mod place;
 mod restore;
 mod security;
 mod serve;
-mod store;
-mod token;
 
 use std::process::ExitCode;
 
@@ -80,6 +80,9 @@ enum Command {
     /// Make a journal from a backup
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::RestoreArguments),
+    /// The tokens that a server asks for: new, list
+    #[command(subcommand)]
+    Token(cli::token::TokenCommand),
     /// The settings of a server: show, check, reference
     #[command(subcommand)]
     Config(cli::config::ConfigCommand),
@@ -88,9 +91,6 @@ enum Command {
     Completions(cli::completions::CompletionsArguments),
     /// The manual page
     Man(cli::man::ManArguments),
-    /// Make and show the tokens of a server that wants them.
-    #[command(subcommand)]
-    Token(token::TokenCommand),
 }
 
 fn main() -> ExitCode {
@@ -114,10 +114,10 @@ fn main() -> ExitCode {
         Command::Journal(command) => journal::run(command),
         Command::Backup(arguments) => backup::run(arguments),
         Command::Restore(arguments) => restore::run(arguments),
+        Command::Token(command) => cli::token::run(command),
         Command::Config(command) => cli::config::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
         Command::Man(arguments) => cli::man::run(&arguments, Arguments::command()),
-        Command::Token(command) => token::run(command),
     };
     done.map_or_else(Failed::tell, |()| ExitCode::SUCCESS)
 }

@@ -3,18 +3,15 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use allod_engine::Archive;
-use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::{Embedded, Restoring};
-use allod_journal::postgres::{Address, Postgres};
-use allod_journal::{CheckpointStore, Journal, JournalError};
-use anyhow::Context;
+use allod_engine::{Archive, RestoreError, Restored};
+use allod_journal::embedded::Restoring;
+use allod_journal::postgres::Postgres;
+use allod_journal::{Journal, JournalError};
 use clap::Args;
 
 use crate::failed::Failed;
 use crate::journal::{Bar, Output, about, restore_failed, told};
-use crate::place::open_file;
-use crate::store::{Store, given_address};
+use crate::place::{Opened, Place, open_file};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +28,8 @@ pub struct RestoreArguments {
     #[arg(long, env = "ALLOD_DATA", hide_env_values = true, default_value = "allod-data")]
     data: PathBuf,
 
-    /// The address of a journal in PostgreSQL to restore into, which must be empty, instead of a folder
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "data")]
+    /// The PostgreSQL database to restore into instead, in which there is no journal yet
+    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true)]
     journal: Option<String>,
 
     /// The folder of archive segments, for the records from before the backup
@@ -46,51 +43,59 @@ pub struct RestoreArguments {
 
 pub fn run(arguments: RestoreArguments) -> Result<(), Failed> {
     let RestoreArguments { file, data, journal, archive, output } = arguments;
-    let input = open_file(&file)?;
-    let archive = archive.map(|folder| Archive::new(folder, 0));
-    if let Some(address) = given_address(journal)? {
-        return into_postgres(&file, input, archive.as_ref(), &address, output);
-    }
-    let restoring = Restoring::begin(&data).map_err(|error| target_failed(error, &data))?;
-    let folder = restoring.folder();
-    let journal = Embedded::open(&folder).map_err(|error| target_failed(error, &data))?.journal;
-    let checkpoints = FileCheckpoints::open(&folder)
-        .context("the checkpoints cannot be written")
-        .map_err(Failed::Running)?;
-    let mut bar = Bar::new("restoring");
-    let mut at = |record, last| bar.at(record, last);
-    let done = allod_engine::restore(input, archive.as_ref(), &journal, &checkpoints, &mut at);
-    drop(bar);
-    let done = done.map_err(|error| restore_failed(error, &file))?;
-    drop(journal);
-    restoring.finish().map_err(|error| target_failed(error, &data))?;
-    told(&about(&done), output)
+    let from = From { input: open_file(&file)?, archive: archive.map(|at| Archive::new(at, 0)) };
+    let done = match journal {
+        None => into_folder(from, &data),
+        Some(text) => into_postgres(from, Place::postgres(&text)?),
+    };
+    let done = done.map_err(|error| match error {
+        Unrestored::Backup(error) => restore_failed(error, &file),
+        Unrestored::Target(failed) => failed,
+    });
+    told(&about(&done?), output)
 }
 
-/// All of it is in one transaction of the database, so there is no half of it to be kept out of sight.
-fn into_postgres(
-    file: &Path,
-    input: impl Read,
-    archive: Option<&Archive>,
-    address: &Address,
-    output: Output,
-) -> Result<(), Failed> {
-    let store = Store::Postgres(address.clone());
-    let journal = Postgres::open(address, false).map_err(|error| store.failed(error))?;
-    let checkpoints = journal.checkpoints();
-    let was_empty = checkpoints.list().is_ok_and(|list| list.is_empty());
+/// What is restored.
+struct From {
+    input: Box<dyn Read>,
+    archive: Option<Archive>,
+}
+
+enum Unrestored {
+    Backup(RestoreError),
+    Target(Failed),
+}
+
+/// The folder has its name only once everything is in it.
+fn into_folder(from: From, data: &Path) -> Result<Restored, Unrestored> {
+    let failed = |error| Unrestored::Target(target_failed(error, data));
+    let restoring = Restoring::begin(data).map_err(failed)?;
+    let done = into_place(from, &Place::Folder(restoring.folder()))?;
+    restoring.finish().map_err(failed)?;
+    Ok(done)
+}
+
+/// The records are in one transaction of the database, so there is no half of them. A checkpoint is not, and without its
+/// journal it would keep every server from starting.
+fn into_postgres(from: From, place: Place) -> Result<Restored, Unrestored> {
+    into_place(from, &place).inspect_err(|_| {
+        if let Place::Postgres(address) = &place
+            && let Ok(journal) = Postgres::open(address, false)
+            && journal.tail().is_ok_and(|tail| tail.seq == 0)
+            && let Err(error) = journal.checkpoints().remove_all()
+        {
+            eprintln!("a checkpoint was left in {place} and cannot be removed: {error}");
+        }
+    })
+}
+
+fn into_place(from: From, place: &Place) -> Result<Restored, Unrestored> {
+    let Opened { journal, checkpoints, .. } = place.open(false).map_err(Unrestored::Target)?;
     let mut bar = Bar::new("restoring");
     let mut at = |record, last| bar.at(record, last);
-    let done = allod_engine::restore(input, archive, &journal, &checkpoints, &mut at);
-    drop(bar);
-    if done.is_err() && was_empty && journal.tail().is_ok_and(|tail| tail.seq == 0) {
-        // A checkpoint without its journal would keep every server from starting.
-        checkpoints
-            .remove_all()
-            .context("what is left cannot be removed")
-            .map_err(Failed::Running)?;
-    }
-    told(&about(&done.map_err(|error| restore_failed(error, file))?), output)
+    let From { input, archive } = from;
+    let done = allod_engine::restore(input, archive.as_ref(), &*journal, &*checkpoints, &mut at);
+    done.map_err(Unrestored::Backup)
 }
 
 fn target_failed(error: JournalError, data: &Path) -> Failed {

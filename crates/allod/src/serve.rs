@@ -10,14 +10,16 @@ use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
-use crate::Failed;
 use crate::config::{LogFormat, ServeArguments, Settings};
+use crate::index::IndexFolder;
+use crate::place::{self, Place};
 use crate::security::Security;
-use crate::store::{Opened, Store};
+use crate::{Failed, open_files};
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
     start_log(&settings).map_err(Failed::Asked)?;
+    open_files::raise_limit(settings.limits.edge.connections_max);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -35,8 +37,9 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let listener = security.of_listener(listener);
     let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
     // What is kept elsewhere is asked for, which blocks.
-    let store = Store::of(&settings);
-    let engine = tokio::task::block_in_place(|| start_engine(&settings, &store))?;
+    let place = Place::of(&settings);
+    let index = IndexFolder::of(&settings, &place).map_err(Failed::Running)?;
+    let engine = tokio::task::block_in_place(|| start_engine(&settings, &place, &index))?;
     let handle = engine.handle();
 
     let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
@@ -48,7 +51,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let app = Arc::new(security.of_app(app));
 
     let address = listener.address();
-    info!(%address, journal = %store, "listening");
+    info!(%address, journal = %place, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
     eprintln!("listening on {}://{address}", security.scheme());
     security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
@@ -74,13 +77,14 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
 }
 
 /// Opens the journal and starts the engine on it. Replaying goes on while the server already listens.
-fn start_engine(settings: &Settings, store: &Store) -> Result<Engine, Failed> {
-    let Opened { journal, checkpoints, torn } = store.open(settings.ha)?;
+fn start_engine(settings: &Settings, place: &Place, index: &IndexFolder) -> Result<Engine, Failed> {
+    let place::Opened { journal, checkpoints, torn } = place.open(settings.ha)?;
     if let Some(torn) = torn {
         warn!(?torn, "a write that a crash had cut off was dropped; it had not been acknowledged");
     }
     let (history, archive) = (settings.history, settings.archive.clone());
-    let config = allod_engine::Config { history, archive, ..settings.limits.engine() };
+    let index = Some(index.path.clone());
+    let config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
     Engine::start(journal, checkpoints, config)
         .context("the engine cannot be started")
         .map_err(Failed::Running)

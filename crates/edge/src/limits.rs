@@ -31,7 +31,7 @@ impl Default for Limits {
             body_bytes_max: 1024 * 1024,
             header_bytes_max: 64 * 1024,
             uri_bytes_max: 8 * 1024,
-            connections_max: 20_000,
+            connections_max: 16_000,
             request_ms_max: 30_000,
             handshake_ms_max: 10_000,
             header_read_ms_max: 10_000,

@@ -271,35 +271,6 @@ fn a_linearizable_read_sees_what_another_server_acknowledged() {
 }
 
 #[test]
-fn a_journal_that_is_away_at_the_start_is_waited_for() {
-    let storage = MemoryStorage::new();
-    let away = Arc::new(AtomicBool::new(true));
-    let is_away = away.clone();
-    let journal = storage.open_with(Box::new(move |_| {
-        if is_away.load(Ordering::Relaxed) { Fault::Unavailable } else { Fault::None }
-    }));
-    let checkpoints = Arc::new(MemoryCheckpoints::new());
-    let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
-    let handle = engine.handle();
-    eventually("it does not say why", || handle.status().degraded.is_some());
-    assert!(!handle.status().ready && !engine.has_ended());
-    away.store(false, Ordering::Relaxed);
-    let handle = ready(&engine);
-    assert!(given(runtime().block_on(handle.submit(pool("p", 9, None)))));
-    assert_eq!(handle.status().degraded, None);
-    engine.stop().unwrap();
-}
-
-#[test]
-fn an_engine_that_waits_for_its_journal_can_be_stopped() {
-    let journal = MemoryStorage::new().open_with(Box::new(|_| Fault::Unavailable));
-    let checkpoints = Arc::new(MemoryCheckpoints::new());
-    let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
-    eventually("it does not say why", || engine.handle().status().degraded.is_some());
-    engine.stop().unwrap();
-}
-
-#[test]
 fn the_status_counts_what_was_done_and_what_a_rival_took() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
@@ -327,4 +298,33 @@ fn the_status_counts_what_was_done_and_what_a_rival_took() {
     assert_eq!(handle.status().counters.conflicts, 1);
     one.stop().unwrap();
     two.stop().unwrap();
+}
+
+#[test]
+fn a_journal_that_is_away_at_the_start_is_waited_for() {
+    let storage = MemoryStorage::new();
+    let away = Arc::new(AtomicBool::new(true));
+    let is_away = away.clone();
+    let journal = storage.open_with(Box::new(move |_| {
+        if is_away.load(Ordering::Relaxed) { Fault::Unavailable } else { Fault::None }
+    }));
+    let checkpoints = Arc::new(MemoryCheckpoints::new());
+    let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
+    let handle = engine.handle();
+    eventually("it does not say why", || handle.status().degraded.is_some());
+    assert!(!handle.status().ready && !engine.has_ended());
+    away.store(false, Ordering::Relaxed);
+    let handle = ready(&engine);
+    assert!(given(runtime().block_on(handle.submit(pool("p", 9, None)))));
+    assert_eq!(handle.status().degraded, None);
+    engine.stop().unwrap();
+}
+
+#[test]
+fn an_engine_that_waits_for_its_journal_can_be_stopped() {
+    let journal = MemoryStorage::new().open_with(Box::new(|_| Fault::Unavailable));
+    let checkpoints = Arc::new(MemoryCheckpoints::new());
+    let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
+    eventually("it does not say why", || engine.handle().status().degraded.is_some());
+    engine.stop().unwrap();
 }

@@ -16,7 +16,7 @@ use crate::pools::{pool_unknown, wrong_outcome};
 use crate::query::{AFTER, LIMIT, Param, Query};
 use crate::scope::Reach;
 use crate::wire::{ClaimBody, ClaimList, EmptyBody, RenewBody, Value};
-use crate::{Native, from_wire, refusals, to_wire};
+use crate::{Native, from_wire, history, refusals, to_wire};
 
 const KEY_PREFIX: Param = Param { name: "key_prefix", about: "Only keys that start with this." };
 const OWNER_PREFIX: Param =
@@ -44,6 +44,8 @@ pub(crate) const LIST_QUERY: &[Param] = &[
     LIMIT,
     AFTER,
 ];
+
+pub(crate) const VALUE_QUERY: &[Param] = &[history::AT];
 
 pub(crate) const BY_OWNER_QUERY: &[Param] =
     &[OWNER_PREFIX, KEY_PREFIX, EXPIRED, STATE, LIMIT, AFTER];
@@ -237,11 +239,14 @@ pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, R
 
 pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
-        Ok((call.param(0)?, call.param(1)?))
+        let query = Query::read(&call, VALUE_QUERY)?;
+        Ok((call.param(0)?, call.param(1)?, query.owned(history::AT.name)))
     };
-    let (pool, text) = read().map_err(|problem: Problem| problem.reply())?;
+    let (pool, text, then) = read().map_err(|problem: Problem| problem.reply())?;
     native.freshen(&call).await?;
+    if let Some(then) = then {
+        return history::value(&native, &pool, &text, &then).await;
+    }
     let (found, now_ms, at) = native.read(|snapshot| {
         let found = snapshot.state.pool(&pool).map(|known| {
             let kind = known.spec.kind;

@@ -192,6 +192,7 @@ fn components() -> Components {
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);
     add::<wire::TransactionAnswer<'_>>(&mut all);
+    add::<wire::HistoryAnswer<'_>>(&mut all);
     add::<wire::Change<'_>>(&mut all);
     add::<wire::ProblemMembers<'_>>(&mut all);
     add::<wire::Status>(&mut all);

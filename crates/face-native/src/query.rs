@@ -106,6 +106,7 @@ fn unknown(name: &str, known: &[Param]) -> String {
     if known.is_empty() {
         return format!("'{name}' is in the query, and this route takes none");
     }
-    let known: Vec<&str> = known.iter().map(|param| param.name).collect();
-    format!("'{name}' in the query is unknown; {} are known", known.join(", "))
+    let names: Vec<&str> = known.iter().map(|param| param.name).collect();
+    let are = if known.len() == 1 { "is" } else { "are" };
+    format!("'{name}' in the query is unknown; {} {are} known", names.join(", "))
 }

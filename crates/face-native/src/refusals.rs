@@ -6,6 +6,7 @@ use allod_core::refusal::{Advice, Exhausted, Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
+use allod_engine::history::Unanswered;
 use allod_engine::{At, Failure, Unread};
 use http::StatusCode;
 
@@ -205,6 +206,46 @@ pub(crate) fn failure(failure: &Failure) -> Problem {
     };
     let problem = Problem::new(status, code, title, failure.to_string());
     if status == StatusCode::SERVICE_UNAVAILABLE { problem.retry_after(1) } else { problem }
+}
+
+/// A question about the past that is not answered.
+pub(crate) fn unanswered(why: &Unanswered) -> Reply {
+    let detail = why.to_string();
+    let none = RefusalMembers::default();
+    match why {
+        Unanswered::Trimmed { oldest_position } => {
+            let title = "the journal no longer reaches back that far";
+            let problem = Problem::new(StatusCode::GONE, "position_trimmed", title, detail);
+            problem.reply_with(TrimmedMembers { oldest_position: *oldest_position })
+        }
+        Unanswered::PositionUnknown { .. } | Unanswered::TimeUnknown => {
+            let title = "nobody knows the future";
+            Problem::new(StatusCode::BAD_REQUEST, "position_unknown", title, detail).reply()
+        }
+        Unanswered::PoolUnknown { pool, at, .. } => {
+            let title = "there was no such pool";
+            let problem = Problem::new(StatusCode::NOT_FOUND, "pool_unknown", title, detail);
+            let members = RefusalMembers { advice: "change", pool: Some(pool), ..none };
+            to_wire::at_position(problem.reply_with(members), at)
+        }
+        Unanswered::NotAValue { at, .. } => {
+            to_wire::at_position(Problem::malformed(detail).reply(), at)
+        }
+        Unanswered::TooWide { history_records_max } => {
+            let status = StatusCode::UNPROCESSABLE_ENTITY;
+            let problem = Problem::new(status, "limit_exceeded", "a limit is exceeded", detail);
+            let (limit, max) = (Some("history_records_max"), Some(*history_records_max as u64));
+            problem.reply_with(RefusalMembers { advice: "change", limit, max, ..none })
+        }
+        Unanswered::Building { .. } => {
+            let title = "the history index is being made";
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Problem::new(status, "index_building", title, detail).retry_after(1).reply()
+        }
+        Unanswered::Unavailable { what } => {
+            failure(&Failure::Unavailable { what: what.clone() }).reply()
+        }
+    }
 }
 
 /// What is asked for from the journal cannot be had.

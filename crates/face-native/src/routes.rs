@@ -8,7 +8,7 @@ use http::Method;
 
 use crate::query::Param;
 use crate::scope::Scope;
-use crate::{Native, about, backup, claims, pools, transactions, watch};
+use crate::{Native, about, backup, claims, history, pools, transactions, watch};
 
 /// One route: how it is reached, what answers, and what is to be said about it.
 pub(crate) struct Entry {
@@ -78,6 +78,11 @@ const MALFORMED: Shape = Shape(400, PROBLEM, "The request cannot be read, or con
 const NO_POOL: Shape = Shape(404, PROBLEM, "There is no such pool.");
 const NOT_HELD: Shape =
     Shape(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
+const TRIMMED: Shape = Shape(
+    410,
+    PROBLEM,
+    "`position_trimmed`: the journal no longer reaches back that far; `oldest_position` says how far.",
+);
 const DIFFERS: Shape = Shape(412, PROBLEM, "It is not as If-Match or If-None-Match say.");
 const LIMITED: Shape = Shape(422, PROBLEM, "A limit is exceeded; `limit` names it.");
 
@@ -251,14 +256,16 @@ pub(crate) static TABLE: &[Entry] = &[
         scope: Scope::PoolInPath,
         run: |native, call| boxed(claims::value(native, call)),
         name: "getValue",
-        summary: "Who has a value, or why nobody can; the slash of a prefix may stand as it is",
-        query: &[],
+        summary: "Who has or had a value, or why nobody can; the slash of a prefix may stand as it is",
+        query: claims::VALUE_QUERY,
         headers: READ,
         body: None,
         replies: &[
             Shape(200, Some("ValueAnswer"), "What can be said of the value."),
-            MALFORMED,
-            NO_POOL,
+            Shape(400, PROBLEM, "It cannot be read, or `at` is in the future: `position_unknown`."),
+            Shape(404, PROBLEM, "There is no such pool, or there was none then."),
+            TRIMMED,
+            LIMITED,
         ],
     },
     Entry {
@@ -273,6 +280,27 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: READ,
         body: None,
         replies: &[Shape(200, Some("ClaimList"), "A page of claims."), MALFORMED],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/history",
+        access: Access::Read,
+        scope: Scope::Filtered,
+        run: |native, call| boxed(history::list(native, call)),
+        name: "getHistory",
+        summary: "What happened, by pool, value, key, owner and time",
+        query: history::QUERY,
+        headers: READ,
+        body: None,
+        replies: &[
+            Shape(
+                200,
+                Some("HistoryAnswer"),
+                "A page of changes; one may be short and have a next.",
+            ),
+            MALFORMED,
+            TRIMMED,
+        ],
     },
     Entry {
         method: Method::POST,

@@ -189,7 +189,7 @@ pub(crate) fn value<'a>(
         ValueView::Held(held) => ("held", Some(held)),
         ValueView::Quarantined(held) => ("quarantined", Some(held)),
     };
-    wire::ValueAnswer { pool, value, state, claim: held.map(|held| claim(held, now_ms)) }
+    wire::ValueAnswer { pool, value, state, claim: held.map(|held| claim(held, now_ms)), at: None }
 }
 
 pub(crate) fn status(status: Status) -> wire::Status {

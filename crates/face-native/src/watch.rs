@@ -22,6 +22,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
 use crate::query::{Param, Query};
+use crate::scope::Reach;
 use crate::to_wire::KINDS;
 use crate::{Native, from_wire, refusals, to_wire};
 use filter::Filter;
@@ -52,7 +53,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         // Fewer watchers than connections, so that they never take the last one.
-        Limits { watchers_max: 15_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
+        Limits { watchers_max: 12_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
     }
 }
 
@@ -167,6 +168,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         heartbeat: watch.heartbeat(),
         subscription,
         seen,
+        present: at.position,
         record,
         place,
     };
@@ -183,7 +185,11 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
     let query = Query::read_repeated(call, QUERY, &["pool", "kind"])?;
     let mut filter = Filter::default();
-    query.texts("pool").for_each(|pool| filter.pool(pool));
+    let reach = Reach::of(call);
+    for pool in query.texts("pool") {
+        reach.require(pool)?;
+        filter.pool(pool);
+    }
     if let Some(prefix) = query.text("owner_prefix") {
         filter.owner_prefix(prefix);
     }
@@ -193,8 +199,8 @@ fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
             return Err(Problem::malformed(format!("kind is '{kind}'; {known} are known")));
         }
     }
-    if let Some(scope) = call.identity().scope() {
-        filter.scope(scope);
+    if !reach.is_everything() {
+        filter.scope(reach.prefix());
     }
     let from = match from_wire::last_event_id(call)? {
         Some(id) => Some(id),

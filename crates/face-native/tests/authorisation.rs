@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod stream;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use allod_face_native::{Native, Rule, Scope, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 
 /// What a caller's token is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,16 +72,14 @@ impl World {
     async fn new() -> World {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
-        let engine = Engine::start(journal, checkpoints, Config::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config { index: Some(folder.path().join("index")), ..Config::default() };
+        let engine = Engine::start(journal, checkpoints, config).unwrap();
         let handle = engine.handle();
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native = Native::new(
-            handle,
-            vec![("key_bytes_max", 1024)],
-            allod_face_native::Limits::default(),
-        );
+        let native = Native::new(handle, vec![("key_bytes_max", 1024)], Default::default());
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
             let secret = Secret::draw().unwrap();
@@ -90,7 +90,6 @@ impl World {
             file.push_str(&entry.table("pools"));
             tokens.push((role, pools, secret));
         }
-        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.toml");
         std::fs::write(&path, file).unwrap();
         let guard = Guard::Tokens(Tokens::open(&path, "pools").unwrap());
@@ -126,8 +125,7 @@ impl World {
         let request = request.body(Full::from(body.to_owned())).unwrap();
         let reply = self.app.answer(request).await;
         let status = reply.status().as_u16();
-        let body = reply.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8_lossy(&body).into_owned())
+        (status, stream::text(reply).await)
     }
 }
 
@@ -148,6 +146,7 @@ fn sample(rule: &Rule) -> (String, &'static str) {
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
+        "watch" => return (format!("{path}?from=0"), ""),
         _ if rule.method == Method::GET => "",
         name => panic!("{name}: say here what its body is"),
     };
@@ -274,15 +273,20 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         "/v1/pools/%2e%2e%2Ftenant-b%2Fvlans",
         "/v1/pools/%74enant-b%2fvlans",
         "/v1/pools/tenant-b%2Fvlans/values/1",
+        "/v1/pools/tenant-b%2Fvlans/values/1?at=3",
+        "/v1/history?pool=tenant-b%2Fvlans",
         "/v1/pools/no-such-pool",
     ] {
         let (status, reply) = ask(Method::GET, path, "").await;
         assert!(status == 403 && reply.contains("pool_not_allowed"), "{path}: {status} {reply}");
     }
+    let (status, reply) = ask(Method::GET, "/v1/watch?pool=tenant-b/vlans", "").await;
+    assert!(status == 403 && reply.contains("pool_not_allowed"), "{status} {reply}");
     // Lists that ask for another's.
     for (path, wanted) in [
         ("/v1/pools?prefix=tenant-b", r#"{"pools":[],"next":null}"#),
         ("/v1/claims?owner_prefix=owner-b", r#"{"claims":[],"next":null}"#),
+        ("/v1/history?owner=owner-b", r#"{"changes":[],"next":null,"oldest_position":0}"#),
     ] {
         assert_eq!(ask(Method::GET, path, "").await, (200, wanted.to_owned()));
     }

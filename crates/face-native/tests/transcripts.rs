@@ -1,11 +1,13 @@
 //! Conversations with the native face, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! `wait` moves it; `trim` forgets the journal up to a position. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was
+//! answered into the files instead of comparing.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod schema;
+mod stream;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -16,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use allod_edge::{App, Limits};
 use allod_engine::{Clock, Config, Engine};
 use allod_face_native::{Limits as NativeLimits, Native};
+use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::Request;
@@ -33,17 +36,26 @@ impl Clock for Standing {
 struct Server {
     app: App,
     clock: Arc<Standing>,
+    storage: MemoryStorage,
     _engine: Engine,
+    _index: tempfile::TempDir,
 }
 
 impl Server {
     async fn start() -> Server {
         // The morning of 1 January 2026, a Thursday.
         let clock = Arc::new(Standing(AtomicU64::new(1_767_254_400_000)));
+        let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
+        // So few records that a transcript can ask for too much.
+        let config = Config {
+            index: Some(index.path().into()),
+            history_records_max: 5,
+            ..Config::default()
+        };
         let engine = Engine::start_with_clock(
-            Arc::new(MemoryStorage::new().open()),
+            Arc::new(storage.open()),
             Arc::new(MemoryCheckpoints::new()),
-            Config::default(),
+            config,
             clock.clone(),
         );
         let engine = engine.unwrap();
@@ -57,7 +69,7 @@ impl Server {
             NativeLimits::default(),
         );
         let app = App::new(native.routes(), Limits::default()).unwrap();
-        Server { app, clock, _engine: engine }
+        Server { app, clock, _engine: engine, storage, _index: index }
     }
 }
 
@@ -109,6 +121,11 @@ async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
             let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
             server.clock.0.fetch_add(ms, Ordering::Relaxed);
             writeln!(played, "{block}").unwrap();
+        } else if let Some(position) = block.strip_prefix("trim ") {
+            let journal = server.storage.open();
+            let record = journal.seq_of_position(position.parse().expect("a position"));
+            journal.trim(record.unwrap()).unwrap();
+            writeln!(played, "{block}").unwrap();
         } else {
             let asked = parse(block);
             let (method, path) =
@@ -120,7 +137,11 @@ async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
             if !body.is_empty() {
                 writeln!(played, "{body}").unwrap();
             }
-            seen.insert(Seen { method, path, status, body });
+            let stream = status == 200 && path == "/v1/watch";
+            for body in if stream { changes(&body) } else { vec![body] } {
+                let (method, path) = (method.clone(), path.clone());
+                seen.insert(Seen { method, path, status, body });
+            }
         }
     }
     played
@@ -141,8 +162,15 @@ async fn shown(reply: allod_edge::Reply) -> (String, String) {
             write!(text, "\n   {name}: {}", value.to_str().unwrap()).unwrap();
         }
     }
-    let body = body.collect().await.unwrap().to_bytes();
-    (text, steady(String::from_utf8(body.to_vec()).unwrap()))
+    let body = stream::text(http::Response::new(body)).await;
+    // The empty lines that stand between messages separate requests here.
+    (text, steady(body.trim_end().replace("\n\n", "\n")))
+}
+
+/// The data of each message that has one and is no heartbeat.
+fn changes(shown: &str) -> Vec<String> {
+    let data = shown.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.filter(|data| data.contains("\"events\"")).map(str::to_owned).collect()
 }
 
 /// The body with what differs from run to run put to a fixed value of the same type.
@@ -157,9 +185,9 @@ fn steady(mut body: String) -> String {
     body
 }
 
-/// Replies that are documented and in no transcript. The document and its page are too long for one; tests below read
-/// them.
-const UNSEEN: &[&str] = &["GET /v1/docs 200", "GET /v1/openapi.json 200"];
+/// Replies that are documented and in no transcript. The document and its page are too long for one, and a backup is no
+/// text; tests below read them.
+const UNSEEN: &[&str] = &["GET /v1/backup 200", "GET /v1/docs 200", "GET /v1/openapi.json 200"];
 
 #[tokio::test]
 async fn the_face_answers_as_the_transcripts_say() {
@@ -273,4 +301,18 @@ async fn the_page_is_served_and_forbids_itself_to_load_anything() {
     assert!(header("content-security-policy").starts_with("default-src 'none';"));
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     assert!(body.starts_with(b"<!doctype html>") && body.ends_with(b"</html>"));
+}
+
+#[tokio::test]
+async fn a_backup_is_sent_whole() {
+    let server = Server::start().await;
+    let ask = |text: &str| parse(text).request;
+    server.app.answer(ask("PUT /v1/pools/p\n{\"kind\":\"id32\",\"ranges\":[\"1-9\"]}")).await;
+    let reply = server.app.answer(ask("GET /v1/backup")).await;
+    assert_eq!(reply.status(), 200);
+    assert_eq!(reply.headers()["content-type"], "application/octet-stream");
+    let bytes = reply.into_body().collect().await.expect("it is whole").to_bytes();
+    let found = allod_engine::verify_segment(&bytes[..], &mut |_, _| {}).expect("it is sound");
+    assert_eq!(found.verified.state.pool_count(), 1);
+    assert_eq!(found.tail, server.storage.open().tail().expect("tail"));
 }

@@ -9,6 +9,7 @@ use super::{Form, json as json_form, print, say};
 use crate::config::{Effective, KEYS, ServeArguments};
 use crate::failed::Failed;
 use crate::limits::Limits;
+use crate::security::Security;
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -56,6 +57,7 @@ pub fn run(command: ConfigCommand) -> Result<(), Failed> {
             tracing_subscriber::EnvFilter::try_new(&resolved.settings.log)
                 .with_context(|| format!("log '{}' is not understood", resolved.settings.log))
                 .map_err(Failed::Asked)?;
+            Security::open(&resolved.settings).map_err(Failed::Asked)?;
             say("the settings are fine");
             Ok(())
         }

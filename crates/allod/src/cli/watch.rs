@@ -7,7 +7,7 @@ use http::HeaderName;
 use http::header::{ACCEPT, CONTENT_TYPE};
 
 use super::change::{Change, lines};
-use super::{Form, Shown, print, say};
+use super::{Form, Shown, print, say, while_read};
 use crate::client::events::{Message, Reader};
 use crate::client::{Ask, Client, Stream, with_query};
 use crate::failed::{Failed, advised};
@@ -64,25 +64,8 @@ pub struct WatchArguments {
 pub fn run(arguments: WatchArguments) -> Result<(), Failed> {
     let shown = arguments.shown.clone();
     shown.run(async move |client, form| {
-        let mut watch = Watch {
-            client,
-            form,
-            path: arguments.path(),
-            last: None,
-            left: arguments.count.unwrap_or(u64::MAX),
-        };
-        // The first attempt tells whether there is a server and whether it likes the question; later ones are patient.
-        let mut stream = watch.open().await?;
-        let mut pause = PAUSE_MIN;
-        while watch.left > 0 {
-            if watch.read(&mut stream).await? {
-                pause = PAUSE_MIN;
-            }
-            if watch.left > 0 {
-                stream = watch.again(&mut pause).await?;
-            }
-        }
-        Ok(())
+        let (path, left) = (arguments.path(), arguments.count.unwrap_or(u64::MAX));
+        while_read(Watch { client, form, path, last: None, left }.go_on()).await
     })
 }
 
@@ -110,6 +93,22 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
+    /// Shows what comes, until enough has come.
+    async fn go_on(mut self) -> Result<(), Failed> {
+        // The first attempt tells whether there is a server and whether it likes the question; later ones are patient.
+        let mut stream = self.open().await?;
+        let mut pause = PAUSE_MIN;
+        while self.left > 0 {
+            if self.read(&mut stream).await? {
+                pause = PAUSE_MIN;
+            }
+            if self.left > 0 {
+                stream = self.again(&mut pause).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn open(&self) -> Result<Stream, Failed> {
         let mut ask =
             Ask::get(&self.path).header(ACCEPT, "text/event-stream, application/problem+json")?;

@@ -23,8 +23,7 @@ use crate::Failed;
 use crate::cli::change::{Change, lines};
 use crate::cli::format;
 use crate::cli::style::plain;
-use crate::place::{Place, open_file};
-use crate::store::{Opened, Store, given_address};
+use crate::place::{Place, PlaceArguments, Source, open_file};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -36,16 +35,11 @@ const READ_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// A backup or an archive segment, - for standard input; the journal in --data when none is named
+    /// A backup or an archive segment, - for standard input; the journal itself when none is named
     file: Option<PathBuf>,
 
-    /// The folder of the journal
-    #[arg(long, env = "ALLOD_DATA", hide_env_values = true, default_value = "allod-data")]
-    data: PathBuf,
-
-    /// The address of the journal, if it is in PostgreSQL, as in postgres://user@host/database
-    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true)]
-    journal: Option<String>,
+    #[command(flatten)]
+    place: PlaceArguments,
 
     /// From this position on
     #[arg(long, value_name = "POSITION", default_value_t = 0)]
@@ -61,12 +55,12 @@ pub struct ShowArguments {
 }
 
 pub fn run(arguments: ShowArguments) -> Result<(), Failed> {
-    let ShowArguments { file, data, journal, from, to, output } = arguments;
+    let ShowArguments { file, place, from, to, output } = arguments;
     let out = BufWriter::new(io::stdout().lock());
     let mut show = Show { from, to, output, kinds: RefCell::default(), out };
-    match Place::of(file, given_address(journal)?, data) {
-        Place::Journal(store) => show.journal(&store)?,
-        Place::File(path) => show.file(&path)?,
+    match place.or_file(file)? {
+        Source::Journal(place) => show.journal(&place)?,
+        Source::File(path) => show.file(&path)?,
     }
     show.out.flush().map_err(Failed::writing)
 }
@@ -81,9 +75,9 @@ struct Show<W> {
 }
 
 impl<W: Write> Show<W> {
-    fn journal(&mut self, store: &Store) -> Result<(), Failed> {
-        let Opened { journal, .. } = store.look()?;
-        let failed = |error| store.failed(error);
+    fn journal(&mut self, place: &Place) -> Result<(), Failed> {
+        let journal = place.look()?.journal;
+        let failed = |error| place.failed(error);
         let mut next = journal.seq_of_position(self.from).map_err(failed)?;
         loop {
             let frames = journal.read(next, READ_BYTES).map_err(failed)?;

@@ -12,6 +12,7 @@ mod steady;
 
 use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ impl Session {
             .env("PATH", path)
             .env("ALLOD_SERVER", format!("http://{}", self.server.address))
             .env("CANNED", format!("http://{}", self.canned.address))
+            // A group of its own, so that what it leaves in the background can be ended with it.
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(std::fs::File::create(&out).unwrap())
             .stderr(std::fs::File::create(&err).unwrap())
@@ -60,7 +63,8 @@ impl Session {
                 break status;
             }
             if began.elapsed() > COMMAND_MAX {
-                child.kill().unwrap();
+                let group = format!("-{}", child.id());
+                drop(Command::new("kill").args(["-s", "KILL", "--", &group]).status());
                 panic!("it does not end: {command}");
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -110,11 +114,12 @@ impl Session {
     }
 }
 
-/// Leaves a certificate for this machine in the folder, with its key. It vouches for itself.
+/// Leaves a certificate for this machine in the folder, with its key, and one of a stranger. They vouch for themselves.
 fn certify(folder: &Path) {
-    let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
-    std::fs::write(certificate, made.cert.pem()).unwrap();
+    let make = || rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let (made, key) = (make(), folder.join("key.pem"));
+    std::fs::write(folder.join("cert.pem"), made.cert.pem()).unwrap();
+    std::fs::write(folder.join("stranger.pem"), make().cert.pem()).unwrap();
     std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     std::fs::set_permissions(key, PermissionsExt::from_mode(0o600)).unwrap();
 }
@@ -141,7 +146,7 @@ fn check(name: &str) {
     let wanted = std::fs::read_to_string(&file).unwrap();
     let session = Session::start();
     let played = session.play(&wanted);
-    session.server.stop();
+    drop(session);
     if std::env::var_os("ALLOD_UPDATE_GOLDEN").is_some() {
         std::fs::write(&file, &played).unwrap();
     } else if let Some(difference) = difference(&wanted, &played) {
@@ -175,10 +180,12 @@ transcripts![
     config,
     errors,
     help,
+    history,
     journal,
     pools,
     secure,
     status,
     transactions,
+    watch,
     who
 ];

@@ -8,7 +8,7 @@ pub struct Server {
     child: Child,
     pub address: String,
     /// Keeps reading what the server says, so that it never waits for us.
-    talk: std::thread::JoinHandle<()>,
+    talk: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Server {
@@ -32,12 +32,15 @@ impl Server {
             let mut rest = String::new();
             drop(lines.read_to_string(&mut rest));
         });
-        Server { child, address, talk }
+        Server { child, address, talk: Some(talk) }
     }
+}
 
-    pub fn stop(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        self.talk.join().unwrap();
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nothing to be done if it has ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+        drop(self.talk.take().map(std::thread::JoinHandle::join));
     }
 }

@@ -8,3 +8,4 @@ mod kill;
 mod load;
 #[expect(dead_code, reason = "the tests on PostgreSQL use more of it")]
 mod server;
+mod watch;

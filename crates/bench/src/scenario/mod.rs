@@ -5,9 +5,12 @@ mod claims;
 mod core_bed;
 mod core_ops;
 mod exactly_once;
+mod history;
 mod memory;
+mod past_bed;
 mod peer;
 mod shared_journal;
+mod watchers;
 
 use std::time::Duration;
 
@@ -23,7 +26,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 6] = [
+pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -40,6 +43,11 @@ pub const SCENARIOS: [Scenario; 6] = [
         run: exactly_once::run,
     },
     Scenario {
+        name: "history",
+        what: "questions about the past on a journal of ten million events",
+        run: history::run,
+    },
+    Scenario {
         name: "memory",
         what: "a million claims: memory, start-up, and reads while the server is busy",
         run: memory::run,
@@ -53,6 +61,11 @@ pub const SCENARIOS: [Scenario; 6] = [
         name: "postgres",
         what: "durable claims on a journal in PostgreSQL, beside the embedded one",
         run: shared_journal::run,
+    },
+    Scenario {
+        name: "watchers",
+        what: "10,000 watchers of what does not happen: memory, and claims beside them",
+        run: watchers::run,
     },
 ];
 

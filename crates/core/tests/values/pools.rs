@@ -241,6 +241,8 @@ fn lists_come_in_pages_without_gap_or_repetition() {
         owners prefix=x page=1 -> a=1 | c=3 | e=1-2 | d=4
         owners prefix=xx -> d=4
         owners prefix=zz ->
+        owners prefix=x pool=q -> e=1-2
+        owners pool=z ->
         # Claims in quarantine have pages of their own that come to an end.
         owners prefix=x quarantined page=1 -> f=5 |
         owners quarantined page=1 -> f=5 | b=2

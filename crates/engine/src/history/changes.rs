@@ -16,6 +16,8 @@ use crate::handle::At;
 #[derive(Debug, Clone)]
 pub struct Ask {
     pub pool: Option<Arc<str>>,
+    /// Only pools whose name begins with this.
+    pub pool_prefix: Arc<str>,
     /// Changes of claims that have one of these, or a part of it; what a value means is the kind of its pool. Empty: of
     /// any. Goes with a pool.
     pub values: Vec<(Kind, Span)>,
@@ -61,7 +63,8 @@ impl Ask {
         let same = |asked: &Option<Arc<str>>, found: Option<&Arc<str>>| {
             asked.as_ref().is_none_or(|asked| Some(asked) == found)
         };
-        same(&self.pool, Some(pool))
+        pool.starts_with(&*self.pool_prefix)
+            && same(&self.pool, Some(pool))
             && same(&self.key, key)
             && same(&self.owner, owner)
             && (self.values.is_empty() || values.is_some_and(|values| self.has_value(values)))

@@ -10,9 +10,11 @@
 //! - `indexer`: the thread that keeps up with the journal
 //! - `lookup`, `records`: from a question to records
 //! - `changes`, `value`: the two questions
+//! - `complete`: what events of feature level 1 do not say
 
 mod build;
 mod changes;
+mod complete;
 mod indexer;
 mod lookup;
 mod posting;
@@ -62,8 +64,8 @@ pub enum Unanswered {
     PositionUnknown { asked: u64, end: u64 },
     #[error("the time asked for is in the future")]
     TimeUnknown,
-    #[error("there was no such pool at position {}", .at.position)]
-    PoolUnknown { at: At },
+    #[error("there was no pool '{pool}' at position {position}")]
+    PoolUnknown { pool: Arc<str>, position: u64, at: At },
     #[error("{error}")]
     NotAValue { error: NotAValue, at: At },
     #[error(

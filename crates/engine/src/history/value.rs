@@ -72,7 +72,10 @@ impl Past {
             Moment::Position(position) => self.time_of(position)?,
         };
         let spec = self.definition(pool, position, oldest, at)?;
-        let Some(spec) = spec else { return Err(Unanswered::PoolUnknown { at }) };
+        let Some(spec) = spec else {
+            let pool = pool.clone();
+            return Err(Unanswered::PoolUnknown { pool, position, at });
+        };
         let kind = spec.kind;
         let value = kind.parse(text).map_err(|error| Unanswered::NotAValue { error, at })?;
 

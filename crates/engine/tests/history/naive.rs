@@ -60,7 +60,7 @@ fn fits(ask: &Ask, event: &Event) -> bool {
             };
             ask.values.iter().any(overlaps)
         });
-    pool(event).is_some()
+    pool(event).is_some_and(|pool| pool.starts_with(&*ask.pool_prefix))
         && asked(&ask.pool, pool(event))
         && asked(&ask.key, key(event))
         && asked(&ask.owner, owner(event))

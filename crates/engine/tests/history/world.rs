@@ -34,6 +34,11 @@ pub struct World {
 
 impl World {
     pub fn new(index_postings_max: usize) -> World {
+        World::on(MemoryStorage::new(), 1000, index_postings_max)
+    }
+
+    /// On a journal that is already there.
+    pub fn on(storage: MemoryStorage, now_ms: u64, index_postings_max: usize) -> World {
         let folder = TempDir::new().unwrap();
         let config = Config {
             index: Some(folder.path().join("index")),
@@ -45,8 +50,8 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut world = World {
             engine: None,
-            storage: MemoryStorage::new(),
-            clock: Arc::new(Steps(AtomicU64::new(1000))),
+            storage,
+            clock: Arc::new(Steps(AtomicU64::new(now_ms))),
             folder,
             runtime,
             config,

@@ -87,7 +87,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
                 value,
                 values,
                 ranges,
-                version: event.version,
+                version: event.at_version,
                 cause: cause(event.cause),
                 quarantine_until: event.quarantine_until_ms.map(|ms| Time { ms }),
             }
@@ -174,7 +174,7 @@ mod tests {
         let range = PoolRange { span: Span { first: 1, last: 9 }, subnet_len: None };
         let released = |cause, quarantine_until_ms, was| {
             let (pool, key) = (pool.clone(), key.clone());
-            let (version, at_version) = (16, 17);
+            let (version, at_version) = (17, 16);
             let event =
                 ClaimReleased { pool, key, version, at_version, cause, quarantine_until_ms, was };
             Event::ClaimReleased(event)

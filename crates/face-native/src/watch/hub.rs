@@ -31,6 +31,8 @@ pub(crate) struct Hub {
     state: Mutex<State>,
     /// Every message up to this position is where it belongs.
     reached: AtomicU64,
+    /// Woken whenever `reached` has moved.
+    progress: Notify,
     /// There will be no more.
     closed: AtomicBool,
 }
@@ -86,6 +88,7 @@ impl Hub {
             bytes_max,
             state: Mutex::default(),
             reached: AtomicU64::new(0),
+            progress: Notify::new(),
             closed: AtomicBool::new(false),
         })
     }
@@ -154,6 +157,7 @@ impl Hub {
         for group in self.state.lock().groups.iter().flatten() {
             group.news.notify_waiters();
         }
+        self.progress.notify_waiters();
     }
 
     /// The feed went faster than the hub: one piece from the journal, once for all watchers.
@@ -203,6 +207,7 @@ impl Hub {
         self.reach(&mut state, &record.tail);
         drop(state);
         woken.iter().for_each(|group| group.news.notify_waiters());
+        self.progress.notify_waiters();
     }
 
     /// Goes on from here without what came before; every group then says that it does not have it.
@@ -275,6 +280,11 @@ impl Subscription {
     /// Whether the group has everything after this position.
     pub(crate) fn has_after(&self, seen: u64) -> bool {
         self.group.held.lock().after <= seen
+    }
+
+    /// Wakes when the hub has taken in a record, whether or not it is for this group.
+    pub(crate) fn progress(&self) -> &Notify {
+        &self.hub.progress
     }
 
     /// Wakes when there may be something new.

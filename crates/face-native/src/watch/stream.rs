@@ -24,6 +24,8 @@ pub(super) struct Watcher {
     pub subscription: Subscription,
     /// Everything up to this position has been sent, or was not wanted.
     pub seen: u64,
+    /// Where the journal ended when it was asked. Once that is seen, it has caught up, and is told.
+    pub present: u64,
     /// The record to read from, when it is known already.
     pub record: Option<u64>,
     pub place: Place,
@@ -38,11 +40,16 @@ impl Watcher {
         while !self.identity.has_lapsed() {
             let found = {
                 // Enabled before looking, so that what comes after the look wakes it.
-                let mut news = std::pin::pin!(self.subscription.news().notified());
+                let news = match greeted {
+                    true => self.subscription.news(),
+                    false => self.subscription.progress(),
+                };
+                let mut news = std::pin::pin!(news.notified());
                 news.as_mut().enable();
                 let found = self.subscription.after(&mut self.seen);
                 let nothing = matches!(&found, Found::Messages(messages) if messages.is_empty());
-                if nothing && greeted && Instant::now() < silent_until {
+                let wait = greeted || self.seen < self.present;
+                if nothing && wait && Instant::now() < silent_until {
                     tokio::select! {
                         () = news => {}
                         () = sleep_until(silent_until) => {}
@@ -61,7 +68,7 @@ impl Watcher {
                     }
                 }
                 Found::Messages(messages) if messages.is_empty() => {
-                    greeted = true;
+                    greeted |= self.seen >= self.present;
                     sink.send(message::heartbeat(self.seen)).await;
                 }
                 Found::Messages(messages) => {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::Schema;
 
-use super::{KindName, Seconds, StrategyName, Time, words};
+use super::{Change, KindName, Seconds, StrategyName, Time, words};
 // Under its own name utoipa takes it for any JSON value.
 use super::Value as Shown;
 
@@ -145,6 +145,27 @@ pub(crate) struct ValueAnswer<'a> {
     pub state: &'static str,
     /// Who has it.
     pub claim: Option<Claim<'a>>,
+    /// With `at`: what the answer is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<AtAnswer>,
+}
+
+/// A moment of the past.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AtAnswer {
+    /// The last one that had been made by then.
+    pub position: u64,
+    /// The time that was asked for; of a position, when it was made.
+    pub time: Time,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct HistoryAnswer<'a> {
+    pub changes: Vec<Change<'a>>,
+    /// Where the list goes on: send it as `after`. Null: this was the end. A page may be short and still have a next.
+    pub next: Option<&'a str>,
+    /// Everything after this position is still kept.
+    pub oldest_position: u64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{EachValue, LabelsOf, Pool, Time, Value};
+// Under its own name utoipa takes it for any JSON value.
+use super::Value as Shown;
+use super::{EachValue, LabelsOf, Pool, Time};
 
 /// What happened at one position, all at once.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,9 +34,9 @@ pub(crate) enum ChangeEvent<'a> {
         key: &'a str,
         owner: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Value>,
+        value: Option<Shown>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Value>>)]
+        #[schema(value_type = Option<Vec<Shown>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -50,9 +52,9 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         owner: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Value>,
+        value: Option<Shown>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Value>>)]
+        #[schema(value_type = Option<Vec<Shown>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -66,9 +68,9 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         owner: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Value>,
+        value: Option<Shown>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Value>>)]
+        #[schema(value_type = Option<Vec<Shown>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -87,9 +89,9 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         owner: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Value>,
+        value: Option<Shown>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Value>>)]
+        #[schema(value_type = Option<Vec<Shown>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,

@@ -4,7 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::super::answer::Pool;
-use super::super::{Form, format, json as json_form, pool, print, read, say, style, table};
+use super::super::{
+    Form, format, json as json_form, pool, print, read, say, style, table, while_read,
+};
 use super::{Status, ask};
 use crate::client::{Client, with_query};
 use crate::failed::Failed;
@@ -48,7 +50,7 @@ pub async fn run(
         }
     };
     let done = tokio::select! {
-        done = look_on(client, form, interval, count, terminal) => done,
+        done = while_read(look_on(client, form, interval, count, terminal)) => done,
         () = until_told => Ok(()),
     };
     drop(screen);

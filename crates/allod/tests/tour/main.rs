@@ -1,0 +1,139 @@
+//! The tour of the README, copied and pasted: its commands run in a shell in an empty folder against a real server, and
+//! each must answer what stands beneath it.
+//!
+//! A block of the tour is a list of commands, each followed by its answer in lines that start with `# `. In an answer `…`
+//! stands for anything: members of an object, items of a list, any text. `curl` shows the status before the body, which the
+//! README does too; a watch, which would never end, is ended after a moment.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod answer;
+mod block;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The part of the README that is run.
+const SECTION: &str = "Five minutes";
+
+/// Where the README says that the server listens.
+const USUAL: [&str; 2] = ["localhost:8778", "127.0.0.1:8778"];
+
+/// Stands between the answers of two commands.
+const MARK: &str = "----8<----";
+
+const FUNCTIONS: &str = r#"
+real_curl=$(command -v curl)
+newline='
+'
+curl() {
+  case "$*" in
+    */v1/watch*) timeout -s INT 2 "$real_curl" -sSN "$@" ;;
+    *)
+      out=$("$real_curl" -sS -w '\n%{http_code}' "$@")
+      printf '%s %s\n' "${out##*"$newline"}" "${out%"$newline"*}" ;;
+  esac
+}
+allod() {
+  case "$1" in
+    watch) timeout -s INT 2 "$real_allod" "$@" ;;
+    *) "$real_allod" "$@" ;;
+  esac
+}
+"#;
+
+struct Server {
+    child: Child,
+    address: String,
+}
+
+impl Server {
+    /// As the README says, but for the port and the folder.
+    fn start(folder: &Path) -> Server {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_allod"))
+            .arg("serve")
+            .current_dir(folder)
+            .env_clear()
+            .env("ALLOD_LISTEN", "127.0.0.1:0")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let address = loop {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
+            said.push_str(&line);
+            if let Some(address) = line.trim().strip_prefix("listening on http://") {
+                break address.to_owned();
+            }
+        };
+        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+        let server = Server { child, address };
+        let began = Instant::now();
+        while !server.is_ready() {
+            assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server
+    }
+
+    fn is_ready(&self) -> bool {
+        let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
+        let request = b"GET /readyz HTTP/1.1\r\nconnection: close\r\n\r\n";
+        std::io::Write::write_all(&mut stream, request).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap();
+        reply.starts_with("HTTP/1.1 200 ")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn the_tour_of_the_readme_goes_as_it_says() {
+    let readme = include_str!("../../../../README.md");
+    assert!(readme.contains("-- serve "), "the README says how to start the server");
+    let steps = block::steps(readme, SECTION);
+    assert!(steps.len() > 5, "there are only {} steps in '{SECTION}'", steps.len());
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path());
+    let here = |text: &str| {
+        USUAL.iter().fold(text.to_owned(), |text, usual| text.replace(usual, &server.address))
+    };
+    let mut script = FUNCTIONS.to_owned();
+    for step in &steps {
+        script.push_str(&format!("{}\nprintf '%s\\n' '{MARK}'\n", here(&step.commands)));
+    }
+    let output = Command::new("timeout")
+        .args(["60", "sh", "-c", &format!("exec 2>&1\n{script}")])
+        .current_dir(folder.path())
+        .env("real_allod", env!("CARGO_BIN_EXE_allod"))
+        .env("ALLOD_SERVER", format!("http://{}", server.address))
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let output = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = output.split(&format!("{MARK}\n")).collect();
+    assert_eq!(answers.len(), steps.len() + 1, "the shell did not get to the end:\n{output}");
+    let mut wrong = String::new();
+    for (step, got) in steps.iter().zip(answers) {
+        let got = got.trim_end();
+        if !answer::fits(&here(&step.answer), got) {
+            wrong.push_str(&format!(
+                "\n{}\nshould answer\n{}\nand answers\n{got}\n",
+                step.commands, step.answer
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

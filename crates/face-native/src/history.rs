@@ -1,0 +1,178 @@
+//! Routes about the past: what happened, and who had a value when.
+
+use std::sync::Arc;
+
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_core::view::NoCursor;
+use allod_edge::{Call, Problem, Reply};
+use allod_engine::history::{Ask, Changes, Moment, Order, Past};
+use http::StatusCode;
+
+use crate::query::{AFTER, LIMIT, Param, Query};
+use crate::scope::Reach;
+use crate::wire::{AtAnswer, HistoryAnswer, Time, Value};
+use crate::{Native, refusals, to_wire};
+
+const POOL: Param = Param {
+    name: "pool",
+    about: "Only what happened in this pool, whether it still exists or not.",
+};
+const VALUE: Param = Param {
+    name: "value",
+    about: "Only changes of claims that have this value, or a part of it: an id, an address, or a prefix. Goes with `pool`.",
+};
+const KEY: Param = Param { name: "key", about: "Only changes of claims under this key." };
+const OWNER: Param = Param { name: "owner", about: "Only changes of claims of this owner." };
+const SINCE: Param =
+    Param { name: "since", about: "From this time (RFC 3339) or position on, which is included." };
+const UNTIL: Param =
+    Param { name: "until", about: "Up to this time (RFC 3339) or position, which is included." };
+const ORDER: Param =
+    Param { name: "order", about: "`newest_first` (unless said otherwise) or `oldest_first`." };
+
+pub(crate) const QUERY: &[Param] = &[POOL, VALUE, KEY, OWNER, SINCE, UNTIL, ORDER, LIMIT, AFTER];
+
+pub(crate) const AT: Param = Param {
+    name: "at",
+    about: "As it was at this time (RFC 3339) or position; as it is now unless said otherwise.",
+};
+
+pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        let query = Query::read(&call, QUERY)?;
+        let ask = ask(&query, Reach::of(&call))?;
+        Ok((query, ask))
+    };
+    let (query, ask) = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let order = ask.order;
+    let found = past(&native)?.changes(ask).await;
+    let found = found.map_err(|unanswered| refusals::unanswered(&unanswered))?;
+    Ok(listed(&call, &query, &found, order))
+}
+
+fn ask(query: &Query<'_>, reach: Reach<'_>) -> Result<Ask, Problem> {
+    let text = |param: &Param| query.text(param.name).map(Arc::from);
+    let pool: Option<Arc<str>> = text(&POOL);
+    if let Some(pool) = &pool {
+        reach.require(pool)?;
+    }
+    let values = match (query.text(VALUE.name), &pool) {
+        (None, _) => Vec::new(),
+        (Some(_), None) => {
+            let detail =
+                "value is in the query without pool; a value is one of a pool: name it, too";
+            return Err(Problem::malformed(detail));
+        }
+        (Some(text), Some(_)) => values(text)?,
+    };
+    let order = match query.text(ORDER.name) {
+        None | Some("newest_first") => Order::NewestFirst,
+        Some("oldest_first") => Order::OldestFirst,
+        Some(other) => {
+            let detail = format!("order is '{other}'; newest_first or oldest_first is expected");
+            return Err(Problem::malformed(detail));
+        }
+    };
+    let after = query.text(AFTER.name).map(|after| {
+        let position = after.strip_prefix(mark(order)).and_then(|text| text.parse().ok());
+        position.ok_or_else(|| query.no_cursor(NoCursor))
+    });
+    Ok(Ask {
+        pool,
+        pool_prefix: reach.prefix().into(),
+        values,
+        key: text(&KEY),
+        owner: text(&OWNER),
+        since: query.text(SINCE.name).map(|text| moment(&SINCE, text)).transpose()?,
+        until: query.text(UNTIL.name).map(|text| moment(&UNTIL, text)).transpose()?,
+        order,
+        limit: query.limit()?,
+        after: after.transpose()?,
+    })
+}
+
+/// What a cursor begins with: it is good for one order only.
+fn mark(order: Order) -> &'static str {
+    match order {
+        Order::NewestFirst => "before-",
+        Order::OldestFirst => "after-",
+    }
+}
+
+/// All that a text can mean. Which of it a pool has was up to the pool at the time.
+fn values(text: &str) -> Result<Vec<(Kind, Span)>, Problem> {
+    let read = |kind: Kind| match kind {
+        // In a prefix pool, an address asks for what it was part of.
+        Kind::Prefix4 if !text.contains('/') => Kind::Address4.parse(text),
+        Kind::Prefix6 if !text.contains('/') => Kind::Address6.parse(text),
+        kind => kind.parse(text),
+    };
+    let found: Vec<_> =
+        Kind::ALL.into_iter().filter_map(|kind| Some((kind, read(kind).ok()?))).collect();
+    if found.is_empty() {
+        let shown: String = text.chars().take(64).collect();
+        let detail = format!(
+            "value is '{shown}'; an id such as 7, an address such as 10.0.0.1 or a prefix such as 10.0.0.0/24 is expected"
+        );
+        return Err(Problem::malformed(detail));
+    }
+    Ok(found)
+}
+
+/// A time or a position.
+fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
+    let name = param.name;
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return text.parse().map(Moment::Position).map_err(|_| {
+            Problem::malformed(format!("{name} is '{text}'; no journal has such a position"))
+        });
+    }
+    match Time::parse(text) {
+        Some(Time { ms }) => Ok(Moment::TimeMs(ms)),
+        None => {
+            let shown: String = text.chars().take(64).collect();
+            Err(Problem::malformed(format!(
+                "{name} is '{shown}'; a time such as 2026-11-15T10:00:00Z or a position such as 17 is expected"
+            )))
+        }
+    }
+}
+
+fn listed(call: &Call, query: &Query<'_>, found: &Changes, order: Order) -> Reply {
+    let changes = found.changes.iter().filter_map(|change| {
+        to_wire::change(change.position, change.at_ms, &change.events, &|_| None)
+    });
+    let next = found.next.map(|position| format!("{}{position}", mark(order)));
+    let body = HistoryAnswer {
+        changes: changes.collect(),
+        next: next.as_deref(),
+        oldest_position: found.oldest_position,
+    };
+    let reply = to_wire::json(StatusCode::OK, &body, &found.at);
+    match &next {
+        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
+        None => reply,
+    }
+}
+
+/// A value at a moment of the past.
+pub(crate) async fn value(
+    native: &Native,
+    pool: &str,
+    text: &str,
+    at: &str,
+) -> Result<Reply, Reply> {
+    let moment = moment(&AT, at).map_err(|problem| problem.reply())?;
+    let then = past(native)?.value(pool.into(), text.into(), moment).await;
+    let then = then.map_err(|unanswered| refusals::unanswered(&unanswered))?;
+    let at = AtAnswer { position: then.position, time: Time { ms: then.at_ms } };
+    let mut body = to_wire::value(pool, Value(then.kind, then.value), &then.view, then.at_ms);
+    body.at = Some(at);
+    Ok(to_wire::json(StatusCode::OK, &body, &then.at))
+}
+
+fn past(native: &Native) -> Result<&Arc<Past>, Reply> {
+    native.handle.past().map_err(|failure| refusals::failure(&failure).reply())
+}

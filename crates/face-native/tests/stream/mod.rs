@@ -1,0 +1,18 @@
+//! Reading bodies that may have no end.
+
+use allod_edge::{Body, Reply};
+use http_body_util::BodyExt;
+
+/// The whole body; of a stream of events what there is up to the first heartbeat, which says that this was all so far.
+pub async fn text(reply: Reply) -> String {
+    let mut body: Body = reply.into_body();
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let data = frame.expect("an unbroken body").into_data().expect("data");
+        all.extend_from_slice(&data);
+        if data.starts_with(b"event: heartbeat\n") {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
