@@ -88,8 +88,9 @@ fn a_slow_append_is_never_put_where_a_record_was_trimmed() {
     cluster().sql(&slow).expect("sql");
     let outcome = thread::scope(|scope| {
         let append = scope.spawn(|| journal.append(&tail, &next_frame(&tail, 1, b"slow")));
-        let sleeps = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%journal%'";
-        cluster().wait_for(&sleeps, "1").expect("it sleeps");
+        let sleeps = "SELECT count(*) FROM pg_stat_activity
+            WHERE wait_event = 'PgSleep' AND query LIKE '%journal%'";
+        cluster().wait_for(sleeps, "1").expect("it sleeps");
         // Meanwhile others write two records, and trim all but the last.
         let others = format!(
             "SET session_replication_role = replica;
