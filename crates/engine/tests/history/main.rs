@@ -213,3 +213,44 @@ fn a_journal_of_level_1_answers_as_if_its_events_said_whose_they_were() {
         assert!(story::read(&*world.journal()).states.len() > whole.states.len());
     }
 }
+
+#[test]
+fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
+    let mut dice = Dice(5);
+    let mut world = World::new(8);
+    world.play(&mut dice, 400);
+    let everything =
+        Ask { limit: 1000, ..random_ask(&mut Dice(0), &story::read(&*world.journal())) };
+    let everything = Ask {
+        pool: None,
+        pool_prefix: "".into(),
+        values: vec![],
+        key: Some("k1".into()),
+        owner: None,
+        since: None,
+        until: None,
+        order: Order::OldestFirst,
+        limit: 1000,
+        after: None,
+    };
+    let before = all_pages(&world, everything.clone()).unwrap();
+    // Merging goes on beside; a few more turns let it come to its end.
+    for _ in 0..50 {
+        world.play(&mut dice, 1);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let mut count = 0;
+    world.restart(|folder| {
+        let files = files::segments(folder);
+        count = files.len();
+        let mut newer = std::fs::read(&files[0]).unwrap();
+        newer[8] += 1;
+        std::fs::write(&files[0], newer).unwrap();
+        // Whole in itself, but its records are not ours.
+        let (name, bytes) = World::new(8).foreign_segment();
+        std::fs::write(folder.join(name), bytes).unwrap();
+    });
+    assert!((1..24).contains(&count), "{count} files");
+    let after = all_pages(&world, everything).unwrap();
+    assert_eq!(after[..before.len()], before);
+}
