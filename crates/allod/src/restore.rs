@@ -66,6 +66,10 @@ fn into_folder(file: &Path, archive: Option<&Archive>, data: &Path) -> Result<Re
 fn into_postgres(file: &Path, archive: Option<&Archive>, to: Address) -> Result<Restored, Failed> {
     let place = Place::Postgres(Box::new(to.clone()));
     into_place(file, archive, &place).or_else(|failed| {
+        // What was there before is somebody else's, who may be restoring just now.
+        if matches!(failed, Failed::Refused(_)) {
+            return Err(failed);
+        }
         let journal = Postgres::open(&to, false).map_err(|error| place.failed(error))?;
         if journal.tail().is_ok_and(|tail| tail.seq == 0) {
             let removed = journal.checkpoints().remove_all();

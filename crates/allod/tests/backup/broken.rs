@@ -63,7 +63,7 @@ fn what_is_not_empty_is_not_restored_into() {
     assert!(said.contains("is not empty") && said.contains("restore into a new folder"), "{said}");
     assert_eq!(names(&data), before);
     goes_on(&Server::start(&data), 2);
-    let said = fails(&["restore", "/nowhere", "--data", text(&data)], 2);
+    let said = fails(&["restore", "/nowhere", "--data", text(&folder.path().join("new"))], 2);
     assert!(said.contains("/nowhere cannot be read"), "{said}");
 }
 

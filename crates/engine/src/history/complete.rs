@@ -127,7 +127,8 @@ impl Earlier<'_> {
         if from > self.before {
             return Ok(None);
         }
-        let mut walk = self.past.walk(groups, (from, self.before), Order::NewestFirst)?.stored();
+        let mut walk =
+            self.past.walk(groups, (from, self.before), Order::NewestFirst)?.uncompleted();
         while let Some(record) = walk.next_record()? {
             let entries = record.entries.iter().rev().filter(|(at, _)| *at <= self.before);
             let mut events = entries.flat_map(|(_, entry)| entry.events.iter().rev());

@@ -51,7 +51,7 @@ pub(super) struct Walk<'a> {
     at_once: usize,
     read: usize,
     /// Records are not completed.
-    stored: bool,
+    as_stored: bool,
 }
 
 impl Past {
@@ -75,7 +75,7 @@ impl Past {
             seqs: Vec::new(),
             at_once: 4,
             read: 0,
-            stored: false,
+            as_stored: false,
         })
     }
 
@@ -150,8 +150,8 @@ impl Past {
 
 impl Walk<'_> {
     /// The same, with events as they are in the journal.
-    pub(super) fn stored(self) -> Self {
-        Walk { stored: true, ..self }
+    pub(super) fn uncompleted(self) -> Self {
+        Walk { as_stored: true, ..self }
     }
 
     /// The next record, already read. Says `TooWide` after `history_records_max` of them.
@@ -192,7 +192,7 @@ impl Walk<'_> {
         }
         for frame in &frames {
             let mut record = Record::of(frame)?;
-            if !self.stored {
+            if !self.as_stored {
                 self.past.complete(record.before, &mut record.entries)?;
             }
             self.ready.push_back(record);
