@@ -78,8 +78,11 @@ fn into_folder(from: From, data: &Path) -> Result<Restored, Unrestored> {
 /// The records are in one transaction of the database, so there is no half of them. A checkpoint is not, and without its
 /// journal it would keep every server from starting.
 fn into_postgres(from: From, place: Place) -> Result<Restored, Unrestored> {
-    into_place(from, &place).inspect_err(|_| {
-        if let Place::Postgres(address) = &place
+    into_place(from, &place).inspect_err(|error| {
+        // What was there before is somebody else's, who may be restoring just now.
+        let was_there = matches!(error, Unrestored::Backup(RestoreError::NotEmpty { .. }));
+        if !was_there
+            && let Place::Postgres(address) = &place
             && let Ok(journal) = Postgres::open(address, false)
             && journal.tail().is_ok_and(|tail| tail.seq == 0)
             && let Err(error) = journal.checkpoints().remove_all()

@@ -11,7 +11,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{Answer, Chain, History, Verdict, check, native, read_chain};
 
 use crate::load::{self, Dice, POOLS, kind};
-use crate::server;
+use crate::server::{self, Server};
 
 const LIVES: u64 = 100;
 const CLIENTS: u64 = 6;

@@ -219,8 +219,6 @@ fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
     let mut dice = Dice(5);
     let mut world = World::new(8);
     world.play(&mut dice, 400);
-    let everything =
-        Ask { limit: 1000, ..random_ask(&mut Dice(0), &story::read(&*world.journal())) };
     let everything = Ask {
         pool: None,
         pool_prefix: "".into(),
