@@ -15,6 +15,14 @@ pub fn root() -> PathBuf {
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    // What cargo says about xtask itself is no business of the crates that are built: some look at it, and would be built
+    // anew each time that it differs from a cargo that was called by hand.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start)) {
+            command.env_remove(&*name);
+        }
+    }
     command
 }
 

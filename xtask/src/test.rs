@@ -158,7 +158,9 @@ fn run_python(keyword: &str) -> Result<Tally> {
 /// pytest in the client's folder, with the server that it is to test: built like the tests, in the same profile.
 pub fn pytest() -> Result<Command> {
     let python = python::ensure()?;
-    cargo::run(&["build", "--locked", "--workspace", "--bin", "allod"])?;
+    // Together with a test, because what the tests need decides how the crates beneath are built; else each of the two
+    // would undo the other's work.
+    cargo::run(&["build", "--locked", "--workspace", "--bin", "allod", "--test", "serve"])?;
     let mut pytest = Command::new(python);
     pytest
         .args(["-m", "pytest", "--color=no", "-rfE"])

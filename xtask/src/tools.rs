@@ -36,7 +36,15 @@ const POSTGRESQL: Tool = Tool {
     folders: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/bin"],
 };
 
-pub const FOR_TESTS: [Tool; 2] = [C_COMPILER, POSTGRESQL];
+const CURL: Tool = Tool {
+    what: "curl",
+    why: "the commands of the README are run as they stand there",
+    package: "curl",
+    programs: &["curl"],
+    folders: &[],
+};
+
+pub const FOR_TESTS: [Tool; 3] = [C_COMPILER, POSTGRESQL, CURL];
 pub const FOR_BENCH: [Tool; 2] = [C_COMPILER, POSTGRESQL];
 
 /// Checks each tool and installs what is missing.

@@ -92,8 +92,10 @@ class Who:
     """``free``, ``held``, ``quarantined``, ``manual``, ``draining``, ``excluded`` or ``outside``."""
     claim: Optional[Claim]
     """Who has it, or had it."""
-    members: Json = field(repr=False)
-    """The whole answer, with what it says about the moment that was asked for."""
+    at_position: Optional[int]
+    """When a moment was asked for: the last position that there was by then."""
+    at_time: Optional[datetime]
+    """When a moment was asked for: that time, or when that position was made."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ class Event:
     key: Optional[str]
     owner: Optional[str]
     values: Optional[Tuple[Value, ...]]
+    """Its values, where they are known and not too many; ``members`` then has ``ranges``."""
     version: Optional[int]
     expires: Optional[datetime]
     cause: Optional[str]
@@ -245,7 +248,8 @@ def who(json: Json) -> Who:
         value=read_value(json["value"]),
         state=json["state"],
         claim=_maybe(claim, json.get("claim")),
-        members=json,
+        at_position=_maybe(lambda at: int(at["position"]), json.get("at")),
+        at_time=_maybe(lambda at: read_time(at["time"]), json.get("at")),
     )
 
 

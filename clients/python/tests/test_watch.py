@@ -63,6 +63,17 @@ def test_a_stream_that_is_cut_is_taken_up_again(kind: Any, wire: Wire, client: A
     watcher.close()
 
 
+def test_a_stream_that_says_nothing_is_given_up(kind: Any, wire: Wire, client: Any, pool: str) -> None:
+    before = client.position
+    client.claim(pool, "k")
+    watcher = kind(wire.url, retry=Retry(first=0.001))
+    wire.faults = ["hang", "hang"]
+    with watcher.watch(after=before, pool=pool, silence=0.2) as watch:
+        assert keys(watch, 1) == ["k"]
+    assert wire.connections == 3
+    watcher.close()
+
+
 def test_a_watch_survives_the_death_of_its_server(kind: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "data", "--log", "error")
     writer, watcher = Client(server.url), kind(server.url, retry=Retry(first=0.01, most=0.1))

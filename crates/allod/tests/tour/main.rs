@@ -25,6 +25,7 @@ const USUAL: [&str; 2] = ["localhost:8778", "127.0.0.1:8778"];
 const MARK: &str = "----8<----";
 
 const FUNCTIONS: &str = r#"
+real_curl=$(command -v curl)
 newline='
 '
 curl() {
@@ -41,7 +42,6 @@ allod() {
     *) "$real_allod" "$@" ;;
   esac
 }
-real_curl=$(command -v curl)
 "#;
 
 struct Server {
@@ -113,8 +113,8 @@ fn the_tour_of_the_readme_goes_as_it_says() {
     for step in &steps {
         script.push_str(&format!("{}\nprintf '%s\\n' '{MARK}'\n", here(&step.commands)));
     }
-    let output = Command::new("sh")
-        .args(["-c", &format!("exec 2>&1\n{script}")])
+    let output = Command::new("timeout")
+        .args(["60", "sh", "-c", &format!("exec 2>&1\n{script}")])
         .current_dir(folder.path())
         .env("real_allod", env!("CARGO_BIN_EXE_allod"))
         .env("ALLOD_SERVER", format!("http://{}", server.address))

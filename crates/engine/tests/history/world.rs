@@ -1,5 +1,6 @@
 //! A real engine on a journal in memory, with an index in a folder, asked from outside.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,6 +35,11 @@ pub struct World {
 
 impl World {
     pub fn new(index_postings_max: usize) -> World {
+        World::on(MemoryStorage::new(), 1000, index_postings_max)
+    }
+
+    /// On a journal that is already there.
+    pub fn on(storage: MemoryStorage, now_ms: u64, index_postings_max: usize) -> World {
         let folder = TempDir::new().unwrap();
         let config = Config {
             index: Some(folder.path().join("index")),
@@ -45,8 +51,8 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut world = World {
             engine: None,
-            storage: MemoryStorage::new(),
-            clock: Arc::new(Steps(AtomicU64::new(1000))),
+            storage,
+            clock: Arc::new(Steps(AtomicU64::new(now_ms))),
             folder,
             runtime,
             config,
@@ -108,6 +114,14 @@ impl World {
         let handle = self.engine.as_ref().unwrap().handle();
         let past = handle.past().unwrap();
         self.runtime.block_on(past.value(pool.into(), text.into(), moment))
+    }
+
+    /// A file of the index of a journal of its own.
+    pub fn foreign_segment(mut self) -> (OsString, Vec<u8>) {
+        self.play(&mut Dice(99), 60);
+        self.engine.take().unwrap().stop().unwrap();
+        let file = crate::files::segments(&self.folder.path().join("index")).remove(0);
+        (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
     }
 
     /// The first position that the journal still has.

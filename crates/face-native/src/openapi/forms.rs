@@ -20,19 +20,22 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     let form = match name {
         "pool" if several => Array::new(pattern(NAME, "vlans")).into(),
         "kind" if several => Array::new(words(&EVENTS)).into(),
+        // A question about a name that nothing can have is answered: nothing.
+        "pool" | "key" | "owner" if operation == "getHistory" => {
+            Object::with_type(Type::String).into()
+        }
         "pool" => pattern(NAME, "vlans"),
         "key" => text("blue"),
         "value" => text("100"),
-        "owner" => text("tenant-7"),
         "prefix" | "key_prefix" | "owner_prefix" | "after" => {
             Object::with_type(Type::String).into()
         }
         "within" => text("100-199"),
-        "limit" => number(1, Some(1000)),
+        "limit" => number(1, 1000),
         "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),
         "state" => words(&["held", "quarantined"]),
         "order" => words(&["newest_first", "oldest_first"]),
-        "from" | "Last-Event-ID" | "Allod-Min-Position" => number(0, None),
+        "from" | "Last-Event-ID" | "Allod-Min-Position" => position(),
         "at" | "since" | "until" => moment(),
         "If-Match" => pattern(ETAG, "\"17\""),
         "If-None-Match" => words(&["*"]),
@@ -69,17 +72,21 @@ fn words(words: &[&str]) -> RefOr<Schema> {
         .into()
 }
 
-fn number(min: i64, max: Option<i64>) -> RefOr<Schema> {
-    let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(min)).maximum(max);
-    // A position needs 64 bits, of which JSON's readers commonly take 63.
-    number.format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).into()
+fn number(min: usize, max: usize) -> RefOr<Schema> {
+    let number = ObjectBuilder::new().schema_type(Type::Integer);
+    number.minimum(Some(min)).maximum(Some(max)).into()
+}
+
+/// A position of the journal: a number of 64 bits.
+fn position() -> RefOr<Schema> {
+    number(0, u64::MAX as usize)
 }
 
 fn moment() -> RefOr<Schema> {
     let time = ObjectBuilder::new()
         .schema_type(Type::String)
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
-    OneOfBuilder::new().item(number(0, None)).item(time).into()
+    OneOfBuilder::new().item(position()).item(time).into()
 }
 
 #[cfg(test)]
