@@ -119,6 +119,8 @@ impl World {
     /// A file of the index of a journal of its own.
     pub fn foreign_segment(mut self) -> (OsString, Vec<u8>) {
         self.play(&mut Dice(99), 60);
+        // Whoever asks waits for the index.
+        drop(self.value("p", "1", Moment::Position(1)));
         self.engine.take().unwrap().stop().unwrap();
         let file = crate::files::segments(&self.folder.path().join("index")).remove(0);
         (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
