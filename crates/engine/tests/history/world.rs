@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use allod_core::command::Command;
+use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
 use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
 use allod_engine::{Clock, Config, Engine, Reply};
 use allod_journal::Journal;
@@ -103,6 +103,10 @@ impl World {
             };
             self.submit(story::command(dice, kind));
         }
+        // What is due by now happens before the next command: then nothing happens by itself until time goes on.
+        let (pool, key) = ("nowhere".into(), "nobody".into());
+        let nothing = Op::Release(ReleaseOp { pool, key, expect: Expect::Any });
+        self.submit(Command::Transact(Transact::one(nothing)));
     }
 
     pub fn changes(&self, ask: Ask) -> Result<Changes, Unanswered> {
