@@ -109,7 +109,9 @@ impl Ready for EngineReady {
 }
 
 fn start_log(settings: &Settings) -> Result<()> {
-    let filter = EnvFilter::try_new(&settings.log)
+    // The driver would log every record as it writes it. Whoever wants that has to name it.
+    let quiet = if settings.log.contains("tokio_postgres") { "" } else { ",tokio_postgres=warn" };
+    let filter = EnvFilter::try_new(format!("{}{quiet}", settings.log))
         .map_err(|error| anyhow!("--log '{}' is not understood: {error}", settings.log))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match settings.log_format {

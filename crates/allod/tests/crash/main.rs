@@ -6,6 +6,5 @@ mod damage;
 mod full;
 mod kill;
 mod load;
-#[expect(dead_code, reason = "the tests on PostgreSQL use more of it")]
 mod server;
 mod watch;
