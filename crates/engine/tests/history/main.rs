@@ -10,7 +10,11 @@ mod world;
 
 use std::sync::Arc;
 
+use allod_core::claim::Want;
+use allod_core::command::{ClaimOp, Command, DeletePool, Expect, Op, PutPool, Transact};
 use allod_core::event::Event;
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::{self, ValueView};
 use allod_engine::history::{Ask, Change, Moment, Order, Unanswered};
@@ -153,7 +157,7 @@ fn every_value_at_every_position() {
         for pool in POOLS {
             let Some(kind) = state.pool(pool).map(|pool| pool.spec.kind) else { continue };
             for n in 0..18 {
-                let span = allod_core::span::Span::one(story::base(kind) + n);
+                let span = Span::one(story::base(kind) + n);
                 let then = world.value(pool, &kind.show(span), Moment::Position(position as u64));
                 let expected = view::value(state, pool, span).unwrap();
                 held += u32::from(matches!(expected, ValueView::Held(_)));
@@ -251,4 +255,45 @@ fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
     assert!((1..24).contains(&count), "{count} files");
     let after = all_pages(&world, everything).unwrap();
     assert_eq!(after[..before.len()], before);
+}
+
+#[test]
+fn a_pool_that_came_back_says_nothing_of_the_one_before_it() {
+    let world = World::new(100);
+    let put = |kind: Kind, exclude: &[&str]| {
+        let (span, subnet_len) = kind.parse_range("10.0.0.0/28").unwrap();
+        let exclude = exclude.iter().map(|value| kind.parse(value).unwrap()).collect();
+        let ranges = vec![PoolRange { span, subnet_len }];
+        let spec = PoolSpec { exclude, ..PoolSpec::new(kind, ranges) };
+        let (pool, expect) = ("p".into(), Expect::Any);
+        Command::PutPool(PutPool { pool, spec, expect, keep_held: false })
+    };
+    let claim = Op::Claim(ClaimOp {
+        pools: vec!["p".into()],
+        key: "k".into(),
+        owner: None,
+        want: Want { value: Some(Kind::Address4.parse("10.0.0.8").unwrap()), ..Want::any() },
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    });
+    let delete = Command::DeletePool(DeletePool { pool: "p".into(), expect: Expect::Any });
+    let (prefixes, addresses) = (Kind::Prefix4, Kind::Address4);
+    let commands = [
+        put(prefixes, &[]),
+        put(prefixes, &["10.0.0.0/30"]),
+        delete,
+        put(addresses, &[]),
+        Command::Transact(Transact::one(claim)),
+    ];
+    let positions = commands.map(|command| world.submit(command).at.position);
+    assert_eq!(positions, [2, 3, 4, 5, 6]);
+    let view = |text: &str, at| world.value("p", text, Moment::Position(at)).map(|then| then.view);
+    // The first definition is gone, so nobody can see that everything was free from the beginning.
+    world.journal().trim(2).unwrap();
+    assert_eq!(view("10.0.0.8/29", 3).unwrap(), ValueView::Free);
+    assert_eq!(view("10.0.0.0/29", 3).unwrap(), ValueView::Excluded);
+    assert!(matches!(view("10.0.0.8/29", 4), Err(Unanswered::PoolUnknown { .. })));
+    assert_eq!(view("10.0.0.8", 5).unwrap(), ValueView::Free);
+    assert!(matches!(view("10.0.0.8", 6), Ok(ValueView::Held(_))));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use allod_core::command::Command;
+use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
 use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
 use allod_engine::{Clock, Config, Engine, Reply};
 use allod_journal::Journal;
@@ -103,6 +103,10 @@ impl World {
             };
             self.submit(story::command(dice, kind));
         }
+        // What is due by now happens before the next command: then nothing happens by itself until time goes on.
+        let (pool, key) = ("nowhere".into(), "nobody".into());
+        let nothing = Op::Release(ReleaseOp { pool, key, expect: Expect::Any });
+        self.submit(Command::Transact(Transact::one(nothing)));
     }
 
     pub fn changes(&self, ask: Ask) -> Result<Changes, Unanswered> {
@@ -119,6 +123,8 @@ impl World {
     /// A file of the index of a journal of its own.
     pub fn foreign_segment(mut self) -> (OsString, Vec<u8>) {
         self.play(&mut Dice(99), 60);
+        // Whoever asks waits for the index.
+        drop(self.value("p", "1", Moment::Position(1)));
         self.engine.take().unwrap().stop().unwrap();
         let file = crate::files::segments(&self.folder.path().join("index")).remove(0);
         (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
