@@ -61,7 +61,7 @@ fn damage_in_the_middle_refuses_to_start_and_says_where() {
     bytes[middle] ^= 0x40;
     fs::write(log(data.path()), &bytes).unwrap();
     let (code, said) = run(data.path());
-    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("damaged at record"), "{said}");
     assert!(said.contains("backup"), "{said}");
     // It was not made worse.

@@ -103,7 +103,7 @@ fn a_server_that_crashes_loses_nothing_that_was_committed() {
         stop.store(true, Ordering::Relaxed);
         writer.join().expect("the writer")
     });
-    assert!(unknown >= 3, "{unknown}");
+    assert!(unknown > 0, "no append was cut off: the test tests nothing");
     assert_eq!(read_whole(&open(&address), 1 << 20), known);
 }
 

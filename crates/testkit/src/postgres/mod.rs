@@ -200,10 +200,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// Kills it, with no time to do anything. Its processes outlive the first of them for a moment and must be gone, too,
-    /// before another one starts on the same data.
+    /// Kills it, with no time to do anything: each of its processes, those that are at work first, because they would
+    /// otherwise finish what they are doing. All must be gone before another one starts on the same data.
     pub fn kill(&mut self) -> Result<()> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
+        for pid in self.processes().into_iter().filter(|&pid| pid != server.id()) {
+            let _ = signal(pid, "KILL");
+        }
         server.kill()?;
         server.wait()?;
         loop {
