@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use allod_journal::SegmentError;
-use allod_journal::postgres::Address;
 use allod_journal::segment::{Kind, Part, SegmentHeader, SegmentReader, Trailer};
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
@@ -21,7 +20,7 @@ use crate::cli::Connection;
 use crate::client::{Ask, Stream};
 use crate::failed::{Failed, advised};
 use crate::journal::{Bar, Output, Summary, text, told};
-use crate::place::{Opened, Place, address};
+use crate::place::{Opened, Place};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -40,8 +39,8 @@ pub struct BackupArguments {
     data: Option<PathBuf>,
 
     /// The address of a journal in PostgreSQL, instead of asking a server
-    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "data")]
-    journal: Option<Address>,
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "data")]
+    journal: Option<String>,
 
     /// How to say what was backed up
     #[arg(long, default_value = "text")]
@@ -53,7 +52,10 @@ pub struct BackupArguments {
 
 pub fn run(arguments: BackupArguments) -> Result<(), Failed> {
     let BackupArguments { to, data, journal, output, connection } = arguments;
-    let place = journal.map(Place::Postgres).or(data.map(Place::Folder));
+    let place = match (journal, data) {
+        (Some(text), _) => Some(Place::postgres(&text)?),
+        (None, data) => data.map(Place::Folder),
+    };
     if to == Path::new("-") {
         if io::stdout().is_terminal() {
             return Err(Failed::Asked(advised(

@@ -31,8 +31,7 @@ use std::time::Duration;
 use anyhow::Context;
 use bytes::Bytes;
 use clap::{Args, ValueEnum};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::client::{Client, Server};
 use crate::failed::Failed;
@@ -142,19 +141,25 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failed> {
 /// Ends with the work, or when nobody reads stdout any more: what goes on for long may have nothing to write for long,
 /// and would not notice.
 async fn while_read(work: impl Future<Output = Result<(), Failed>>) -> Result<(), Failed> {
+    const LOOK_EVERY: Duration = Duration::from_millis(250);
     let unread = async {
-        // Where it cannot be told, as of a file, there is always a reader.
-        if let Ok(out) = AsyncFd::with_interest(io::stdout(), Interest::ERROR)
-            && out.ready(Interest::ERROR).await.is_ok()
-        {
-            return;
+        while is_read() {
+            tokio::time::sleep(LOOK_EVERY).await;
         }
-        std::future::pending().await
     };
     tokio::select! {
         done = work => done,
         () = unread => Err(Failed::Unread),
     }
+}
+
+/// Whether stdout has a reader, or is of a kind that needs none.
+fn is_read() -> bool {
+    let out = io::stdout();
+    // Asks for nothing but what is told unasked: that the other end is gone.
+    let mut asked = [PollFd::new(&out, PollFlags::empty())];
+    let answered = poll(&mut asked, Some(&Timespec::default()));
+    answered.is_err() || !asked[0].revents().contains(PollFlags::ERR)
 }
 
 /// Writes data to stdout.

@@ -40,7 +40,7 @@ pub enum Output {
 
 pub fn run(command: JournalCommand) -> Result<(), Failed> {
     match command {
-        JournalCommand::Verify { file, place, output } => match place.or_file(file) {
+        JournalCommand::Verify { file, place, output } => match place.or_file(file)? {
             Source::Journal(place) => verify(&place, output),
             Source::File(path) => verify_file(&path, output),
         },

@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod config;
 mod failed;
+mod index;
 mod journal;
 mod limits;
 mod open_files;

@@ -21,7 +21,7 @@ use crate::failed::{Failed, advised};
 #[derive(Debug, Clone)]
 pub enum Place {
     Folder(PathBuf),
-    Postgres(Address),
+    Postgres(Box<Address>),
 }
 
 /// The flags that name a journal to commands that work on one without a server.
@@ -32,8 +32,8 @@ pub struct PlaceArguments {
     data: PathBuf,
 
     /// The address of the journal, if it is in PostgreSQL, as in postgres://user@host/database
-    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true, value_parser = address)]
-    journal: Option<Address>,
+    #[arg(long, env = "ALLOD_JOURNAL", hide_env_values = true)]
+    journal: Option<String>,
 }
 
 /// What a command reads: a journal, or a file that was made from one.
@@ -63,24 +63,33 @@ pub fn address(text: &str) -> Result<Address, String> {
 }
 
 impl PlaceArguments {
-    pub fn place(self) -> Place {
-        self.journal.map_or(Place::Folder(self.data), Place::Postgres)
+    fn place(self) -> Result<Place, Failed> {
+        Ok(match self.journal {
+            Some(text) => Place::postgres(&text)?,
+            None => Place::Folder(self.data),
+        })
     }
 
     /// The file, if one is named, and else the journal.
-    pub fn or_file(self, file: Option<PathBuf>) -> Source {
-        match file {
+    pub fn or_file(self, file: Option<PathBuf>) -> Result<Source, Failed> {
+        Ok(match file {
             Some(path) if path.is_dir() => Source::Journal(Place::Folder(path)),
             Some(path) => Source::File(path),
-            None => Source::Journal(self.place()),
-        }
+            None => Source::Journal(self.place()?),
+        })
     }
 }
 
 impl Place {
+    /// What a command was given as `--journal`. The text is not repeated when it is wrong: a password may be in it.
+    pub fn postgres(text: &str) -> Result<Place, Failed> {
+        let address = address(text).map_err(|what| Failed::Asked(anyhow!("--journal: {what}")))?;
+        Ok(Place::Postgres(Box::new(address)))
+    }
+
     pub fn of(settings: &Settings) -> Place {
         match &settings.journal {
-            Some(address) => Place::Postgres(address.clone()),
+            Some(address) => Place::Postgres(Box::new(address.clone())),
             None => Place::Folder(settings.data.clone()),
         }
     }

@@ -1,6 +1,5 @@
 //! `allod serve`: opens the journal, starts the engine, and serves the faces until it is told to stop.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +7,11 @@ use allod_edge::{App, Exporter, Listener, Ready};
 use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use anyhow::{Context, Result, anyhow};
-use tempfile::TempDir;
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, ServeArguments, Settings};
+use crate::index::IndexFolder;
 use crate::place::{self, Place};
 use crate::security::Security;
 use crate::{Failed, open_files};
@@ -39,7 +38,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let stop = allod_edge::stop_signal().map_err(|error| Failed::Running(error.into()))?;
     // What is kept elsewhere is asked for, which blocks.
     let place = Place::of(&settings);
-    let index = Index::of(&settings, &place).map_err(Failed::Running)?;
+    let index = IndexFolder::of(&settings, &place).map_err(Failed::Running)?;
     let engine = tokio::task::block_in_place(|| start_engine(&settings, &place, &index))?;
     let handle = engine.handle();
 
@@ -78,36 +77,17 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
 }
 
 /// Opens the journal and starts the engine on it. Replaying goes on while the server already listens.
-fn start_engine(settings: &Settings, place: &Place, index: &Index) -> Result<Engine, Failed> {
+fn start_engine(settings: &Settings, place: &Place, index: &IndexFolder) -> Result<Engine, Failed> {
     let place::Opened { journal, checkpoints, torn } = place.open(settings.ha)?;
     if let Some(torn) = torn {
         warn!(?torn, "a write that a crash had cut off was dropped; it had not been acknowledged");
     }
     let (history, archive) = (settings.history, settings.archive.clone());
-    let index = Some(index.folder.clone());
+    let index = Some(index.path.clone());
     let config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
     Engine::start(journal, checkpoints, config)
         .context("the engine cannot be started")
         .map_err(Failed::Running)
-}
-
-/// Where the index of the history is kept.
-struct Index {
-    folder: PathBuf,
-    /// Goes with the process: the index of a journal that is elsewhere, when no folder was named for it.
-    _passing: Option<TempDir>,
-}
-
-impl Index {
-    fn of(settings: &Settings, place: &Place) -> Result<Index> {
-        if matches!(place, Place::Folder(_)) || settings.data_given {
-            return Ok(Index { folder: settings.data.join("index"), _passing: None });
-        }
-        let passing = tempfile::Builder::new().prefix("allod-index").tempdir();
-        let passing =
-            passing.context("there is no place for the history index; name one with --data")?;
-        Ok(Index { folder: passing.path().to_owned(), _passing: Some(passing) })
-    }
 }
 
 /// Done when the engine has stopped by itself, which it does only when it cannot go on.
@@ -129,7 +109,9 @@ impl Ready for EngineReady {
 }
 
 fn start_log(settings: &Settings) -> Result<()> {
-    let filter = EnvFilter::try_new(&settings.log)
+    // The driver would log every record as it writes it. Whoever wants that has to name it.
+    let quiet = if settings.log.contains("tokio_postgres") { "" } else { ",tokio_postgres=warn" };
+    let filter = EnvFilter::try_new(format!("{}{quiet}", settings.log))
         .map_err(|error| anyhow!("--log '{}' is not understood: {error}", settings.log))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match settings.log_format {

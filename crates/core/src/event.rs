@@ -87,8 +87,9 @@ pub enum ReleaseCause {
 pub struct ClaimReleased {
     pub pool: Arc<str>,
     pub key: Arc<str>,
-    /// The version that the claim had, and the one that its quarantine has from now on.
+    /// The version that its quarantine has from now on.
     pub version: u64,
+    /// The version that the claim had.
     pub at_version: u64,
     pub cause: ReleaseCause,
     /// Until when its values are kept for the former owner. `None`: free at once.

@@ -95,7 +95,8 @@ where
         }
     }
     let socket = connection.into_parts().io.into_inner().socket;
-    say_and_close(socket, &head_too_slow(limits.header_read_ms_max)).await;
+    // Boxed: every connection would otherwise have room for the buffer in there, which hardly any needs.
+    Box::pin(say_and_close(socket, &head_too_slow(limits.header_read_ms_max))).await;
 }
 
 /// Sends a problem on a connection that is then closed. Reads what the client still sends for a moment: closing a socket

@@ -64,7 +64,7 @@ impl Default for Config {
             archive_segment_bytes: 64 << 20,
             backups_max: 2,
             index: None,
-            index_postings_max: 1 << 18,
+            index_postings_max: 1 << 17,
             history_records_max: 4096,
             history_wait_ms_max: 2000,
             writer: format!("pid-{}", std::process::id()),

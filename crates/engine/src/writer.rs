@@ -3,6 +3,8 @@
 //! Blocking and single-threaded on purpose, with no clock and no thread of its own, so that the simulation can drive it
 //! step by step. `driver` gives it a thread and a queue.
 
+mod follow;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,14 +16,13 @@ use allod_core::refusal::Refused;
 use allod_core::state::State;
 use allod_core::state::undo::Undo;
 use allod_core::{Decision, decide};
-use allod_journal::{Append, BrokenChain, Frame, Hash, Journal, JournalError, Tail};
+use allod_journal::{Append, Frame, Hash, Journal, JournalError, Tail};
 use allod_record::{BodyWriter, Cause, Entry, Item};
 use tracing::{error, info, warn};
 
 use crate::config::Config;
-use crate::feed::Record;
 use crate::handle::{At, Failure, Reply, Shared};
-use crate::replay::{Halt, Replayed, decode, ends_as_it_says};
+use crate::replay::{Halt, Replayed};
 use crate::stamp::Dice;
 
 /// Called between two attempts to reach the journal with the number of the attempt; `false` gives up.
@@ -204,24 +205,6 @@ impl Writer {
     fn refuse(&self, count: usize, error: &JournalError) -> Vec<Result<Reply, Failure>> {
         self.shared.degrade(Some(error.to_string()));
         vec![Err(Failure::Unavailable { what: error.to_string() }); count]
-    }
-
-    /// Makes sure that the committed copy has everything that any writer had acknowledged before this call. `Err` means
-    /// that nothing more can be written.
-    pub fn confirm_tail(&mut self) -> Result<Result<(), Failure>, Halt> {
-        match self.journal.tail() {
-            Ok(tail) if tail == self.tail => Ok(Ok(())),
-            Ok(tail) => self.follow(Some(tail)).map(Ok),
-            Err(error) => Ok(Err(Failure::Unavailable { what: may_pass(error)?.to_string() })),
-        }
-    }
-
-    /// Takes in what others have written, when there is nothing of our own to write.
-    pub fn catch_up(&mut self) -> Result<(), Halt> {
-        if let Err(failure) = self.confirm_tail()? {
-            self.shared.degrade(Some(failure.to_string()));
-        }
-        Ok(())
     }
 
     fn answers(&self, mut answers: Vec<Result<Reply, Failure>>) -> Vec<Result<Reply, Failure>> {
@@ -455,90 +438,14 @@ impl Writer {
         }
         Err(Halt::Stopped)
     }
-
-    /// Takes in what other writers have appended, up to `end` at least, or to where the journal ends now. The next record
-    /// of ours says that we are back.
-    fn follow(&mut self, end: Option<Tail>) -> Result<(), Halt> {
-        const READ_BYTES: usize = 4 << 20;
-        let mut end = match end {
-            Some(end) => end,
-            None => self.patiently(|journal| journal.tail())?,
-        };
-        loop {
-            if end.seq < self.tail.seq || (end.seq == self.tail.seq && end.hash != self.tail.hash) {
-                return Err(Halt::Forked(BrokenChain::Fork { seq: end.seq.max(1) }));
-            }
-            if end.seq == self.tail.seq {
-                return Ok(());
-            }
-            let from = self.tail.seq + 1;
-            let frames = self.patiently(|journal| journal.read(from, READ_BYTES))?;
-            if frames.is_empty() {
-                // It has become shorter since.
-                end = self.patiently(|journal| journal.tail())?;
-                continue;
-            }
-            self.leading = false;
-            for frame in &frames {
-                frame.follows(&self.tail).map_err(Halt::Forked)?;
-                let items = decode(frame)?;
-                let tail = frame.tail(frame.hash());
-                for item in &items {
-                    match item {
-                        Item::Entry(entry) => {
-                            self.state.apply_entry(entry.at_ms, &entry.events);
-                            self.shared
-                                .apply(&tail, std::iter::once((entry.at_ms, &*entry.events)));
-                        }
-                        Item::Level { level } => {
-                            self.level = self.level.max(*level);
-                            self.state.position += 1;
-                            self.shared.skip_to(&tail, self.state.position);
-                        }
-                        Item::Epoch { .. } => self.shared.skip_to(&tail, self.state.position),
-                    }
-                }
-                ends_as_it_says(frame, &self.state)?;
-                self.shared.feed.push(&tail, Record::of_items(tail, frame.at_ms, items).entries);
-                self.bytes += frame.body.len() as u64;
-                self.tail = tail;
-                self.shared.epoch.store(tail.epoch, Ordering::Relaxed);
-            }
-            if self.tail.seq >= end.seq {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Asks the journal until it answers.
-    fn patiently<T>(
-        &mut self,
-        ask: impl Fn(&dyn Journal) -> Result<T, JournalError>,
-    ) -> Result<T, Halt> {
-        for attempt in 0.. {
-            match ask(&*self.journal) {
-                Err(error @ JournalError::Unavailable { .. }) => {
-                    self.shared.degrade(Some(error.to_string()));
-                    if !(self.pause)(attempt) {
-                        break;
-                    }
-                }
-                answer => {
-                    if attempt > 0 {
-                        self.shared.degrade(None);
-                    }
-                    return Ok(answer?);
-                }
-            }
-        }
-        Err(Halt::Stopped)
-    }
 }
 
 /// An error after which asking again may help; any other ends the writer.
 fn may_pass(error: JournalError) -> Result<JournalError, Halt> {
     match error {
-        JournalError::Unavailable { .. } | JournalError::Full { .. } => Ok(error),
+        JournalError::Unavailable { .. }
+        | JournalError::Untried { .. }
+        | JournalError::Full { .. } => Ok(error),
         JournalError::Chain(broken) => Err(Halt::Forked(broken)),
         other => Err(other.into()),
     }

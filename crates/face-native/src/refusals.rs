@@ -208,22 +208,6 @@ pub(crate) fn failure(failure: &Failure) -> Problem {
     if status == StatusCode::SERVICE_UNAVAILABLE { problem.retry_after(1) } else { problem }
 }
 
-/// What is asked for from the journal cannot be had.
-pub(crate) fn unread(unread: &Unread) -> Reply {
-    match unread {
-        Unread::Failed(failed) => failure(failed).reply(),
-        Unread::Trimmed { oldest_position } => Problem::new(
-            StatusCode::GONE,
-            "position_trimmed",
-            "the journal no longer reaches back that far",
-            format!(
-                "only what comes after position {oldest_position} is kept; read anew and go on from the Allod-Position of the answer"
-            ),
-        )
-        .reply_with(TrimmedMembers { oldest_position: *oldest_position }),
-    }
-}
-
 /// A question about the past that is not answered.
 pub(crate) fn unanswered(why: &Unanswered) -> Reply {
     let detail = why.to_string();
@@ -232,8 +216,7 @@ pub(crate) fn unanswered(why: &Unanswered) -> Reply {
         Unanswered::Trimmed { oldest_position } => {
             let title = "the journal no longer reaches back that far";
             let problem = Problem::new(StatusCode::GONE, "position_trimmed", title, detail);
-            let oldest_position = Some(*oldest_position);
-            problem.reply_with(RefusalMembers { advice: "change", oldest_position, ..none })
+            problem.reply_with(TrimmedMembers { oldest_position: *oldest_position })
         }
         Unanswered::PositionUnknown { .. } | Unanswered::TimeUnknown => {
             let title = "nobody knows the future";
@@ -262,6 +245,22 @@ pub(crate) fn unanswered(why: &Unanswered) -> Reply {
         Unanswered::Unavailable { what } => {
             failure(&Failure::Unavailable { what: what.clone() }).reply()
         }
+    }
+}
+
+/// What is asked for from the journal cannot be had.
+pub(crate) fn unread(unread: &Unread) -> Reply {
+    match unread {
+        Unread::Failed(failed) => failure(failed).reply(),
+        Unread::Trimmed { oldest_position } => Problem::new(
+            StatusCode::GONE,
+            "position_trimmed",
+            "the journal no longer reaches back that far",
+            format!(
+                "only what comes after position {oldest_position} is kept; read anew and go on from the Allod-Position of the answer"
+            ),
+        )
+        .reply_with(TrimmedMembers { oldest_position: *oldest_position }),
     }
 }
 

@@ -36,8 +36,8 @@ impl Clock for Standing {
 struct Server {
     app: App,
     clock: Arc<Standing>,
-    _engine: Engine,
     storage: MemoryStorage,
+    _engine: Engine,
     _index: tempfile::TempDir,
 }
 
@@ -185,9 +185,9 @@ fn steady(mut body: String) -> String {
     body
 }
 
-/// Replies that are documented and in no transcript. The document and its page are too long for one; tests below read
-/// them.
-const UNSEEN: &[&str] = &["GET /v1/docs 200", "GET /v1/openapi.json 200"];
+/// Replies that are documented and in no transcript. The document and its page are too long for one, and a backup is no
+/// text; tests below read them.
+const UNSEEN: &[&str] = &["GET /v1/backup 200", "GET /v1/docs 200", "GET /v1/openapi.json 200"];
 
 #[tokio::test]
 async fn the_face_answers_as_the_transcripts_say() {
@@ -301,4 +301,18 @@ async fn the_page_is_served_and_forbids_itself_to_load_anything() {
     assert!(header("content-security-policy").starts_with("default-src 'none';"));
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     assert!(body.starts_with(b"<!doctype html>") && body.ends_with(b"</html>"));
+}
+
+#[tokio::test]
+async fn a_backup_is_sent_whole() {
+    let server = Server::start().await;
+    let ask = |text: &str| parse(text).request;
+    server.app.answer(ask("PUT /v1/pools/p\n{\"kind\":\"id32\",\"ranges\":[\"1-9\"]}")).await;
+    let reply = server.app.answer(ask("GET /v1/backup")).await;
+    assert_eq!(reply.status(), 200);
+    assert_eq!(reply.headers()["content-type"], "application/octet-stream");
+    let bytes = reply.into_body().collect().await.expect("it is whole").to_bytes();
+    let found = allod_engine::verify_segment(&bytes[..], &mut |_, _| {}).expect("it is sound");
+    assert_eq!(found.verified.state.pool_count(), 1);
+    assert_eq!(found.tail, server.storage.open().tail().expect("tail"));
 }

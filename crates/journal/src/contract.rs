@@ -31,6 +31,9 @@ pub enum JournalError {
     /// It may work again later, without anybody restarting the server.
     #[error("the journal cannot be written: {what}")]
     Unavailable { what: String },
+    /// An append was not tried, or was turned away. Nothing was changed; it may work again later.
+    #[error("the journal cannot be written at present: {what}")]
+    Untried { what: String },
     /// There is no room for more. Nothing was changed; it works again once there is.
     #[error("the journal has no room left: {what}")]
     Full { what: String },
@@ -76,7 +79,9 @@ impl JournalError {
     /// Whether an append that ended with this error certainly did not happen, and never will.
     pub fn changed_nothing(&self) -> bool {
         match self {
-            Self::Full { .. } | Self::TooLarge { .. } | Self::Chain(_) => true,
+            Self::Untried { .. } | Self::Full { .. } | Self::TooLarge { .. } | Self::Chain(_) => {
+                true
+            }
             Self::Unavailable { .. }
             | Self::Damaged { .. }
             | Self::Trimmed { .. }

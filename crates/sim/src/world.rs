@@ -245,6 +245,7 @@ impl World<'_> {
         let name = running.name.clone();
         let confirmed = running.writer.confirm_tail();
         let doomed = self.settle_forks()?;
+        let end = self.ledger.find(&end).map_or(self.ledger.tail(), |record| record.tail);
         let new = self.ledger.sync(&self.storage)?;
         self.note(format!("{name} confirms: {confirmed:?}"));
         self.check_authors(new, None)?;

@@ -13,6 +13,7 @@ pub mod native;
 pub mod postgres;
 mod refusals;
 mod room;
+pub mod server;
 
 pub use check::{Chain, Verdict, check, read_chain};
 pub use history::{Answer, Call, ClaimSeen, Done, History, Refused, Request, UsageSeen};

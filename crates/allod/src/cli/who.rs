@@ -73,6 +73,14 @@ struct OneValue {
     value: Value,
     state: String,
     claim: Option<Claim>,
+    /// For a question about the past: when it was so.
+    at: Option<At>,
+}
+
+#[derive(Deserialize)]
+struct At {
+    position: u64,
+    time: String,
 }
 
 pub fn run(arguments: WhoArguments) -> Result<(), Failed> {
@@ -98,8 +106,11 @@ async fn one_value(
     if form == Form::Json {
         return json_form::print(&reply.body);
     }
-    let OneValue { pool, value, state, claim } = read(&reply.body)?;
+    let OneValue { pool, value, state, claim, at } = read(&reply.body)?;
     let mut lines = vec![("pool", pool), ("value", text(&value)), ("state", state)];
+    if let Some(At { position, time }) = at {
+        lines.push(("as of", format!("{}, position {position}", format::time(&time))));
+    }
     if let Some(claim) = claim {
         let (until, held) = (claim.until(), claim.held());
         lines.extend([("key", claim.key), ("owner", claim.owner), ("expires", until)]);

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use super::{KEYS, Key, Source};
+use super::{KEYS, Key, Source, mask};
 
 /// What was said on the command line and in the environment.
 #[derive(Debug)]
@@ -93,7 +93,11 @@ fn argument(key: &'static Key) -> Arg {
         "" => key.about.to_owned(),
         default => format!("{} [default: {default}]", key.about),
     };
-    let check = move |text: String| key.check(&text).map(|()| text);
+    // What is wrong with a text is told with the text itself, unless there is a password in it: then it is told later.
+    let check = move |text: String| match mask(&text) == text {
+        true => key.check(&text).map(|()| text),
+        false => Ok(text),
+    };
     let parser = if key.choices.is_empty() {
         ValueParser::new(move |text: &str| check(text.to_owned()))
     } else {

@@ -58,7 +58,7 @@ pub fn run(arguments: ShowArguments) -> Result<(), Failed> {
     let ShowArguments { file, place, from, to, output } = arguments;
     let out = BufWriter::new(io::stdout().lock());
     let mut show = Show { from, to, output, kinds: RefCell::default(), out };
-    match place.or_file(file) {
+    match place.or_file(file)? {
         Source::Journal(place) => show.journal(&place)?,
         Source::File(path) => show.file(&path)?,
     }

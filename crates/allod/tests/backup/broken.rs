@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::server::{self, Server};
+use crate::server;
 use crate::{backup, done, fails, goes_on, names, text, with_claims};
 
 /// A backup of a server with so many claims.
@@ -50,7 +50,7 @@ fn a_changed_or_shortened_backup_is_refused() {
     assert_eq!(names(&data), ["allod.lock"]);
     fs::write(&file, &good).unwrap();
     done(&["restore", text(&file), "--data", text(&data)]);
-    goes_on(&Server::start(&data), 20);
+    goes_on(&server::start(&data), 20);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn what_is_not_empty_is_not_restored_into() {
     let said = fails(&["restore", text(&file), "--data", text(&data)], 4);
     assert!(said.contains("is not empty") && said.contains("restore into a new folder"), "{said}");
     assert_eq!(names(&data), before);
-    goes_on(&Server::start(&data), 2);
+    goes_on(&server::start(&data), 2);
     let said = fails(&["restore", "/nowhere", "--data", text(&data)], 2);
     assert!(said.contains("/nowhere cannot be read"), "{said}");
 }
@@ -93,7 +93,7 @@ fn a_killed_restore_does_not_start_and_can_be_repeated() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("was not finished; restore again"), "{said}");
     done(&["restore", text(&folder.path().join("good.backup")), "--data", text(&data)]);
-    goes_on(&Server::start(&data), 50);
+    goes_on(&server::start(&data), 50);
 }
 
 /// A limit on the size of files stands for a disk without room.
@@ -168,7 +168,7 @@ fn a_backup_that_breaks_off_leaves_no_file() {
 fn a_server_that_is_killed_while_it_backs_up_is_fine_afterwards() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let server = Server::start(&data);
+    let server = server::start(&data);
     // Labels that do not compress, so that there is more of it than fits between the two.
     let mut seed = 1_u64;
     let mut noise = || {
@@ -199,7 +199,7 @@ fn a_server_that_is_killed_while_it_backs_up_is_fine_afterwards() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("is not whole"), "{said}");
-    let server = Server::start(&data);
+    let server = server::start(&data);
     backup(&server, &file);
     goes_on(&server, 600);
     done(&["journal", "verify", text(&file)]);

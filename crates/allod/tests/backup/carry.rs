@@ -9,7 +9,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{Call, History, Request, check, native, read_chain};
 
 use crate::load::{self, Dice, POOLS, kind};
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::{allod, backup, done, goes_on, text, with_claims};
 
 /// The calls that the journal `chain` knows of.
@@ -21,7 +21,7 @@ fn up_to(chain: &allod_testkit::Chain, calls: &[Call]) -> History {
 #[test]
 fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(&folder.path().join("data"));
+    let server = server::start(&folder.path().join("data"));
     let start = Instant::now();
     let mut calls = Vec::new();
     let mut first = server.client();
@@ -49,13 +49,10 @@ fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
         let restored = read_chain(&Embedded::open(&data).unwrap().journal).unwrap();
         let mut history = up_to(&restored, &calls);
         sizes.push(history.calls.len());
-        assert_eq!(
-            done(&["journal", "verify", "--data", text(&data), "--output", "json"])
-                .contains(&restored.tail.hash.to_string()),
-            true
-        );
+        let verified = done(&["journal", "verify", "--data", text(&data), "--output", "json"]);
+        assert!(verified.contains(&restored.tail.hash.to_string()), "{verified}");
         // It is asked, and goes on; then everything is judged by one chain.
-        let server = Server::start(&data);
+        let server = server::start(&data);
         let (mut client, mut dice) = (server.client(), Dice(7));
         for pool in POOLS {
             let request = Request::GetPool { pool: pool.into() };
@@ -93,7 +90,7 @@ fn a_backup_goes_through_a_pipe() {
     assert!(piped.status.success(), "{piped:?}");
     let told = String::from_utf8(piped.stdout).unwrap();
     assert!(told.contains("kind       backup") && told.contains("violations 0"), "{told}");
-    goes_on(&Server::start(&folder.path().join("copy")), 30);
+    goes_on(&server::start(&folder.path().join("copy")), 30);
     goes_on(&server, 30);
 }
 
@@ -108,16 +105,16 @@ fn a_stopped_server_is_backed_up_from_its_folder() {
     server.kill();
     done(&["backup", "--to", text(&file), "--data", text(&data)]);
     done(&["restore", text(&file), "--data", text(&folder.path().join("copy"))]);
-    goes_on(&Server::start(&folder.path().join("copy")), 5);
+    goes_on(&server::start(&folder.path().join("copy")), 5);
 }
 
 #[test]
 fn a_trimmed_journal_is_backed_up_with_its_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let mut arguments = crate::server::arguments(&data);
+    let mut arguments = server::arguments(&data);
     arguments.extend(["--history".to_owned(), "since-checkpoint".to_owned()]);
-    let server = Server::of(crate::server::allod(&arguments));
+    let server = Server::of(server::allod(&arguments));
     assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-99999"]}"#).status, 201);
     let mut count = 0;
     while server.get("/metrics").text().contains("allod_trimmed_records_total 0\n") {
@@ -131,7 +128,7 @@ fn a_trimmed_journal_is_backed_up_with_its_checkpoint() {
     let copy = folder.path().join("copy");
     let told = done(&["restore", text(&file), "--data", text(&copy), "--output", "json"]);
     assert!(!told.contains("\"from\":1,") && told.contains("\"violations\":[]"), "{told}");
-    goes_on(&Server::start(&copy), count);
+    goes_on(&server::start(&copy), count);
     let shown = done(&["journal", "show", text(&file)]);
     assert!(shown.starts_with("checkpoint of record "), "{shown}");
 }

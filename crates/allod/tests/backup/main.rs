@@ -43,7 +43,7 @@ fn text(path: &Path) -> &str {
 
 /// A server on `data` with a pool and so many claims in it.
 fn with_claims(data: &Path, count: u32) -> Server {
-    let server = Server::start(data);
+    let server = server::start(data);
     assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-99999"]}"#).status, 201);
     claims(&server, 0, count);
     server

@@ -180,6 +180,7 @@ transcripts![
     config,
     errors,
     help,
+    history,
     journal,
     pools,
     secure,

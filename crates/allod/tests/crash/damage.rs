@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::server::{Server, run};
+use crate::server::{self, Server, run};
 
 fn database(data: &Path) -> PathBuf {
     data.join("journal.sqlite")
@@ -17,7 +17,7 @@ fn log(data: &Path) -> PathBuf {
 /// A folder in which `count` claims were acknowledged before the server was killed.
 fn with_claims(count: u32) -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
-    let server = Server::start(data.path());
+    let server = server::start(data.path());
     assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-999"]}"#).status, 201);
     for n in 0..count {
         assert_eq!(server.put(&format!("/v1/pools/p/claims/{n}"), "{}").status, 201);
@@ -43,12 +43,12 @@ fn a_torn_tail_is_cut_and_reported() {
     let bytes = fs::read(log(data.path())).unwrap();
     let frame = bytes[bytes.len() - (24 + 4096)..][..2000].to_vec();
     OpenOptions::new().append(true).open(log(data.path())).unwrap().write_all(&frame).unwrap();
-    let server = Server::start(data.path());
+    let server = server::start(data.path());
     goes_on(&server, 20);
     let (code, said) = server.stop();
     assert_eq!(code, Some(0));
     assert!(said.contains("a write that a crash had cut off was dropped"), "{said}");
-    let server = Server::start(data.path());
+    let server = server::start(data.path());
     let (_, said) = server.stop();
     assert!(!said.contains("cut off"), "{said}");
 }
@@ -71,7 +71,7 @@ fn damage_in_the_middle_refuses_to_start_and_says_where() {
 #[test]
 fn a_newer_format_refuses_to_start() {
     let data = with_claims(3);
-    let (code, said) = Server::start(data.path()).stop();
+    let (code, said) = server::start(data.path()).stop();
     assert_eq!(code, Some(0), "{said}");
     // SQLite keeps a number of the application's own at byte 60 of the file.
     let mut bytes = fs::read(database(data.path())).unwrap();
@@ -86,14 +86,14 @@ fn a_newer_format_refuses_to_start() {
 #[test]
 fn two_servers_on_one_folder_are_one_too_many() {
     let data = with_claims(2);
-    let first = Server::start(data.path());
+    let first = server::start(data.path());
     let (code, said) = run(data.path());
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("in use by another process"), "{said}");
     goes_on(&first, 2);
     first.kill();
     // The lock goes with its holder.
-    let (code, _) = Server::start(data.path()).stop();
+    let (code, _) = server::start(data.path()).stop();
     assert_eq!(code, Some(0));
 }
 
@@ -111,7 +111,7 @@ fn a_damaged_checkpoint_is_not_missed() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(newest, bytes).unwrap();
-    let server = Server::start(data.path());
+    let server = server::start(data.path());
     goes_on(&server, 900);
     let (code, said) = server.stop();
     assert_eq!(code, Some(0));

@@ -11,7 +11,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{Answer, Chain, History, Verdict, check, native, read_chain};
 
 use crate::load::{self, Dice, POOLS, kind};
-use crate::server::Server;
+use crate::server::{self, Server};
 
 const LIVES: u64 = 100;
 const CLIENTS: u64 = 6;
@@ -64,7 +64,7 @@ fn a_hundred_kills_under_load_lose_nothing_and_show_nothing_else() {
     let mut history = History::default();
     for seed in 0..LIVES {
         let wait = Duration::from_millis(20 + dice.below(130));
-        let server = Server::start(data.path());
+        let server = server::start(data.path());
         life(server, &POOLS, &mut history, (start, seed), |server, _| {
             std::thread::sleep(wait);
             server.kill()
@@ -92,7 +92,7 @@ fn a_stop_answers_what_it_has_begun() {
     let start = Instant::now();
     let mut history = History::default();
     for seed in 0..6 {
-        let server = Server::start(data.path());
+        let server = server::start(data.path());
         let (code, said) = life(server, &["ids"], &mut history, (start, seed), |server, _| {
             std::thread::sleep(Duration::from_millis(120));
             server.stop()

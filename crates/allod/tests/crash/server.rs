@@ -1,20 +1,9 @@
-//! A server process.
+//! A server process on a data folder.
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
-use allod_testkit::http::{Client, Response};
-
-pub struct Server {
-    child: Child,
-    pub address: SocketAddr,
-    /// Keeps reading what the server says, so that it never waits for us.
-    talk: Option<JoinHandle<String>>,
-}
+pub use allod_testkit::server::Server;
 
 /// The command line of a server on this folder.
 pub fn arguments(data: &Path) -> Vec<String> {
@@ -37,79 +26,6 @@ pub fn run(data: &Path) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
-impl Server {
-    pub fn start(data: &Path) -> Server {
-        Server::of(allod(&arguments(data)))
-    }
-
-    /// Starts this command line, and waits until it is ready.
-    pub fn of(mut command: Command) -> Server {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let address = loop {
-            let mut line = String::new();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
-            said.push_str(&line);
-            if let Some(address) = line.trim().strip_prefix("listening on http://") {
-                break address.parse().unwrap();
-            }
-        };
-        let talk = std::thread::spawn(move || {
-            lines.read_to_string(&mut said).unwrap();
-            said
-        });
-        let server = Server { child, address, talk: Some(talk) };
-        let began = Instant::now();
-        while server.get("/readyz").status != 200 {
-            assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        server
-    }
-
-    pub fn client(&self) -> Client {
-        Client::new(self.address, Duration::from_secs(20))
-    }
-
-    pub fn get(&self, path: &str) -> Response {
-        self.client().send("GET", path, &[], None).unwrap()
-    }
-
-    pub fn put(&self, path: &str, body: &str) -> Response {
-        self.client().send("PUT", path, &[], Some(body)).unwrap()
-    }
-
-    /// No time to say anything: SIGKILL. What it had said before.
-    pub fn kill(mut self) -> String {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        self.talk.take().unwrap().join().unwrap()
-    }
-
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Waits until it ends by itself; its exit code and what it said.
-    pub fn wait(mut self) -> (Option<i32>, String) {
-        let status = self.child.wait().unwrap();
-        (status.code(), self.talk.take().unwrap().join().unwrap())
-    }
-
-    /// Asks it to stop; its exit code and what it said.
-    pub fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
-        let status = self.child.wait().unwrap();
-        (status.code(), self.talk.take().unwrap().join().unwrap())
-    }
-}
-
-impl Drop for Server {
-    /// A test that fails leaves no server behind.
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+pub fn start(data: &Path) -> Server {
+    Server::of(allod(&arguments(data)))
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use allod_testkit::http::Client;
 use serde_json::Value;
 
-use crate::server::{Server, allod, arguments};
+use crate::server::{self, Server, allod, arguments};
 
 const POOL: &str = r#"{"kind":"id32","ranges":["0-999999"]}"#;
 
@@ -106,7 +106,7 @@ fn a_watcher_of_a_killed_server_goes_on_without_a_gap_or_a_repetition() {
     let mut last = Some(0);
     let mut acknowledged = Vec::new();
     for round in 0..3 {
-        let server = Server::start(data.path());
+        let server = server::start(data.path());
         server.put("/v1/pools/p", POOL);
         let address = server.address;
         let stop = Arc::new(AtomicBool::new(false));
@@ -134,7 +134,7 @@ fn a_watcher_of_a_killed_server_goes_on_without_a_gap_or_a_repetition() {
             acknowledged.extend(writer.join().unwrap());
         }
     }
-    let server = Server::start(data.path());
+    let server = server::start(data.path());
     let end = position(&server);
     seen.extend(Watch::open(&server, "?kind=claim_granted", last).until(end));
     let all = Watch::open(&server, "?from=0&kind=claim_granted", None).until(end);
@@ -150,7 +150,7 @@ fn a_watcher_of_a_killed_server_goes_on_without_a_gap_or_a_repetition() {
 #[test]
 fn a_stop_ends_every_stream_at_once() {
     let data = tempfile::tempdir().unwrap();
-    let server = Server::start(data.path());
+    let server = server::start(data.path());
     let mut watches: Vec<Watch> =
         (0..50).map(|n| Watch::open(&server, &format!("?pool=p{n}"), None)).collect();
     for watch in &mut watches {

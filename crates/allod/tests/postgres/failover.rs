@@ -70,12 +70,12 @@ fn with_ha_a_synchronous_standby_is_enough_and_nothing_less() {
     let primary = Cluster::start(&["fsync=on"]).unwrap();
     let standby = primary.standby("second", &[]).unwrap();
     primary.wait_for(STREAMING, "1").unwrap();
-    let (code, said) = crate::refused(&primary.url(), &["--ha", "true"]);
+    let (code, said) = crate::refused(&primary.url(), &["--ha"]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("asynchronously"), "{said}");
 
     primary.set("synchronous_standby_names", "second").unwrap();
-    let server = Server::of(command(&primary.url(), &["--ha", "true"]));
+    let server = Server::of(command(&primary.url(), &["--ha"]));
     assert_eq!(server.put("/v1/pools/p", POOL).status, 201);
     let status = server.get("/v1/status").text();
     assert!(status.contains(r#""durable":true,"replicated":true"#), "{status}");

@@ -19,7 +19,7 @@ use crate::server::Server;
 
 /// The command line of a server on this journal.
 fn command(url: &str, more: &[&str]) -> Command {
-    let usual = ["serve", "--listen", "127.0.0.1:0", "--log", "info", "--journal", url];
+    let usual = ["serve", "--listen", "127.0.0.1:0", "--journal", url];
     let arguments: Vec<String> = usual.iter().chain(more).map(|&text| text.to_owned()).collect();
     server::allod(&arguments)
 }

@@ -90,7 +90,7 @@ fn judge(url: &str, history: &History) {
     assert_eq!(whole.violations, Vec::<String>::new());
     let short = recover(&journal, &checkpoints).unwrap();
     assert_eq!(state_hash(&short.state, short.level), whole.state_hash);
-    println!(
+    eprintln!(
         "{} calls, {} judged right, {} open; {} records, epoch {}",
         history.calls.len(),
         verdict.right,
@@ -134,7 +134,7 @@ fn under_fire(
     }
     // Both had their share, or one of them tests nothing.
     let shares = [done(&history.calls, 0), done(&history.calls, 1)];
-    println!("accepted by each: {shares:?}");
+    eprintln!("accepted by each: {shares:?}");
     assert!(shares.iter().all(|share| *share > 100), "{shares:?}");
     history
 }
@@ -147,7 +147,7 @@ fn two_busy_servers_both_get_on() {
         for place in places {
             let status = place.server.as_ref().unwrap().get("/v1/status").text();
             let counters = status.split("\"counters\":").nth(1).unwrap();
-            println!("{}", counters.split('}').next().unwrap());
+            eprintln!("{}", counters.split('}').next().unwrap());
         }
     });
     judge(&cluster.url(), &history);

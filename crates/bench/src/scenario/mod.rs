@@ -5,7 +5,9 @@ mod claims;
 mod core_bed;
 mod core_ops;
 mod exactly_once;
+mod history;
 mod memory;
+mod past_bed;
 mod peer;
 mod shared_journal;
 mod watchers;
@@ -24,7 +26,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 7] = [
+pub const SCENARIOS: [Scenario; 8] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -39,6 +41,11 @@ pub const SCENARIOS: [Scenario; 7] = [
         name: "exactly-once",
         what: "each of 1,000 values goes to exactly one of 1,000 claims on 64 connections",
         run: exactly_once::run,
+    },
+    Scenario {
+        name: "history",
+        what: "questions about the past on a journal of ten million events",
+        run: history::run,
     },
     Scenario {
         name: "memory",

@@ -64,7 +64,7 @@ pub fn run(effort: Effort) -> Result<Report> {
         Bar::AtLeast(0.95),
     );
     let each = memory.unwrap_or_default() as f64 / WATCHERS as f64 / 1024.0;
-    report.figure("memory of an idle watcher", each, "KiB", Bar::AtMost(32.0));
+    report.figure("memory of an idle watcher", each, "KiB", Bar::AtMost(40.0));
     server.stop()?;
     Ok(report)
 }

@@ -15,9 +15,10 @@ use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tracing::{error, info, warn};
 
 use super::build;
+use super::complete::lacks;
 use super::segment::{Mark, Segment};
 use super::shelf::{Shelf, ShelfError};
-use super::{Past, Reached};
+use super::{Past, Reached, Unanswered};
 use crate::feed::{Behind, Feed, Record};
 use crate::replay::{Halt, decode};
 
@@ -32,6 +33,7 @@ const TRIM_EVERY: Duration = Duration::from_secs(2);
 pub(crate) struct Indexer {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
+    past: Arc<Past>,
 }
 
 /// Why the index does not go on.
@@ -43,6 +45,8 @@ enum Stuck {
     Halt(#[from] Halt),
     #[error("the history index cannot be written: {0}")]
     Io(#[from] io::Error),
+    #[error(transparent)]
+    Unanswered(#[from] Unanswered),
 }
 
 impl From<JournalError> for Stuck {
@@ -99,7 +103,7 @@ impl Indexer {
         let stop = Arc::new(AtomicBool::new(false));
         let mut work = Work {
             feed: Feed::new(past.shared.clone()),
-            past,
+            past: past.clone(),
             folder,
             postings_max,
             stop: stop.clone(),
@@ -117,7 +121,7 @@ impl Indexer {
                 drop(thread.join());
             }
         })?;
-        Ok(Indexer { thread: Some(thread), stop })
+        Ok(Indexer { thread: Some(thread), stop, past })
     }
 }
 
@@ -129,6 +133,8 @@ impl Drop for Indexer {
         {
             error!("the thread of the history index panicked");
         }
+        // Whoever still has a handle must not keep the folder from the next one.
+        *self.past.shelf.write() = None;
     }
 }
 
@@ -185,7 +191,7 @@ impl Work {
             },
         };
         for record in &records {
-            self.take_in(record);
+            self.take_in(record)?;
         }
         let reached = self.past.reached.borrow().position;
         let behind = self.feed.tail().position.saturating_sub(reached);
@@ -229,7 +235,20 @@ impl Work {
         frames.map(record).collect::<Result<_, Stuck>>().map(Some)
     }
 
-    fn take_in(&mut self, record: &Record) {
+    fn take_in(&mut self, record: &Record) -> Result<(), Stuck> {
+        if record.entries.iter().flat_map(|entry| &entry.events).any(lacks) {
+            let mut entries: Vec<_> =
+                record.changes().map(|(at, entry)| (at, entry.clone())).collect();
+            self.past.complete(record.first_position - 1, &mut entries)?;
+            let entries = entries.into_iter().map(|(_, entry)| entry).collect();
+            self.add(&Record { entries, ..record.clone() });
+        } else {
+            self.add(record);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, record: &Record) {
         let Tail { seq, position, hash, .. } = record.tail;
         if let Some(shelf) = &mut *self.past.shelf.write() {
             let at_ms = record.entries.last().map_or(0, |entry| entry.at_ms);

@@ -10,9 +10,11 @@
 //! - `indexer`: the thread that keeps up with the journal
 //! - `lookup`, `records`: from a question to records
 //! - `changes`, `value`: the two questions
+//! - `complete`: what events of feature level 1 do not say
 
 mod build;
 mod changes;
+mod complete;
 mod indexer;
 mod lookup;
 mod posting;

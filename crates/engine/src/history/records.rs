@@ -50,6 +50,8 @@ pub(super) struct Walk<'a> {
     seqs: Vec<u64>,
     at_once: usize,
     read: usize,
+    /// Records are not completed.
+    as_stored: bool,
 }
 
 impl Past {
@@ -73,6 +75,7 @@ impl Past {
             seqs: Vec::new(),
             at_once: 4,
             read: 0,
+            as_stored: false,
         })
     }
 
@@ -146,6 +149,11 @@ impl Past {
 }
 
 impl Walk<'_> {
+    /// The same, with events as they are in the journal.
+    pub(super) fn uncompleted(self) -> Self {
+        Walk { as_stored: true, ..self }
+    }
+
     /// The next record, already read. Says `TooWide` after `history_records_max` of them.
     pub(super) fn next_record(&mut self) -> Result<Option<Record>, Unanswered> {
         if self.ready.is_empty() {
@@ -183,7 +191,11 @@ impl Walk<'_> {
             self.seqs.clear();
         }
         for frame in &frames {
-            self.ready.push_back(Record::of(frame)?);
+            let mut record = Record::of(frame)?;
+            if !self.as_stored {
+                self.past.complete(record.before, &mut record.entries)?;
+            }
+            self.ready.push_back(record);
         }
         Ok(())
     }

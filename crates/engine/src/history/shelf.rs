@@ -3,7 +3,7 @@
 //! Everything here can be made again from the journal. So a file that is damaged, of another version or of another
 //! journal is not a problem to solve but a file to remove.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub(super) struct Shelf {
     pub last_hash: Option<Hash>,
     /// When the last record was made that was added.
     pub last_ms: u64,
+    /// Held for as long as this lives: two who write into one folder would remove each other's files.
+    _lock: File,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -44,8 +46,9 @@ pub(super) enum ShelfError {
 impl Shelf {
     /// Takes what is usable in the folder and removes the rest.
     pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Shelf, ShelfError> {
-        let found = segments_in(folder)
-            .map_err(|error| ShelfError::Folder { folder: folder.to_path_buf(), error })?;
+        let unusable = |error| ShelfError::Folder { folder: folder.to_path_buf(), error };
+        let lock = lock(folder).map_err(unusable)?;
+        let found = segments_in(folder).map_err(unusable)?;
         let oldest = journal.oldest()?;
         let mut segments: Vec<Arc<Segment>> = Vec::new();
         let (mut next_seq, mut last_hash, mut last_ms) = (oldest, None, 0);
@@ -80,6 +83,7 @@ impl Shelf {
             next_seq,
             last_hash,
             last_ms,
+            _lock: lock,
         })
     }
 
@@ -124,9 +128,18 @@ impl Shelf {
     }
 }
 
+fn lock(folder: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
+    let file = File::create(folder.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another server uses it")),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
 /// All segments that read, in order.
 fn segments_in(folder: &Path) -> io::Result<Vec<Segment>> {
-    fs::create_dir_all(folder)?;
     let mut segments = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

@@ -255,6 +255,10 @@ impl Search<'_> {
         Ok(())
     }
 
+    fn removes(&self, event: &Event) -> bool {
+        matches!(event, Event::PoolRemoved(event) if event.pool == *self.pool)
+    }
+
     /// The values that an event was about, and what was there after it.
     fn found(&self, position: u64, event: &Event) -> Option<(Vec<Span>, Option<Found>)> {
         let of = |was: &Was| was.values.spans().collect::<Vec<_>>();
@@ -307,15 +311,26 @@ impl Search<'_> {
             (Some(live), snapshot.at.position)
         });
         self.past.await_position(end, At { position: end, ..At::default() })?;
-        let Some(live) = live else {
+        let Some(mut live) = live else {
             return Err(Unanswered::TooWide { history_records_max: self.past.records_max });
         };
+        // What came after the pool was removed is another pool's, even under the same name.
+        let mut end = end;
+        if let Some((removed, ())) =
+            self.past.first_event(&[Group::Removals(self.pool)], (position + 1, end), |event| {
+                self.removes(event).then_some(())
+            })?
+        {
+            end = removed;
+            live.clear();
+        }
         if position < end {
             let values = [(self.kind, self.value)];
             let groups = [Group::Values(self.pool, &values)];
             let mut walk = self.past.walk(&groups, (position + 1, end), Order::OldestFirst)?;
             while let Some(record) = walk.next_record()? {
-                let after = record.entries.iter().filter(|(at, _)| *at > position);
+                let after = record.entries.iter();
+                let after = after.filter(|(at, _)| (position + 1..=end).contains(at));
                 for event in after.flat_map(|(_, entry)| &entry.events) {
                     let Some((values, _)) = self.found(position, event) else { continue };
                     let decided = self.decide(values.into_iter()).is_some();

@@ -1,10 +1,11 @@
 //! A real engine on a journal in memory, with an index in a folder, asked from outside.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use allod_core::command::Command;
+use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
 use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
 use allod_engine::{Clock, Config, Engine, Reply};
 use allod_journal::Journal;
@@ -34,6 +35,11 @@ pub struct World {
 
 impl World {
     pub fn new(index_postings_max: usize) -> World {
+        World::on(MemoryStorage::new(), 1000, index_postings_max)
+    }
+
+    /// On a journal that is already there.
+    pub fn on(storage: MemoryStorage, now_ms: u64, index_postings_max: usize) -> World {
         let folder = TempDir::new().unwrap();
         let config = Config {
             index: Some(folder.path().join("index")),
@@ -45,8 +51,8 @@ impl World {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let mut world = World {
             engine: None,
-            storage: MemoryStorage::new(),
-            clock: Arc::new(Steps(AtomicU64::new(1000))),
+            storage,
+            clock: Arc::new(Steps(AtomicU64::new(now_ms))),
             folder,
             runtime,
             config,
@@ -97,6 +103,10 @@ impl World {
             };
             self.submit(story::command(dice, kind));
         }
+        // What is due by now happens before the next command: then nothing happens by itself until time goes on.
+        let (pool, key) = ("nowhere".into(), "nobody".into());
+        let nothing = Op::Release(ReleaseOp { pool, key, expect: Expect::Any });
+        self.submit(Command::Transact(Transact::one(nothing)));
     }
 
     pub fn changes(&self, ask: Ask) -> Result<Changes, Unanswered> {
@@ -108,6 +118,16 @@ impl World {
         let handle = self.engine.as_ref().unwrap().handle();
         let past = handle.past().unwrap();
         self.runtime.block_on(past.value(pool.into(), text.into(), moment))
+    }
+
+    /// A file of the index of a journal of its own.
+    pub fn foreign_segment(mut self) -> (OsString, Vec<u8>) {
+        self.play(&mut Dice(99), 60);
+        // Whoever asks waits for the index.
+        drop(self.value("p", "1", Moment::Position(1)));
+        self.engine.take().unwrap().stop().unwrap();
+        let file = crate::files::segments(&self.folder.path().join("index")).remove(0);
+        (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
     }
 
     /// The first position that the journal still has.

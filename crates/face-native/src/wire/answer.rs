@@ -290,9 +290,6 @@ pub(crate) struct RefusalMembers<'a> {
     pub held: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantined: Option<u64>,
-    /// `position_trimmed`: everything after this position is still kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub oldest_position: Option<u64>,
     /// `held_outside`: the first few. `sync_differs`: what each pool has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sample: Vec<HeldAnswer<'a>>,

@@ -23,7 +23,7 @@ const CONNECT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub struct Address {
-    pub(super) config: Config,
+    pub(super) config: Box<Config>,
     /// Letters, digits and `_` only, so that it needs no quoting.
     pub(super) schema: String,
     pub(super) tls: Tls,
@@ -69,7 +69,7 @@ impl Address {
         }
         config.keepalives_idle(Duration::from_secs(15));
         config.tcp_user_timeout(Duration::from_secs(20));
-        Ok(Address { config, schema, tls })
+        Ok(Address { config: Box::new(config), schema, tls })
     }
 
     /// The channel on which servers tell each other of new records.

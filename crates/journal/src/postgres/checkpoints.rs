@@ -78,6 +78,14 @@ impl PostgresCheckpoints {
         PostgresCheckpoints { server, lane: Arc::default() }
     }
 
+    /// Removes every one of them; for a restore that came to nothing.
+    pub fn remove_all(&self) -> Result<(), CheckpointError> {
+        self.with(|session| {
+            let removed = session.run("DELETE FROM checkpoint", PART_WAIT_MAX);
+            removed.map_err(|trouble| trouble.at(0))
+        })
+    }
+
     fn with<T>(
         &self,
         work: impl FnOnce(&mut Session) -> Result<T, JournalError>,

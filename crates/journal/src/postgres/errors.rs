@@ -11,6 +11,10 @@ pub fn unavailable(what: impl Into<String>) -> JournalError {
     JournalError::Unavailable { what: what.into() }
 }
 
+pub fn untried(what: impl Into<String>) -> JournalError {
+    JournalError::Untried { what: what.into() }
+}
+
 pub fn damaged(seq: u64, what: impl std::fmt::Display) -> JournalError {
     let advice = "stop, restore the database from a backup, and look at this one with `allod journal verify`";
     JournalError::Damaged { seq, what: format!("{what}; {advice}") }
@@ -50,6 +54,27 @@ pub fn while_open(error: &Error, seq: u64) -> JournalError {
         return unavailable(format!("the server takes no changes, as a standby does not: {what}"));
     }
     if never(code) { JournalError::Unusable { what } } else { unavailable(what) }
+}
+
+/// The same for an append. What the server itself says to have refused it has not done: a statement that ends with one
+/// of these errors has changed nothing.
+pub fn while_appending(error: &Error, seq: u64) -> JournalError {
+    let turned_away = [
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::QUERY_CANCELED,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::LOCK_NOT_AVAILABLE,
+        SqlState::OUT_OF_MEMORY,
+    ];
+    match while_open(error, seq) {
+        JournalError::Unavailable { what }
+            if connection_survives(error)
+                && error.code().is_some_and(|code| turned_away.contains(code)) =>
+        {
+            untried(what)
+        }
+        other => other,
+    }
 }
 
 /// What asking again does not help against: somebody has to change something.

@@ -77,8 +77,18 @@ impl Lane {
         server: &Server,
         work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
+        self.with_or(server, |error| error, work)
+    }
+
+    /// The same, where it makes a difference that there was no session.
+    pub fn with_or<T>(
+        &self,
+        server: &Server,
+        without: impl FnOnce(JournalError) -> JournalError,
+        work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
+    ) -> Result<T, JournalError> {
         let mut held = self.held.lock();
-        let session = held.session(server)?;
+        let session = held.session(server).map_err(without)?;
         let done = work(session);
         if session.is_spent() {
             // At once, so that the server hears of it, too.

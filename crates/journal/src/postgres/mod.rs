@@ -23,7 +23,7 @@ use std::time::Duration;
 
 pub use self::address::{Address, SCHEMES};
 pub use self::checkpoints::PostgresCheckpoints;
-use self::errors::unavailable;
+use self::errors::{unavailable, untried};
 use self::lane::Lane;
 use self::listen::Listener;
 use self::replication::BODY_BYTES_MAX;
@@ -94,7 +94,7 @@ impl Postgres {
         if let Some(why) = self.server.against_ha() {
             // What it says is from when the session began; perhaps it has been put right since.
             session.give_up();
-            return Err(unavailable(why));
+            return Err(untried(why));
         }
         let hash = frame.hash();
         let ours = session.turn.is_ours();
@@ -113,7 +113,7 @@ impl Postgres {
             if ours {
                 session.give_up();
             }
-            trouble.at(frame.seq)
+            trouble.at_append(frame.seq)
         })?;
         let standbys_changed = self.server.heard_of_standbys(&put.standbys);
         if let Some(what) = session.take_warning() {
@@ -131,7 +131,7 @@ impl Postgres {
         if self.server.ha && put.standbys.is_empty() {
             session.give_up();
             let why = self.server.against_ha();
-            return Err(unavailable(why.unwrap_or_else(|| "it is not replicated".to_owned())));
+            return Err(untried(why.unwrap_or_else(|| "it is not replicated".to_owned())));
         }
         if !put.way_was_free {
             return Ok(None);
@@ -140,9 +140,17 @@ impl Postgres {
         turn::take(session, self.turn_key).map_err(|trouble| trouble.at(frame.seq))?;
         let tail = rows::tail(session)?;
         if tail == *expected {
-            return Err(unavailable("the record was not taken, though nothing is in its way"));
+            return Err(untried("the record was not taken, though nothing is in its way"));
         }
         Ok(Some(Append::Conflict(tail)))
+    }
+}
+
+/// There was nobody to send an append to.
+fn not_sent(error: JournalError) -> JournalError {
+    match error {
+        JournalError::Unavailable { what } => untried(what),
+        other => other,
     }
 }
 
@@ -159,7 +167,8 @@ impl Journal for Postgres {
             let bytes = frame.body.len();
             return Append::Unknown(JournalError::TooLarge { bytes, bytes_max: BODY_BYTES_MAX });
         }
-        let outcome = self.writing.with(&self.server, |session| {
+        // Without a session nothing is sent.
+        let outcome = self.writing.with_or(&self.server, not_sent, |session| {
             loop {
                 match self.try_append(session, expected, frame)? {
                     Some(outcome) => return Ok(outcome),

@@ -19,7 +19,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
 
 use super::address::Address;
-use super::errors::{connection_survives, describe, unavailable, while_open};
+use super::errors::{connection_survives, describe, unavailable, while_appending, while_open};
 use super::turn::Turn;
 use crate::contract::JournalError;
 
@@ -27,7 +27,7 @@ use crate::contract::JournalError;
 pub const CALL_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// After this time the server may have gone away without being asked anything.
-const IDLE: Duration = Duration::from_millis(50);
+const IDLE: Duration = Duration::from_millis(5);
 
 pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -231,6 +231,14 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// What it means for record `seq`, which was being appended.
+    pub fn at_append(self, seq: u64) -> JournalError {
+        match self {
+            Trouble::Said(error) => while_appending(&error, seq),
+            late => late.at(seq),
+        }
+    }
+
     /// What it means for record `seq`, which was being read or written.
     pub fn at(self, seq: u64) -> JournalError {
         match self {

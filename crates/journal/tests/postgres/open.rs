@@ -121,7 +121,7 @@ fn a_server_that_is_away_is_waited_for() {
     assert!(matches!(journal.tail(), Err(JournalError::Unavailable { .. })));
     let outcome = journal
         .append(&Tail::default(), &allod_journal::suite::next_frame(&Tail::default(), 1, b""));
-    assert!(matches!(outcome, Append::Unknown(JournalError::Unavailable { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Append::Unknown(JournalError::Untried { .. })), "{outcome:?}");
     // Asking in a hurry is answered in a hurry.
     let started = Instant::now();
     for _ in 0..50 {

@@ -42,7 +42,7 @@ fn with_ha_only_a_synchronous_standby_will_do() {
     let tail = journal.tail().expect("tail");
     let frame = next_frame(&tail, 1, b"unsafe");
     match journal.append(&tail, &frame) {
-        Append::Unknown(JournalError::Unavailable { what }) => {
+        Append::Unknown(JournalError::Untried { what }) => {
             assert!(what.contains("ha is on"), "{what}");
         }
         other => panic!("{other:?}"),

@@ -41,7 +41,7 @@ fn two_busy_writers_get_their_turns() {
         let second = scope.spawn(|| write(&other, 2, COUNT));
         [first.join().expect("a writer"), second.join().expect("a writer")]
     });
-    println!("{COUNT} records each in {:?}, conflicts {conflicts:?}", started.elapsed());
+    eprintln!("{COUNT} records each in {:?}, conflicts {conflicts:?}", started.elapsed());
     assert_eq!(read_whole(&one, 1 << 20).len() as u64, 2 * COUNT);
     // Whoever is overtaken goes first next time: hardly more than one conflict for each record.
     assert!(conflicts.iter().all(|conflicts| *conflicts <= COUNT + COUNT / 2), "{conflicts:?}");
@@ -88,10 +88,9 @@ fn a_slow_append_is_never_put_where_a_record_was_trimmed() {
     cluster().sql(&slow).expect("sql");
     let outcome = thread::scope(|scope| {
         let append = scope.spawn(|| journal.append(&tail, &next_frame(&tail, 1, b"slow")));
-        let sleeps = format!(
-            "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%journal%'"
-        );
-        cluster().wait_for(&sleeps, "1").expect("it sleeps");
+        let sleeps = "SELECT count(*) FROM pg_stat_activity
+            WHERE wait_event = 'PgSleep' AND query LIKE '%journal%'";
+        cluster().wait_for(sleeps, "1").expect("it sleeps");
         // Meanwhile others write two records, and trim all but the last.
         let others = format!(
             "SET session_replication_role = replica;

@@ -200,12 +200,33 @@ impl Cluster {
         Ok(())
     }
 
-    /// Kills it, with no time to do anything.
+    /// Kills it, with no time to do anything. Its processes outlive the first of them for a moment and must be gone, too,
+    /// before another one starts on the same data.
     pub fn kill(&mut self) -> Result<()> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
         server.kill()?;
         server.wait()?;
-        Ok(())
+        loop {
+            let left = self.processes();
+            if left.is_empty() {
+                return Ok(());
+            }
+            for pid in left {
+                // It may have ended by itself.
+                let _ = signal(pid, "KILL");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The processes that work in the folder of its data, which are the server's own.
+    fn processes(&self) -> Vec<u32> {
+        let (data, all) = (self.data(), fs::read_dir("/proc").into_iter().flatten().flatten());
+        all.filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            (fs::read_link(entry.path().join("cwd")).ok()? == data).then_some(pid)
+        })
+        .collect()
     }
 
     /// Makes a standby the primary, from where it is.
@@ -275,7 +296,8 @@ impl Drop for Cluster {
 
 /// Sends a signal by its name to a process that we started.
 pub fn signal(pid: u32, name: &str) -> Result<()> {
-    let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status();
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-s", name, &pid.to_string()]).stderr(Stdio::null()).status();
     if !sent.context("kill cannot be started")?.success() {
         bail!("process {pid} cannot be signalled");
     }

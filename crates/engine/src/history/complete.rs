@@ -1,0 +1,141 @@
+//! Events of feature level 1 do not say whose values they are about. Here they are made to, from what happened before.
+//!
+//! A claim has the owner and the values that it was granted with, until it is gone. So the last grant under its key tells,
+//! and for the end of a quarantine the last grant that began with its first value. What is no longer kept cannot be told;
+//! such an event is then found by its pool and its key alone.
+
+use allod_core::event::{ClaimGranted, Event, QuarantineEnded, Was};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_record::Entry;
+
+use super::lookup::{Group, Order};
+use super::{Past, Unanswered};
+
+/// Whether an event lacks what later ones say.
+pub(super) fn lacks(event: &Event) -> bool {
+    match event {
+        Event::ClaimGranted(event) => event.kind.is_none(),
+        Event::LeaseChanged(event) => event.was.is_none(),
+        Event::ClaimReleased(event) => event.was.is_none(),
+        Event::QuarantineEnded(event) => event.was.is_none(),
+        Event::PoolDefined(_)
+        | Event::PoolRemoved(_)
+        | Event::RequestRemembered(_)
+        | Event::RequestForgotten(_) => false,
+    }
+}
+
+impl Past {
+    /// Completes the entries of one record. What is before it must be in the index.
+    pub(super) fn complete(
+        &self,
+        before: u64,
+        entries: &mut [(u64, Entry)],
+    ) -> Result<(), Unanswered> {
+        for entry in 0..entries.len() {
+            for event in 0..entries[entry].1.events.len() {
+                let bare = &entries[entry].1.events[event];
+                if !lacks(bare) {
+                    continue;
+                }
+                let earlier = Earlier { past: self, before, entries, at: (entry, event) };
+                let completed = earlier.complete(bare)?;
+                entries[entry].1.events[event] = completed;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What happened before an event: earlier in its own record, or in records before.
+struct Earlier<'a> {
+    past: &'a Past,
+    before: u64,
+    entries: &'a [(u64, Entry)],
+    at: (usize, usize),
+}
+
+impl Earlier<'_> {
+    fn complete(&self, event: &Event) -> Result<Event, Unanswered> {
+        let mut event = event.clone();
+        match &mut event {
+            Event::ClaimGranted(event) => event.kind = self.kind(&event.pool)?,
+            Event::LeaseChanged(event) => event.was = self.was(&event.pool, &event.key)?,
+            Event::ClaimReleased(event) => event.was = self.was(&event.pool, &event.key)?,
+            Event::QuarantineEnded(event) => self.complete_end(event)?,
+            _ => {}
+        }
+        Ok(event)
+    }
+
+    fn was(&self, pool: &str, key: &str) -> Result<Option<Was>, Unanswered> {
+        let groups = [Group::Grants(key), Group::Pool(pool)];
+        let grant = self.last(&groups, |event| match event {
+            Event::ClaimGranted(event) if *event.pool == *pool && *event.key == *key => {
+                Some(event.clone())
+            }
+            _ => None,
+        })?;
+        self.was_of(pool, grant.as_ref())
+    }
+
+    fn was_of(&self, pool: &str, grant: Option<&ClaimGranted>) -> Result<Option<Was>, Unanswered> {
+        let (Some(grant), Some(kind)) = (grant, self.kind(pool)?) else { return Ok(None) };
+        Ok(Some(Was { owner: grant.owner.clone(), values: grant.values.clone(), kind }))
+    }
+
+    fn complete_end(&self, ended: &mut QuarantineEnded) -> Result<(), Unanswered> {
+        let first = ended.first;
+        // Only what is of one kind can have begun there; which one does not matter for finding it.
+        let values = [(Kind::Id64, Span::one(first))];
+        let groups = [Group::Values(&ended.pool, &values)];
+        let grant = self.last(&groups, |event| match event {
+            Event::ClaimGranted(event)
+                if event.pool == ended.pool && event.values.first().first == first =>
+            {
+                Some(event.clone())
+            }
+            _ => None,
+        })?;
+        ended.was = self.was_of(&ended.pool, grant.as_ref())?;
+        ended.key = grant.filter(|_| ended.was.is_some()).map(|grant| grant.key);
+        Ok(())
+    }
+
+    fn kind(&self, pool: &str) -> Result<Option<Kind>, Unanswered> {
+        self.last(&[Group::Definitions(pool)], |event| match event {
+            Event::PoolDefined(event) if *event.pool == *pool => Some(event.spec.kind),
+            _ => None,
+        })
+    }
+
+    /// The last event before this one that `find` takes.
+    fn last<T>(
+        &self,
+        groups: &[Group<'_>],
+        find: impl Fn(&Event) -> Option<T>,
+    ) -> Result<Option<T>, Unanswered> {
+        let (entry, event) = self.at;
+        let same = self.entries[entry].1.events[..event].iter().rev();
+        let others = self.entries[..entry].iter().rev();
+        let others = others.flat_map(|(_, entry)| entry.events.iter().rev());
+        if let Some(found) = same.chain(others).find_map(&find) {
+            return Ok(Some(found));
+        }
+        let from = self.past.first_kept()?;
+        if from > self.before {
+            return Ok(None);
+        }
+        let mut walk =
+            self.past.walk(groups, (from, self.before), Order::NewestFirst)?.uncompleted();
+        while let Some(record) = walk.next_record()? {
+            let entries = record.entries.iter().rev().filter(|(at, _)| *at <= self.before);
+            let mut events = entries.flat_map(|(_, entry)| entry.events.iter().rev());
+            if let Some(found) = events.find_map(&find) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
