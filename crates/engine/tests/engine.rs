@@ -180,9 +180,10 @@ fn a_full_disk_is_not_asked_without_a_break() {
     assert!(given(runtime.block_on(handle.submit(pool("p", 9, Some(1))))));
     assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
     appends.lock().1 = true;
+    eventually("the full journal is not asked", || appends.lock().0 > 0);
     std::thread::sleep(Duration::from_millis(700));
     let asked = appends.lock().0;
-    assert!((1..10).contains(&asked), "the full journal was asked {asked} times");
+    assert!(asked < 10, "the full journal was asked {asked} times");
     appends.lock().1 = false;
     engine.stop().unwrap();
 }
