@@ -295,8 +295,13 @@ fn the_status_counts_what_was_done_and_what_a_rival_took() {
     let second = ready(&two);
     assert!(second.status().checkpoint_position > 0 && second.status().checkpoint_ms.is_some());
     assert!(given(runtime.block_on(second.submit(claim("p", "a")))));
-    assert!(given(runtime.block_on(handle.submit(pool("q", 9, None)))));
-    assert_eq!(handle.status().counters.conflicts, 1);
+    // It may have read what the other wrote before it writes itself; but not every time.
+    let overtaken = (0..1000).any(|n| {
+        assert!(given(runtime.block_on(second.submit(pool(&format!("q{n}"), 9, None)))));
+        assert!(given(runtime.block_on(handle.submit(pool(&format!("r{n}"), 9, None)))));
+        handle.status().counters.conflicts > 0
+    });
+    assert!(overtaken);
     one.stop().unwrap();
     two.stop().unwrap();
 }
