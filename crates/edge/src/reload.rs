@@ -117,10 +117,13 @@ impl std::fmt::Debug for Reloader {
 }
 
 impl Reloader {
-    /// From now on SIGHUP does not end the process.
+    /// From now on every change is noticed, and SIGHUP does not end the process.
     pub fn new(sources: Vec<Arc<dyn Reload>>) -> io::Result<Reloader> {
-        let watched = sources.into_iter().map(|source| Watched { source, seen: None }).collect();
-        Ok(Reloader { watched, hang_up: signal(SignalKind::hangup())? })
+        let hang_up = signal(SignalKind::hangup())?;
+        let mut watched: Vec<Watched> =
+            sources.into_iter().map(|source| Watched { source, seen: None }).collect();
+        watched.iter_mut().for_each(|watched| watched.look(false));
+        Ok(Reloader { watched, hang_up })
     }
 
     /// Goes on for ever.
