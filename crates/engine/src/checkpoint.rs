@@ -14,8 +14,9 @@ use crate::replay::{Halt, Replayed};
 
 /// The newest checkpoint that is whole and that the journal goes on from.
 pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option<Replayed>, Halt> {
-    let end = journal.tail()?;
     let Survey { metas, skipped } = store.survey()?;
+    // After that: where several servers share a journal, another one may just have written a record and a checkpoint of it.
+    let end = journal.tail()?;
     for Skipped { name, what } in skipped {
         warn!(name, what, "a checkpoint cannot be read; it is not used");
     }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -13,7 +14,9 @@ use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_engine::{Config, Engine, Failure, Handle, History, Reply, recover, state_hash};
-use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::checkpoint::{
+    CheckpointError, CheckpointMeta, Contents, MemoryCheckpoints, Survey,
+};
 use allod_journal::memory::{Fault, MemoryStorage, Operation};
 use allod_journal::{CheckpointStore, Journal};
 use parking_lot::Mutex;
@@ -333,4 +336,46 @@ fn an_engine_that_waits_for_its_journal_can_be_stopped() {
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
     eventually("it does not say why", || engine.handle().status().degraded.is_some());
     engine.stop().unwrap();
+}
+
+/// A store in which something happens just before it is looked at.
+struct Meanwhile<F>(MemoryCheckpoints, F);
+
+impl<F: Fn() + Send + Sync> CheckpointStore for Meanwhile<F> {
+    fn put(
+        &self,
+        meta: &CheckpointMeta,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CheckpointError> {
+        self.0.put(meta, write)
+    }
+
+    fn survey(&self) -> Result<Survey, CheckpointError> {
+        (self.1)();
+        self.0.survey()
+    }
+
+    fn open(&self, meta: &CheckpointMeta) -> Result<Contents, CheckpointError> {
+        self.0.open(meta)
+    }
+
+    fn keep_newest(&self, count: usize) -> Result<(), CheckpointError> {
+        self.0.keep_newest(count)
+    }
+}
+
+#[test]
+fn a_start_while_another_server_writes_a_checkpoint_is_no_loss_of_records() {
+    let (storage, store) = (MemoryStorage::new(), MemoryCheckpoints::new());
+    let config = Config { checkpoint_bytes: 1, ..Config::default() };
+    let other = Engine::start(Arc::new(storage.open()), Arc::new(store.clone()), config).unwrap();
+    let handle = ready(&other);
+    let meanwhile = Meanwhile(store, || {
+        let made = runtime().block_on(handle.submit(pool("p", 9, None)));
+        let position = made.unwrap().at.position;
+        eventually("no checkpoint", || handle.status().checkpoint_position >= position);
+    });
+    let replayed = recover(&storage.open(), &meanwhile).unwrap();
+    assert!(replayed.state.pool("p").is_some());
+    other.stop().unwrap();
 }
