@@ -98,6 +98,10 @@ fn write_checkpoint(header: &Header, parts: &[Part]) -> Vec<u8> {
             Part::Pool(image) => writer.pool(image).unwrap(),
             Part::Claim(claim) => writer.claim(claim).unwrap(),
             Part::Request(request) => writer.request(request).unwrap(),
+            Part::Class(named) => writer.class(named).unwrap(),
+            Part::Trait(named) => writer.trait_name(named).unwrap(),
+            Part::Provider(image) => writer.provider(image).unwrap(),
+            Part::Consumer(image) => writer.consumer(image).unwrap(),
             Part::End => {}
         }
     }
