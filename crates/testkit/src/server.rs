@@ -13,6 +13,8 @@ use crate::http::{Client, Response};
 #[derive(Debug)]
 pub struct Server {
     child: Child,
+    /// `http` or `https`.
+    pub scheme: String,
     pub address: SocketAddr,
     /// Keeps reading what the server says, so that it never waits for us.
     talk: Option<JoinHandle<String>>,
@@ -20,29 +22,35 @@ pub struct Server {
 
 impl Server {
     /// Starts this command line, and waits until it is ready.
-    pub fn of(mut command: Command) -> Server {
-        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let address = loop {
-            let mut line = String::new();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
-            said.push_str(&line);
-            if let Some(address) = line.trim().strip_prefix("listening on http://") {
-                break address.parse().unwrap();
-            }
-        };
-        let talk = std::thread::spawn(move || {
-            lines.read_to_string(&mut said).unwrap();
-            said
-        });
-        let server = Server { child, address, talk: Some(talk) };
+    pub fn of(command: Command) -> Server {
+        let server = Server::listening(command);
         let began = Instant::now();
         while server.get("/readyz").status != 200 {
             assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
             std::thread::sleep(Duration::from_millis(5));
         }
         server
+    }
+
+    /// Starts this command line, and waits until it listens, whatever it speaks there.
+    pub fn listening(mut command: Command) -> Server {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let (scheme, address) = loop {
+            let mut line = String::new();
+            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
+            said.push_str(&line);
+            if let Some(url) = line.trim().strip_prefix("listening on ") {
+                let (scheme, address) = url.split_once("://").unwrap();
+                break (scheme.to_owned(), address.parse().unwrap());
+            }
+        };
+        let talk = std::thread::spawn(move || {
+            lines.read_to_string(&mut said).unwrap();
+            said
+        });
+        Server { child, scheme, address, talk: Some(talk) }
     }
 
     pub fn client(&self) -> Client {
@@ -75,12 +83,16 @@ impl Server {
         (status.code(), self.talk.take().unwrap().join().unwrap())
     }
 
+    /// `TERM`, `HUP` and the like.
+    pub fn signal(&self, name: &str) {
+        let pid = self.pid().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
     /// Asks it to stop; its exit code and what it said.
-    pub fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
-        let status = self.child.wait().unwrap();
-        (status.code(), self.talk.take().unwrap().join().unwrap())
+    pub fn stop(self) -> (Option<i32>, String) {
+        self.signal("TERM");
+        self.wait()
     }
 }
 
