@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -116,6 +118,26 @@ fn limits_and_the_log_come_from_anywhere() {
     let (code, said) = server.stop();
     assert_eq!(code, Some(0));
     assert!(said.contains("allod::access") && said.contains("status=422"), "{said}");
+}
+
+/// A log on a full disk is lost, and nothing else is.
+#[test]
+fn a_server_whose_stderr_cannot_be_written_serves_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).unwrap();
+    let (data, listen) = (folder.path().join("data"), free.to_string());
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    // What is asked is logged, too, and by other threads.
+    let log = ["--log", "debug", "--limit", "checkpoint_bytes=1000"];
+    let mut command = allod(&["serve", "--listen", &listen, "--data", data.to_str().unwrap()]);
+    command.args(log).stderr(full);
+    let server = Server::unheard(command, free);
+    assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-99"]}"#).status, 201);
+    for key in 0..50 {
+        let reply = server.put(&format!("/v1/pools/p/claims/{key}"), "{}");
+        assert!(reply.text().contains(&format!("\"value\":{key},")), "{reply:?}");
+    }
+    assert_eq!(server.stop().0, Some(0));
 }
 
 #[test]

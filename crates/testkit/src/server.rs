@@ -16,20 +16,34 @@ pub struct Server {
     /// `http` or `https`.
     pub scheme: String,
     pub address: SocketAddr,
-    /// Keeps reading what the server says, so that it never waits for us.
+    /// Keeps reading what the server says, so that it never waits for us. `None`: we cannot hear it.
     talk: Option<JoinHandle<String>>,
 }
 
 impl Server {
     /// Starts this command line, and waits until it is ready.
     pub fn of(command: Command) -> Server {
-        let server = Server::listening(command);
+        Server::listening(command).ready()
+    }
+
+    /// The same for one that cannot say where it listens, because what it says goes elsewhere.
+    pub fn unheard(mut command: Command, address: SocketAddr) -> Server {
+        let child = command.spawn().unwrap();
+        Server { child, scheme: "http".to_owned(), address, talk: None }.ready()
+    }
+
+    fn ready(mut self) -> Server {
         let began = Instant::now();
-        while server.get("/readyz").status != 200 {
+        let is_ready = |server: &Server| {
+            let answer = server.client().send("GET", "/readyz", &[], None);
+            answer.is_ok_and(|answer| answer.status == 200)
+        };
+        while !is_ready(&self) {
+            assert_eq!(self.child.try_wait().unwrap(), None, "it ended");
             assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
             std::thread::sleep(Duration::from_millis(5));
         }
-        server
+        self
     }
 
     /// Starts this command line, and waits until it listens, whatever it speaks there.
@@ -70,7 +84,7 @@ impl Server {
     pub fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.talk.take().unwrap().join().unwrap()
+        self.said()
     }
 
     pub fn pid(&self) -> u32 {
@@ -80,7 +94,11 @@ impl Server {
     /// Waits until it ends by itself; its exit code and what it said.
     pub fn wait(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();
-        (status.code(), self.talk.take().unwrap().join().unwrap())
+        (status.code(), self.said())
+    }
+
+    fn said(&mut self) -> String {
+        self.talk.take().map(|talk| talk.join().unwrap()).unwrap_or_default()
     }
 
     /// `TERM`, `HUP` and the like.
