@@ -6,6 +6,7 @@
 mod files;
 mod naive;
 mod story;
+mod trouble;
 mod world;
 
 use std::sync::Arc;
