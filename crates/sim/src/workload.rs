@@ -48,10 +48,11 @@ pub fn batch(dice: &mut Dice) -> Vec<Command> {
     (0..count).map(|_| command(dice)).collect()
 }
 
-/// Every pool, as it is before anybody changes it.
+/// Every pool and some providers, as they are before anybody changes them.
 pub fn pools(dice: &mut Dice) -> Vec<Command> {
     let names = POOLS.iter().take(7);
-    names.map(|(name, _, _)| put_pool(dice, name, Expect::Any)).collect()
+    let pools = names.map(|(name, _, _)| put_pool(dice, name, Expect::Any));
+    pools.collect::<Vec<_>>().into_iter().chain(capacity::providers(dice)).collect()
 }
 
 fn command(dice: &mut Dice) -> Command {

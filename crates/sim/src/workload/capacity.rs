@@ -15,6 +15,22 @@ use crate::dice::Dice;
 const CLASSES: [&str; 4] = ["VCPU", "DISK_GB", "CUSTOM_A", "CUSTOM_B"];
 const TRAITS: [&str; 3] = ["HW_CPU_X86_AVX2", "CUSTOM_FAST", "CUSTOM_SLOW"];
 
+/// Two providers that have something to give.
+pub(super) fn providers(dice: &mut Dice) -> Vec<Command> {
+    let class = |name: &str| CreateClass { name: name.into(), ensure: true };
+    let mut commands = vec![CapacityCommand::CreateClass(class("CUSTOM_A"))];
+    for (n, name) in [(0, "host-a"), (1, "host-b")] {
+        let (provider, name) = (Uuid(n), name.into());
+        let create = CreateProvider { uuid: provider, name, parent: None };
+        commands.push(CapacityCommand::CreateProvider(create));
+        let one = |class: &&str| (Arc::from(*class), inventory(dice));
+        let change = InventoryChange::Replace(CLASSES[..3].iter().map(one).collect());
+        let change = ChangeInventories { provider, expect: None, change };
+        commands.push(CapacityCommand::ChangeInventories(change));
+    }
+    commands.into_iter().map(Command::Capacity).collect()
+}
+
 pub(super) fn command(dice: &mut Dice) -> Command {
     Command::Capacity(match dice.below(20) {
         0..4 => CapacityCommand::CreateProvider(CreateProvider {
@@ -56,30 +72,34 @@ pub(super) fn command(dice: &mut Dice) -> Command {
 
 pub(super) fn op(dice: &mut Dice) -> Op {
     match dice.below(10) {
-        0..6 => Op::Allocate(allocate(dice)),
-        6 => Op::Deallocate(DeallocateOp { consumer: consumer(dice), expect: expect(dice) }),
-        7 => {
+        0..7 => Op::Allocate(allocate(dice)),
+        7 => Op::Deallocate(DeallocateOp { consumer: consumer(dice), expect: expect(dice) }),
+        8 => {
             let (consumer, expect) = (consumer(dice), expect(dice));
             Op::Extend(ExtendOp { consumer, expect, lease: lease(dice) })
         }
-        8 => Op::Check(Check::Provider { provider: provider(dice), expect: expect(dice) }),
+        _ if dice.percent(50) => {
+            Op::Check(Check::Provider { provider: provider(dice), expect: expect(dice) })
+        }
         _ => Op::Check(Check::Consumer { consumer: consumer(dice), expect: expect(dice) }),
     }
 }
 
 fn allocate(dice: &mut Dice) -> AllocateOp {
-    AllocateOp { consumers: (0..dice.between(1, 3)).map(|_| holding(dice)).collect() }
+    AllocateOp { consumers: (0..*dice.one_of(&[1, 1, 1, 2, 3])).map(|_| holding(dice)).collect() }
 }
 
 fn holding(dice: &mut Dice) -> Holding {
-    let resources = |dice: &mut Dice| (class(dice), dice.between(1, 4));
+    let resources = |dice: &mut Dice| (class(dice), *dice.one_of(&[1, 2, 2, 4]));
     Holding {
         consumer: consumer(dice),
         expect: expect(dice),
         project: (*dice.one_of(&["p", "q"])).into(),
         user: (*dice.one_of(&["u", "v"])).into(),
         consumer_type: dice.one_of(&[None, None, Some("INSTANCE")]).map(Into::into),
-        allocations: (0..dice.below(3)).map(|_| (provider(dice), vec![resources(dice)])).collect(),
+        allocations: (0..*dice.one_of(&[0, 1, 1, 1, 2]))
+            .map(|_| (provider(dice), vec![resources(dice)]))
+            .collect(),
         lease: lease(dice),
     }
 }
