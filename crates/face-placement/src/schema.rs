@@ -266,7 +266,9 @@ impl<'a> Place<'a> {
                 }
             }
             Rule::MaxLength(max) => {
-                if value.as_str().is_some_and(|text| text.len() > *max && text.chars().count() > *max)
+                if value
+                    .as_str()
+                    .is_some_and(|text| text.len() > *max && text.chars().count() > *max)
                 {
                     fail("maxLength", format!("{} is too long", shown()));
                 }
@@ -348,8 +350,7 @@ impl<'a> Place<'a> {
     }
 
     fn tell(&self, keyword: &str, message: &str) -> String {
-        let mut text =
-            format!("{message}\n\nFailed validating {} in schema", quoted(keyword));
+        let mut text = format!("{message}\n\nFailed validating {} in schema", quoted(keyword));
         self.write_route(&mut text);
         text.push_str(":\n    ");
         write_schema(&mut text, self.schema);

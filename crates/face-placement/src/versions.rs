@@ -107,6 +107,12 @@ impl Version {
     pub(crate) const MIN: Version = Version(Feature::Always as u8);
     pub(crate) const MAX: Version = Version(Feature::AnyTraits as u8);
 
+    /// The version 1.`minor`.
+    #[cfg(test)]
+    pub(crate) fn tested(minor: u8) -> Version {
+        Version(minor)
+    }
+
     pub(crate) fn has(self, feature: Feature) -> bool {
         self.0 >= feature as u8
     }

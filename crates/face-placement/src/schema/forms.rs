@@ -226,8 +226,7 @@ const MAPPINGS: Schema = &[
     MinProperties(1),
     PatternProperties(&[(Pattern::Suffix, &[ARRAY, MinItems(1), Items(UUID)])]),
 ];
-const CONSUMER_TYPE: Schema =
-    &[STRING, Rule::Pattern(Pattern::Name), MinLength(1), MaxLength(255)];
+const CONSUMER_TYPE: Schema = &[STRING, Rule::Pattern(Pattern::Name), MinLength(1), MaxLength(255)];
 
 const PROJECT: (&str, Schema) = ("project_id", OWNER);
 const USER: (&str, Schema) = ("user_id", OWNER);
@@ -337,13 +336,10 @@ pub(crate) fn reshape(version: Version) -> Schema {
     const GENERATION: Schema = &all(&[(Pattern::Uuid, WITH_GENERATION)]);
     const MAPPED: Schema = &all(&[(Pattern::Uuid, WITH_MAPPINGS)]);
     const TYPED: Schema = &all(&[(Pattern::Uuid, WITH_TYPE)]);
-    version.pick(
-        &of(&[("inventories", INVENTORIES), ("allocations", GENERATION)]) as Schema,
-        &[
-            (Feature::Mappings, &of(&[("inventories", INVENTORIES), ("allocations", MAPPED)])),
-            (Feature::ConsumerTypes, &of(&[("inventories", INVENTORIES), ("allocations", TYPED)])),
-        ],
-    )
+    const FIRST: Schema = &of(&[("inventories", INVENTORIES), ("allocations", GENERATION)]);
+    const WITH_MAPPED: Schema = &of(&[("inventories", INVENTORIES), ("allocations", MAPPED)]);
+    const WITH_TYPED: Schema = &of(&[("inventories", INVENTORIES), ("allocations", TYPED)]);
+    version.pick(FIRST, &[(Feature::Mappings, WITH_MAPPED), (Feature::ConsumerTypes, WITH_TYPED)])
 }
 
 const LIMIT: (&str, Schema) = (
@@ -408,7 +404,12 @@ pub(crate) fn candidates(version: Version) -> Schema {
             ),
             (
                 Feature::SameSubtree,
-                &[OBJECT, Properties(&[LIMIT, POLICY, ROOT_REQUIRED, SAME_SUBTREE]), NoOthers, NAMED],
+                &[
+                    OBJECT,
+                    Properties(&[LIMIT, POLICY, ROOT_REQUIRED, SAME_SUBTREE]),
+                    NoOthers,
+                    NAMED,
+                ],
             ),
         ],
     )

@@ -18,8 +18,9 @@ pub(crate) fn repr(value: &Value) -> String {
             format!("[{}]", items.join(", "))
         }
         Value::Object(members) => {
-            let member = |(name, value)| format!("{}: {}", quoted(name), repr(value));
-            let members: Vec<String> = members.iter().map(member).collect();
+            let shown =
+                members.iter().map(|(name, value)| format!("{}: {}", quoted(name), repr(value)));
+            let members: Vec<String> = shown.collect();
             format!("{{{}}}", members.join(", "))
         }
     }
