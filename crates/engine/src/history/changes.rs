@@ -110,6 +110,19 @@ fn about(event: &Event) -> Option<About<'_>> {
     let pool_alone = |pool| Some(About { pool, key: None, owner: None, values: None });
     match event {
         Event::RequestRemembered(_) | Event::RequestForgotten(_) => None,
+        Event::ProviderDefined(_)
+        | Event::ProviderRemoved(_)
+        | Event::ProviderCounted(_)
+        | Event::InventoriesSet(_)
+        | Event::TraitsSet(_)
+        | Event::AggregatesSet(_)
+        | Event::ClassDefined(_)
+        | Event::ClassRemoved(_)
+        | Event::TraitDefined(_)
+        | Event::TraitRemoved(_)
+        | Event::AllocationsSet(_)
+        | Event::AllocationsExtended(_)
+        | Event::AllocationsReleased(_) => None,
         Event::PoolDefined(event) => pool_alone(&event.pool),
         Event::PoolRemoved(event) => pool_alone(&event.pool),
         Event::ClaimGranted(event) => Some(About {

@@ -55,12 +55,14 @@ pub struct FrozenCapacity {
 }
 
 impl FrozenCapacity {
+    /// Custom ones, in the order of their names.
     pub fn classes(&self) -> impl Iterator<Item = &Named> {
-        self.classes.custom().map(|(_, named)| named)
+        by_name(&self.classes)
     }
 
+    /// Custom ones, in the order of their names.
     pub fn traits(&self) -> impl Iterator<Item = &Named> {
-        self.traits.custom().map(|(_, named)| named)
+        by_name(&self.traits)
     }
 
     /// In no particular order.
@@ -109,6 +111,12 @@ impl FrozenCapacity {
     fn uuid(&self, ix: ProviderIx) -> Uuid {
         self.providers.get(ix).map_or(Uuid::default(), |provider| provider.uuid)
     }
+}
+
+fn by_name(names: &Names) -> impl Iterator<Item = &Named> {
+    let mut custom: Vec<&Named> = names.custom().map(|(_, named)| named).collect();
+    custom.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    custom.into_iter()
 }
 
 fn allocated(
