@@ -257,6 +257,7 @@ fn operation(
             if holds { Right } else { Wrong("the check does not hold".into()) }
         }
         (Op::Check(_), Done::Checked) => Open,
+        (Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_), Done::Capacity) => Open,
         (op, done) => Wrong(format!("{done:?} is no answer to {op:?}")),
     }
 }
@@ -267,6 +268,6 @@ fn touches(op: &Op, pool: &str, key: &str) -> bool {
         Op::Release(op) => &*op.key == key && &*op.pool == pool,
         Op::Renew(op) => &*op.key == key && &*op.pool == pool,
         Op::Confirm(op) => &*op.key == key && &*op.pool == pool,
-        Op::Check(_) => false,
+        Op::Check(_) | Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => false,
     }
 }
