@@ -22,7 +22,8 @@ impl Uuids {
     /// A uuid of the random kind.
     pub(crate) fn next(&self) -> Uuid {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let bits = u128::from(self.high.hash_one(count)) << 64 | u128::from(self.low.hash_one(count));
+        let bits =
+            u128::from(self.high.hash_one(count)) << 64 | u128::from(self.low.hash_one(count));
         let kind = bits & !(0xf << 76) | 0x4 << 76;
         Uuid(kind & !(0x3 << 62) | 0x2 << 62)
     }

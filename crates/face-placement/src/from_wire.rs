@@ -207,6 +207,8 @@ mod tests {
         let all = holdings(&json!({RP: body}), Version::MAX, &settings).unwrap();
         assert_eq!((all.len(), all[0].consumer.to_string().as_str()), (1, RP));
         let dashes = json!({"-".repeat(36): {}});
-        assert!(holdings(&dashes, Version::MAX, &settings).unwrap_err().message.contains("Malformed"));
+        assert!(
+            holdings(&dashes, Version::MAX, &settings).unwrap_err().message.contains("Malformed")
+        );
     }
 }

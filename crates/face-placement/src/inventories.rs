@@ -28,9 +28,10 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     face.read(|capacity, snapshot| {
         let provider = look(capacity, ask, || not_found(ask))?;
         let mut out = Out::with_room(1024);
-        let stocks = provider.stocks.iter().map(|stock| {
-            (capacity.classes().name(stock.class), stock.inventory)
-        });
+        let stocks = provider
+            .stocks
+            .iter()
+            .map(|stock| (capacity.classes().name(stock.class), stock.inventory));
         write_all(&mut out, provider.generation, stocks);
         let times = provider.stocks.iter().map(|stock| stock.changed_ms);
         Ok(Shown::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
@@ -78,7 +79,7 @@ pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     check_capacity(ask.version, provider, &class, &inventory)
         .map_err(|why| not_updated(provider, &why))?;
     let change = InventoryChange::Update(class, inventory);
-    let doing = Doing::UpdateInventory(provider);
+    let doing = Doing::UpdateInventory;
     let (now, at) = submit(face, provider, Some(expect), change, doing).await?;
     Ok(show_one(at, now.generation, &inventory).modified(now.changed_ms))
 }
@@ -140,7 +141,9 @@ fn expected(sent: &serde_json::Value, actual: u64) -> Result<u64, Fault> {
 }
 
 fn not_updated(provider: Uuid, why: &str) -> Fault {
-    Fault::bad_request(format!("Unable to update inventory for resource provider {provider}: {why}"))
+    Fault::bad_request(format!(
+        "Unable to update inventory for resource provider {provider}: {why}"
+    ))
 }
 
 fn show_one(at: At, generation: u64, inventory: &Inventory) -> Shown {

@@ -27,6 +27,7 @@ mod fresh;
 mod from_wire;
 mod inventories;
 mod manner;
+mod names;
 mod out;
 mod policy;
 mod providers;

@@ -57,9 +57,12 @@ impl Policy {
             rules.insert(name.clone(), check);
         }
         for (name, check) in &rules {
-            if let Some(missing) = check.names().into_iter().find(|named| !rules.contains_key(*named))
+            if let Some(missing) =
+                check.names().into_iter().find(|named| !rules.contains_key(*named))
             {
-                return Err(format!("the rule '{name}' is about a rule '{missing}', which is not there"));
+                return Err(format!(
+                    "the rule '{name}' is about a rule '{missing}', which is not there"
+                ));
             }
         }
         let written = settings.rules.keys().cloned().collect();
@@ -165,8 +168,18 @@ mod tests {
         let policy = written("placement:usages", "@").unwrap();
         assert!(policy.allows(&nobody, "placement:usages", false, Some("x")));
         let policy = written("admin_or_service_api", "role:janitor").unwrap();
-        assert!(policy.allows(&somebody(&["janitor"], "p", None), "placement:traits:list", false, None));
-        assert!(!policy.allows(&somebody(&["admin"], "p", None), "placement:traits:list", false, None));
+        assert!(policy.allows(
+            &somebody(&["janitor"], "p", None),
+            "placement:traits:list",
+            false,
+            None
+        ));
+        assert!(!policy.allows(
+            &somebody(&["admin"], "p", None),
+            "placement:traits:list",
+            false,
+            None
+        ));
         for (text, words) in [
             ("role:a and", "ends too early"),
             ("rule:nothing", "'nothing', which is not there"),

@@ -124,7 +124,7 @@ pub(crate) async fn delete(face: &Placement, ask: &Ask) -> Result<Shown, Fault> 
         return Err(Fault::not_found(format!("{} for delete", unknown(ask))));
     };
     let command = Command::Capacity(CapacityCommand::DeleteProvider(uuid));
-    let (_, at) = face.submit(command, Doing::DeleteProvider(uuid)).await?;
+    let (_, at) = face.submit(command, Doing::DeleteProvider).await?;
     Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
 }
 

@@ -13,11 +13,17 @@ use crate::fault::{Code, Fault};
 /// What a request is about.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Doing<'a> {
-    CreateProvider { uuid: Uuid, name: &'a str },
-    UpdateProvider { uuid: Uuid, name: &'a str },
-    DeleteProvider(Uuid),
+    CreateProvider {
+        uuid: Uuid,
+        name: &'a str,
+    },
+    UpdateProvider {
+        uuid: Uuid,
+        name: &'a str,
+    },
+    DeleteProvider,
     AddInventory(Uuid),
-    UpdateInventory(Uuid),
+    UpdateInventory,
     RemoveInventory(&'a str),
     ReplaceInventories(Uuid),
     RemoveInventories,
@@ -195,7 +201,7 @@ fn capacity(refusal: &CapacityRefusal, doing: &Doing<'_>) -> Fault {
 fn provider_unknown(provider: Uuid, doing: &Doing<'_>) -> Fault {
     let unknown = format!("No resource provider with uuid {provider} found");
     match doing {
-        Doing::DeleteProvider(_) => Fault::not_found(format!("{unknown} for delete")),
+        Doing::DeleteProvider => Fault::not_found(format!("{unknown} for delete")),
         Doing::Reshape(named) if named.contains(&provider) => Fault::bad_request(format!(
             "Resource provider {provider} in inventories not found: {unknown}"
         ))
@@ -246,9 +252,9 @@ fn class_unknown(class: &str, doing: &Doing<'_>) -> Fault {
         Doing::ReplaceInventories(provider) => Fault::bad_request(format!(
             "Unknown resource class in inventory for resource provider {provider}: {unknown}"
         )),
-        Doing::RemoveInventory(class) => Fault::not_found(format!(
-            "No inventory of class {class} found for delete: {unknown}"
-        )),
+        Doing::RemoveInventory(class) => {
+            Fault::not_found(format!("No inventory of class {class} found for delete: {unknown}"))
+        }
         Doing::PutAllocations(consumer) => Fault::bad_request(format!(
             "Unable to allocate inventory for consumer {consumer}: {unknown}"
         )),
@@ -300,25 +306,107 @@ mod tests {
         let (a, b) = (Uuid(0xa), Uuid(0xb));
         let class = CapacityRefusal::ClassUnknown { class: "COWS".into() };
         let unknown = CapacityRefusal::ProviderUnknown { provider: a };
-        let used = CapacityRefusal::InventoryInUse { provider: a, classes: vec!["VCPU".into(), "DISK_GB".into()] };
-        let late = CapacityRefusal::ProviderGenerationDiffers { provider: a, expected: 4, actual: 5 };
+        let used = CapacityRefusal::InventoryInUse {
+            provider: a,
+            classes: vec!["VCPU".into(), "DISK_GB".into()],
+        };
+        let late =
+            CapacityRefusal::ProviderGenerationDiffers { provider: a, expected: 4, actual: 5 };
         for (refusal, doing, status, code, words) in [
-            (&class, Doing::AddInventory(a), 400, Code::Undefined, "Unable to create inventory for resource provider 00000000-0000-0000-0000-00000000000a: No such resource class COWS."),
-            (&class, Doing::ReplaceInventories(a), 400, Code::Undefined, "Unknown resource class in inventory"),
-            (&class, Doing::UpdateInventory(a), 404, Code::Undefined, "No such resource class COWS."),
-            (&class, Doing::RemoveInventory("COWS"), 404, Code::Undefined, "No inventory of class COWS found for delete"),
-            (&class, Doing::PutAllocations(b), 400, Code::Undefined, "Unable to allocate inventory for consumer 00000000-0000-0000-0000-00000000000b"),
-            (&class, Doing::Reshape(&[]), 400, Code::Undefined, "malformed reshaper data: No such resource class COWS."),
-            (&unknown, Doing::SetTraits, 404, Code::Undefined, "No resource provider with uuid 00000000-0000-0000-0000-00000000000a found"),
-            (&unknown, Doing::DeleteProvider(a), 404, Code::Undefined, "found for delete"),
+            (
+                &class,
+                Doing::AddInventory(a),
+                400,
+                Code::Undefined,
+                "Unable to create inventory for resource provider 00000000-0000-0000-0000-00000000000a: No such resource class COWS.",
+            ),
+            (
+                &class,
+                Doing::ReplaceInventories(a),
+                400,
+                Code::Undefined,
+                "Unknown resource class in inventory",
+            ),
+            (&class, Doing::UpdateInventory, 404, Code::Undefined, "No such resource class COWS."),
+            (
+                &class,
+                Doing::RemoveInventory("COWS"),
+                404,
+                Code::Undefined,
+                "No inventory of class COWS found for delete",
+            ),
+            (
+                &class,
+                Doing::PutAllocations(b),
+                400,
+                Code::Undefined,
+                "Unable to allocate inventory for consumer 00000000-0000-0000-0000-00000000000b",
+            ),
+            (
+                &class,
+                Doing::Reshape(&[]),
+                400,
+                Code::Undefined,
+                "malformed reshaper data: No such resource class COWS.",
+            ),
+            (
+                &unknown,
+                Doing::SetTraits,
+                404,
+                Code::Undefined,
+                "No resource provider with uuid 00000000-0000-0000-0000-00000000000a found",
+            ),
+            (&unknown, Doing::DeleteProvider, 404, Code::Undefined, "found for delete"),
             (&unknown, Doing::PostAllocations, 400, Code::Undefined, "that does not exist."),
-            (&unknown, Doing::Reshape(&[a]), 400, Code::ProviderNotFound, "in inventories not found"),
-            (&unknown, Doing::Reshape(&[b]), 400, Code::Undefined, "Allocation for resource provider"),
-            (&used, Doing::ReplaceInventories(a), 409, Code::InventoryInUse, "update conflict: Inventory for 'VCPU, DISK_GB' on resource provider '00000000-0000-0000-0000-00000000000a' in use."),
-            (&used, Doing::RemoveInventory("VCPU"), 409, Code::ConcurrentUpdate, "Unable to delete inventory of class VCPU: Inventory for"),
-            (&used, Doing::RemoveInventories, 409, Code::InventoryInUse, "Inventory for 'VCPU, DISK_GB' on"),
-            (&late, Doing::ReplaceInventories(a), 409, Code::ConcurrentUpdate, "resource provider generation conflict"),
-            (&late, Doing::SetAggregates, 409, Code::ConcurrentUpdate, "Please update the generation and try again."),
+            (
+                &unknown,
+                Doing::Reshape(&[a]),
+                400,
+                Code::ProviderNotFound,
+                "in inventories not found",
+            ),
+            (
+                &unknown,
+                Doing::Reshape(&[b]),
+                400,
+                Code::Undefined,
+                "Allocation for resource provider",
+            ),
+            (
+                &used,
+                Doing::ReplaceInventories(a),
+                409,
+                Code::InventoryInUse,
+                "update conflict: Inventory for 'VCPU, DISK_GB' on resource provider '00000000-0000-0000-0000-00000000000a' in use.",
+            ),
+            (
+                &used,
+                Doing::RemoveInventory("VCPU"),
+                409,
+                Code::ConcurrentUpdate,
+                "Unable to delete inventory of class VCPU: Inventory for",
+            ),
+            (
+                &used,
+                Doing::RemoveInventories,
+                409,
+                Code::InventoryInUse,
+                "Inventory for 'VCPU, DISK_GB' on",
+            ),
+            (
+                &late,
+                Doing::ReplaceInventories(a),
+                409,
+                Code::ConcurrentUpdate,
+                "resource provider generation conflict",
+            ),
+            (
+                &late,
+                Doing::SetAggregates,
+                409,
+                Code::ConcurrentUpdate,
+                "Please update the generation and try again.",
+            ),
             (&late, Doing::Reshape(&[a]), 409, Code::ConcurrentUpdate, "actual: 5, given: 4"),
         ] {
             let told = fault(&Refusal::Capacity(refusal.clone()), &doing);

@@ -153,8 +153,7 @@ impl Placement {
             Ok(version) => version,
             Err(fault) => {
                 let (method, headers) = (&call.head.method, &call.head.headers);
-                let listener =
-                    Listener { method, headers, request_id: &request_id, version: None };
+                let listener = Listener { method, headers, request_id: &request_id, version: None };
                 return named(fault.reply(&listener), &request_id);
             }
         };

@@ -1,5 +1,7 @@
 //! What an operator can set, under the names that Placement has for it.
 
+use allod_core::search::SearchLimits;
+
 use crate::policy::PolicySettings;
 
 /// In which order candidates are found.
@@ -36,6 +38,8 @@ pub struct Settings {
     /// Whose allocations are that say nothing about it, as the oldest versions may.
     pub incomplete_consumer_project_id: String,
     pub incomplete_consumer_user_id: String,
+    /// How far one search for candidates may go.
+    pub search: SearchLimits,
     /// Of the addresses in `Location`: what the server speaks.
     pub scheme: &'static str,
 }
@@ -50,6 +54,7 @@ impl Default for Settings {
             allocation_candidates_generation_strategy: Strategy::default(),
             incomplete_consumer_project_id: NOBODY.to_owned(),
             incomplete_consumer_user_id: NOBODY.to_owned(),
+            search: SearchLimits::default(),
             scheme: "http",
         }
     }

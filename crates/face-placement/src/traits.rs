@@ -72,9 +72,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     face.read(|capacity, snapshot| {
         let all = capacity.traits().iter();
         let listed: Vec<&Named> = all
-            .filter(|(ix, named)| {
-                filter.lets(&named.name, || !capacity.with_trait(*ix).is_empty())
-            })
+            .filter(|(ix, named)| filter.lets(&named.name, || !capacity.with_trait(*ix).is_empty()))
             .map(|(_, named)| named)
             .collect();
         let modified = newest(listed.iter().map(|named| named.changed_ms), snapshot.now_ms);
@@ -87,8 +85,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     face.read(|capacity, snapshot| {
         let (traits, name) = (capacity.traits(), ask.param(0));
         let named = traits.find(&name).and_then(|ix| traits.get(ix));
-        let named =
-            named.ok_or_else(|| Fault::not_found(format!("No such trait(s): {name}.")))?;
+        let named = named.ok_or_else(|| Fault::not_found(format!("No such trait(s): {name}.")))?;
         let modified = newest([named.changed_ms], snapshot.now_ms);
         Ok(Shown::nothing(snapshot.at, StatusCode::NO_CONTENT).modified(modified))
     })?
@@ -134,7 +131,8 @@ pub(crate) async fn set(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let expect = Some(from_wire::generation(&body["resource_provider_generation"]));
     let names = body["traits"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut traits: Vec<Arc<str>> = names.map(Into::into).collect();
-    let command = CapacityCommand::SetTraits(SetTraits { provider, expect, traits: traits.clone() });
+    let command =
+        CapacityCommand::SetTraits(SetTraits { provider, expect, traits: traits.clone() });
     let (outcome, at) = face.submit(Command::Capacity(command), Doing::SetTraits).await?;
     let now = now(outcome)?;
     traits.sort_unstable();

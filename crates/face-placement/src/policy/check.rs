@@ -78,7 +78,9 @@ impl Check {
         match self {
             Check::Rule(name) => vec![name],
             Check::Not(check) => check.names(),
-            Check::All(checks) | Check::Any(checks) => checks.iter().flat_map(Check::names).collect(),
+            Check::All(checks) | Check::Any(checks) => {
+                checks.iter().flat_map(Check::names).collect()
+            }
             Check::Always | Check::Never | Check::Role(_) | Check::Same(..) => Vec::new(),
         }
     }
