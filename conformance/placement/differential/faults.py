@@ -14,12 +14,27 @@ from .vocabulary import chance
 WRONG_VALUES: List[Any] = [None, True, -1, 0, 2**31, 1.5, "", "x", "CUSTOM_", "a" * 256, [], {}, ["x", "x"], {"x": 1}]
 NOT_QUITE_UUIDS = ["00000001-aaaa-4000-8000-00000000000", "not-a-uuid", "0" * 32, "-" * 36]
 WRONG_QUERY = ["", ",", ":", "VCPU", "VCPU:", "VCPU:x", "VCPU:0", "VCPU:-1", "VCPU:1,", "in:", "!", "!in:", "a,b", "0", "-1"]
+HEADERS = [
+    ("x-auth-token", ""),
+    ("x-auth-token", "somebody:project-1"),
+    ("x-roles", "member,reader"),
+    ("x-roles", "service"),
+    ("accept", ""),
+    ("accept", "*/*"),
+    ("accept", "text/html"),
+    ("accept", "text/plain"),
+    ("accept", "application/*"),
+    ("openstack-api-version", "placement 1.10, compute 2.1"),
+    ("openstack-api-version", "compute 2.1"),
+    ("openstack-api-version", "placement"),
+    ("openstack-system-scope", "all"),
+]
 PATHS = ["/no_such_thing", "/resource_providers/", "/traits/", "/resource_providers/x/y", "/allocation_candidate"]
 
 
 def spoil(rng: Random, request: Request) -> Request:
     """The request with one fault in it."""
-    kinds: List[Callable[[Random, Request], Request]] = [_version, _method, _path, _query]
+    kinds: List[Callable[[Random, Request], Request]] = [_version, _method, _path, _query, _header, _case]
     if request.body is not None:
         kinds = [_value, _value, _value, _member, _member, _surplus, _text, _content_type, *kinds]
     if request.query:
@@ -43,6 +58,17 @@ def _path(rng: Random, request: Request) -> Request:
         return replace(request, path=rng.choice(PATHS))
     parts = request.path.split("/")
     parts[min(2, len(parts) - 1)] = rng.choice([*NOT_QUITE_UUIDS, v.NOBODY, "CUSTOM_" + "A" * 250])
+    return replace(request, path="/".join(parts))
+
+
+def _header(rng: Random, request: Request) -> Request:
+    return replace(request, headers=(rng.choice(HEADERS),))
+
+
+def _case(rng: Random, request: Request) -> Request:
+    """A uuid with its letters large, or without its dashes: the same uuid, but not the same text."""
+    change: Callable[[str], str] = rng.choice([str.upper, lambda text: text.replace("-", "")])
+    parts = [change(part) if part.count("-") == 4 else part for part in request.path.split("/")]
     return replace(request, path="/".join(parts))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Set, Tuple
 
-from . import limited
+from . import limited, rows
 from .accepted import Exchange, Register
 from .compare import Difference, compare
 from .request import CONSUMER, PROVIDER, Request
@@ -65,6 +65,8 @@ class Pair:
             done.append((ask, left, right, compare(left, right)))
             known[kind, uuid] = _generation(kind, left)
         request = step.resolved(lambda kind, uuid: known[kind, uuid])
+        if rows.would_leave(step, request):
+            return done
         left, right = self._send(request)
         if limited.applies(request, left, right):
             whole = self.left.send(request.without("limit"))

@@ -11,6 +11,7 @@ from .request import Request
 from .target import headers_of
 
 URL = "$URL"
+SERVICE = "placement "
 
 
 def write(steps: List[Request]) -> str:
@@ -25,10 +26,9 @@ def read(text: str) -> List[Request]:
 def _line(step: Request) -> str:
     path = step.path + (f"?{urlencode(step.query)}" if step.query else "")
     words = ["curl", "-s", "-X", step.method]
-    for name, value in headers_of(step).items():
-        words += ["-H", f"{name}: {value}"]
-    if dict(step.headers).get("content-type") == "":
-        words += ["-H", "content-type:"]
+    for name, value in {**headers_of(step), **dict(step.headers)}.items():
+        # Without a value it tells curl to send no such header of its own.
+        words += ["-H", f"{name}: {value}".rstrip()]
     body = step.sent_body()
     if body is not None:
         words += ["--data-binary", body]
@@ -55,8 +55,10 @@ def _headers(lines: List[str], has_body: bool) -> Tuple[Tuple[Tuple[str, str], .
     for line in lines:
         name, _, value = line.partition(":")
         given[name] = value.strip()
-    version = given.pop("openstack-api-version", None)
-    minor = version[len("placement ") :] if version is not None else None
+    named = given.get("openstack-api-version", "")
+    minor = named[len(SERVICE) :] if named.startswith(SERVICE) else None
+    if minor is not None:
+        del given["openstack-api-version"]
     bare = Request("GET", "/", text="" if has_body else None)
     usual = headers_of(bare)
     return tuple((name, value) for name, value in given.items() if usual.get(name) != value), minor

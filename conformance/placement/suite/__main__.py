@@ -18,6 +18,9 @@ from .run import run
 def main() -> int:
     asked = _arguments()
     chosen = files.read([*asked.only, *(files.fast() if asked.fast else [])])
+    missed = files.all_routes() - files.routes(chosen) if asked.fast else set()
+    if missed:
+        raise SystemExit(f"the fast part does not touch {sorted(missed)}")
     chosen = [file for file in chosen if asked.profile in (None, file.profile)]
     expected = read_expected(Path(__file__).with_name("expected-failures.txt").read_text(encoding="utf-8"))
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Sequence, Set, Tuple
 
 import yaml
+from placement import handler
 from placement.tests import functional
 from servers import profiles
 
@@ -34,6 +36,23 @@ def read(only: Sequence[str] = ()) -> List[TestFile]:
         TestFile(name, yaml.safe_load(paths[name].read_text(encoding="utf-8")))
         for name in sorted(wanted or paths)
     ]
+
+
+def routes(files: Sequence[TestFile]) -> Set[Tuple[str, str]]:
+    """Every method and route of upstream that some test in these files uses."""
+    mapper = handler.make_map(handler.ROUTE_DECLARATIONS)
+    used = set()
+    for test in (test for file in files for test in file.content["tests"]):
+        for method in ("GET", "PUT", "POST", "DELETE"):
+            path = re.sub(r"\$\w+\[[^]]*\]", "x", str(test.get(method, ""))).split("?")[0]
+            match = mapper.routematch(path, {"REQUEST_METHOD": method}) if path else None
+            if match:
+                used.add((method, match[1].routepath))
+    return used
+
+
+def all_routes() -> Set[Tuple[str, str]]:
+    return {(method, route) for route, targets in handler.ROUTE_DECLARATIONS.items() if route for method in targets}
 
 
 def fast() -> List[str]:

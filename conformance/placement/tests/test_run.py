@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import List, Set
 
-from differential.request import Request, generation_of
+from differential import rows
+from differential.request import Request, consumer_generation_of, generation_of
 from differential.run import Pair
 from differential.shrink import Shrinker
 from differential.wrong import Wrong
@@ -67,6 +68,21 @@ def test_a_run_ends_where_the_states_part() -> None:
     right.send(change("a", generation=0))
     found = ahead.run([change("a", generation=1), create("z"), show("a")], set())
     assert [one.steps[-1].method for one in found] == ["PUT"]
+
+
+def test_a_row_that_nobody_sees_is_not_left_by_chance() -> None:
+    def written(allocations: object, generation: object) -> Request:
+        body = {"allocations": allocations, "consumer_generation": generation}
+        return Request("POST", "/allocations", "1.28", body={"c": body})
+
+    asked = consumer_generation_of("c")
+    assert rows.would_leave(written({}, asked), written({}, None))
+    assert not rows.would_leave(written({}, asked), written({}, 1)), "it exists"
+    assert not rows.would_leave(written({"p": {}}, asked), written({"p": {}}, None)), "it will hold something"
+    assert not rows.would_leave(written({}, None), written({}, None)), "it was meant"
+    put = Request("PUT", "/allocations/c", body={"allocations": {}, "consumer_generation": asked})
+    assert rows.would_leave(put, put.resolved(lambda _kind, _uuid: None))
+    assert not rows.would_leave(show("a"), show("a"))
 
 
 def test_what_is_wrong_on_purpose_is_noticed() -> None:
