@@ -8,11 +8,13 @@ import time
 from pathlib import Path
 from typing import Iterator, List, Set, Tuple
 
+from servers import end_on_sigterm
 from servers.allod import Allod
 from servers.real import Real
 
 from . import generate, script
 from .accepted import Register
+from .explain import explain
 from .request import Request
 from .run import Finding, Pair
 from .shrink import Shrinker
@@ -24,6 +26,7 @@ FULL_RUN_STEPS = 5000
 
 def main() -> int:
     asked = _arguments()
+    end_on_sigterm()
     real = Http(Real())
     try:
         other = Http(Real() if asked.server == "real" else Allod(asked.server))
@@ -42,7 +45,7 @@ def _run(asked: argparse.Namespace, pair: Pair) -> int:
     for name, episode in _episodes(asked):
         steps += len(episode)
         for finding in pair.run(episode, known):
-            _report(name, _smallest(pair, finding))
+            _report(name, _smallest(pair, finding, asked.shrink_seconds))
     counts = ", ".join(f"{name} {count}" for name, count in sorted(pair.register.counts.items()))
     print(f"accepted: {counts or 'none'}")
     if steps >= FULL_RUN_STEPS:
@@ -63,7 +66,7 @@ def _episodes(asked: argparse.Namespace) -> Iterator[Tuple[str, List[Request]]]:
             yield f"--seed {seed}", episode
 
 
-def _smallest(pair: Pair, finding: Finding) -> Finding:
+def _smallest(pair: Pair, finding: Finding, seconds: float) -> Finding:
     """The finding made small, with generations filled in."""
     # What the shrinker tries is no part of what the run has seen.
     trial = Pair(pair.left, pair.right, Register())
@@ -71,7 +74,8 @@ def _smallest(pair: Pair, finding: Finding) -> Finding:
     def show(steps: List[Request]) -> List[Finding]:
         return [found for found in trial.run(steps, set()) if found.kind == finding.kind]
 
-    small = Shrinker(lambda steps: bool(show(steps))).shrink(finding.symbolic)
+    give_up = time.monotonic() + seconds
+    small = Shrinker(lambda steps: time.monotonic() < give_up and bool(show(steps))).shrink(finding.symbolic)
     shown = show(small)
     if not shown:
         return finding
@@ -83,7 +87,11 @@ def _smallest(pair: Pair, finding: Finding) -> Finding:
 def _report(name: str, finding: Finding) -> None:
     print(f"\n# {finding.kind}\n# found with {name}")
     for difference in finding.differences:
-        print(f"# {difference.aspect}\n#   real: {difference.left}\n#   this: {difference.right}")
+        print(f"# {difference.aspect}")
+        if difference.aspect == "body":
+            print("".join(f"#   {line}\n" for line in explain(difference.left, difference.right)), end="")
+        else:
+            print(f"#   real: {difference.left}\n#   this: {difference.right}")
     print(script.write(finding.steps), flush=True)
 
 
@@ -94,6 +102,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=_range, metavar="A..B", help="all seeds from A on, up to and without B")
     parser.add_argument("--steps", type=int, default=1000, help="steps for each seed")
     parser.add_argument("--replay", metavar="FILE", help="a case as it was printed, instead of random ones")
+    parser.add_argument("--shrink-seconds", type=float, default=60.0, help="for making one difference small")
     parser.add_argument("--wrong", choices=sorted(FAULTS), help="make the other server wrong on purpose")
     return parser.parse_args()
 

@@ -26,7 +26,12 @@ class Shrinker:
         without_reads = [step for step in steps[:-1] if not step.reads] + steps[-1:]
         if len(without_reads) < len(steps) and self._still(without_reads):
             steps = without_reads
-        return self._simplify(self._drop(steps))
+        before: List[Request] = []
+        while steps != before:
+            # A step is often needed only for a part of a later one that is not needed itself.
+            before = steps
+            steps = self._simplify(self._drop(steps))
+        return steps
 
     def _still(self, steps: List[Request]) -> bool:
         if self._left <= 0:

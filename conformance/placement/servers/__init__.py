@@ -5,6 +5,8 @@ What is asked of them is in ``suite`` and ``differential``.
 
 from __future__ import annotations
 
+import signal
+import sys
 from typing import Protocol
 
 
@@ -20,3 +22,8 @@ class Server(Protocol):
 
     def stop(self) -> None:
         """Ends it, and removes what it kept."""
+
+
+def end_on_sigterm() -> None:
+    """Lets whoever is told to end stop its servers first."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

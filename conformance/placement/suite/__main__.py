@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from servers import Server, profiles
+from servers import Server, end_on_sigterm, profiles
 from servers.allod import Allod
 from servers.real import Real
 
@@ -17,6 +17,7 @@ from .run import run
 
 def main() -> int:
     asked = _arguments()
+    end_on_sigterm()
     chosen = files.read([*asked.only, *(files.fast() if asked.fast else [])])
     missed = files.all_routes() - files.routes(chosen) if asked.fast else set()
     if missed:

@@ -6,7 +6,8 @@ import json
 from typing import Any, Dict, List, Optional
 
 from differential import limited
-from differential.compare import compare
+from differential.compare import canonical, compare
+from differential.explain import explain
 from differential.target import Reply
 
 JSON = {"content-type": "application/json"}
@@ -85,3 +86,15 @@ def test_of_limited_candidates_any_will_do() -> None:
     assert limited_aspects(whole, candidates("a", "d"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "a"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of kept candidates"]
+
+
+def test_a_difference_of_bodies_is_explained() -> None:
+    left = canonical({"a": {"b": 1}, "c": [1, 2, 2], "d": 0, "same": [1]})
+    right = canonical({"a": {"b": 2}, "c": [2, 3], "e": None, "same": [1]})
+    assert explain(left, right) == [
+        *(".a.b: 1 | 2", ".c[]: only real: 1", ".c[]: only real: 2", ".c[]: only this: 3"),
+        *(".d: only real: 0", ".e: only this: null"),
+    ]
+    assert explain("", "text") == [" | text"]
+    many = explain(canonical(list(range(40))), canonical([]))
+    assert len(many) == 13 and many[-1] == "and 28 more"

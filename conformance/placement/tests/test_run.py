@@ -110,6 +110,17 @@ def _deep(step: Request) -> bool:
     return isinstance(step.body, dict) and "b" in step.body.get("a", {})
 
 
+def test_a_step_goes_when_the_part_that_needed_it_has_gone() -> None:
+    parent, child = create("p"), Request("POST", "/resource_providers", "1.39", body={"uuid": "c", "parent": "p"})
+
+    def shows(steps: List[Request]) -> bool:
+        """As a server that knows no child without its parent."""
+        (made,) = [step for step in steps if "c" in step.body.values()] or [parent]
+        return made is not parent and ("parent" not in made.body or parent in steps)
+
+    assert Shrinker(shows).shrink([parent, child]) == [create("c")]
+
+
 def test_the_shrinker_gives_up_after_so_many_tries() -> None:
     asked: List[int] = []
 
