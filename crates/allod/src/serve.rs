@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{App, Exporter, Listener, Ready};
+use allod_edge::{App, Exporter, Listener, Plain, Ready};
 use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
+use allod_face_placement::Placement;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -14,7 +15,7 @@ use crate::config::{LogFormat, ServeArguments, Settings};
 use crate::index::IndexFolder;
 use crate::place::{self, Place};
 use crate::security::Security;
-use crate::{Failed, open_files};
+use crate::{Failed, cli, open_files};
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
@@ -46,14 +47,28 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
+    let placement = allod_face_placement::Settings {
+        scheme: security.scheme(),
+        search: settings.limits.search,
+        ..settings.placement.clone()
+    };
+    let placement = Placement::new(handle.clone(), placement)
+        .map_err(|why| Failed::Asked(anyhow!("in [policy.rules]: {why}")))?;
+    routes.extend(placement.routes());
     let app = App::new(routes, settings.limits.edge);
     let app = app.map_err(|error| Failed::Running(error.into()))?;
+    // What is nobody else's is Placement's, which is at the root.
+    let app = ["/v1", "/healthz", "/readyz", "/metrics"]
+        .into_iter()
+        .fold(app, |app, prefix| app.mannered(prefix, Arc::new(Plain)))
+        .mannered("/", Placement::manner())
+        .shared(settings.cors.clone());
     let app = Arc::new(security.of_app(app));
 
     let address = listener.address();
     info!(%address, journal = %place, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
-    eprintln!("listening on {}://{address}", security.scheme());
+    cli::say(&format!("listening on {}://{address}", security.scheme()));
     security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
     let until = async {
         tokio::select! {
@@ -114,6 +129,8 @@ fn start_log(settings: &Settings) -> Result<()> {
     let filter = EnvFilter::try_new(format!("{}{quiet}", settings.log))
         .map_err(|error| anyhow!("--log '{}' is not understood: {error}", settings.log))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // It would say on stderr that stderr cannot be written, and panic in whatever thread had something to log.
+    let log = log.log_internal_errors(false);
     match settings.log_format {
         LogFormat::Text => log.with_ansi(false).init(),
         LogFormat::Json => log.json().init(),

@@ -4,6 +4,8 @@
 //! This is the frozen part of the system: a journal written years ago must still mean the same. Never change what an
 //! event does; add a new one.
 
+mod capacity;
+
 use std::sync::Arc;
 
 use crate::claim::{Claim, ClaimState};
@@ -61,6 +63,27 @@ impl State {
                 self.note(Change::RequestAdded(event.key.clone()));
             }
             Event::RequestForgotten(event) => self.forget_request(&event.key),
+            Event::ProviderDefined(event) => self.provider_defined(event),
+            Event::ProviderRemoved(event) => self.provider_removed(event.provider),
+            Event::ProviderCounted(event) => {
+                self.provider_counted(event.provider, event.generation, event.at_ms);
+            }
+            Event::InventoriesSet(event) => self.inventories_set(event),
+            Event::TraitsSet(event) => {
+                self.traits_set(event.provider, &event.traits);
+                self.provider_counted(event.provider, event.generation, event.at_ms);
+            }
+            Event::AggregatesSet(event) => {
+                self.aggregates_set(event.provider, &event.aggregates);
+                self.provider_counted(event.provider, event.generation, event.at_ms);
+            }
+            Event::ClassDefined(event) => self.class_defined(event),
+            Event::ClassRemoved(event) => self.class_removed(&event.class),
+            Event::TraitDefined(event) => self.trait_defined(&event.name, event.at_ms),
+            Event::TraitRemoved(event) => self.trait_removed(&event.name),
+            Event::AllocationsSet(event) => self.allocations_set(event),
+            Event::AllocationsExtended(event) => self.allocations_extended(event),
+            Event::AllocationsReleased(event) => self.allocations_released(event.consumer),
         }
     }
 

@@ -2,12 +2,16 @@
 //!
 //! A claim, a release or a check alone is a transaction of one operation; there is no second mechanism.
 
+pub mod capacity;
+
 use std::sync::Arc;
 
+use crate::capacity::Uuid;
 use crate::claim::Want;
 use crate::pool::{Labels, PoolSpec};
 use crate::span::Span;
 use crate::value::Kind;
+use capacity::{AllocateOp, CapacityCommand, DeallocateOp, ExtendOp};
 
 /// What the engine adds to a command so that deciding needs no clock and no dice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +27,7 @@ pub enum Command {
     PutPool(PutPool),
     DeletePool(DeletePool),
     Transact(Transact),
+    Capacity(CapacityCommand),
     /// Time has passed: end quarantines and reap claims that are due. Sent by the engine, never by a face.
     Tick,
 }
@@ -93,6 +98,9 @@ pub enum Op {
     Release(ReleaseOp),
     Renew(RenewOp),
     Confirm(ConfirmOp),
+    Allocate(AllocateOp),
+    Deallocate(DeallocateOp),
+    Extend(ExtendOp),
     Check(Check),
 }
 
@@ -153,6 +161,15 @@ pub enum Check {
     },
     Pool {
         pool: Arc<str>,
+        expect: Expect,
+    },
+    Provider {
+        provider: Uuid,
+        expect: Expect,
+    },
+    /// A consumer that holds nothing is absent.
+    Consumer {
+        consumer: Uuid,
         expect: Expect,
     },
 }

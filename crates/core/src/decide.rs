@@ -3,6 +3,7 @@
 //! One file for each command or operation. A decision is made on the speculative copy and leaves it changed; a refusal
 //! leaves it as it was. Nothing here knows a clock, a die or a wire form.
 
+mod capacity;
 mod check;
 mod claim;
 mod exhausted;
@@ -53,6 +54,9 @@ pub fn decide(
         Command::PutPool(put) => pool::put(&mut draft, put).map_err(first),
         Command::DeletePool(delete) => pool::delete(&mut draft, delete).map_err(first),
         Command::Transact(transact) => transact::run(&mut draft, transact),
+        Command::Capacity(command) => {
+            capacity::run(&mut draft, command).map(Receipt::from).map_err(first)
+        }
         Command::Tick => Ok(tick::run(&mut draft)),
     };
     let mut events = draft.events;

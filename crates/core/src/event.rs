@@ -2,12 +2,19 @@
 //!
 //! One file for the vocabulary; the stored form, with its numbers and versions, is `allod-record`.
 
+pub mod capacity;
+
 use std::sync::Arc;
 
 use crate::claim::{Asked, Values};
 use crate::pool::{Labels, PoolSpec};
 use crate::receipt::Receipt;
 use crate::value::Kind;
+use capacity::{
+    AggregatesSet, AllocationsExtended, AllocationsReleased, AllocationsSet, ClassDefined,
+    ClassRemoved, InventoriesSet, ProviderCounted, ProviderDefined, ProviderRemoved, TraitDefined,
+    TraitRemoved, TraitsSet,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -19,6 +26,19 @@ pub enum Event {
     QuarantineEnded(QuarantineEnded),
     RequestRemembered(RequestRemembered),
     RequestForgotten(RequestForgotten),
+    ProviderDefined(ProviderDefined),
+    ProviderRemoved(ProviderRemoved),
+    ProviderCounted(ProviderCounted),
+    InventoriesSet(InventoriesSet),
+    TraitsSet(TraitsSet),
+    AggregatesSet(AggregatesSet),
+    ClassDefined(ClassDefined),
+    ClassRemoved(ClassRemoved),
+    TraitDefined(TraitDefined),
+    TraitRemoved(TraitRemoved),
+    AllocationsSet(AllocationsSet),
+    AllocationsExtended(AllocationsExtended),
+    AllocationsReleased(AllocationsReleased),
 }
 
 /// The pool is now like this; `generation` counts the definitions it has had, from 1.

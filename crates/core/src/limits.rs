@@ -23,6 +23,21 @@ pub struct Limits {
     pub idempotency_keys_max: u64,
     pub idempotency_ms: u64,
     pub lease_ms_max: u64,
+    pub providers_max: u64,
+    pub provider_name_chars_max: u64,
+    /// How many providers may stand above one another.
+    pub provider_depth_max: u64,
+    pub inventories_per_provider_max: u64,
+    pub traits_per_provider_max: u64,
+    pub aggregates_per_provider_max: u64,
+    pub custom_classes_max: u64,
+    pub custom_traits_max: u64,
+    pub custom_name_bytes_max: u64,
+    pub consumers_max: u64,
+    /// Consumers whose allocations one operation replaces.
+    pub consumers_per_request_max: u64,
+    /// Classes of providers that one consumer holds.
+    pub allocations_per_consumer_max: u64,
 }
 
 impl Default for Limits {
@@ -43,6 +58,18 @@ impl Default for Limits {
             idempotency_keys_max: 500_000,
             idempotency_ms: 3600 * 1000,
             lease_ms_max: 100 * 366 * 24 * 3600 * 1000,
+            providers_max: 2_000_000,
+            provider_name_chars_max: 200,
+            provider_depth_max: 64,
+            inventories_per_provider_max: 1000,
+            traits_per_provider_max: 10_000,
+            aggregates_per_provider_max: 10_000,
+            custom_classes_max: 10_000,
+            custom_traits_max: 100_000,
+            custom_name_bytes_max: 255,
+            consumers_max: 20_000_000,
+            consumers_per_request_max: 10_000,
+            allocations_per_consumer_max: 10_000,
         }
     }
 }

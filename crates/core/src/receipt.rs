@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::capacity::Uuid;
 use crate::claim::Claim;
 use crate::value::Kind;
 
@@ -32,6 +33,38 @@ pub enum Outcome {
     Leased(ClaimIn),
     Checked,
     Ticked,
+    /// The generation that each consumer has now, in the order of the request. `None`: it holds nothing any more.
+    Allocated {
+        consumers: Vec<(Uuid, Option<u64>)>,
+    },
+    Deallocated {
+        existed: bool,
+    },
+    Extended {
+        consumer: Uuid,
+        generation: u64,
+        expires_ms: Option<u64>,
+    },
+    /// The provider as it is now; of one that was deleted, as it was.
+    Provider(ProviderNow),
+    /// A resource class or a trait has been defined, or was there already.
+    Named {
+        created: bool,
+        changed_ms: u64,
+    },
+    /// A resource class or a trait is no longer there.
+    Unnamed,
+    Reshaped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderNow {
+    pub uuid: Uuid,
+    pub name: Arc<str>,
+    pub generation: u64,
+    pub parent: Option<Uuid>,
+    pub root: Uuid,
+    pub changed_ms: u64,
 }
 
 /// A claim together with where it is.

@@ -4,11 +4,14 @@
 //! match on it without a wildcard, so a new one does not build until every face has words for it. The order of the
 //! variants is the order in which the checks are made.
 
+pub mod capacity;
+
 use std::fmt;
 use std::sync::Arc;
 
 use crate::span::Span;
 use crate::value::Kind;
+pub use capacity::CapacityRefusal;
 
 /// A refusal, and for a transaction which of its operations met it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +127,14 @@ pub enum Refusal {
         what: String,
         actual: String,
     },
+    /// About providers, inventories and allocations.
+    Capacity(CapacityRefusal),
+}
+
+impl From<CapacityRefusal> for Refusal {
+    fn from(refusal: CapacityRefusal) -> Refusal {
+        Refusal::Capacity(refusal)
+    }
 }
 
 /// Who has a value.
@@ -196,6 +207,7 @@ impl Refusal {
             Refusal::PoolExhausted { .. } => "exhausted",
             Refusal::SyncExhausted { .. } => "sync_exhausted",
             Refusal::CheckFailed { .. } => "check_failed",
+            Refusal::Capacity(refusal) => refusal.code(),
         }
     }
 
@@ -226,6 +238,7 @@ impl Refusal {
             Refusal::PoolExhausted { report, .. } => {
                 report.quarantined_until_ms.map_or(Advice::WaitForRelease, Advice::WaitUntil)
             }
+            Refusal::Capacity(refusal) => refusal.advice(),
         }
     }
 }
@@ -323,6 +336,7 @@ impl fmt::Display for Refusal {
                 write!(f, "no value is free in all of the {} pools", reports.len())
             }
             Refusal::CheckFailed { what, actual } => write!(f, "{what} does not hold: {actual}"),
+            Refusal::Capacity(refusal) => refusal.fmt(f),
         }
     }
 }

@@ -3,10 +3,12 @@
 //! Plain data with indexes. It changes only through `apply` (and back, through [`undo`], while a decision is being
 //! made); deciding is in `decide`, reading for faces in `view`.
 
+pub mod capacity;
 pub mod pool;
 pub mod recent;
 pub mod restore;
 pub mod rows;
+mod slots;
 pub mod undo;
 pub mod zones;
 
@@ -14,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::event::RequestRemembered;
+use capacity::Capacity;
 use pool::Pool;
 use undo::Log;
 
@@ -38,6 +41,8 @@ pub struct State {
     pub(crate) due: BTreeSet<(u64, PoolIx)>,
     pub(crate) requests: HashMap<Arc<str>, Arc<RequestRemembered>>,
     pub(crate) requests_due: BTreeSet<(u64, Arc<str>)>,
+    /// Providers, and what consumers hold of them.
+    pub(crate) capacity: Capacity,
     /// The position from which on slots and places of pools have been counted here. Two states that have it and their
     /// events in common have the same slots.
     pub(crate) counted_from: u64,
@@ -67,12 +72,17 @@ impl State {
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
         let request = self.requests_due.first().map(|&(at, _)| at);
-        pool.into_iter().chain(request).min()
+        pool.into_iter().chain(request).chain(self.capacity.next_due_ms()).min()
     }
 
     /// What was answered to a request under this idempotency key.
     pub fn request(&self, key: &str) -> Option<&Arc<RequestRemembered>> {
         self.requests.get(key)
+    }
+
+    /// Providers, inventories and consumers.
+    pub fn capacity(&self) -> &Capacity {
+        &self.capacity
     }
 
     pub(crate) fn pool_at(&self, ix: PoolIx) -> Option<&Pool> {

@@ -3,6 +3,7 @@
 use std::io;
 
 use allod_core::state::State;
+use allod_core::state::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use allod_core::state::restore::{Frozen, Restorer};
 use allod_journal::checkpoint::{CheckpointMeta, CheckpointStore, Skipped, Survey};
 use allod_journal::{CheckpointError as StoreError, Hash, Journal, JournalError, Tail};
@@ -105,6 +106,10 @@ fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
             Part::Pool(image) => restorer.pool(image),
             Part::Claim(claim) => restorer.claim(claim),
             Part::Request(request) => restorer.request(request),
+            Part::Class(named) => restorer.class(named),
+            Part::Trait(named) => restorer.trait_name(named),
+            Part::Provider(image) => restorer.provider(image),
+            Part::Consumer(image) => restorer.consumer(image),
             Part::End => return Ok((restorer.finish(), header.level)),
         }
     }
@@ -137,8 +142,22 @@ pub fn write(
         for request in &frozen.requests {
             writer.request(request)?;
         }
+        let capacity = &frozen.capacity;
+        put_capacity(&mut writer, capacity, capacity.providers(), capacity.consumers())?;
         writer.finish().map(|_| ())
     })
+}
+
+fn put_capacity<W: io::Write>(
+    writer: &mut CheckpointWriter<W>,
+    capacity: &FrozenCapacity,
+    mut providers: impl Iterator<Item = ProviderImage>,
+    mut consumers: impl Iterator<Item = ConsumerImage>,
+) -> io::Result<()> {
+    capacity.classes().try_for_each(|named| writer.class(named))?;
+    capacity.traits().try_for_each(|named| writer.trait_name(named))?;
+    providers.try_for_each(|image| writer.provider(&image))?;
+    consumers.try_for_each(|image| writer.consumer(&image))
 }
 
 /// A hash of everything that the state says, the same on every copy whatever way it came about.
@@ -156,6 +175,13 @@ pub fn state_hash(state: &State, level: u32) -> Hash {
         for request in &frozen.requests {
             writer.request(request)?;
         }
+        // In the order of their names, which is the same on every copy.
+        let capacity = &frozen.capacity;
+        let mut providers: Vec<ProviderImage> = capacity.providers().collect();
+        providers.sort_unstable_by_key(|image| image.uuid);
+        let mut consumers: Vec<ConsumerImage> = capacity.consumers().collect();
+        consumers.sort_unstable_by_key(|image| image.uuid);
+        put_capacity(&mut writer, capacity, providers.into_iter(), consumers.into_iter())?;
         writer.finish()
     };
     // Writing into a hasher cannot fail.

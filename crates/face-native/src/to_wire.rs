@@ -241,7 +241,9 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
             OpName::Renew | OpName::Other => wire::OpAnswer::Renew(claim(given, 0)),
         }),
         Outcome::Checked => Some(wire::OpAnswer::Check {}),
+        Outcome::Allocated { .. } | Outcome::Deallocated { .. } | Outcome::Extended { .. } => None,
         Outcome::PoolPut { .. } | Outcome::PoolDeleted { .. } | Outcome::Ticked => None,
+        Outcome::Provider(_) | Outcome::Named { .. } | Outcome::Unnamed | Outcome::Reshaped => None,
     }
 }
 
@@ -259,6 +261,7 @@ impl OpName {
             Op::Renew(_) => OpName::Renew,
             Op::Confirm(_) => OpName::Confirm,
             Op::Claim(_) | Op::Release(_) | Op::Check(_) => OpName::Other,
+            Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => OpName::Other,
         }
     }
 }

@@ -89,7 +89,7 @@ fn main() {
         match reader.next_part().unwrap() {
             Part::Claim(claim) => back.push(claim),
             Part::End => break,
-            Part::Pool(_) | Part::Request(_) => {}
+            _ => {}
         }
     }
     report("checkpoint, read", bytes.len(), start);

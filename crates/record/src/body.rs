@@ -43,6 +43,8 @@ pub enum Cause {
     DeletePool,
     Transact,
     Tick,
+    /// About providers, inventories, traits, aggregates or classes.
+    Capacity,
 }
 
 impl Cause {
@@ -52,6 +54,7 @@ impl Cause {
             Command::DeletePool(_) => Cause::DeletePool,
             Command::Transact(_) => Cause::Transact,
             Command::Tick => Cause::Tick,
+            Command::Capacity(_) => Cause::Capacity,
         }
     }
 
@@ -61,6 +64,7 @@ impl Cause {
             Cause::DeletePool => "delete_pool",
             Cause::Transact => "transact",
             Cause::Tick => "tick",
+            Cause::Capacity => "capacity",
         }
     }
 }

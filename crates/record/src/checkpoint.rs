@@ -1,22 +1,25 @@
 //! A checkpoint: the whole state at one position, written and read as a stream.
 //!
 //! After a few bytes that say what it is come chunks: the header; each pool, followed by its claims in chunks of many;
-//! the remembered requests; and an end, with counts and a hash of all bytes before it, without which nothing that was
+//! the remembered requests; custom classes and traits, the providers, the consumers; and an end, with counts and a hash of all bytes before it, without which nothing that was
 //! read may be trusted. Where checkpoints are kept, and which of them is the newest, is the journal's `CheckpointStore`.
 
 use std::io::{self, BufReader, Read, Write};
 
 use allod_core::claim::Claim;
+use allod_core::event::capacity::{ClassDefined, TraitDefined};
 use allod_core::event::{Event, RequestRemembered};
+use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
+use allod_core::state::capacity::names::Named;
 use allod_core::state::restore::PoolImage;
 
 use crate::chunk::{self, Chunk, Head};
 use crate::error::{CheckpointError, DecodeError};
 use crate::kinds::{self, check_level};
+use crate::stored::capacity::{CheckpointProviderV1, ConsumerV1};
 use crate::stored::claim::ClaimV1;
 use crate::stored::pool::CheckpointPoolV1;
-use crate::stored::read_event;
-use crate::stored::request::RequestRememberedV1;
+use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";
 /// The version of the grammar itself; what the chunks hold has versions of its own.
@@ -43,6 +46,10 @@ pub enum Part {
     /// Of the last pool.
     Claim(Claim),
     Request(RequestRemembered),
+    Class(Named),
+    Trait(Named),
+    Provider(ProviderImage),
+    Consumer(ConsumerImage),
     /// The checkpoint is complete, and as it was written.
     End,
 }
@@ -67,15 +74,49 @@ struct CheckpointEndedV1 {
     hash: [u8; 32],
 }
 
+/// What version 1 did not know.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct CapacityCountsV1 {
+    names: u64,
+    providers: u64,
+    consumers: u64,
+}
+
+/// Written when there is capacity to count; a checkpoint without any is what it always was.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct CheckpointEndedV2 {
+    counts: CountsV1,
+    capacity: CapacityCountsV1,
+    hash: [u8; 32],
+}
+
+/// Chunks that are nothing but many rows of one sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    Claims,
+    Consumers,
+}
+
+impl Rows {
+    fn kind(self) -> u32 {
+        match self {
+            Rows::Claims => kinds::CHECKPOINT_CLAIMS,
+            Rows::Consumers => kinds::CHECKPOINT_CONSUMERS,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct CheckpointWriter<W: Write> {
     out: W,
     hasher: blake3::Hasher,
     /// Whole chunks that are not yet written.
     ready: Vec<u8>,
-    /// The payload of the chunk of claims that is growing.
-    claims: Vec<u8>,
+    /// The payload of the chunk of rows that is growing.
+    rows: Vec<u8>,
+    rows_of: Rows,
     counts: CountsV1,
+    capacity: CapacityCountsV1,
 }
 
 impl<W: Write> CheckpointWriter<W> {
@@ -89,13 +130,15 @@ impl<W: Write> CheckpointWriter<W> {
             out,
             hasher: blake3::Hasher::new(),
             ready,
-            claims: Vec::new(),
+            rows: Vec::new(),
+            rows_of: Rows::Claims,
             counts: CountsV1::default(),
+            capacity: CapacityCountsV1::default(),
         })
     }
 
     pub fn pool(&mut self, image: &PoolImage) -> io::Result<()> {
-        self.close_claims();
+        self.close_rows();
         self.counts.pools += 1;
         chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 1, &CheckpointPoolV1::from(image));
         self.write_when_full()
@@ -107,41 +150,83 @@ impl<W: Write> CheckpointWriter<W> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a claim before any pool"));
         }
         self.counts.claims += 1;
-        chunk::put(&mut self.claims, &ClaimV1::from(claim));
-        if self.claims.len() < CHUNK_BYTES {
+        self.row(Rows::Claims, &ClaimV1::from(claim))
+    }
+
+    fn row(&mut self, of: Rows, row: &impl serde::Serialize) -> io::Result<()> {
+        if self.rows_of != of {
+            self.close_rows();
+            self.rows_of = of;
+        }
+        chunk::put(&mut self.rows, row);
+        if self.rows.len() < CHUNK_BYTES {
             return Ok(());
         }
-        self.close_claims();
+        self.close_rows();
         self.write_when_full()
     }
 
     pub fn request(&mut self, request: &RequestRemembered) -> io::Result<()> {
-        self.close_claims();
         self.counts.requests += 1;
-        let stored = RequestRememberedV1::from(request);
-        chunk::write(&mut self.ready, kinds::REQUEST_REMEMBERED, 1, &stored);
+        self.event(&Event::RequestRemembered(request.clone()))
+    }
+
+    /// A custom resource class.
+    pub fn class(&mut self, named: &Named) -> io::Result<()> {
+        self.capacity.names += 1;
+        let (class, at_ms) = (named.name.clone(), named.changed_ms);
+        self.event(&Event::ClassDefined(ClassDefined { class, was: None, at_ms }))
+    }
+
+    /// A custom trait.
+    pub fn trait_name(&mut self, named: &Named) -> io::Result<()> {
+        self.capacity.names += 1;
+        let (name, at_ms) = (named.name.clone(), named.changed_ms);
+        self.event(&Event::TraitDefined(TraitDefined { name, at_ms }))
+    }
+
+    pub fn provider(&mut self, image: &ProviderImage) -> io::Result<()> {
+        self.close_rows();
+        self.capacity.providers += 1;
+        let stored = CheckpointProviderV1::from(image);
+        chunk::write(&mut self.ready, kinds::CHECKPOINT_PROVIDER, 1, &stored);
+        self.write_when_full()
+    }
+
+    pub fn consumer(&mut self, image: &ConsumerImage) -> io::Result<()> {
+        self.capacity.consumers += 1;
+        self.row(Rows::Consumers, &ConsumerV1::from(image))
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.close_rows();
+        write_event(&mut self.ready, event);
         self.write_when_full()
     }
 
     /// Writes the end and gives back what was written to, flushed but not synced.
     pub fn finish(mut self) -> io::Result<W> {
-        self.close_claims();
+        self.close_rows();
         self.hasher.update(&self.ready);
-        let ended =
-            CheckpointEndedV1 { counts: self.counts, hash: *self.hasher.finalize().as_bytes() };
-        chunk::write(&mut self.ready, kinds::CHECKPOINT_ENDED, 1, &ended);
+        let (counts, capacity) = (self.counts, self.capacity);
+        let hash = *self.hasher.finalize().as_bytes();
+        if capacity == CapacityCountsV1::default() {
+            let ended = CheckpointEndedV1 { counts, hash };
+            chunk::write(&mut self.ready, kinds::CHECKPOINT_ENDED, 1, &ended);
+        } else {
+            let ended = CheckpointEndedV2 { counts, capacity, hash };
+            chunk::write(&mut self.ready, kinds::CHECKPOINT_ENDED, 2, &ended);
+        }
         self.out.write_all(&self.ready)?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    fn close_claims(&mut self) {
-        if !self.claims.is_empty() {
-            let claims = &self.claims;
-            chunk::wrap(&mut self.ready, kinds::CHECKPOINT_CLAIMS, 1, |out| {
-                out.extend_from_slice(claims)
-            });
-            self.claims.clear();
+    fn close_rows(&mut self) {
+        if !self.rows.is_empty() {
+            let rows = &self.rows;
+            chunk::wrap(&mut self.ready, self.rows_of.kind(), 1, |out| out.extend_from_slice(rows));
+            self.rows.clear();
         }
     }
 
@@ -165,9 +250,11 @@ pub struct CheckpointReader<R: Read> {
     offset: u64,
     /// Of the last chunk read.
     payload: Vec<u8>,
-    /// From here on `payload` is claims that were not given out yet.
-    claims_from: usize,
+    /// From here on `payload` is rows that were not given out yet.
+    rows_from: usize,
+    rows_of: Rows,
     counts: CountsV1,
+    capacity: CapacityCountsV1,
     ended: bool,
 }
 
@@ -189,8 +276,10 @@ impl<R: Read> CheckpointReader<R> {
             hasher: blake3::Hasher::new(),
             offset: 0,
             payload: Vec::new(),
-            claims_from: 0,
+            rows_from: 0,
+            rows_of: Rows::Claims,
             counts: CountsV1::default(),
+            capacity: CapacityCountsV1::default(),
             ended: false,
         };
         let mut start = [0; MAGIC.len() + 1];
@@ -222,8 +311,8 @@ impl<R: Read> CheckpointReader<R> {
     /// The next part; after the end, the end again.
     pub fn next_part(&mut self) -> Result<Part, CheckpointError> {
         loop {
-            if self.claims_from < self.payload.len() {
-                return self.next_claim();
+            if self.rows_from < self.payload.len() {
+                return self.next_row();
             }
             if self.ended {
                 return Ok(Part::End);
@@ -235,39 +324,90 @@ impl<R: Read> CheckpointReader<R> {
                     let stored: CheckpointPoolV1 = self.chunk(found).read()?;
                     return Ok(Part::Pool(stored.into()));
                 }
-                (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => self.claims_from = 0,
-                (kinds::REQUEST_REMEMBERED, _) => {
-                    self.counts.requests += 1;
-                    return match read_event(&self.chunk(found))? {
-                        Event::RequestRemembered(request) => Ok(Part::Request(request)),
-                        _ => Err(self.chunk(found).unexpected().into()),
-                    };
+                (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
+                    (self.rows_from, self.rows_of) = (0, Rows::Claims);
                 }
-                (kinds::CHECKPOINT_ENDED, 1) => self.check_end(found)?,
+                (kinds::CHECKPOINT_CONSUMERS, 1) => {
+                    (self.rows_from, self.rows_of) = (0, Rows::Consumers);
+                }
+                (kinds::CHECKPOINT_PROVIDER, 1) => {
+                    self.capacity.providers += 1;
+                    let stored: CheckpointProviderV1 = self.chunk(found).read()?;
+                    return Ok(Part::Provider(stored.into()));
+                }
+                (kinds::REQUEST_REMEMBERED | kinds::CLASS_DEFINED | kinds::TRAIT_DEFINED, _) => {
+                    return self.next_event(found);
+                }
+                (kinds::CHECKPOINT_ENDED, 1) => {
+                    let CheckpointEndedV1 { counts, hash } = self.chunk(found).read()?;
+                    self.check_end(found, counts, CapacityCountsV1::default(), hash)?;
+                }
+                (kinds::CHECKPOINT_ENDED, 2) => {
+                    let CheckpointEndedV2 { counts, capacity, hash } = self.chunk(found).read()?;
+                    self.check_end(found, counts, capacity, hash)?;
+                }
                 _ => return Err(self.chunk(found).unexpected().into()),
             }
         }
     }
 
-    fn next_claim(&mut self) -> Result<Part, CheckpointError> {
-        let claims = &self.payload[self.claims_from..];
-        let (stored, rest) = postcard::take_from_bytes::<ClaimV1>(claims).map_err(|_| {
-            let offset = self.offset - claims.len() as u64;
-            DecodeError::malformed(offset, "a claim of checkpoint_claims version 1 does not read")
-        })?;
-        let claim = Claim::from(stored);
-        self.claims_from = self.payload.len() - rest.len();
-        self.counts.claims += 1;
-        Ok(Part::Claim(claim))
+    fn next_row(&mut self) -> Result<Part, CheckpointError> {
+        let rows = &self.payload[self.rows_from..];
+        let unreadable = |what| DecodeError::malformed(self.offset - rows.len() as u64, what);
+        let (part, left) = match self.rows_of {
+            Rows::Claims => {
+                let (stored, rest) = postcard::take_from_bytes::<ClaimV1>(rows).map_err(|_| {
+                    unreadable("a claim of checkpoint_claims version 1 does not read")
+                })?;
+                self.counts.claims += 1;
+                (Part::Claim(Claim::from(stored)), rest.len())
+            }
+            Rows::Consumers => {
+                let (stored, rest) =
+                    postcard::take_from_bytes::<ConsumerV1>(rows).map_err(|_| {
+                        unreadable("a consumer of checkpoint_consumers version 1 does not read")
+                    })?;
+                self.capacity.consumers += 1;
+                (Part::Consumer(ConsumerImage::from(stored)), rest.len())
+            }
+        };
+        self.rows_from = self.payload.len() - left;
+        Ok(part)
     }
 
-    fn check_end(&mut self, found: Found) -> Result<(), CheckpointError> {
-        let CheckpointEndedV1 { counts, hash } = self.chunk(found).read()?;
+    /// What is stored as its event.
+    fn next_event(&mut self, found: Found) -> Result<Part, CheckpointError> {
+        let named = |name, changed_ms| Named { name, changed_ms };
+        match read_event(&self.chunk(found))? {
+            Event::RequestRemembered(request) => {
+                self.counts.requests += 1;
+                Ok(Part::Request(request))
+            }
+            Event::ClassDefined(event) => {
+                self.capacity.names += 1;
+                Ok(Part::Class(named(event.class, event.at_ms)))
+            }
+            Event::TraitDefined(event) => {
+                self.capacity.names += 1;
+                Ok(Part::Trait(named(event.name, event.at_ms)))
+            }
+            _ => Err(self.chunk(found).unexpected().into()),
+        }
+    }
+
+    fn check_end(
+        &mut self,
+        found: Found,
+        counts: CountsV1,
+        capacity: CapacityCountsV1,
+        hash: [u8; 32],
+    ) -> Result<(), CheckpointError> {
         if self.hasher.finalize() != hash {
             return Err(CheckpointError::Altered);
         }
-        if counts != self.counts {
-            let what = format!("{:?} were written, {:?} are there", counts, self.counts);
+        if (counts, capacity) != (self.counts, self.capacity) {
+            let there = (self.counts, self.capacity);
+            let what = format!("{:?} were written, {there:?} are there", (counts, capacity));
             return Err(DecodeError::malformed(found.offset, what).into());
         }
         if self.input.read(&mut [0]).map_err(CheckpointError::Io)? > 0 {
@@ -301,7 +441,7 @@ impl<R: Read> CheckpointReader<R> {
         let read = self.input.by_ref().take(head.len).read_to_end(&mut self.payload);
         let read = read.map_err(CheckpointError::Io)? as u64;
         self.offset += read;
-        self.claims_from = self.payload.len();
+        self.rows_from = self.payload.len();
         if read < head.len {
             return Err(CheckpointError::Truncated { offset: self.offset });
         }

@@ -5,7 +5,7 @@
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
-pub const LEVEL: u32 = 2;
+pub const LEVEL: u32 = 3;
 
 // What a journal record's body consists of.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
@@ -21,12 +21,27 @@ pub(crate) const CLAIM_RELEASED: u32 = 20;
 pub(crate) const QUARANTINE_ENDED: u32 = 21;
 pub(crate) const REQUEST_REMEMBERED: u32 = 22;
 pub(crate) const REQUEST_FORGOTTEN: u32 = 23;
+pub(crate) const PROVIDER_DEFINED: u32 = 32;
+pub(crate) const PROVIDER_REMOVED: u32 = 33;
+pub(crate) const PROVIDER_COUNTED: u32 = 34;
+pub(crate) const INVENTORIES_SET: u32 = 35;
+pub(crate) const TRAITS_SET: u32 = 36;
+pub(crate) const AGGREGATES_SET: u32 = 37;
+pub(crate) const CLASS_DEFINED: u32 = 38;
+pub(crate) const CLASS_REMOVED: u32 = 39;
+pub(crate) const TRAIT_DEFINED: u32 = 40;
+pub(crate) const TRAIT_REMOVED: u32 = 41;
+pub(crate) const ALLOCATIONS_SET: u32 = 42;
+pub(crate) const ALLOCATIONS_EXTENDED: u32 = 43;
+pub(crate) const ALLOCATIONS_RELEASED: u32 = 44;
 
-// What a checkpoint consists of, beside remembered requests, which are stored as their event.
+// What a checkpoint consists of, beside remembered requests and custom names, which are stored as their events.
 pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
 pub(crate) const CHECKPOINT_POOL: u32 = 65;
 pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
 pub(crate) const CHECKPOINT_ENDED: u32 = 67;
+pub(crate) const CHECKPOINT_PROVIDER: u32 = 68;
+pub(crate) const CHECKPOINT_CONSUMERS: u32 = 69;
 
 /// One version of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +78,28 @@ const KINDS: &[KindInfo] = &[
     retired(QUARANTINE_ENDED, "quarantine_ended", 1, 1),
     row(QUARANTINE_ENDED, "quarantine_ended", 2, 2),
     row(REQUEST_REMEMBERED, "request_remembered", 1, 1),
+    row(REQUEST_REMEMBERED, "request_remembered", 2, 3),
     row(REQUEST_FORGOTTEN, "request_forgotten", 1, 1),
+    row(PROVIDER_DEFINED, "provider_defined", 1, 3),
+    row(PROVIDER_REMOVED, "provider_removed", 1, 3),
+    row(PROVIDER_COUNTED, "provider_counted", 1, 3),
+    row(INVENTORIES_SET, "inventories_set", 1, 3),
+    row(TRAITS_SET, "traits_set", 1, 3),
+    row(AGGREGATES_SET, "aggregates_set", 1, 3),
+    row(CLASS_DEFINED, "class_defined", 1, 3),
+    row(CLASS_REMOVED, "class_removed", 1, 3),
+    row(TRAIT_DEFINED, "trait_defined", 1, 3),
+    row(TRAIT_REMOVED, "trait_removed", 1, 3),
+    row(ALLOCATIONS_SET, "allocations_set", 1, 3),
+    row(ALLOCATIONS_EXTENDED, "allocations_extended", 1, 3),
+    row(ALLOCATIONS_RELEASED, "allocations_released", 1, 3),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
+    row(CHECKPOINT_ENDED, "checkpoint_ended", 2, 3),
+    row(CHECKPOINT_PROVIDER, "checkpoint_provider", 1, 3),
+    row(CHECKPOINT_CONSUMERS, "checkpoint_consumers", 1, 3),
 ];
 
 /// All kinds and versions, for the documentation to be checked against.
@@ -113,11 +145,28 @@ mod tests {
 21 quarantine_ended v1 level 1
 21 quarantine_ended v2 level 2
 22 request_remembered v1 level 1
+22 request_remembered v2 level 3
 23 request_forgotten v1 level 1
+32 provider_defined v1 level 3
+33 provider_removed v1 level 3
+34 provider_counted v1 level 3
+35 inventories_set v1 level 3
+36 traits_set v1 level 3
+37 aggregates_set v1 level 3
+38 class_defined v1 level 3
+39 class_removed v1 level 3
+40 trait_defined v1 level 3
+41 trait_removed v1 level 3
+42 allocations_set v1 level 3
+43 allocations_extended v1 level 3
+44 allocations_released v1 level 3
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 66 checkpoint_claims v1 level 1
 67 checkpoint_ended v1 level 1
+67 checkpoint_ended v2 level 3
+68 checkpoint_provider v1 level 3
+69 checkpoint_consumers v1 level 3
 ";
 
     #[test]

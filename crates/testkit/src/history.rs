@@ -80,6 +80,8 @@ pub enum Done {
     },
     Leased(ClaimSeen),
     Checked,
+    /// Of a request about capacity: the journal tells whether it was right, not the answer.
+    Capacity,
 }
 
 /// A claim as it was shown. Values are as they are written, each on its own.
@@ -183,6 +185,13 @@ impl Done {
             Outcome::Released { existed } => Done::Released { existed: Some(*existed) },
             Outcome::Leased(claim) => Done::Leased(ClaimSeen::of(claim)),
             Outcome::Checked | Outcome::Ticked => Done::Checked,
+            Outcome::Allocated { .. }
+            | Outcome::Deallocated { .. }
+            | Outcome::Extended { .. }
+            | Outcome::Provider(_)
+            | Outcome::Named { .. }
+            | Outcome::Unnamed
+            | Outcome::Reshaped => Done::Capacity,
         }
     }
 }

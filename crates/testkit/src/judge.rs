@@ -109,6 +109,7 @@ fn accepted(
             same(&model.pools.contains_key(&delete.pool), &false)
         }
         (Command::Transact(transact), done) => transaction(model, events, transact, done, now_ms),
+        (Command::Capacity(_), [Done::Capacity]) => Open,
         (command, done) => Wrong(format!("{done:?} is no answer to {command:?}")),
     }
 }
@@ -257,6 +258,7 @@ fn operation(
             if holds { Right } else { Wrong("the check does not hold".into()) }
         }
         (Op::Check(_), Done::Checked) => Open,
+        (Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_), Done::Capacity) => Open,
         (op, done) => Wrong(format!("{done:?} is no answer to {op:?}")),
     }
 }
@@ -267,6 +269,6 @@ fn touches(op: &Op, pool: &str, key: &str) -> bool {
         Op::Release(op) => &*op.key == key && &*op.pool == pool,
         Op::Renew(op) => &*op.key == key && &*op.pool == pool,
         Op::Confirm(op) => &*op.key == key && &*op.pool == pool,
-        Op::Check(_) => false,
+        Op::Check(_) | Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => false,
     }
 }

@@ -4,6 +4,7 @@
 //! which position) and the journal, replays the journal's facts through a naive model of its own, and compares. It uses
 //! the core's vocabulary, and none of the core's decisions.
 
+pub mod capacity;
 pub mod check;
 pub mod history;
 pub mod http;

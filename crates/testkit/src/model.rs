@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::capacity::Capacity;
+
 use allod_core::claim::{Asked, Want};
 use allod_core::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded, RequestRemembered, Was,
@@ -22,6 +24,7 @@ pub struct Model {
     pub now_ms: u64,
     pub pools: BTreeMap<Arc<str>, Pool>,
     pub requests: BTreeMap<Arc<str>, RequestRemembered>,
+    pub capacity: Capacity,
 }
 
 #[derive(Debug)]
@@ -207,7 +210,8 @@ impl Model {
         }
         self.now_ms = at_ms;
         self.position += 1;
-        events.iter().try_for_each(|event| self.event(event))
+        events.iter().try_for_each(|event| self.event(event))?;
+        self.capacity.entry_ends()
     }
 
     fn event(&mut self, event: &Event) -> Result<(), String> {
@@ -239,6 +243,19 @@ impl Model {
             Event::RequestForgotten(event) => {
                 self.requests.remove(&event.key);
             }
+            Event::ProviderDefined(_)
+            | Event::ProviderRemoved(_)
+            | Event::ProviderCounted(_)
+            | Event::InventoriesSet(_)
+            | Event::TraitsSet(_)
+            | Event::AggregatesSet(_)
+            | Event::ClassDefined(_)
+            | Event::ClassRemoved(_)
+            | Event::TraitDefined(_)
+            | Event::TraitRemoved(_)
+            | Event::AllocationsSet(_)
+            | Event::AllocationsExtended(_)
+            | Event::AllocationsReleased(_) => self.capacity.event(event)?,
         }
         Ok(())
     }

@@ -80,6 +80,7 @@ pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -
             }
         }
         Command::Transact(transact) => judge_transaction(model, transact, refused, now_ms),
+        Command::Capacity(_) => Open,
         Command::Tick => wrong("a tick is never refused"),
     }
 }
@@ -109,6 +110,12 @@ fn judge_transaction(
     let Some(op) = transact.ops.get(refused.op) else {
         return wrong("it names an operation that the transaction does not have");
     };
+    // Of providers and consumers the model knows only what was before the transaction.
+    let of_capacity = |op: &Op| matches!(op, Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_));
+    let checks_capacity = matches!(op, Op::Check(Check::Provider { .. } | Check::Consumer { .. }));
+    if checks_capacity && transact.ops[..refused.op].iter().any(of_capacity) {
+        return Open;
+    }
     // What the operations before it did is known only where they are in other pools.
     let touched = pools_of(op);
     let before = transact.ops[..refused.op].iter().flat_map(pools_of);
@@ -126,6 +133,10 @@ fn pools_of(op: &Op) -> Vec<Arc<str>> {
         Op::Confirm(op) => vec![op.pool.clone()],
         Op::Check(Check::Claim { pool, .. } | Check::Free { pool, .. }) => vec![pool.clone()],
         Op::Check(Check::Pool { pool, .. }) => vec![pool.clone()],
+        Op::Check(Check::Provider { .. } | Check::Consumer { .. })
+        | Op::Allocate(_)
+        | Op::Deallocate(_)
+        | Op::Extend(_) => Vec::new(),
     }
 }
 
@@ -147,6 +158,8 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
                 _ => wrong(format!("'{code}' is no answer to a check")),
             };
         }
+        // What is free of a provider is not in this model; that too much is never given out is checked event by event.
+        Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => return Open,
         Op::Release(op) => (&op.pool, &op.key, op.expect),
         Op::Renew(op) => (&op.pool, &op.key, op.expect),
         Op::Confirm(op) => (&op.pool, &op.key, op.expect),
@@ -270,6 +283,12 @@ pub fn holds(model: &Model, check: &Check, now_ms: u64) -> bool {
         }
         Check::Pool { pool, expect } => {
             meets(*expect, model.pools.get(pool).map(|pool| pool.generation))
+        }
+        Check::Provider { provider, expect } => {
+            meets(*expect, model.capacity.provider_generation(*provider))
+        }
+        Check::Consumer { consumer, expect } => {
+            meets(*expect, model.capacity.consumer_generation(*consumer))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Conditions that a transaction makes.
 
 use super::{Draft, room, valid};
-use crate::command::Check;
+use crate::command::{Check, Expect};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 
@@ -37,14 +37,33 @@ pub(super) fn run(draft: &mut Draft<'_>, check: &Check) -> Result<Outcome, Refus
         }
         Check::Pool { pool, expect } => {
             let actual = draft.state.pool(pool).map(|pool| pool.generation);
-            let shown = actual.map_or("it does not exist".into(), |generation| {
-                format!("it is at generation {generation}")
-            });
-            (!expect.holds(actual)).then(|| (format!("the condition on pool '{pool}'"), shown))
+            generation(*expect, actual, || format!("pool '{pool}'"))
+        }
+        Check::Provider { provider, expect } => {
+            let actual = draft.state.capacity.provider(*provider).map(|there| there.generation);
+            generation(*expect, actual, || format!("provider {provider}"))
+        }
+        Check::Consumer { consumer, expect } => {
+            let actual = draft.state.capacity.consumer(*consumer).map(|there| there.generation);
+            generation(*expect, actual, || format!("consumer {consumer}"))
         }
     };
     match failed {
         None => Ok(Outcome::Checked),
         Some((what, actual)) => Err(Refusal::CheckFailed { what, actual }),
     }
+}
+
+/// What was expected of a thing that has a generation, and what is the case instead; `None`: it is as expected.
+fn generation(
+    expect: Expect,
+    actual: Option<u64>,
+    of: impl Fn() -> String,
+) -> Option<(String, String)> {
+    let shown = || {
+        actual.map_or("it does not exist".into(), |generation| {
+            format!("it is at generation {generation}")
+        })
+    };
+    (!expect.holds(actual)).then(|| (format!("the condition on {}", of()), shown()))
 }

@@ -198,7 +198,7 @@ fn claim_same(
     draft.back_to(as_it_is);
     let report = |name| draft.pool(name).map(|pool| exhausted::report(pool, draft.now_ms));
     let reports = missing.iter().map(|name| Ok((name.clone(), report(name)?)));
-    Err(Refusal::SyncExhausted { reports: reports.collect::<Result<_, _>>()? })
+    Err(Refusal::SyncExhausted { reports: reports.collect::<Result<_, Refusal>>()? })
 }
 
 /// Refuses pools that cannot have a value in common, or that already hold different ones.

@@ -1,6 +1,7 @@
-//! What time does by itself: quarantines end, leases of pools that reap are released, old answers are forgotten.
+//! What time does by itself: quarantines end, leases of pools that reap are released, allocations whose lease has run out
+//! are taken back, old answers are forgotten.
 
-use super::{Draft, release, room};
+use super::{Draft, capacity, release, room};
 use crate::event::{Event, ReleaseCause, RequestForgotten};
 use crate::receipt::{Outcome, Receipt};
 
@@ -9,7 +10,11 @@ const EVENTS_MAX: usize = 256;
 
 pub(super) fn run(draft: &mut Draft<'_>) -> Receipt {
     while draft.events.len() < EVENTS_MAX {
-        let Some(event) = pool_due(draft).or_else(|| request_due(draft)) else { break };
+        let Some(event) =
+            pool_due(draft).or_else(|| consumer_due(draft)).or_else(|| request_due(draft))
+        else {
+            break;
+        };
         draft.record(event);
     }
     Outcome::Ticked.into()
@@ -24,6 +29,11 @@ fn pool_due(draft: &Draft<'_>) -> Option<Event> {
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;
     Some(release::released(draft, pool, row, ReleaseCause::Reaped))
+}
+
+fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
+    let due = draft.state.capacity.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    capacity::released(draft, due.1, ReleaseCause::Reaped)
 }
 
 fn request_due(draft: &Draft<'_>) -> Option<Event> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Draft, check, claim, lease, release};
+use super::{Draft, capacity, check, claim, lease, release};
 use crate::command::{Idempotency, Op, ReadAs, Transact};
 use crate::event::{Event, RequestRemembered};
 use crate::limits::at_most;
@@ -21,6 +21,7 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     let values = ops.iter().map(|op| match op {
         Op::Claim(claim) => u64::from(claim.want.count).saturating_mul(claim.pools.len() as u64),
         Op::Release(_) | Op::Renew(_) | Op::Confirm(_) | Op::Check(_) => 0,
+        Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => 0,
     });
     let values = values.fold(0, u64::saturating_add);
     at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, values)
@@ -40,6 +41,9 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
             Op::Release(release) => release::run(draft, release),
             Op::Renew(renew) => lease::renew(draft, renew),
             Op::Confirm(confirm) => lease::confirm(draft, confirm),
+            Op::Allocate(allocate) => capacity::allocate(draft, allocate),
+            Op::Deallocate(deallocate) => capacity::deallocate(draft, deallocate),
+            Op::Extend(extend) => capacity::extend(draft, extend),
             Op::Check(check) => check::run(draft, check),
         };
         outcomes.push(outcome.map_err(|refusal| Refused { op, refusal })?);

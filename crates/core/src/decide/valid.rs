@@ -10,7 +10,7 @@ use crate::pool::{Labels, PoolSpec};
 use crate::refusal::Refusal;
 use crate::value::Kind;
 
-fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
+pub(super) fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
     Err(Refusal::Invalid { what: what.into(), fix })
 }
 
@@ -23,6 +23,12 @@ pub(super) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
         );
     }
     Ok(())
+}
+
+pub(super) fn provider_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
+    let chars = name.chars().count() as u64;
+    at_most("provider_name_chars_max", limits.provider_name_chars_max, chars)?;
+    if name.is_empty() { invalid("the provider's name is empty", "give it one") } else { Ok(()) }
 }
 
 pub(super) fn key(key: &str, limits: &Limits) -> Result<(), Refusal> {

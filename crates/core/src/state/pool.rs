@@ -11,7 +11,8 @@ use hashbrown::HashTable;
 
 use super::Slot;
 use super::recent::{Piece, Recent, pieces_max};
-use super::rows::{FrozenRows, Row, Rows};
+use super::rows::{FrozenRows, Row};
+use super::slots::Slots;
 use super::zones::{ZONES, Zone, Zones, overlapping};
 use crate::claim::{Claim, Parity};
 use crate::pool::{PoolSpec, Strategy};
@@ -51,7 +52,7 @@ pub struct Pool {
     pub(crate) zones: Arc<Zones>,
     /// What the server may pick: the automatic zone without what is held or in quarantine.
     pub(crate) free: SpanSet,
-    pub(crate) rows: Rows,
+    pub(crate) rows: Slots<Row>,
     /// The first value of each span of each claim.
     pub(crate) taken: BTreeMap<u128, Slot>,
     by_key: HashTable<Slot>,
@@ -85,7 +86,7 @@ impl Pool {
             spec,
             free: SpanSet::from_spans(zones.automatic.iter().copied()),
             zones: Arc::new(zones),
-            rows: Rows::default(),
+            rows: Slots::default(),
             taken: BTreeMap::new(),
             by_key: HashTable::new(),
             hasher: RandomState::new(),
@@ -172,7 +173,7 @@ impl Pool {
     }
 
     pub(crate) fn freeze_rows(&self) -> FrozenRows {
-        self.rows.freeze()
+        FrozenRows(self.rows.freeze())
     }
 
     /// All claims, held or in quarantine, in the order of their first values.

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
+use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
+use super::capacity::names::Named;
 use super::pool::Pool;
 use super::recent::Piece;
 use super::rows::{FrozenRows, Row};
+use crate::capacity::Uuid;
 use crate::claim::Claim;
 use crate::event::RequestRemembered;
 use crate::pool::PoolSpec;
@@ -31,6 +34,7 @@ pub struct Frozen {
     pub now_ms: u64,
     pub pools: Vec<(PoolImage, FrozenRows)>,
     pub requests: Vec<Arc<RequestRemembered>>,
+    pub capacity: FrozenCapacity,
 }
 
 impl State {
@@ -49,21 +53,25 @@ impl State {
             now_ms: self.now_ms,
             pools: self.pools().map(|pool| (image(pool), pool.freeze_rows())).collect(),
             requests: requests.collect(),
+            capacity: self.capacity.freeze(),
         }
     }
 }
 
-/// Puts a state together from its parts: a pool, then its claims, then the next pool.
+/// Puts a state together from its parts: a pool, then its claims, then the next pool; custom names before the providers
+/// that use them, all providers before any consumer.
 #[derive(Debug, Default)]
 pub struct Restorer {
     state: State,
     pool: Option<(PoolImage, Vec<Row>)>,
+    /// Providers and their parents, which may come after them.
+    parents: Vec<(Uuid, Uuid)>,
 }
 
 impl Restorer {
     pub fn new(position: u64, now_ms: u64) -> Restorer {
         let state = State { position, now_ms, counted_from: position, ..State::default() };
-        Restorer { state, pool: None }
+        Restorer { state, pool: None, parents: Vec::new() }
     }
 
     pub fn pool(&mut self, image: PoolImage) {
@@ -81,8 +89,25 @@ impl Restorer {
         self.state.add_request(Arc::new(request));
     }
 
+    pub fn class(&mut self, named: Named) {
+        self.state.capacity.restore_class(named);
+    }
+
+    pub fn trait_name(&mut self, named: Named) {
+        self.state.capacity.restore_trait(named);
+    }
+
+    pub fn provider(&mut self, image: ProviderImage) {
+        self.parents.extend(self.state.capacity.restore_provider(image));
+    }
+
+    pub fn consumer(&mut self, image: ConsumerImage) {
+        self.state.capacity.restore_consumer(image);
+    }
+
     pub fn finish(mut self) -> State {
         self.finish_pool();
+        self.state.capacity.restore_parents(self.parents);
         self.state
     }
 

@@ -1,17 +1,13 @@
-//! The claims of a pool: compact rows in shared chunks.
-//!
-//! A checkpoint or a second copy of the state shares the chunks and pays only for those that change while it lives.
+//! The claims of a pool as compact rows.
 
 use std::sync::Arc;
 
-use super::Slot;
+use super::slots::FrozenSlots;
 use crate::claim::{Asked, Claim, ClaimState, Values};
 use crate::event::Was;
 use crate::pool::Labels;
 use crate::span::Span;
 use crate::value::Kind;
-
-const CHUNK: usize = 256;
 
 /// A claim as stored: what nearly every claim has inline, the rest behind one pointer.
 #[derive(Debug, Clone)]
@@ -126,67 +122,13 @@ impl Row {
     }
 }
 
-/// Rows by slot. Slots are given back last in, first out, so that undoing restores exactly what was there.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Rows {
-    chunks: Vec<Arc<Vec<Option<Row>>>>,
-    vacant: Vec<Slot>,
-    len: usize,
-}
-
-impl Rows {
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    pub fn get(&self, slot: Slot) -> Option<&Row> {
-        self.chunks.get(slot as usize / CHUNK)?.get(slot as usize % CHUNK)?.as_ref()
-    }
-
-    pub fn insert(&mut self, row: Row) -> Slot {
-        self.len += 1;
-        if let Some(slot) = self.vacant.pop() {
-            self.place(slot, Some(row));
-            return slot;
-        }
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(Some(row)),
-            _ => self.chunks.push(Arc::new(vec![Some(row)])),
-        }
-        (self.len - 1) as Slot
-    }
-
-    pub fn remove(&mut self, slot: Slot) -> Option<Row> {
-        let row = self.place(slot, None)?;
-        self.len -= 1;
-        self.vacant.push(slot);
-        Some(row)
-    }
-
-    fn place(&mut self, slot: Slot, row: Option<Row>) -> Option<Row> {
-        let chunk = self.chunks.get_mut(slot as usize / CHUNK)?;
-        let place = Arc::make_mut(chunk).get_mut(slot as usize % CHUNK)?;
-        std::mem::replace(place, row)
-    }
-
-    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Row)> {
-        let rows = self.chunks.iter().flat_map(|chunk| chunk.iter());
-        (0..).zip(rows).filter_map(|(slot, row)| Some((slot, row.as_ref()?)))
-    }
-
-    /// The chunks as they are now, unchanged by what happens to the rows afterwards.
-    pub fn freeze(&self) -> FrozenRows {
-        FrozenRows(self.chunks.clone())
-    }
-}
-
 /// The rows of one moment.
 #[derive(Debug, Clone)]
-pub struct FrozenRows(Vec<Arc<Vec<Option<Row>>>>);
+pub struct FrozenRows(pub(super) FrozenSlots<Row>);
 
 impl FrozenRows {
     pub fn claims(&self) -> impl Iterator<Item = Claim> {
-        self.0.iter().flat_map(|chunk| chunk.iter().flatten()).map(Row::claim)
+        self.0.iter().map(Row::claim)
     }
 }
 
@@ -194,36 +136,8 @@ impl FrozenRows {
 mod tests {
     use super::*;
 
-    fn row(key: &str) -> Row {
-        Row::of(Claim {
-            key: key.into(),
-            owner: key.into(),
-            values: Values::one(Span::one(1)),
-            version: 1,
-            created_ms: 1,
-            expires_ms: None,
-            state: ClaimState::Held,
-            labels: Labels::default(),
-            asked: None,
-        })
-    }
-
     #[test]
     fn a_row_is_small() {
         assert!(size_of::<Option<Row>>() <= 96, "{}", size_of::<Option<Row>>());
-    }
-
-    #[test]
-    fn slots_come_back_last_in_first_out_and_a_frozen_copy_stays() {
-        let mut rows = Rows::default();
-        for n in 0..1000 {
-            assert_eq!(rows.insert(row(&n.to_string())), n);
-        }
-        let frozen = rows.freeze();
-        rows.remove(5);
-        rows.remove(700);
-        assert_eq!(rows.remove(700).map(|row| row.key), None);
-        assert_eq!((rows.insert(row("a")), rows.insert(row("b")), rows.len()), (700, 5, 1000));
-        assert_eq!(frozen.claims().nth(5).map(|claim| claim.key), Some("5".into()));
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::capacity::change::Change as CapacityChange;
 use super::pool::{Change as PoolChange, Pool};
 use super::{PoolIx, State};
 use crate::event::RequestRemembered;
@@ -18,6 +19,7 @@ pub(crate) enum Change {
     Pool(PoolIx, PoolChange),
     RequestAdded(Arc<str>),
     RequestDropped(Arc<RequestRemembered>),
+    Capacity(CapacityChange),
 }
 
 /// The changes of the decision under way.
@@ -71,6 +73,7 @@ impl State {
                 Change::Pool(ix, change) => self.undo_pool(ix, change),
                 Change::RequestAdded(key) => drop(self.drop_request(&key)),
                 Change::RequestDropped(request) => self.add_request(request),
+                Change::Capacity(change) => self.capacity.undo(change),
             }
         }
     }

@@ -16,6 +16,7 @@ pub fn of(world: &mut World, command: &Command) -> String {
     let ops = match command {
         Command::Transact(transact) => transact.ops.len(),
         Command::PutPool(_) | Command::DeletePool(_) | Command::Tick => 1,
+        Command::Capacity(_) => 1,
     };
     match world.run(command) {
         Ok(receipt) if matches!(command, Command::Tick) => {
@@ -26,7 +27,7 @@ pub fn of(world: &mut World, command: &Command) -> String {
         Ok(receipt) => outcomes(&receipt),
         Err(refused) => {
             let text = format!("no {}: {}", refused.refusal.code(), refused.refusal);
-            let text = text + &details(world, &refused.refusal);
+            let text = crate::capacity::with_names(&text) + &details(world, &refused.refusal);
             if ops > 1 { format!("no op {}: {}", refused.op, &text[3..]) } else { text }
         }
     }
@@ -56,6 +57,7 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Leased(claim) => values(claim.kind, &claim.claim.values),
         Outcome::Checked => "holds".into(),
         Outcome::Ticked => "ticked".into(),
+        other => crate::capacity::outcome(other),
     }
 }
 

@@ -23,6 +23,19 @@ pub(super) fn lacks(event: &Event) -> bool {
         | Event::PoolRemoved(_)
         | Event::RequestRemembered(_)
         | Event::RequestForgotten(_) => false,
+        Event::ProviderDefined(_)
+        | Event::ProviderRemoved(_)
+        | Event::ProviderCounted(_)
+        | Event::InventoriesSet(_)
+        | Event::TraitsSet(_)
+        | Event::AggregatesSet(_)
+        | Event::ClassDefined(_)
+        | Event::ClassRemoved(_)
+        | Event::TraitDefined(_)
+        | Event::TraitRemoved(_)
+        | Event::AllocationsSet(_)
+        | Event::AllocationsExtended(_)
+        | Event::AllocationsReleased(_) => false,
     }
 }
 

@@ -93,6 +93,19 @@ impl Sizes {
 pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
     let (pool, key, owner, values, kind) = match event {
         Event::RequestRemembered(_) | Event::RequestForgotten(_) => return,
+        Event::ProviderDefined(_)
+        | Event::ProviderRemoved(_)
+        | Event::ProviderCounted(_)
+        | Event::InventoriesSet(_)
+        | Event::TraitsSet(_)
+        | Event::AggregatesSet(_)
+        | Event::ClassDefined(_)
+        | Event::ClassRemoved(_)
+        | Event::TraitDefined(_)
+        | Event::TraitRemoved(_)
+        | Event::AllocationsSet(_)
+        | Event::AllocationsExtended(_)
+        | Event::AllocationsReleased(_) => return,
         Event::PoolDefined(event) => {
             put(Term::Pool(&event.pool));
             return put(Term::Definition(&event.pool));

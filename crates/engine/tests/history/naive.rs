@@ -25,7 +25,7 @@ fn pool(event: &Event) -> Option<&str> {
         Event::LeaseChanged(event) => &event.pool,
         Event::ClaimReleased(event) => &event.pool,
         Event::QuarantineEnded(event) => &event.pool,
-        Event::RequestRemembered(_) | Event::RequestForgotten(_) => return None,
+        _ => return None,
     })
 }
 

@@ -27,6 +27,19 @@ pub(crate) fn kind_index(event: &Event) -> Option<usize> {
         Event::ClaimReleased(_) => Some(4),
         Event::QuarantineEnded(_) => Some(5),
         Event::RequestRemembered(_) | Event::RequestForgotten(_) => None,
+        Event::ProviderDefined(_)
+        | Event::ProviderRemoved(_)
+        | Event::ProviderCounted(_)
+        | Event::InventoriesSet(_)
+        | Event::TraitsSet(_)
+        | Event::AggregatesSet(_)
+        | Event::ClassDefined(_)
+        | Event::ClassRemoved(_)
+        | Event::TraitDefined(_)
+        | Event::TraitRemoved(_)
+        | Event::AllocationsSet(_)
+        | Event::AllocationsExtended(_)
+        | Event::AllocationsReleased(_) => None,
     }
 }
 
@@ -98,6 +111,19 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             ChangeEvent::QuarantineEnded { pool: &event.pool, key, owner, value, values, ranges }
         }
         Event::RequestRemembered(_) | Event::RequestForgotten(_) => return None,
+        Event::ProviderDefined(_)
+        | Event::ProviderRemoved(_)
+        | Event::ProviderCounted(_)
+        | Event::InventoriesSet(_)
+        | Event::TraitsSet(_)
+        | Event::AggregatesSet(_)
+        | Event::ClassDefined(_)
+        | Event::ClassRemoved(_)
+        | Event::TraitDefined(_)
+        | Event::TraitRemoved(_)
+        | Event::AllocationsSet(_)
+        | Event::AllocationsExtended(_)
+        | Event::AllocationsReleased(_) => return None,
     })
 }
 

@@ -30,6 +30,19 @@ impl About<'_> {
                 (&event.pool, event.was.as_ref().map(|was| &was.owner))
             }
             Event::RequestRemembered(_) | Event::RequestForgotten(_) => return None,
+            Event::ProviderDefined(_)
+            | Event::ProviderRemoved(_)
+            | Event::ProviderCounted(_)
+            | Event::InventoriesSet(_)
+            | Event::TraitsSet(_)
+            | Event::AggregatesSet(_)
+            | Event::ClassDefined(_)
+            | Event::ClassRemoved(_)
+            | Event::TraitDefined(_)
+            | Event::TraitRemoved(_)
+            | Event::AllocationsSet(_)
+            | Event::AllocationsExtended(_)
+            | Event::AllocationsReleased(_) => return None,
         };
         Some(About { kind, pool, owner: owner.map(|owner| &**owner) })
     }

@@ -3,21 +3,28 @@
 //! A struct here never changes once it has been released. `V1` types without a kind of their own are parts of those that
 //! have one, and are as fixed.
 
+pub(crate) mod capacity;
 pub(crate) mod claim;
 pub(crate) mod number;
 pub(crate) mod pool;
 pub(crate) mod request;
 pub(crate) mod span;
 
+use allod_core::event::capacity::{ClassRemoved, TraitRemoved};
 use allod_core::event::{Event, PoolRemoved, RequestForgotten};
 
 use crate::chunk::{self, Chunk};
 use crate::error::DecodeError;
 use crate::kinds;
+use capacity::{
+    AggregatesSetV1, AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1,
+    ClassDefinedV1, InventoriesSetV1, NameRemovedV1, ProviderCountedV1, ProviderDefinedV1,
+    ProviderRemovedV1, TraitDefinedV1, TraitsSetV1,
+};
 use claim::{ClaimGrantedV1, ClaimReleasedV1, LeaseChangedV1, QuarantineEndedV1};
 use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use pool::{PoolDefinedV1, PoolRemovedV1};
-use request::{RequestForgottenV1, RequestRememberedV1};
+use request::{RequestForgottenV1, RequestRememberedV1, RequestRememberedV2};
 
 /// The kind and version in which an event is written now. An event that came from a record of level 1 lacks what
 /// version 2 needs, and is written again as it was.
@@ -31,8 +38,23 @@ pub(crate) fn written_as(event: &Event) -> (u32, u32) {
         Event::QuarantineEnded(event) => {
             (kinds::QUARANTINE_ENDED, since_2(event.key.is_some() && event.was.is_some()))
         }
-        Event::RequestRemembered(_) => (kinds::REQUEST_REMEMBERED, 1),
+        Event::RequestRemembered(event) => {
+            (kinds::REQUEST_REMEMBERED, if request::needs_v2(event) { 2 } else { 1 })
+        }
         Event::RequestForgotten(_) => (kinds::REQUEST_FORGOTTEN, 1),
+        Event::ProviderDefined(_) => (kinds::PROVIDER_DEFINED, 1),
+        Event::ProviderRemoved(_) => (kinds::PROVIDER_REMOVED, 1),
+        Event::ProviderCounted(_) => (kinds::PROVIDER_COUNTED, 1),
+        Event::InventoriesSet(_) => (kinds::INVENTORIES_SET, 1),
+        Event::TraitsSet(_) => (kinds::TRAITS_SET, 1),
+        Event::AggregatesSet(_) => (kinds::AGGREGATES_SET, 1),
+        Event::ClassDefined(_) => (kinds::CLASS_DEFINED, 1),
+        Event::ClassRemoved(_) => (kinds::CLASS_REMOVED, 1),
+        Event::TraitDefined(_) => (kinds::TRAIT_DEFINED, 1),
+        Event::TraitRemoved(_) => (kinds::TRAIT_REMOVED, 1),
+        Event::AllocationsSet(_) => (kinds::ALLOCATIONS_SET, 1),
+        Event::AllocationsExtended(_) => (kinds::ALLOCATIONS_EXTENDED, 1),
+        Event::AllocationsReleased(_) => (kinds::ALLOCATIONS_RELEASED, 1),
     }
 }
 
@@ -61,8 +83,21 @@ pub(crate) fn write_event(out: &mut Vec<u8>, event: &Event) {
             Some(stored) => chunk::put(out, &stored),
             None => chunk::put(out, &QuarantineEndedV1::from(event)),
         },
-        Event::RequestRemembered(event) => chunk::put(out, &RequestRememberedV1::from(event)),
+        Event::RequestRemembered(event) => request::put(out, event),
         Event::RequestForgotten(event) => chunk::put(out, &RequestForgottenV1 { key: &event.key }),
+        Event::ProviderDefined(event) => chunk::put(out, &ProviderDefinedV1::from(event)),
+        Event::ProviderRemoved(event) => chunk::put(out, &ProviderRemovedV1::from(event)),
+        Event::ProviderCounted(event) => chunk::put(out, &ProviderCountedV1::from(event)),
+        Event::InventoriesSet(event) => chunk::put(out, &InventoriesSetV1::from(event)),
+        Event::TraitsSet(event) => chunk::put(out, &TraitsSetV1::from(event)),
+        Event::AggregatesSet(event) => chunk::put(out, &AggregatesSetV1::from(event)),
+        Event::ClassDefined(event) => chunk::put(out, &ClassDefinedV1::from(event)),
+        Event::ClassRemoved(event) => chunk::put(out, &NameRemovedV1 { name: &event.class }),
+        Event::TraitDefined(event) => chunk::put(out, &TraitDefinedV1::from(event)),
+        Event::TraitRemoved(event) => chunk::put(out, &NameRemovedV1 { name: &event.name }),
+        Event::AllocationsSet(event) => chunk::put(out, &AllocationsSetV1::from(event)),
+        Event::AllocationsExtended(event) => chunk::put(out, &AllocationsExtendedV1::from(event)),
+        Event::AllocationsReleased(event) => chunk::put(out, &AllocationsReleasedV1::from(event)),
     });
 }
 
@@ -87,9 +122,43 @@ pub(crate) fn read_event(chunk: &Chunk<'_>) -> Result<Event, DecodeError> {
         (kinds::REQUEST_REMEMBERED, 1) => {
             Event::RequestRemembered(chunk.read::<RequestRememberedV1>()?.into())
         }
+        (kinds::REQUEST_REMEMBERED, 2) => {
+            Event::RequestRemembered(chunk.read::<RequestRememberedV2>()?.into())
+        }
         (kinds::REQUEST_FORGOTTEN, 1) => Event::RequestForgotten(RequestForgotten {
             key: chunk.read::<RequestForgottenV1>()?.key.into(),
         }),
+        (kinds::PROVIDER_DEFINED, 1) => {
+            Event::ProviderDefined(chunk.read::<ProviderDefinedV1>()?.into())
+        }
+        (kinds::PROVIDER_REMOVED, 1) => {
+            Event::ProviderRemoved(chunk.read::<ProviderRemovedV1>()?.into())
+        }
+        (kinds::PROVIDER_COUNTED, 1) => {
+            Event::ProviderCounted(chunk.read::<ProviderCountedV1>()?.into())
+        }
+        (kinds::INVENTORIES_SET, 1) => {
+            Event::InventoriesSet(chunk.read::<InventoriesSetV1>()?.into())
+        }
+        (kinds::TRAITS_SET, 1) => Event::TraitsSet(chunk.read::<TraitsSetV1>()?.into()),
+        (kinds::AGGREGATES_SET, 1) => Event::AggregatesSet(chunk.read::<AggregatesSetV1>()?.into()),
+        (kinds::CLASS_DEFINED, 1) => Event::ClassDefined(chunk.read::<ClassDefinedV1>()?.into()),
+        (kinds::CLASS_REMOVED, 1) => {
+            Event::ClassRemoved(ClassRemoved { class: chunk.read::<NameRemovedV1>()?.name.into() })
+        }
+        (kinds::TRAIT_DEFINED, 1) => Event::TraitDefined(chunk.read::<TraitDefinedV1>()?.into()),
+        (kinds::TRAIT_REMOVED, 1) => {
+            Event::TraitRemoved(TraitRemoved { name: chunk.read::<NameRemovedV1>()?.name.into() })
+        }
+        (kinds::ALLOCATIONS_SET, 1) => {
+            Event::AllocationsSet(chunk.read::<AllocationsSetV1>()?.into())
+        }
+        (kinds::ALLOCATIONS_EXTENDED, 1) => {
+            Event::AllocationsExtended(chunk.read::<AllocationsExtendedV1>()?.into())
+        }
+        (kinds::ALLOCATIONS_RELEASED, 1) => {
+            Event::AllocationsReleased(chunk.read::<AllocationsReleasedV1>()?.into())
+        }
         _ => return Err(chunk.unexpected()),
     })
 }

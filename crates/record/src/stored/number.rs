@@ -6,6 +6,7 @@
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
+use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
 use allod_core::event::ReleaseCause;
 use allod_core::pool::Strategy;
@@ -55,6 +56,11 @@ numbered!(StrategyV1(Strategy) {
     4 => LeastRecentlyUsed,
 });
 
+numbered!(ReclaimV1(Reclaim) {
+    0 => Reap,
+    1 => Keep,
+});
+
 numbered!(ParityV1(Parity) {
     0 => Even,
     1 => Odd,
@@ -71,6 +77,8 @@ numbered!(CauseV1(Cause) {
     1 => DeletePool,
     2 => Transact,
     3 => Tick,
+    // Level 3. It stands only in entries whose events need that level themselves, so nobody meets it who does not know it.
+    4 => Capacity,
 });
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
 //! Requests that are remembered with their answers, and forgotten.
+//!
+//! Version 2 has answers about capacity beside those of version 1. It is written only where one of them is needed.
 
 use std::sync::Arc;
 
 use allod_core::event::RequestRemembered;
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
 
+use super::capacity::UuidV1;
 use super::claim::ClaimV1;
 use super::number::KindV1;
+use crate::chunk;
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct RequestRememberedV1<'a> {
@@ -15,6 +19,15 @@ pub(crate) struct RequestRememberedV1<'a> {
     until_ms: u64,
     #[serde(borrow)]
     outcomes: Vec<OutcomeV1<'a>>,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct RequestRememberedV2<'a> {
+    key: &'a str,
+    fingerprint: [u8; 32],
+    until_ms: u64,
+    #[serde(borrow)]
+    outcomes: Vec<OutcomeV2<'a>>,
 }
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -54,43 +67,107 @@ struct ClaimInV1<'a> {
     claim: ClaimV1<'a>,
 }
 
-impl<'a> From<&'a RequestRemembered> for RequestRememberedV1<'a> {
-    fn from(event: &'a RequestRemembered) -> RequestRememberedV1<'a> {
-        RequestRememberedV1 {
-            key: &event.key,
-            fingerprint: event.fingerprint,
-            until_ms: event.until_ms,
-            outcomes: event.receipt.outcomes.iter().map(OutcomeV1::from).collect(),
-        }
+/// Stored by its place in this list, which therefore never changes.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[expect(clippy::large_enum_variant, reason = "it lives only while a request is written or read")]
+enum OutcomeV2<'a> {
+    V1(#[serde(borrow)] OutcomeV1<'a>),
+    Allocated { consumers: Vec<(UuidV1, Option<u64>)> },
+    Deallocated { existed: bool },
+    Extended { consumer: UuidV1, generation: u64, expires_ms: Option<u64> },
+}
+
+/// Whether an answer has something that version 1 cannot say.
+pub(crate) fn needs_v2(event: &RequestRemembered) -> bool {
+    event.receipt.outcomes.iter().any(|outcome| outcome_v1(outcome).is_none())
+}
+
+pub(crate) fn put(out: &mut Vec<u8>, event: &RequestRemembered) {
+    let (key, fingerprint, until_ms) = (&*event.key, event.fingerprint, event.until_ms);
+    let outcomes = &event.receipt.outcomes;
+    if needs_v2(event) {
+        let outcomes = outcomes.iter().filter_map(outcome_v2).collect();
+        chunk::put(out, &RequestRememberedV2 { key, fingerprint, until_ms, outcomes });
+    } else {
+        let outcomes = outcomes.iter().filter_map(outcome_v1).collect();
+        chunk::put(out, &RequestRememberedV1 { key, fingerprint, until_ms, outcomes });
     }
+}
+
+/// `None` for what only later versions know.
+fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
+    Some(match outcome {
+        &Outcome::PoolPut { created, generation } => OutcomeV1::PoolPut { created, generation },
+        &Outcome::PoolDeleted { existed } => OutcomeV1::PoolDeleted { existed },
+        Outcome::Claimed { claims, created } => OutcomeV1::Claimed {
+            claims: claims.iter().map(ClaimInV1::from).collect(),
+            created: *created,
+        },
+        &Outcome::Released { existed } => OutcomeV1::Released { existed },
+        Outcome::Leased(claim) => OutcomeV1::Leased(claim.into()),
+        Outcome::Checked => OutcomeV1::Checked,
+        Outcome::Ticked => OutcomeV1::Ticked,
+        Outcome::Allocated { .. }
+        | Outcome::Deallocated { .. }
+        | Outcome::Extended { .. }
+        | Outcome::Provider(_)
+        | Outcome::Named { .. }
+        | Outcome::Unnamed
+        | Outcome::Reshaped => return None,
+    })
+}
+
+/// `None` for answers to commands that have no idempotency key, which nobody remembers.
+fn outcome_v2(outcome: &Outcome) -> Option<OutcomeV2<'_>> {
+    Some(match outcome {
+        Outcome::Allocated { consumers } => OutcomeV2::Allocated {
+            consumers: consumers.iter().map(|&(uuid, now)| (uuid.into(), now)).collect(),
+        },
+        &Outcome::Deallocated { existed } => OutcomeV2::Deallocated { existed },
+        &Outcome::Extended { consumer, generation, expires_ms } => {
+            OutcomeV2::Extended { consumer: consumer.into(), generation, expires_ms }
+        }
+        outcome => OutcomeV2::V1(outcome_v1(outcome)?),
+    })
+}
+
+fn remembered(
+    key: &str,
+    fingerprint: [u8; 32],
+    until_ms: u64,
+    outcomes: Vec<Outcome>,
+) -> RequestRemembered {
+    let receipt = Arc::new(Receipt { outcomes });
+    RequestRemembered { key: key.into(), fingerprint, until_ms, receipt }
 }
 
 impl From<RequestRememberedV1<'_>> for RequestRemembered {
     fn from(stored: RequestRememberedV1<'_>) -> RequestRemembered {
-        RequestRemembered {
-            key: stored.key.into(),
-            fingerprint: stored.fingerprint,
-            until_ms: stored.until_ms,
-            receipt: Arc::new(Receipt {
-                outcomes: stored.outcomes.into_iter().map(Outcome::from).collect(),
-            }),
-        }
+        let RequestRememberedV1 { key, fingerprint, until_ms, outcomes } = stored;
+        let outcomes = outcomes.into_iter().map(Outcome::from).collect();
+        remembered(key, fingerprint, until_ms, outcomes)
     }
 }
 
-impl<'a> From<&'a Outcome> for OutcomeV1<'a> {
-    fn from(outcome: &'a Outcome) -> OutcomeV1<'a> {
-        match outcome {
-            &Outcome::PoolPut { created, generation } => OutcomeV1::PoolPut { created, generation },
-            &Outcome::PoolDeleted { existed } => OutcomeV1::PoolDeleted { existed },
-            Outcome::Claimed { claims, created } => OutcomeV1::Claimed {
-                claims: claims.iter().map(ClaimInV1::from).collect(),
-                created: *created,
+impl From<RequestRememberedV2<'_>> for RequestRemembered {
+    fn from(stored: RequestRememberedV2<'_>) -> RequestRemembered {
+        let RequestRememberedV2 { key, fingerprint, until_ms, outcomes } = stored;
+        let outcomes = outcomes.into_iter().map(Outcome::from).collect();
+        remembered(key, fingerprint, until_ms, outcomes)
+    }
+}
+
+impl From<OutcomeV2<'_>> for Outcome {
+    fn from(stored: OutcomeV2<'_>) -> Outcome {
+        match stored {
+            OutcomeV2::V1(stored) => stored.into(),
+            OutcomeV2::Allocated { consumers } => Outcome::Allocated {
+                consumers: consumers.into_iter().map(|(uuid, now)| (uuid.into(), now)).collect(),
             },
-            &Outcome::Released { existed } => OutcomeV1::Released { existed },
-            Outcome::Leased(claim) => OutcomeV1::Leased(claim.into()),
-            Outcome::Checked => OutcomeV1::Checked,
-            Outcome::Ticked => OutcomeV1::Ticked,
+            OutcomeV2::Deallocated { existed } => Outcome::Deallocated { existed },
+            OutcomeV2::Extended { consumer, generation, expires_ms } => {
+                Outcome::Extended { consumer: consumer.into(), generation, expires_ms }
+            }
         }
     }
 }

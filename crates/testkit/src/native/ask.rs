@@ -1,5 +1,6 @@
 //! Requests as HTTP.
 
+use allod_core::command::capacity::Holding;
 use allod_core::command::{Check, ClaimOp, Command, Expect, Op, PutPool, Transact};
 use allod_core::span::Span;
 use serde_json::{Map, Value, json};
@@ -31,7 +32,8 @@ pub fn wire(request: &Request, kinds: Kinds<'_>) -> Wire {
             with_expect("DELETE", pool_path(&delete.pool), delete.expect, None)
         }
         Request::Command(Command::Transact(transact)) => transaction(transact, kinds),
-        Request::Command(Command::Tick) => get("/healthz".into()),
+        // Requests about capacity go through the Placement face, which has its own tests.
+        Request::Command(Command::Tick | Command::Capacity(_)) => get("/healthz".into()),
     }
 }
 
@@ -191,5 +193,43 @@ fn operation(op: &Op, kinds: Kinds<'_>) -> Value {
         Op::Check(Check::Pool { pool, expect }) => {
             json!({ "check": { "pool": { "pool": &**pool, "expect": condition(*expect) } } })
         }
+        Op::Check(Check::Provider { provider, expect }) => {
+            json!({ "check": { "provider": { "provider": provider.to_string(), "expect": condition(*expect) } } })
+        }
+        Op::Check(Check::Consumer { consumer, expect }) => {
+            json!({ "check": { "consumer": { "consumer": consumer.to_string(), "expect": condition(*expect) } } })
+        }
+        Op::Allocate(op) => {
+            json!({ "allocate": { "consumers": op.consumers.iter().map(holding).collect::<Vec<_>>() } })
+        }
+        Op::Deallocate(op) => {
+            json!({ "deallocate": { "consumer": op.consumer.to_string(), "expect": condition(op.expect) } })
+        }
+        Op::Extend(op) => json!({ "extend": {
+            "consumer": op.consumer.to_string(), "expect": condition(op.expect), "ttl": op.lease.map(|lease| seconds(lease.ttl_ms)),
+        } }),
     }
+}
+
+fn holding(holding: &Holding) -> Value {
+    let allocations: serde_json::Map<String, Value> = holding
+        .allocations
+        .iter()
+        .map(|(provider, resources)| {
+            let resources: serde_json::Map<String, Value> = resources
+                .iter()
+                .map(|(class, amount)| (class.to_string(), (*amount).into()))
+                .collect();
+            (provider.to_string(), resources.into())
+        })
+        .collect();
+    json!({
+        "consumer": holding.consumer.to_string(),
+        "expect": condition(holding.expect),
+        "project": &*holding.project,
+        "user": &*holding.user,
+        "type": holding.consumer_type.as_deref(),
+        "allocations": allocations,
+        "ttl": holding.lease.map(|lease| seconds(lease.ttl_ms)),
+    })
 }

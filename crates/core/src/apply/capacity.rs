@@ -1,0 +1,195 @@
+//! What the events of capacity do. As frozen as the rest of `apply`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::capacity::Uuid;
+use crate::event::capacity::{
+    Allocated, AllocationsExtended, AllocationsSet, ClassDefined, InventoriesSet, ProviderDefined,
+};
+use crate::state::State;
+use crate::state::capacity::Capacity;
+use crate::state::capacity::change::Change;
+use crate::state::capacity::consumer::{Consumer, Held};
+use crate::state::capacity::names::{NameIx, Named};
+use crate::state::capacity::provider::{Provider, ProviderIx, Stock};
+use crate::state::undo;
+
+impl State {
+    fn note_capacity(&mut self, change: impl IntoIterator<Item = Change>) {
+        for change in change {
+            self.note(undo::Change::Capacity(change));
+        }
+    }
+
+    pub(super) fn provider_defined(&mut self, event: &ProviderDefined) {
+        let parent = event.parent.and_then(|parent| self.capacity.provider_ix(parent));
+        let ix = match self.capacity.provider_ix(event.provider) {
+            Some(ix) => {
+                let change = self.capacity.put_place(ix, event.name.clone(), parent);
+                self.note_capacity(change);
+                ix
+            }
+            None => {
+                let provider = Provider::new(event.provider, event.name.clone(), parent);
+                let ix = self.capacity.add_provider(provider);
+                self.note_capacity([Change::ProviderAdded(ix)]);
+                ix
+            }
+        };
+        let generation = self.capacity.at(ix).map_or(0, |provider| provider.generation);
+        let change = self.capacity.put_stamp(ix, generation, event.at_ms);
+        self.note_capacity(change);
+    }
+
+    pub(super) fn provider_removed(&mut self, uuid: Uuid) {
+        let Some(ix) = self.capacity.provider_ix(uuid) else { return };
+        let capacity = &mut self.capacity;
+        let emptied = [
+            capacity.put_stocks(ix, Vec::new()),
+            capacity.put_traits(ix, Vec::new()),
+            capacity.put_aggregates(ix, Vec::new()),
+        ];
+        let removed = capacity.remove_provider(ix).map(Box::new).map(Change::ProviderRemoved);
+        self.note_capacity(emptied.into_iter().flatten().chain(removed));
+    }
+
+    pub(super) fn provider_counted(&mut self, uuid: Uuid, generation: u64, at_ms: u64) {
+        let Some(ix) = self.capacity.provider_ix(uuid) else { return };
+        let change = self.capacity.put_stamp(ix, generation, at_ms);
+        self.note_capacity(change);
+    }
+
+    pub(super) fn inventories_set(&mut self, event: &InventoriesSet) {
+        let Some(provider) = self.capacity.provider(event.provider) else { return };
+        let Some(ix) = self.capacity.provider_ix(event.provider) else { return };
+        let stock = |class: NameIx, inventory, written: bool| {
+            let before = provider.stock(class);
+            let kept_ms = before.filter(|_| !written).map(|stock| stock.changed_ms);
+            Stock {
+                class,
+                inventory,
+                used: before.map_or(0, |stock| stock.used),
+                changed_ms: kept_ms.unwrap_or(event.at_ms),
+            }
+        };
+        let mut stocks: Vec<Stock> = event
+            .inventories
+            .iter()
+            .filter_map(|set| {
+                let class = self.capacity.classes.find(&set.class)?;
+                Some(stock(class, set.inventory, set.written))
+            })
+            .collect();
+        stocks.sort_by_key(|stock| stock.class);
+        stocks.dedup_by_key(|stock| stock.class);
+        let change = self.capacity.put_stocks(ix, stocks);
+        self.note_capacity(change);
+        self.provider_counted(event.provider, event.generation, event.at_ms);
+    }
+
+    pub(super) fn traits_set(&mut self, provider: Uuid, traits: &[Arc<str>]) {
+        let Some(ix) = self.capacity.provider_ix(provider) else { return };
+        let traits = traits.iter().filter_map(|name| self.capacity.traits.find(name)).collect();
+        let change = self.capacity.put_traits(ix, traits);
+        self.note_capacity(change);
+    }
+
+    pub(super) fn aggregates_set(&mut self, provider: Uuid, aggregates: &[Uuid]) {
+        let Some(ix) = self.capacity.provider_ix(provider) else { return };
+        let change = self.capacity.put_aggregates(ix, aggregates.to_vec());
+        self.note_capacity(change);
+    }
+
+    pub(super) fn class_defined(&mut self, event: &ClassDefined) {
+        let named = Named { name: event.class.clone(), changed_ms: event.at_ms };
+        let classes = &mut self.capacity.classes;
+        if classes.find(&event.class).is_some() {
+            return;
+        }
+        let renamed = event.was.as_ref().and_then(|was| classes.find(was));
+        let change = match renamed {
+            Some(ix) => classes.rename(ix, named).map(|was| Change::ClassRenamed(ix, was)),
+            None => Some(Change::ClassAdded(classes.add(named))),
+        };
+        self.note_capacity(change);
+    }
+
+    pub(super) fn class_removed(&mut self, class: &str) {
+        let classes = &mut self.capacity.classes;
+        let change = classes.find(class).and_then(|ix| classes.remove(ix));
+        self.note_capacity(change.map(Change::ClassRemoved));
+    }
+
+    pub(super) fn trait_defined(&mut self, name: &Arc<str>, at_ms: u64) {
+        if self.capacity.traits.find(name).is_none() {
+            let named = Named { name: name.clone(), changed_ms: at_ms };
+            let ix = self.capacity.traits.add(named);
+            self.note_capacity([Change::TraitAdded(ix)]);
+        }
+    }
+
+    pub(super) fn trait_removed(&mut self, name: &str) {
+        let traits = &mut self.capacity.traits;
+        let change = traits.find(name).and_then(|ix| traits.remove(ix));
+        self.note_capacity(change.map(Change::TraitRemoved));
+    }
+
+    pub(super) fn allocations_set(&mut self, event: &AllocationsSet) {
+        let held = self.capacity.held(&event.allocations);
+        if held.is_empty() {
+            return;
+        }
+        let consumer = Consumer {
+            uuid: event.consumer,
+            generation: event.generation,
+            project: event.project.clone(),
+            user: event.user.clone(),
+            consumer_type: event.consumer_type.clone(),
+            held,
+            written_ms: event.at_ms,
+            expires_ms: event.expires_ms,
+            reclaim: event.reclaim,
+        };
+        let change = self.capacity.put_consumer(event.consumer, Some(Arc::new(consumer)));
+        self.note_capacity([change]);
+    }
+
+    pub(super) fn allocations_extended(&mut self, event: &AllocationsExtended) {
+        let Some(consumer) = self.capacity.consumer(event.consumer) else { return };
+        let consumer = Consumer {
+            generation: event.generation,
+            expires_ms: event.expires_ms,
+            reclaim: event.reclaim,
+            ..consumer.clone()
+        };
+        let change = self.capacity.put_consumer(event.consumer, Some(Arc::new(consumer)));
+        self.note_capacity([change]);
+    }
+
+    pub(super) fn allocations_released(&mut self, consumer: Uuid) {
+        if self.capacity.consumer(consumer).is_some() {
+            let change = self.capacity.put_consumer(consumer, None);
+            self.note_capacity([change]);
+        }
+    }
+}
+
+impl Capacity {
+    /// What a list of allocations says, by number. A provider or class that is not there is left out, and one that is named
+    /// twice counts once.
+    pub(crate) fn held(&self, allocations: &[Allocated]) -> Box<[Held]> {
+        let mut seen: BTreeSet<(ProviderIx, NameIx)> = BTreeSet::new();
+        let mut held = Vec::with_capacity(allocations.iter().map(|one| one.resources.len()).sum());
+        for Allocated { provider, resources } in allocations {
+            let Some(provider) = self.provider_ix(*provider) else { continue };
+            for (class, amount) in resources {
+                let Some(class) = self.classes.find(class) else { continue };
+                if *amount > 0 && seen.insert((provider, class)) {
+                    held.push(Held { provider, class, amount: *amount });
+                }
+            }
+        }
+        held.into()
+    }
+}

@@ -1,0 +1,222 @@
+//! What consumers hold, replaced as a whole and for all of them together.
+//!
+//! First they give up all that they hold, then they get what they ask for, so that a move between two consumers needs room
+//! only once. The checks are Placement's, in its order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::hold::{expected, released, valid_lease};
+use crate::capacity::Uuid;
+use crate::command::capacity::{AllocateOp, Holding};
+use crate::decide::{Draft, valid};
+use crate::event::capacity::{Allocated, AllocationsSet, ProviderCounted};
+use crate::event::{Event, ReleaseCause};
+use crate::limits::at_most;
+use crate::receipt::Outcome;
+use crate::refusal::{CapacityRefusal, Refusal};
+use crate::state::capacity::names::NameIx;
+use crate::state::capacity::provider::ProviderIx;
+
+pub(in crate::decide) fn allocate(
+    draft: &mut Draft<'_>,
+    op: &AllocateOp,
+) -> Result<Outcome, Refusal> {
+    sizes(draft, op)?;
+    for holding in &op.consumers {
+        expected(draft, holding.consumer, holding.expect)?;
+    }
+    for (provider, _) in op.consumers.iter().flat_map(|holding| &holding.allocations) {
+        draft.provider(*provider)?;
+    }
+    let asked = asked(draft, op)?;
+    check(draft, op, &asked)?;
+
+    // The generation of every provider that is named goes up once, and of those that a consumer leaves entirely.
+    let mut counted: Vec<Uuid> = Vec::new();
+    let mut consumers = Vec::with_capacity(op.consumers.len());
+    for holding in &op.consumers {
+        let generation = take(draft, holding, &mut counted);
+        consumers.push((holding.consumer, generation));
+    }
+    let mut seen = BTreeSet::new();
+    for provider in counted.into_iter().filter(|provider| seen.insert(*provider)) {
+        let generation = draft.provider(provider)?.generation + 1;
+        let at_ms = draft.now_ms;
+        draft.record(Event::ProviderCounted(ProviderCounted { provider, generation, at_ms }));
+    }
+    Ok(Outcome::Allocated { consumers })
+}
+
+fn sizes(draft: &Draft<'_>, op: &AllocateOp) -> Result<(), Refusal> {
+    let limits = draft.limits;
+    let many = op.consumers.len() as u64;
+    at_most("consumers_per_request_max", limits.consumers_per_request_max, many)?;
+    let mut seen = BTreeSet::new();
+    for holding in &op.consumers {
+        if !seen.insert(holding.consumer) {
+            let what = format!("consumer {} is named twice", holding.consumer);
+            return valid::invalid(what, "name each consumer once, with all that it is to hold");
+        }
+        let many: usize = holding.allocations.iter().map(|(_, resources)| resources.len()).sum();
+        let max = limits.allocations_per_consumer_max;
+        at_most("allocations_per_consumer_max", max, many as u64)?;
+        let names = [&holding.project, &holding.user].into_iter().chain(&holding.consumer_type);
+        for name in names {
+            at_most("owner_bytes_max", limits.owner_bytes_max, name.len() as u64)?;
+        }
+        valid_lease(draft, holding.lease)?;
+        let mut named = BTreeSet::new();
+        for (provider, resources) in &holding.allocations {
+            for (class, amount) in resources {
+                if !named.insert((provider, class)) {
+                    let what = format!("{class} of provider {provider} is asked for twice");
+                    return valid::invalid(what, "add the two up");
+                }
+                if *amount == 0 {
+                    let what = format!("none of {class} is asked for");
+                    return valid::invalid(what, "leave it out, or ask for at least one");
+                }
+            }
+        }
+    }
+    let there = draft.state.capacity.consumer_count() as u64;
+    at_most("consumers_max", limits.consumers_max, there + op.consumers.len() as u64)
+}
+
+/// One line of a request, by number.
+struct Asked<'a> {
+    uuid: Uuid,
+    provider: ProviderIx,
+    name: &'a Arc<str>,
+    class: NameIx,
+    amount: u64,
+}
+
+fn asked<'a>(draft: &Draft<'_>, op: &'a AllocateOp) -> Result<Vec<Asked<'a>>, Refusal> {
+    let capacity = &draft.state.capacity;
+    let mut asked = Vec::new();
+    for (uuid, resources) in op.consumers.iter().flat_map(|holding| &holding.allocations) {
+        let Some(provider) = capacity.provider_ix(*uuid) else { continue };
+        for (name, amount) in resources {
+            let Some(class) = capacity.classes.find(name) else {
+                return Err(CapacityRefusal::ClassUnknown { class: name.clone() }.into());
+            };
+            asked.push(Asked { uuid: *uuid, provider, name, class, amount: *amount });
+        }
+    }
+    Ok(asked)
+}
+
+/// Whether all of it fits once the consumers have given up what they hold.
+fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), Refusal> {
+    let capacity = &draft.state.capacity;
+    // A provider that has nothing at all of what is asked for is told before any single class is looked at.
+    let classes: BTreeSet<NameIx> = asked.iter().map(|one| one.class).collect();
+    let has_none = |ix: ProviderIx| {
+        let stocks = capacity.at(ix).map(|provider| provider.stocks.as_slice()).unwrap_or_default();
+        !stocks.iter().any(|stock| classes.contains(&stock.class))
+    };
+    let empty: BTreeSet<Uuid> =
+        asked.iter().filter(|one| has_none(one.provider)).map(|one| one.uuid).collect();
+    if !empty.is_empty() {
+        return Err(CapacityRefusal::NothingInStock {
+            providers: empty.into_iter().collect(),
+            classes: classes.into_iter().map(|class| capacity.classes.name(class)).collect(),
+        }
+        .into());
+    }
+    let mut freed: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
+    for consumer in op.consumers.iter().filter_map(|one| capacity.consumer(one.consumer)) {
+        for held in &consumer.held {
+            *freed.entry((held.provider, held.class)).or_default() += u64::from(held.amount);
+        }
+    }
+    let mut sums: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
+    for one in asked {
+        let (provider, class) = (one.uuid, one.name.clone());
+        let stock = capacity.at(one.provider).and_then(|provider| provider.stock(one.class));
+        let Some(stock) = stock else {
+            return Err(CapacityRefusal::NotInStock { provider, class }.into());
+        };
+        let inventory = &stock.inventory;
+        if !inventory.portions(one.amount) {
+            return Err(CapacityRefusal::PortionViolated {
+                provider,
+                class,
+                amount: one.amount,
+                min_unit: inventory.min_unit,
+                max_unit: inventory.max_unit,
+                step_size: inventory.step_size,
+            }
+            .into());
+        }
+        let key = (one.provider, one.class);
+        let sum = sums.entry(key).or_default();
+        *sum = sum.saturating_add(one.amount);
+        let used = stock.used - freed.get(&key).copied().unwrap_or(0).min(stock.used);
+        let wanted = used.saturating_add(*sum);
+        let fits = i64::try_from(wanted).is_ok_and(|wanted| wanted <= inventory.capacity());
+        // Where more is held than there is, whatever makes it no worse may pass: otherwise nothing could ever move away.
+        if !fits && wanted > stock.used {
+            return Err(CapacityRefusal::CapacityExceeded {
+                provider,
+                class,
+                amount: *sum,
+                capacity: inventory.capacity(),
+                used,
+            }
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Records what one consumer holds from now on, and answers with its generation.
+fn take(draft: &mut Draft<'_>, holding: &Holding, counted: &mut Vec<Uuid>) -> Option<u64> {
+    let capacity = &draft.state.capacity;
+    let before = capacity.consumer(holding.consumer);
+    let had: Vec<Uuid> = before
+        .map(|consumer| capacity.allocated(consumer))
+        .unwrap_or_default()
+        .into_iter()
+        .map(|allocated| allocated.provider)
+        .collect();
+    if holding.allocations.iter().all(|(_, resources)| resources.is_empty()) {
+        let event = released(draft, holding.consumer, ReleaseCause::Asked)?;
+        draft.record(event);
+        counted.extend(had);
+        return None;
+    }
+    let generation = before.map_or(0, |consumer| consumer.generation) + 1;
+    let consumer_type = holding
+        .consumer_type
+        .clone()
+        .or_else(|| before.and_then(|consumer| consumer.consumer_type.clone()));
+    let amount = |(class, amount): &(Arc<str>, u64)| (class.clone(), *amount as u32);
+    let allocations: Vec<Allocated> = holding
+        .allocations
+        .iter()
+        .filter(|(_, resources)| !resources.is_empty())
+        .map(|(provider, resources)| Allocated {
+            provider: *provider,
+            resources: resources.iter().map(amount).collect(),
+        })
+        .collect();
+    counted.extend(allocations.iter().map(|allocated| allocated.provider));
+    let stays = |provider: &Uuid| allocations.iter().any(|now| now.provider == *provider);
+    let left = had.into_iter().filter(|provider| !stays(provider)).collect();
+    draft.record(Event::AllocationsSet(AllocationsSet {
+        consumer: holding.consumer,
+        generation,
+        project: holding.project.clone(),
+        user: holding.user.clone(),
+        consumer_type,
+        allocations,
+        expires_ms: holding.lease.map(|lease| draft.now_ms.saturating_add(lease.ttl_ms)),
+        reclaim: holding.lease.map(|lease| lease.reclaim).unwrap_or_default(),
+        left,
+        at_ms: draft.now_ms,
+    }));
+    Some(generation)
+}

@@ -1,0 +1,126 @@
+//! What a provider has: all of it replaced, or one class of it.
+
+use std::sync::Arc;
+
+use crate::capacity::{Inventory, Uuid};
+use crate::command::capacity::{ChangeInventories, InventoryChange};
+use crate::decide::Draft;
+use crate::event::Event;
+use crate::event::capacity::{InventoriesSet, InventorySet};
+use crate::limits::at_most;
+use crate::receipt::Outcome;
+use crate::refusal::{CapacityRefusal, Refusal};
+
+pub(super) fn change(
+    draft: &mut Draft<'_>,
+    change: &ChangeInventories,
+) -> Result<Outcome, Refusal> {
+    let uuid = change.provider;
+    let there = draft.provider_at(uuid, change.expect)?;
+    let has = |class: &str| {
+        let class = draft.state.capacity.classes.find(class);
+        class.is_some_and(|class| there.stock(class).is_some())
+    };
+    let inventories = match &change.change {
+        InventoryChange::Replace(inventories) => written(inventories),
+        InventoryChange::Add(class, inventory) => {
+            class_known(draft, class)?;
+            if has(class) {
+                let class = class.clone();
+                return Err(CapacityRefusal::InventoryExists { provider: uuid, class }.into());
+            }
+            with(draft, uuid, class, inventory)?
+        }
+        InventoryChange::Update(class, inventory) => {
+            class_known(draft, class)?;
+            if !has(class) {
+                let class = class.clone();
+                return Err(CapacityRefusal::InventoryUnknown { provider: uuid, class }.into());
+            }
+            with(draft, uuid, class, inventory)?
+        }
+        InventoryChange::Remove(class) => {
+            class_known(draft, class)?;
+            // What is held of it is looked at first, as it would be if there were any.
+            if !has(class) {
+                let class = class.clone();
+                return Err(CapacityRefusal::InventoryUnknown { provider: uuid, class }.into());
+            }
+            let mut kept = kept(draft, uuid)?;
+            kept.retain(|set| set.class != *class);
+            kept
+        }
+    };
+    set(draft, uuid, inventories)?;
+    draft.provider_now(uuid)
+}
+
+/// Inventories that are written now.
+pub(super) fn written(inventories: &[(Arc<str>, Inventory)]) -> Vec<InventorySet> {
+    let set = |(class, inventory): &(Arc<str>, Inventory)| InventorySet {
+        class: class.clone(),
+        inventory: *inventory,
+        written: true,
+    };
+    inventories.iter().map(set).collect()
+}
+
+/// What the provider has, as it is.
+pub(super) fn kept(draft: &Draft<'_>, uuid: Uuid) -> Result<Vec<InventorySet>, Refusal> {
+    let provider = draft.provider(uuid)?;
+    let classes = &draft.state.capacity.classes;
+    let sets = provider.stocks.iter().map(|stock| InventorySet {
+        class: classes.name(stock.class),
+        inventory: stock.inventory,
+        written: false,
+    });
+    Ok(sets.collect())
+}
+
+/// What the provider has, and this class of it written now.
+fn with(
+    draft: &Draft<'_>,
+    uuid: Uuid,
+    class: &Arc<str>,
+    inventory: &Inventory,
+) -> Result<Vec<InventorySet>, Refusal> {
+    let mut inventories = kept(draft, uuid)?;
+    inventories.retain(|set| set.class != *class);
+    inventories.push(InventorySet { class: class.clone(), inventory: *inventory, written: true });
+    Ok(inventories)
+}
+
+/// From now on the provider has exactly these. Its generation goes up even when they are what it had.
+pub(super) fn set(
+    draft: &mut Draft<'_>,
+    uuid: Uuid,
+    inventories: Vec<InventorySet>,
+) -> Result<(), Refusal> {
+    let many = inventories.len() as u64;
+    at_most("inventories_per_provider_max", draft.limits.inventories_per_provider_max, many)?;
+    let classes = &draft.state.capacity.classes;
+    for set in &inventories {
+        class_known(draft, &set.class)?;
+    }
+    let provider = draft.provider(uuid)?;
+    let gone = provider.stocks.iter().filter(|stock| stock.used > 0).filter_map(|stock| {
+        let class = classes.name(stock.class);
+        (!inventories.iter().any(|set| set.class == class)).then_some(class)
+    });
+    let gone: Vec<Arc<str>> = gone.collect();
+    if !gone.is_empty() {
+        return Err(CapacityRefusal::InventoryInUse { provider: uuid, classes: gone }.into());
+    }
+    let generation = provider.generation + 1;
+    let at_ms = draft.now_ms;
+    let event = InventoriesSet { provider: uuid, generation, inventories, at_ms };
+    draft.record(Event::InventoriesSet(event));
+    Ok(())
+}
+
+pub(super) fn class_known(draft: &Draft<'_>, class: &Arc<str>) -> Result<(), Refusal> {
+    match draft.state.capacity.classes.find(class) {
+        Some(_) => Ok(()),
+        None => Err(CapacityRefusal::ClassUnknown { class: class.clone() }.into()),
+    }
+}

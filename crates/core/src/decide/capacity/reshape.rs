@@ -1,0 +1,36 @@
+//! Stock moves to other providers, and what consumers hold of it moves with it, in one step.
+//!
+//! In between, a provider has both what it had and what it will have: nothing that is held may lose its stock, and nothing
+//! can be held without any. So the generation of a provider goes up for each of these steps, as it does in Placement.
+
+use super::allocate::allocate;
+use super::inventory;
+use crate::command::capacity::Reshape;
+use crate::decide::Draft;
+use crate::event::capacity::InventorySet;
+use crate::receipt::Outcome;
+use crate::refusal::Refusal;
+
+pub(super) fn run(draft: &mut Draft<'_>, reshape: &Reshape) -> Result<Outcome, Refusal> {
+    for reshaped in &reshape.inventories {
+        draft.provider_at(reshaped.provider, Some(reshaped.expect))?;
+    }
+    for reshaped in &reshape.inventories {
+        for (class, _) in &reshaped.inventories {
+            inventory::class_known(draft, class)?;
+        }
+    }
+    for reshaped in reshape.inventories.iter().filter(|one| !one.inventories.is_empty()) {
+        let new = inventory::written(&reshaped.inventories);
+        let mut both: Vec<InventorySet> = inventory::kept(draft, reshaped.provider)?;
+        both.retain(|kept| !new.iter().any(|set| set.class == kept.class));
+        both.iter_mut().for_each(|kept| kept.written = true);
+        both.extend(new);
+        inventory::set(draft, reshaped.provider, both)?;
+    }
+    allocate(draft, &reshape.allocations)?;
+    for reshaped in &reshape.inventories {
+        inventory::set(draft, reshaped.provider, inventory::written(&reshaped.inventories))?;
+    }
+    Ok(Outcome::Reshaped)
+}

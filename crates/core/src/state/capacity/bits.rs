@@ -1,0 +1,101 @@
+//! A set of small numbers as a row of bits: which providers have a trait, a class, an aggregate.
+//!
+//! Sets are met and joined by words, so a question about 100,000 providers reads 1,600 words for each of its parts.
+
+#[derive(Debug, Clone, Default)]
+pub struct Bits {
+    words: Vec<u64>,
+    count: u32,
+}
+
+/// By members: trailing empty words make no difference.
+impl PartialEq for Bits {
+    fn eq(&self, other: &Bits) -> bool {
+        self.count == other.count && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Bits {}
+
+impl Bits {
+    pub const EMPTY: Bits = Bits { words: Vec::new(), count: 0 };
+
+    pub fn contains(&self, member: u32) -> bool {
+        self.word(member as usize / 64) >> (member % 64) & 1 == 1
+    }
+
+    /// The 64 members from `64 * at` on.
+    pub fn word(&self, at: usize) -> u64 {
+        self.words.get(at).copied().unwrap_or(0)
+    }
+
+    /// As many words as there can be members in.
+    pub fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().enumerate().flat_map(|(at, &word)| members(at, word))
+    }
+
+    pub fn insert(&mut self, member: u32) {
+        let at = member as usize / 64;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        let bit = 1 << (member % 64);
+        self.count += u32::from(self.words[at] & bit == 0);
+        self.words[at] |= bit;
+    }
+
+    pub fn remove(&mut self, member: u32) {
+        let bit = 1 << (member % 64);
+        if let Some(word) = self.words.get_mut(member as usize / 64) {
+            self.count -= u32::from(*word & bit != 0);
+            *word &= !bit;
+        }
+    }
+}
+
+impl FromIterator<u32> for Bits {
+    fn from_iter<I: IntoIterator<Item = u32>>(members: I) -> Bits {
+        let mut bits = Bits::default();
+        members.into_iter().for_each(|member| bits.insert(member));
+        bits
+    }
+}
+
+/// The members that one word stands for, in order.
+pub fn members(at: usize, mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < 64).then(|| at as u32 * 64 + bit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_come_and_go() {
+        let mut bits: Bits = [3, 200, 64, 3].into_iter().collect();
+        assert_eq!(bits.iter().collect::<Vec<_>>(), [3, 64, 200]);
+        assert_eq!(bits.len(), 3);
+        assert!(bits.contains(64) && !bits.contains(65) && !bits.contains(100_000));
+        bits.remove(200);
+        bits.remove(200);
+        bits.remove(7_000);
+        assert_eq!(bits, [3, 64].into_iter().collect());
+        assert_eq!(bits.len(), 2);
+    }
+}

@@ -1,0 +1,211 @@
+//! Capacity of one moment, taken apart for a checkpoint and put together again.
+//!
+//! The parts name things by what they are called and not by their numbers, and stand in the order of their names: numbers
+//! differ from copy to copy.
+
+use std::sync::Arc;
+
+use super::Capacity;
+use super::consumer::{Consumer, Held};
+use super::names::{NameIx, Named, Names};
+use super::provider::{Provider, ProviderIx, Stock};
+use crate::capacity::{Inventory, Reclaim, Uuid};
+use crate::event::capacity::Allocated;
+use crate::state::slots::FrozenSlots;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderImage {
+    pub uuid: Uuid,
+    pub name: Arc<str>,
+    pub generation: u64,
+    pub parent: Option<Uuid>,
+    pub stocks: Vec<StockImage>,
+    pub traits: Vec<Arc<str>>,
+    pub aggregates: Vec<Uuid>,
+    pub changed_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StockImage {
+    pub class: Arc<str>,
+    pub inventory: Inventory,
+    pub changed_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsumerImage {
+    pub uuid: Uuid,
+    pub generation: u64,
+    pub project: Arc<str>,
+    pub user: Arc<str>,
+    pub consumer_type: Option<Arc<str>>,
+    pub held: Vec<Allocated>,
+    pub written_ms: u64,
+    pub expires_ms: Option<u64>,
+    pub reclaim: Reclaim,
+}
+
+/// Capacity that no longer changes, sharing what it can with what it came from.
+#[derive(Debug)]
+pub struct FrozenCapacity {
+    classes: Names,
+    traits: Names,
+    aggregates: Vec<Option<Uuid>>,
+    providers: FrozenSlots<Arc<Provider>>,
+    consumers: FrozenSlots<Arc<Consumer>>,
+}
+
+impl FrozenCapacity {
+    /// Custom ones, in the order of their names.
+    pub fn classes(&self) -> impl Iterator<Item = &Named> {
+        by_name(&self.classes)
+    }
+
+    /// Custom ones, in the order of their names.
+    pub fn traits(&self) -> impl Iterator<Item = &Named> {
+        by_name(&self.traits)
+    }
+
+    /// In no particular order.
+    pub fn providers(&self) -> impl Iterator<Item = ProviderImage> {
+        self.providers.iter().map(|provider| self.provider(provider))
+    }
+
+    /// In no particular order.
+    pub fn consumers(&self) -> impl Iterator<Item = ConsumerImage> {
+        self.consumers.iter().map(|consumer| self.consumer(consumer))
+    }
+
+    fn provider(&self, provider: &Provider) -> ProviderImage {
+        let stock = |stock: &Stock| StockImage {
+            class: self.classes.name(stock.class),
+            inventory: stock.inventory,
+            changed_ms: stock.changed_ms,
+        };
+        let aggregates = provider.aggregates.iter().filter_map(|ix| self.aggregates[*ix as usize]);
+        let mut stocks: Vec<StockImage> = provider.stocks.iter().map(stock).collect();
+        let mut traits: Vec<Arc<str>> =
+            provider.traits.iter().map(|ix| self.traits.name(*ix)).collect();
+        let mut aggregates: Vec<Uuid> = aggregates.collect();
+        stocks.sort_unstable_by(|one, other| one.class.cmp(&other.class));
+        traits.sort_unstable();
+        aggregates.sort_unstable();
+        ProviderImage {
+            uuid: provider.uuid,
+            name: provider.name.clone(),
+            generation: provider.generation,
+            parent: provider.parent.map(|ix| self.uuid(ix)),
+            stocks,
+            traits,
+            aggregates,
+            changed_ms: provider.changed_ms,
+        }
+    }
+
+    fn consumer(&self, consumer: &Consumer) -> ConsumerImage {
+        ConsumerImage {
+            uuid: consumer.uuid,
+            generation: consumer.generation,
+            project: consumer.project.clone(),
+            user: consumer.user.clone(),
+            consumer_type: consumer.consumer_type.clone(),
+            held: allocated(consumer, &self.classes, |ix| self.uuid(ix)),
+            written_ms: consumer.written_ms,
+            expires_ms: consumer.expires_ms,
+            reclaim: consumer.reclaim,
+        }
+    }
+
+    fn uuid(&self, ix: ProviderIx) -> Uuid {
+        self.providers.get(ix).map_or(Uuid::default(), |provider| provider.uuid)
+    }
+}
+
+fn by_name(names: &Names) -> impl Iterator<Item = &Named> {
+    let mut custom: Vec<&Named> = names.custom().map(|(_, named)| named).collect();
+    custom.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    custom.into_iter()
+}
+
+fn allocated(
+    consumer: &Consumer,
+    classes: &Names,
+    uuid: impl Fn(ProviderIx) -> Uuid,
+) -> Vec<Allocated> {
+    let resources = |held: &[Held]| -> Vec<_> {
+        held.iter().map(|held| (classes.name(held.class), held.amount)).collect()
+    };
+    let of_provider =
+        |held: &[Held]| Allocated { provider: uuid(held[0].provider), resources: resources(held) };
+    consumer.by_provider().map(of_provider).collect()
+}
+
+impl Capacity {
+    pub fn freeze(&self) -> FrozenCapacity {
+        let rows = self.aggregates.rows.iter();
+        FrozenCapacity {
+            classes: self.classes.clone(),
+            traits: self.traits.clone(),
+            aggregates: rows.map(|row| row.as_ref().map(|aggregate| aggregate.uuid)).collect(),
+            providers: self.providers.freeze(),
+            consumers: self.consumers.freeze(),
+        }
+    }
+
+    /// What a consumer holds, by the names of things.
+    pub fn allocated(&self, consumer: &Consumer) -> Vec<Allocated> {
+        let uuid = |ix| self.at(ix).map_or(Uuid::default(), |provider| provider.uuid);
+        allocated(consumer, &self.classes, uuid)
+    }
+
+    pub(crate) fn restore_class(&mut self, named: Named) {
+        self.classes.add(named);
+    }
+
+    pub(crate) fn restore_trait(&mut self, named: Named) {
+        self.traits.add(named);
+    }
+
+    /// Its parent may come later: [`Capacity::restore_parents`].
+    pub(crate) fn restore_provider(&mut self, image: ProviderImage) -> Option<(Uuid, Uuid)> {
+        let ix = self.add_provider(Provider::new(image.uuid, image.name, None));
+        let stocks = image.stocks.iter().filter_map(|stock| {
+            let class = self.classes.find(&stock.class)?;
+            let StockImage { inventory, changed_ms, .. } = *stock;
+            Some(Stock { class, inventory, used: 0, changed_ms })
+        });
+        let mut stocks: Vec<Stock> = stocks.collect();
+        stocks.sort_by_key(|stock| stock.class);
+        let traits: Vec<NameIx> =
+            image.traits.iter().filter_map(|name| self.traits.find(name)).collect();
+        self.put_stocks(ix, stocks);
+        self.put_traits(ix, traits);
+        self.put_aggregates(ix, image.aggregates);
+        self.put_stamp(ix, image.generation, image.changed_ms);
+        image.parent.map(|parent| (image.uuid, parent))
+    }
+
+    pub(crate) fn restore_parents(&mut self, parents: Vec<(Uuid, Uuid)>) {
+        for (child, parent) in parents {
+            let places = (self.provider_ix(child), self.provider_ix(parent));
+            let (Some(child), Some(parent)) = places else { continue };
+            let Some(name) = self.at(child).map(|provider| provider.name.clone()) else { continue };
+            self.put_place(child, name, Some(parent));
+        }
+    }
+
+    pub(crate) fn restore_consumer(&mut self, image: ConsumerImage) {
+        let consumer = Consumer {
+            held: self.held(&image.held),
+            uuid: image.uuid,
+            generation: image.generation,
+            project: image.project,
+            user: image.user,
+            consumer_type: image.consumer_type,
+            written_ms: image.written_ms,
+            expires_ms: image.expires_ms,
+            reclaim: image.reclaim,
+        };
+        self.put_consumer(image.uuid, Some(Arc::new(consumer)));
+    }
+}

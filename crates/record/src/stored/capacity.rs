@@ -1,0 +1,549 @@
+//! Providers, inventories and what consumers hold: the events, and the rows of a checkpoint.
+
+use std::sync::Arc;
+
+use allod_core::capacity::{Inventory, Ratio, Uuid};
+use allod_core::event::capacity::{
+    AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
+    ClassDefined, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined, ProviderRemoved,
+    TraitDefined, TraitsSet,
+};
+use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
+
+use super::number::{ReclaimV1, ReleaseCauseV1};
+
+/// Sixteen bytes, the first one first.
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+pub(crate) struct UuidV1([u8; 16]);
+
+impl From<Uuid> for UuidV1 {
+    fn from(uuid: Uuid) -> UuidV1 {
+        UuidV1(uuid.0.to_be_bytes())
+    }
+}
+
+impl From<UuidV1> for Uuid {
+    fn from(stored: UuidV1) -> Uuid {
+        Uuid(u128::from_be_bytes(stored.0))
+    }
+}
+
+fn texts(list: &[Arc<str>]) -> Vec<&str> {
+    list.iter().map(|text| &**text).collect()
+}
+
+fn load<S, T: From<S>>(list: Vec<S>) -> Vec<T> {
+    list.into_iter().map(T::from).collect()
+}
+
+fn uuids(list: &[Uuid]) -> Vec<UuidV1> {
+    list.iter().copied().map(UuidV1::from).collect()
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ProviderDefinedV1<'a> {
+    provider: UuidV1,
+    name: &'a str,
+    parent: Option<UuidV1>,
+    at_ms: u64,
+}
+
+impl<'a> From<&'a ProviderDefined> for ProviderDefinedV1<'a> {
+    fn from(event: &'a ProviderDefined) -> ProviderDefinedV1<'a> {
+        ProviderDefinedV1 {
+            provider: event.provider.into(),
+            name: &event.name,
+            parent: event.parent.map(UuidV1::from),
+            at_ms: event.at_ms,
+        }
+    }
+}
+
+impl From<ProviderDefinedV1<'_>> for ProviderDefined {
+    fn from(stored: ProviderDefinedV1<'_>) -> ProviderDefined {
+        ProviderDefined {
+            provider: stored.provider.into(),
+            name: stored.name.into(),
+            parent: stored.parent.map(Uuid::from),
+            at_ms: stored.at_ms,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ProviderRemovedV1<'a> {
+    provider: UuidV1,
+    name: &'a str,
+}
+
+impl<'a> From<&'a ProviderRemoved> for ProviderRemovedV1<'a> {
+    fn from(event: &'a ProviderRemoved) -> ProviderRemovedV1<'a> {
+        ProviderRemovedV1 { provider: event.provider.into(), name: &event.name }
+    }
+}
+
+impl From<ProviderRemovedV1<'_>> for ProviderRemoved {
+    fn from(stored: ProviderRemovedV1<'_>) -> ProviderRemoved {
+        ProviderRemoved { provider: stored.provider.into(), name: stored.name.into() }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ProviderCountedV1 {
+    provider: UuidV1,
+    generation: u64,
+    at_ms: u64,
+}
+
+impl From<&ProviderCounted> for ProviderCountedV1 {
+    fn from(event: &ProviderCounted) -> ProviderCountedV1 {
+        let &ProviderCounted { provider, generation, at_ms } = event;
+        ProviderCountedV1 { provider: provider.into(), generation, at_ms }
+    }
+}
+
+impl From<ProviderCountedV1> for ProviderCounted {
+    fn from(stored: ProviderCountedV1) -> ProviderCounted {
+        let ProviderCountedV1 { provider, generation, at_ms } = stored;
+        ProviderCounted { provider: provider.into(), generation, at_ms }
+    }
+}
+
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+pub(crate) struct InventoryV1 {
+    total: u32,
+    reserved: u32,
+    min_unit: u32,
+    max_unit: u32,
+    step_size: u32,
+    allocation_ratio: f64,
+}
+
+impl From<Inventory> for InventoryV1 {
+    fn from(inventory: Inventory) -> InventoryV1 {
+        let Inventory { total, reserved, min_unit, max_unit, step_size, allocation_ratio } =
+            inventory;
+        let allocation_ratio = allocation_ratio.0;
+        InventoryV1 { total, reserved, min_unit, max_unit, step_size, allocation_ratio }
+    }
+}
+
+impl From<InventoryV1> for Inventory {
+    fn from(stored: InventoryV1) -> Inventory {
+        let InventoryV1 { total, reserved, min_unit, max_unit, step_size, allocation_ratio } =
+            stored;
+        let allocation_ratio = Ratio(allocation_ratio);
+        Inventory { total, reserved, min_unit, max_unit, step_size, allocation_ratio }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct InventoriesSetV1<'a> {
+    provider: UuidV1,
+    generation: u64,
+    #[serde(borrow)]
+    inventories: Vec<InventorySetV1<'a>>,
+    at_ms: u64,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct InventorySetV1<'a> {
+    class: &'a str,
+    inventory: InventoryV1,
+    written: bool,
+}
+
+impl<'a> From<&'a InventoriesSet> for InventoriesSetV1<'a> {
+    fn from(event: &'a InventoriesSet) -> InventoriesSetV1<'a> {
+        let set = |set: &'a InventorySet| InventorySetV1 {
+            class: &set.class,
+            inventory: set.inventory.into(),
+            written: set.written,
+        };
+        InventoriesSetV1 {
+            provider: event.provider.into(),
+            generation: event.generation,
+            inventories: event.inventories.iter().map(set).collect(),
+            at_ms: event.at_ms,
+        }
+    }
+}
+
+impl From<InventoriesSetV1<'_>> for InventoriesSet {
+    fn from(stored: InventoriesSetV1<'_>) -> InventoriesSet {
+        let set = |set: InventorySetV1<'_>| InventorySet {
+            class: set.class.into(),
+            inventory: set.inventory.into(),
+            written: set.written,
+        };
+        InventoriesSet {
+            provider: stored.provider.into(),
+            generation: stored.generation,
+            inventories: stored.inventories.into_iter().map(set).collect(),
+            at_ms: stored.at_ms,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct TraitsSetV1<'a> {
+    provider: UuidV1,
+    generation: u64,
+    #[serde(borrow)]
+    traits: Vec<&'a str>,
+    at_ms: u64,
+}
+
+impl<'a> From<&'a TraitsSet> for TraitsSetV1<'a> {
+    fn from(event: &'a TraitsSet) -> TraitsSetV1<'a> {
+        TraitsSetV1 {
+            provider: event.provider.into(),
+            generation: event.generation,
+            traits: texts(&event.traits),
+            at_ms: event.at_ms,
+        }
+    }
+}
+
+impl From<TraitsSetV1<'_>> for TraitsSet {
+    fn from(stored: TraitsSetV1<'_>) -> TraitsSet {
+        TraitsSet {
+            provider: stored.provider.into(),
+            generation: stored.generation,
+            traits: load(stored.traits),
+            at_ms: stored.at_ms,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AggregatesSetV1 {
+    provider: UuidV1,
+    generation: u64,
+    aggregates: Vec<UuidV1>,
+    at_ms: u64,
+}
+
+impl From<&AggregatesSet> for AggregatesSetV1 {
+    fn from(event: &AggregatesSet) -> AggregatesSetV1 {
+        AggregatesSetV1 {
+            provider: event.provider.into(),
+            generation: event.generation,
+            aggregates: uuids(&event.aggregates),
+            at_ms: event.at_ms,
+        }
+    }
+}
+
+impl From<AggregatesSetV1> for AggregatesSet {
+    fn from(stored: AggregatesSetV1) -> AggregatesSet {
+        AggregatesSet {
+            provider: stored.provider.into(),
+            generation: stored.generation,
+            aggregates: load(stored.aggregates),
+            at_ms: stored.at_ms,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ClassDefinedV1<'a> {
+    class: &'a str,
+    was: Option<&'a str>,
+    at_ms: u64,
+}
+
+impl<'a> From<&'a ClassDefined> for ClassDefinedV1<'a> {
+    fn from(event: &'a ClassDefined) -> ClassDefinedV1<'a> {
+        ClassDefinedV1 { class: &event.class, was: event.was.as_deref(), at_ms: event.at_ms }
+    }
+}
+
+impl From<ClassDefinedV1<'_>> for ClassDefined {
+    fn from(stored: ClassDefinedV1<'_>) -> ClassDefined {
+        ClassDefined {
+            class: stored.class.into(),
+            was: stored.was.map(Arc::from),
+            at_ms: stored.at_ms,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct TraitDefinedV1<'a> {
+    name: &'a str,
+    at_ms: u64,
+}
+
+impl<'a> From<&'a TraitDefined> for TraitDefinedV1<'a> {
+    fn from(event: &'a TraitDefined) -> TraitDefinedV1<'a> {
+        TraitDefinedV1 { name: &event.name, at_ms: event.at_ms }
+    }
+}
+
+impl From<TraitDefinedV1<'_>> for TraitDefined {
+    fn from(stored: TraitDefinedV1<'_>) -> TraitDefined {
+        TraitDefined { name: stored.name.into(), at_ms: stored.at_ms }
+    }
+}
+
+/// Of a class or a trait that is gone.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct NameRemovedV1<'a> {
+    pub name: &'a str,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AllocationsSetV1<'a> {
+    consumer: UuidV1,
+    generation: u64,
+    project: &'a str,
+    user: &'a str,
+    consumer_type: Option<&'a str>,
+    #[serde(borrow)]
+    allocations: Vec<AllocatedV1<'a>>,
+    expires_ms: Option<u64>,
+    reclaim: ReclaimV1,
+    left: Vec<UuidV1>,
+    at_ms: u64,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct AllocatedV1<'a> {
+    provider: UuidV1,
+    #[serde(borrow)]
+    resources: Vec<(&'a str, u32)>,
+}
+
+fn held(allocations: &[Allocated]) -> Vec<AllocatedV1<'_>> {
+    allocations
+        .iter()
+        .map(|one| AllocatedV1 {
+            provider: one.provider.into(),
+            resources: one.resources.iter().map(|(class, amount)| (&**class, *amount)).collect(),
+        })
+        .collect()
+}
+
+impl From<AllocatedV1<'_>> for Allocated {
+    fn from(stored: AllocatedV1<'_>) -> Allocated {
+        let resource = |(class, amount): (&str, u32)| (class.into(), amount);
+        Allocated {
+            provider: stored.provider.into(),
+            resources: stored.resources.into_iter().map(resource).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a AllocationsSet> for AllocationsSetV1<'a> {
+    fn from(event: &'a AllocationsSet) -> AllocationsSetV1<'a> {
+        AllocationsSetV1 {
+            consumer: event.consumer.into(),
+            generation: event.generation,
+            project: &event.project,
+            user: &event.user,
+            consumer_type: event.consumer_type.as_deref(),
+            allocations: held(&event.allocations),
+            expires_ms: event.expires_ms,
+            reclaim: ReclaimV1(event.reclaim),
+            left: uuids(&event.left),
+            at_ms: event.at_ms,
+        }
+    }
+}
+
+impl From<AllocationsSetV1<'_>> for AllocationsSet {
+    fn from(stored: AllocationsSetV1<'_>) -> AllocationsSet {
+        AllocationsSet {
+            consumer: stored.consumer.into(),
+            generation: stored.generation,
+            project: stored.project.into(),
+            user: stored.user.into(),
+            consumer_type: stored.consumer_type.map(Arc::from),
+            allocations: load(stored.allocations),
+            expires_ms: stored.expires_ms,
+            reclaim: stored.reclaim.0,
+            left: load(stored.left),
+            at_ms: stored.at_ms,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AllocationsExtendedV1 {
+    consumer: UuidV1,
+    generation: u64,
+    expires_ms: Option<u64>,
+    reclaim: ReclaimV1,
+}
+
+impl From<&AllocationsExtended> for AllocationsExtendedV1 {
+    fn from(event: &AllocationsExtended) -> AllocationsExtendedV1 {
+        AllocationsExtendedV1 {
+            consumer: event.consumer.into(),
+            generation: event.generation,
+            expires_ms: event.expires_ms,
+            reclaim: ReclaimV1(event.reclaim),
+        }
+    }
+}
+
+impl From<AllocationsExtendedV1> for AllocationsExtended {
+    fn from(stored: AllocationsExtendedV1) -> AllocationsExtended {
+        AllocationsExtended {
+            consumer: stored.consumer.into(),
+            generation: stored.generation,
+            expires_ms: stored.expires_ms,
+            reclaim: stored.reclaim.0,
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct AllocationsReleasedV1<'a> {
+    consumer: UuidV1,
+    generation: u64,
+    project: &'a str,
+    user: &'a str,
+    cause: ReleaseCauseV1,
+    #[serde(borrow)]
+    was: Vec<AllocatedV1<'a>>,
+}
+
+impl<'a> From<&'a AllocationsReleased> for AllocationsReleasedV1<'a> {
+    fn from(event: &'a AllocationsReleased) -> AllocationsReleasedV1<'a> {
+        AllocationsReleasedV1 {
+            consumer: event.consumer.into(),
+            generation: event.generation,
+            project: &event.project,
+            user: &event.user,
+            cause: ReleaseCauseV1(event.cause),
+            was: held(&event.was),
+        }
+    }
+}
+
+impl From<AllocationsReleasedV1<'_>> for AllocationsReleased {
+    fn from(stored: AllocationsReleasedV1<'_>) -> AllocationsReleased {
+        AllocationsReleased {
+            consumer: stored.consumer.into(),
+            generation: stored.generation,
+            project: stored.project.into(),
+            user: stored.user.into(),
+            cause: stored.cause.0,
+            was: load(stored.was),
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CheckpointProviderV1<'a> {
+    uuid: UuidV1,
+    name: &'a str,
+    generation: u64,
+    parent: Option<UuidV1>,
+    #[serde(borrow)]
+    stocks: Vec<StockV1<'a>>,
+    #[serde(borrow)]
+    traits: Vec<&'a str>,
+    aggregates: Vec<UuidV1>,
+    changed_ms: u64,
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct StockV1<'a> {
+    class: &'a str,
+    inventory: InventoryV1,
+    changed_ms: u64,
+}
+
+impl<'a> From<&'a StockImage> for StockV1<'a> {
+    fn from(stock: &'a StockImage) -> StockV1<'a> {
+        let inventory = stock.inventory.into();
+        StockV1 { class: &stock.class, inventory, changed_ms: stock.changed_ms }
+    }
+}
+
+impl From<StockV1<'_>> for StockImage {
+    fn from(stored: StockV1<'_>) -> StockImage {
+        let inventory = stored.inventory.into();
+        StockImage { class: stored.class.into(), inventory, changed_ms: stored.changed_ms }
+    }
+}
+
+impl<'a> From<&'a ProviderImage> for CheckpointProviderV1<'a> {
+    fn from(image: &'a ProviderImage) -> CheckpointProviderV1<'a> {
+        CheckpointProviderV1 {
+            uuid: image.uuid.into(),
+            name: &image.name,
+            generation: image.generation,
+            parent: image.parent.map(UuidV1::from),
+            stocks: image.stocks.iter().map(StockV1::from).collect(),
+            traits: texts(&image.traits),
+            aggregates: uuids(&image.aggregates),
+            changed_ms: image.changed_ms,
+        }
+    }
+}
+
+impl From<CheckpointProviderV1<'_>> for ProviderImage {
+    fn from(stored: CheckpointProviderV1<'_>) -> ProviderImage {
+        ProviderImage {
+            uuid: stored.uuid.into(),
+            name: stored.name.into(),
+            generation: stored.generation,
+            parent: stored.parent.map(Uuid::from),
+            stocks: load(stored.stocks),
+            traits: load(stored.traits),
+            aggregates: load(stored.aggregates),
+            changed_ms: stored.changed_ms,
+        }
+    }
+}
+
+/// One consumer as it stands. A checkpoint's chunk of consumers is nothing but these, one after the other.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct ConsumerV1<'a> {
+    uuid: UuidV1,
+    generation: u64,
+    project: &'a str,
+    user: &'a str,
+    consumer_type: Option<&'a str>,
+    #[serde(borrow)]
+    held: Vec<AllocatedV1<'a>>,
+    written_ms: u64,
+    expires_ms: Option<u64>,
+    reclaim: ReclaimV1,
+}
+
+impl<'a> From<&'a ConsumerImage> for ConsumerV1<'a> {
+    fn from(image: &'a ConsumerImage) -> ConsumerV1<'a> {
+        ConsumerV1 {
+            uuid: image.uuid.into(),
+            generation: image.generation,
+            project: &image.project,
+            user: &image.user,
+            consumer_type: image.consumer_type.as_deref(),
+            held: held(&image.held),
+            written_ms: image.written_ms,
+            expires_ms: image.expires_ms,
+            reclaim: ReclaimV1(image.reclaim),
+        }
+    }
+}
+
+impl From<ConsumerV1<'_>> for ConsumerImage {
+    fn from(stored: ConsumerV1<'_>) -> ConsumerImage {
+        ConsumerImage {
+            uuid: stored.uuid.into(),
+            generation: stored.generation,
+            project: stored.project.into(),
+            user: stored.user.into(),
+            consumer_type: stored.consumer_type.map(Arc::from),
+            held: load(stored.held),
+            written_ms: stored.written_ms,
+            expires_ms: stored.expires_ms,
+            reclaim: stored.reclaim.0,
+        }
+    }
+}

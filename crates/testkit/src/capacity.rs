@@ -1,0 +1,187 @@
+//! Capacity as a person would keep it on paper: what each provider has, what each consumer holds.
+//!
+//! Knows nothing of how the server decides. It takes in what the journal says and complains when that cannot be right: more
+//! given out than there is, a generation that repeats or skips, something that happens to what does not exist.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use allod_core::capacity::{Inventory, Uuid};
+use allod_core::event::Event;
+use allod_core::event::capacity::{Allocated, AllocationsSet, InventoriesSet};
+
+#[derive(Debug, Clone, Default)]
+pub struct Capacity {
+    providers: BTreeMap<Uuid, Provider>,
+    consumers: BTreeMap<Uuid, Consumer>,
+    used: BTreeMap<(Uuid, Arc<str>), u64>,
+    /// What was used before the entry that is being taken in, of everything that it touches.
+    before: BTreeMap<(Uuid, Arc<str>), u64>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Provider {
+    generation: u64,
+    inventories: BTreeMap<Arc<str>, Inventory>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Consumer {
+    generation: u64,
+    held: BTreeMap<(Uuid, Arc<str>), u64>,
+}
+
+impl Capacity {
+    pub fn provider_generation(&self, provider: Uuid) -> Option<u64> {
+        self.providers.get(&provider).map(|provider| provider.generation)
+    }
+
+    pub fn consumer_generation(&self, consumer: Uuid) -> Option<u64> {
+        self.consumers.get(&consumer).map(|consumer| consumer.generation)
+    }
+
+    /// What all consumers together hold of a class of a provider.
+    pub fn used(&self, provider: Uuid, class: &str) -> u64 {
+        self.used.get(&(provider, class.into())).copied().unwrap_or(0)
+    }
+
+    /// At the end of an entry nothing may be given out beyond what there is, unless it was so before: within one, a consumer
+    /// may get what another one gives up a moment later.
+    pub fn entry_ends(&mut self) -> Result<(), String> {
+        for ((provider, class), before) in std::mem::take(&mut self.before) {
+            let stock = self.providers.get(&provider);
+            let stock = stock.and_then(|provider| provider.inventories.get(&class));
+            let used = self.used(provider, &class);
+            let fits = |all: i64| i64::try_from(used).is_ok_and(|used| used <= all);
+            if used > before && !stock.is_some_and(|stock| fits(stock.capacity())) {
+                return Err(format!(
+                    "{used} of {class} of provider {provider} are given out: {stock:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn event(&mut self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::ProviderDefined(event) => {
+                self.providers.entry(event.provider).or_default();
+            }
+            Event::ProviderRemoved(event) => {
+                let holds = |consumer: &Consumer| {
+                    consumer.held.keys().any(|(provider, _)| *provider == event.provider)
+                };
+                if self.consumers.values().any(holds) {
+                    return Err(format!("provider {} is removed while held", event.provider));
+                }
+                if self.providers.remove(&event.provider).is_none() {
+                    return Err(format!("provider {} is removed twice", event.provider));
+                }
+            }
+            Event::ClassDefined(event) => {
+                if let Some(was) = &event.was {
+                    self.renamed(was, &event.class);
+                }
+            }
+            Event::ProviderCounted(event) => self.counted(event.provider, event.generation, 1)?,
+            Event::InventoriesSet(event) => self.inventories(event)?,
+            Event::TraitsSet(event) => self.counted(event.provider, event.generation, 1)?,
+            // In the oldest versions of the interface the generation stays.
+            Event::AggregatesSet(event) => self.counted(event.provider, event.generation, 0)?,
+            Event::AllocationsSet(event) => self.allocations(event)?,
+            Event::AllocationsExtended(event) => {
+                let consumer = self.consumers.get_mut(&event.consumer);
+                let consumer = consumer.ok_or("a lease of nobody is extended")?;
+                if consumer.generation + 1 != event.generation {
+                    return Err(format!("consumer {} skips a generation", event.consumer));
+                }
+                consumer.generation = event.generation;
+            }
+            Event::AllocationsReleased(event) => {
+                let Some(consumer) = self.consumers.remove(&event.consumer) else {
+                    return Err(format!("consumer {} gives up what it has not", event.consumer));
+                };
+                self.hold(&consumer.held, false)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whatever was of one class is of the other now.
+    fn renamed(&mut self, was: &Arc<str>, class: &Arc<str>) {
+        let rename = |map: &mut BTreeMap<(Uuid, Arc<str>), u64>| {
+            let names = |(what, amount): ((Uuid, Arc<str>), u64)| match what {
+                (uuid, name) if name == *was => ((uuid, class.clone()), amount),
+                what => (what, amount),
+            };
+            *map = std::mem::take(map).into_iter().map(names).collect();
+        };
+        rename(&mut self.used);
+        self.consumers.values_mut().for_each(|consumer| rename(&mut consumer.held));
+        for provider in self.providers.values_mut() {
+            let inventory = provider.inventories.remove(was);
+            provider.inventories.extend(inventory.map(|inventory| (class.clone(), inventory)));
+        }
+    }
+
+    fn counted(&mut self, provider: Uuid, generation: u64, least: u64) -> Result<(), String> {
+        let known = self.providers.get_mut(&provider);
+        let known = known.ok_or_else(|| format!("there is no provider {provider}"))?;
+        let step = generation.checked_sub(known.generation);
+        if !step.is_some_and(|step| (least..=1).contains(&step)) {
+            let was = known.generation;
+            return Err(format!("provider {provider} goes from generation {was} to {generation}"));
+        }
+        known.generation = generation;
+        Ok(())
+    }
+
+    fn inventories(&mut self, event: &InventoriesSet) -> Result<(), String> {
+        self.counted(event.provider, event.generation, 1)?;
+        let now: BTreeMap<Arc<str>, Inventory> =
+            event.inventories.iter().map(|set| (set.class.clone(), set.inventory)).collect();
+        let uuid = event.provider;
+        let Some(provider) = self.providers.get(&uuid) else { return Ok(()) };
+        let gone: Vec<Arc<str>> = provider
+            .inventories
+            .keys()
+            .filter(|class| !now.contains_key(*class))
+            .cloned()
+            .collect();
+        if let Some(class) = gone.iter().find(|class| self.used(uuid, class) > 0) {
+            return Err(format!("provider {uuid} loses {class} while it is held"));
+        }
+        if let Some(provider) = self.providers.get_mut(&uuid) {
+            provider.inventories = now;
+        }
+        Ok(())
+    }
+
+    fn allocations(&mut self, event: &AllocationsSet) -> Result<(), String> {
+        let uuid = event.consumer;
+        let before = self.consumers.remove(&uuid).unwrap_or_default();
+        if event.generation != before.generation + 1 {
+            return Err(format!("consumer {uuid} skips to generation {}", event.generation));
+        }
+        let mut held = BTreeMap::new();
+        for Allocated { provider, resources } in &event.allocations {
+            for (class, amount) in resources {
+                held.insert((*provider, class.clone()), u64::from(*amount));
+            }
+        }
+        self.hold(&before.held, false)?;
+        self.hold(&held, true)?;
+        self.consumers.insert(uuid, Consumer { generation: event.generation, held });
+        Ok(())
+    }
+    fn hold(&mut self, held: &BTreeMap<(Uuid, Arc<str>), u64>, more: bool) -> Result<(), String> {
+        for (what, amount) in held {
+            let used = self.used.entry(what.clone()).or_default();
+            self.before.entry(what.clone()).or_insert(*used);
+            let now = if more { used.checked_add(*amount) } else { used.checked_sub(*amount) };
+            *used = now.ok_or_else(|| format!("{what:?} is counted wrongly"))?;
+        }
+        Ok(())
+    }
+}
