@@ -92,7 +92,7 @@ fn an_unknown_version_of_an_event_is_named_and_not_skipped() {
     assert_eq!(
         text_of(&bytes),
         "pool_removed (kind 17) version 7 at byte 5 was written by a newer version of the program; \
-         this one knows it up to version 1 (feature level 2): start a newer one"
+         this one knows it up to version 1 (feature level 3): start a newer one"
     );
 }
 

@@ -1,8 +1,9 @@
 //! One provider for each slot of a tree, in all ways that fit together, one way at a time.
 //!
 //! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed already
-//! allows it. When many tries in a row came to nothing, [`super::bound`] is asked at each further one whether the rest can be
-//! placed at all, so that a request that does not fit is found out without trying all ways not to fit it.
+//! allows it. When many tries in a row came to nothing, [`super::bound`] is asked whether the request can fit into the tree at
+//! all, and at each further try whether the rest can, so that one that does not fit is found out without trying all ways not
+//! to fit it.
 
 use super::plan::{Loose, Plan};
 use super::tree::{Place, Tree};
@@ -103,6 +104,12 @@ impl Assign {
             if tries_left == 0 || budget.is_spent() {
                 return Step::Tired;
             }
+            if self.tries == TRIES_BEFORE_BOUNDS {
+                let nothing = Placed(vec![NOBODY; plan.slots.len()]);
+                if !bound::may_fit(plan, &self.tree, &nothing, &self.order, budget) {
+                    return Step::Done;
+                }
+            }
             let place = options[(*tried as usize + *start as usize) % options.len()];
             *tried += 1;
             tries_left -= 1;
@@ -165,12 +172,14 @@ impl Assign {
 
     /// What several slots take of the same class of the same provider must fit together. Each alone does already.
     fn has_room(&self, plan: &Plan<'_>, slot: usize, place: Place) -> bool {
-        plan.slots[slot].asks.iter().filter(|ask| ask.contested).all(|ask| {
-            let taken = self.placed.taken(plan, place, ask.class);
-            let room = ask.room(self.tree.ix(place));
-            i64::try_from(taken).is_ok_and(|taken| taken <= room.room)
-                && taken <= u64::from(room.max_unit)
-        })
+        let asks = plan.slots[slot].asks.iter();
+        !plan.sums
+            || asks.filter(|ask| ask.contested).all(|ask| {
+                let taken = self.placed.taken(plan, place, ask.class);
+                let room = ask.room(self.tree.ix(place));
+                i64::try_from(taken).is_ok_and(|taken| taken <= room.room)
+                    && taken <= u64::from(room.max_unit)
+            })
     }
 
     /// Whether the traits that the group without a suffix needs can still come together.

@@ -29,13 +29,13 @@ pub(super) fn may_fit(
             u64::from(!others.any(|other| placed.get(other) == Some(place)))
         };
         let suffixed = rest.iter().copied().filter(|slot| plan.slots[*slot].suffixed);
-        if !Matching::of(tree, suffixed.collect(), is_free).is_complete(budget) {
+        if !Matching::of(tree, suffixed.collect(), is_free).complete(budget) {
             return false;
         }
     }
     let mut classes: Vec<NameIx> = Vec::new();
     for ask in rest.iter().flat_map(|slot| &plan.slots[*slot].asks) {
-        if ask.contested && !classes.contains(&ask.class) {
+        if plan.sums && ask.contested && !classes.contains(&ask.class) {
             classes.push(ask.class);
         }
     }
@@ -78,7 +78,7 @@ fn class_may_fit(
     portions.into_iter().filter(|portion| *portion > 0).all(|portion| {
         let slots = asking.iter().filter(|(_, amount)| *amount >= portion);
         let slots = slots.map(|(slot, _)| *slot).collect();
-        Matching::of(tree, slots, |place| left(place) / portion).is_complete(budget)
+        Matching::of(tree, slots, |place| left(place) / portion).complete(budget)
     })
 }
 
@@ -102,7 +102,7 @@ impl<'t, F: Fn(Place) -> u64> Matching<'t, F> {
         Matching { tree, slots, holds, at, load, seen }
     }
 
-    fn is_complete(mut self, budget: &mut Budget) -> bool {
+    fn complete(mut self, budget: &mut Budget) -> bool {
         budget.spend(self.load.len() / 8);
         (0..self.slots.len()).all(|which| self.find_place(which, which, budget))
     }

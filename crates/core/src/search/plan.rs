@@ -21,6 +21,8 @@ pub(super) struct Plan<'a> {
     pub roots: Filter<'a>,
     pub isolate: bool,
     pub nested: bool,
+    /// Whether what several slots take of one provider must fit together. Only an explanation looks away from it.
+    pub sums: bool,
     /// Slots of whose providers one must stand above all others, or be it.
     pub subtrees: Vec<Vec<usize>>,
     /// The group without a suffix, if there is one.
@@ -37,6 +39,8 @@ pub(super) struct Plan<'a> {
 /// What one provider has to give.
 #[derive(Debug)]
 pub(super) struct Slot<'a> {
+    /// By its place in the query.
+    pub group: usize,
     pub suffixed: bool,
     /// What must hold of the provider, room and tree aside.
     pub filter: Filter<'a>,
@@ -102,20 +106,20 @@ impl<'a> Plan<'a> {
         let mut slots = Vec::new();
         let mut slot_of = Vec::new();
         let mut loose = None;
-        for group in &query.groups {
+        for (at, group) in query.groups.iter().enumerate() {
             let tree = match group.in_tree {
                 Some(uuid) => Some(capacity.provider(uuid)?.root),
                 None => None,
             };
             slot_of.push(slots.len());
             if group.suffix.is_empty() {
-                slots.extend(loose_slots(capacity, group, tree));
+                slots.extend(loose_slots(capacity, at, group, tree));
                 loose = Some(Loose::new(capacity, group));
                 if group.resources.is_empty() {
                     return None;
                 }
             } else {
-                slots.push(suffixed_slot(capacity, group, tree)?);
+                slots.push(suffixed_slot(capacity, at, group, tree)?);
             }
         }
         if slots.is_empty() {
@@ -134,6 +138,7 @@ impl<'a> Plan<'a> {
             roots: Filter::default().only(capacity.roots()).with_traits(capacity, &query.root),
             isolate: query.isolate,
             nested: query.nested,
+            sums: true,
             subtrees: subtrees.filter(|slots| slots.len() > 1).collect(),
             loose,
             sharing: Vec::new(),
@@ -187,6 +192,7 @@ impl<'a> Plan<'a> {
 
 fn suffixed_slot<'a>(
     capacity: &'a Capacity,
+    at: usize,
     group: &Group,
     tree: Option<ProviderIx>,
 ) -> Option<Slot<'a>> {
@@ -205,16 +211,18 @@ fn suffixed_slot<'a>(
         return None;
     }
     let tree = tree.filter(|_| !asks.is_empty());
-    Some(Slot { suffixed: true, filter, asks, tree })
+    Some(Slot { group: at, suffixed: true, filter, asks, tree })
 }
 
 fn loose_slots<'a>(
     capacity: &'a Capacity,
+    at: usize,
     group: &Group,
     tree: Option<ProviderIx>,
 ) -> impl Iterator<Item = Slot<'a>> {
     let asks = asks(capacity, &group.resources).into_iter();
     asks.map(move |ask| Slot {
+        group: at,
         suffixed: false,
         filter: Filter::default()
             .having(capacity, ask.class)

@@ -128,14 +128,14 @@ fn about_provider() -> impl Strategy<Value = Event> {
 pub fn event() -> impl Strategy<Value = Event> {
     let cause = select(vec![ReleaseCause::Asked, ReleaseCause::Taken, ReleaseCause::Reaped]);
     prop_oneof![
-        6 => about_provider(),
+        6 => about_provider().boxed(),
         1 => (text(), option::of(text()), number())
             .prop_map(|(class, was, at_ms)| Event::ClassDefined(ClassDefined { class, was, at_ms })),
         1 => text().prop_map(|class| Event::ClassRemoved(ClassRemoved { class })),
         1 => (text(), number())
             .prop_map(|(name, at_ms)| Event::TraitDefined(TraitDefined { name, at_ms })),
         1 => text().prop_map(|name| Event::TraitRemoved(TraitRemoved { name })),
-        3 => set().prop_map(Event::AllocationsSet),
+        3 => set().prop_map(Event::AllocationsSet).boxed(),
         1 => (uuid(), number(), option::of(number()), reclaim()).prop_map(
             |(consumer, generation, expires_ms, reclaim)| Event::AllocationsExtended(
                 AllocationsExtended { consumer, generation, expires_ms, reclaim }

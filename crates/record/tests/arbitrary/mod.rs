@@ -183,7 +183,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         claim_in().prop_map(Outcome::Leased),
         Just(Outcome::Checked),
         Just(Outcome::Ticked),
-        capacity::outcome(),
+        capacity::outcome().boxed(),
     ]
 }
 
@@ -219,9 +219,9 @@ pub fn event() -> impl Strategy<Value = Event> {
             let key = was.is_some().then_some(key);
             Event::QuarantineEnded(QuarantineEnded { pool, first, key, was })
         }),
-        request().prop_map(Event::RequestRemembered),
+        request().prop_map(Event::RequestRemembered).boxed(),
         text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
-        capacity::event(),
+        capacity::event().boxed(),
     ]
 }
 
