@@ -88,6 +88,13 @@ impl Tree {
         &self.options[start..self.ends[slot]]
     }
 
+    /// If nobody of the tree itself could serve anything: those of other trees who could, by which all is said.
+    pub fn only_foreign(&self) -> Option<Vec<ProviderIx>> {
+        let is_own = |place: &Place| (*place as usize) < self.own;
+        let foreign = || self.places[self.own..].iter().map(|standing| standing.ix).collect();
+        (!self.options.iter().any(is_own)).then(foreign)
+    }
+
     /// About how large it is.
     pub fn size(&self) -> usize {
         self.options.len() + self.places.len()
@@ -153,9 +160,11 @@ impl Tree {
         for sharing in foreign {
             let sharing = &plan.sharing[*sharing];
             let place = self.places.len() as Place;
-            let parent = (self.own as Place..place)
-                .rev()
-                .find(|other| sharing.path.contains(&self.places[*other as usize].ix));
+            // They come in an order in which whoever stands above is the one before, or above that.
+            let before = (place as usize > self.own).then(|| place - 1);
+            let above = |other: &Place| self.places[*other as usize].parent;
+            let mut line = std::iter::successors(before, above);
+            let parent = line.find(|other| sharing.path.contains(&self.ix(*other)));
             self.places.push(Standing {
                 ix: sharing.ix,
                 root: sharing.root(),
