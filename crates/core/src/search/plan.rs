@@ -106,14 +106,12 @@ impl<'a> Plan<'a> {
     /// `None`: nothing can match.
     pub fn new(capacity: &'a Capacity, query: &Query) -> Option<Plan<'a>> {
         let mut slots = Vec::new();
-        let mut slot_of = Vec::new();
         let mut loose = None;
         for (at, group) in query.groups.iter().enumerate() {
             let tree = match group.in_tree {
                 Some(uuid) => Some(capacity.provider(uuid)?.root),
                 None => None,
             };
-            slot_of.push(slots.len());
             if group.suffix.is_empty() {
                 slots.extend(loose_slots(capacity, at, group, tree));
                 loose = Some(Loose::new(capacity, group));
@@ -129,12 +127,10 @@ impl<'a> Plan<'a> {
         }
         let contested = contest(&mut slots);
         let subtrees = query.same_subtree.iter().map(|groups| {
-            let mut named: Vec<usize> =
-                groups.iter().filter_map(|group| slot_of.get(*group).copied()).collect();
-            named.sort_unstable();
-            named.dedup();
-            named
+            let named = |slot: &usize| groups.contains(&slots[*slot].group);
+            (0..slots.len()).filter(named).collect::<Vec<usize>>()
         });
+        let subtrees = subtrees.filter(|slots| slots.len() > 1).collect();
         let mut plan = Plan {
             capacity,
             roots: Filter::default().only(capacity.roots()).with_traits(capacity, &query.root),
@@ -142,7 +138,7 @@ impl<'a> Plan<'a> {
             nested: query.nested,
             sums: true,
             contested,
-            subtrees: subtrees.filter(|slots| slots.len() > 1).collect(),
+            subtrees,
             loose,
             sharing: Vec::new(),
             shares: capacity.with_trait(capacity.traits().find(SHARES).unwrap_or(NameIx::MAX)),
