@@ -29,8 +29,8 @@ pub fn candidates(capacity: &Capacity, query: &Query, limits: &SearchLimits) -> 
     if query.limit == Some(0) {
         return found;
     }
-    let Some(plan) = Plan::new(capacity, query) else { return found };
     let mut budget = Budget::new(limits.steps_max);
+    let Some(plan) = Plan::new(capacity, query, &mut budget) else { return found };
     if plan.is_flat() {
         flat::run(&plan, query, limits.candidates_max, &mut budget, &mut found);
         found.steps = budget.used;
@@ -166,7 +166,7 @@ impl Search<'_, '_> {
             return None;
         }
         let spin = self.query.seed.map(|seed| seed ^ u64::from(anchor) << 32);
-        Some(Assign::new(self.plan, tree, spin))
+        Some(Assign::new(self.plan, tree, spin, &mut self.budget))
     }
 
     /// Lets a tree show its next way, or all of them, and keeps it if there may be more.

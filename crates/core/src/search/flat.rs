@@ -18,9 +18,9 @@ pub(super) fn run(
     let words = if named.is_some() || solo.is_impossible { 0 } else { solo.filter.words() };
     let mut walk = Walk::new(words, query.seed);
     let mut named = named.filter(|ix| solo.filter.contains(*ix));
-    let mut words = 0;
+    let (mut words, weight) = (0, solo.filter.weight() + plan.slots.len() / 8);
     while let Some(ix) = named.take().or_else(|| walk.next(&solo.filter, &mut words)) {
-        budget.spend(words + 1);
+        budget.spend((words + 1) * weight);
         words = 0;
         if budget.is_spent() {
             found.cut = Some(Cut::Steps);
@@ -38,7 +38,10 @@ pub(super) fn run(
             return;
         }
     }
-    budget.spend(words);
+    budget.spend(words * weight);
+    if budget.is_spent() {
+        found.cut = Some(Cut::Steps);
+    }
 }
 
 /// What a provider needs to serve all of a request by itself.
