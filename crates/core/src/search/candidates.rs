@@ -87,6 +87,7 @@ impl Search<'_, '_> {
         let solo = Solo::new(self.plan);
         while let Some(anchor) = anchors.next(&mut self.budget) {
             if self.plan.is_alone(anchor) {
+                self.budget.spend(solo.weight());
                 if solo.serves(anchor) && self.show_solo(&solo, anchor) == Turn::Over {
                     return;
                 }
