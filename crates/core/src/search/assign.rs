@@ -1,9 +1,9 @@
 //! One provider for each slot of a tree, in all ways that fit together, one way at a time.
 //!
-//! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed already
-//! allows it. When it came to dead ends many times in a row, [`super::bound`] is asked whether the request can fit into the tree at
-//! all, and at each further try whether the rest can, so that one that does not fit is found out without trying all ways not
-//! to fit it.
+//! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed
+//! already allows it. When it came to dead ends many times in a row, [`super::bound`] is asked whether the request can fit
+//! into the tree at all, and at each further try whether the rest can, so that one that does not fit is found out without
+//! trying all ways not to fit it.
 
 use super::filter::Filter;
 use super::placed::Placed;

@@ -64,7 +64,7 @@ struct Search<'p, 'a> {
     sizes: usize,
     /// Trees that may have more but were let go after their first turn, and how many ways they showed in it.
     later: Vec<(ProviderIx, usize)>,
-    /// Who serves each slot, for candidates that are served by sharing providers alone: another tree may find them again.
+    /// Who serves each slot, for candidates of sharing providers alone: another tree may find them again.
     twins: HashSet<Vec<ProviderIx>>,
     /// Trees that are served by others alone, by whom: the next that is served by the same has nothing new.
     foreign: HashMap<Vec<ProviderIx>, ProviderIx>,
