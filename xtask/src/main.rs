@@ -2,7 +2,11 @@
 //!
 //! Nothing here is shipped. What a command does is in the file of its name.
 
-#![expect(clippy::print_stdout, reason = "printing is what a command line tool does")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing is what a command line tool does"
+)]
 
 mod bench;
 mod cargo;

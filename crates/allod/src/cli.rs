@@ -169,7 +169,7 @@ pub fn print(text: &str) -> Result<(), Failed> {
 }
 
 /// Says something to whoever watches.
-fn say(text: &str) {
+pub fn say(text: &str) {
     // Talk that nobody hears is no reason to fail.
     drop(writeln!(io::stderr(), "{text}"));
 }

@@ -15,6 +15,7 @@ use allod_journal::{CheckpointStore, Journal, JournalError};
 use anyhow::{Context, anyhow};
 use clap::Args;
 
+use crate::cli;
 use crate::config::Settings;
 use crate::failed::{Failed, advised};
 
@@ -129,7 +130,7 @@ impl Place {
         }
         let opened = self.open(false)?;
         if let Some(torn) = &opened.torn {
-            eprintln!("a write that a crash had cut off was dropped: {torn:?}");
+            cli::say(&format!("a write that a crash had cut off was dropped: {torn:?}"));
         }
         Ok(opened)
     }

@@ -9,6 +9,7 @@ use allod_journal::postgres::Postgres;
 use allod_journal::{Journal, JournalError};
 use clap::Args;
 
+use crate::cli;
 use crate::failed::Failed;
 use crate::journal::{Bar, Output, about, restore_failed, told};
 use crate::place::{Opened, Place, open_file};
@@ -87,7 +88,7 @@ fn into_postgres(from: From, place: Place) -> Result<Restored, Unrestored> {
             && journal.tail().is_ok_and(|tail| tail.seq == 0)
             && let Err(error) = journal.checkpoints().remove_all()
         {
-            eprintln!("a checkpoint was left in {place} and cannot be removed: {error}");
+            cli::say(&format!("a checkpoint was left in {place} and cannot be removed: {error}"));
         }
     })
 }

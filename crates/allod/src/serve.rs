@@ -14,7 +14,7 @@ use crate::config::{LogFormat, ServeArguments, Settings};
 use crate::index::IndexFolder;
 use crate::place::{self, Place};
 use crate::security::Security;
-use crate::{Failed, open_files};
+use crate::{Failed, cli, open_files};
 
 pub fn run(arguments: ServeArguments) -> Result<(), Failed> {
     let settings = arguments.settings().map_err(Failed::Asked)?;
@@ -53,7 +53,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let address = listener.address();
     info!(%address, journal = %place, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
-    eprintln!("listening on {}://{address}", security.scheme());
+    cli::say(&format!("listening on {}://{address}", security.scheme()));
     security.keep_fresh().map_err(|error| Failed::Running(error.into()))?;
     let until = async {
         tokio::select! {
@@ -114,6 +114,8 @@ fn start_log(settings: &Settings) -> Result<()> {
     let filter = EnvFilter::try_new(format!("{}{quiet}", settings.log))
         .map_err(|error| anyhow!("--log '{}' is not understood: {error}", settings.log))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // It would say on stderr that stderr cannot be written, and panic in whatever thread had something to log.
+    let log = log.log_internal_errors(false);
     match settings.log_format {
         LogFormat::Text => log.with_ansi(false).init(),
         LogFormat::Json => log.json().init(),

@@ -3,7 +3,11 @@
 //! Every figure is a ratio of two things measured in the same run, in rounds that take turns, because the machine is
 //! never quiet and never the same. The scenarios are in `scenario/`, one file each.
 
-#![expect(clippy::print_stdout, reason = "printing figures is what this program does")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "printing figures is what this program does"
+)]
 
 mod bare;
 mod caller;

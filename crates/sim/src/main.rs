@@ -4,7 +4,11 @@ use std::process::ExitCode;
 
 const USAGE: &str = "allod-sim --seed N [--steps M] | --seeds FROM..TO [--steps M]";
 
-#[expect(clippy::print_stdout, reason = "a command line tool: stdout is what it gives")]
+#[expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool: stdout is what it gives"
+)]
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| {

@@ -13,36 +13,58 @@ use crate::http::{Client, Response};
 #[derive(Debug)]
 pub struct Server {
     child: Child,
+    /// `http` or `https`.
+    pub scheme: String,
     pub address: SocketAddr,
-    /// Keeps reading what the server says, so that it never waits for us.
+    /// Keeps reading what the server says, so that it never waits for us. `None`: we cannot hear it.
     talk: Option<JoinHandle<String>>,
 }
 
 impl Server {
     /// Starts this command line, and waits until it is ready.
-    pub fn of(mut command: Command) -> Server {
+    pub fn of(command: Command) -> Server {
+        Server::listening(command).ready()
+    }
+
+    /// The same for one that cannot say where it listens, because what it says goes elsewhere.
+    pub fn unheard(mut command: Command, address: SocketAddr) -> Server {
+        let child = command.spawn().unwrap();
+        Server { child, scheme: "http".to_owned(), address, talk: None }.ready()
+    }
+
+    fn ready(mut self) -> Server {
+        let began = Instant::now();
+        let is_ready = |server: &Server| {
+            let answer = server.client().send("GET", "/readyz", &[], None);
+            answer.is_ok_and(|answer| answer.status == 200)
+        };
+        while !is_ready(&self) {
+            assert_eq!(self.child.try_wait().unwrap(), None, "it ended");
+            assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self
+    }
+
+    /// Starts this command line, and waits until it listens, whatever it speaks there.
+    pub fn listening(mut command: Command) -> Server {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
-        let address = loop {
+        let (scheme, address) = loop {
             let mut line = String::new();
             assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
             said.push_str(&line);
-            if let Some(address) = line.trim().strip_prefix("listening on http://") {
-                break address.parse().unwrap();
+            if let Some(url) = line.trim().strip_prefix("listening on ") {
+                let (scheme, address) = url.split_once("://").unwrap();
+                break (scheme.to_owned(), address.parse().unwrap());
             }
         };
         let talk = std::thread::spawn(move || {
             lines.read_to_string(&mut said).unwrap();
             said
         });
-        let server = Server { child, address, talk: Some(talk) };
-        let began = Instant::now();
-        while server.get("/readyz").status != 200 {
-            assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        server
+        Server { child, scheme, address, talk: Some(talk) }
     }
 
     pub fn client(&self) -> Client {
@@ -62,7 +84,7 @@ impl Server {
     pub fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.talk.take().unwrap().join().unwrap()
+        self.said()
     }
 
     pub fn pid(&self) -> u32 {
@@ -72,15 +94,23 @@ impl Server {
     /// Waits until it ends by itself; its exit code and what it said.
     pub fn wait(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();
-        (status.code(), self.talk.take().unwrap().join().unwrap())
+        (status.code(), self.said())
+    }
+
+    fn said(&mut self) -> String {
+        self.talk.take().map(|talk| talk.join().unwrap()).unwrap_or_default()
+    }
+
+    /// `TERM`, `HUP` and the like.
+    pub fn signal(&self, name: &str) {
+        let pid = self.pid().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
     /// Asks it to stop; its exit code and what it said.
-    pub fn stop(mut self) -> (Option<i32>, String) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
-        let status = self.child.wait().unwrap();
-        (status.code(), self.talk.take().unwrap().join().unwrap())
+    pub fn stop(self) -> (Option<i32>, String) {
+        self.signal("TERM");
+        self.wait()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The binary as a server with tokens and TLS, and a client that speaks to it.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,14 +21,7 @@ pub fn run(arguments: &[&str]) -> Output {
     allod(arguments).output().unwrap()
 }
 
-pub struct Server {
-    child: Child,
-    /// With `http` or `https`.
-    scheme: String,
-    address: String,
-    /// Keeps reading what the server says, so that it never waits for us.
-    talk: Option<std::thread::JoinHandle<String>>,
-}
+pub struct Server(allod_testkit::server::Server);
 
 /// A connection, with or without TLS.
 pub trait Socket: Read + Write {}
@@ -38,36 +31,17 @@ impl Server {
     pub fn start(data: &Path, more: &[&str]) -> Server {
         let data = data.to_str().unwrap();
         let log = ["--log", "info,allod::access=debug"];
-        let mut child = allod(&["serve", "--listen", "127.0.0.1:0", "--data", data])
-            .args(log)
-            .args(more)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let (scheme, address) = loop {
-            let mut line = String::new();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
-            said.push_str(&line);
-            if let Some(url) = line.trim().strip_prefix("listening on ") {
-                let (scheme, address) = url.split_once("://").unwrap();
-                break (scheme.to_owned(), address.to_owned());
-            }
-        };
-        let talk = std::thread::spawn(move || {
-            lines.read_to_string(&mut said).unwrap();
-            said
-        });
-        Server { child, scheme, address, talk: Some(talk) }
+        let mut command = allod(&["serve", "--listen", "127.0.0.1:0", "--data", data]);
+        command.args(log).args(more);
+        Server(allod_testkit::server::Server::listening(command))
     }
 
     pub fn scheme(&self) -> &str {
-        &self.scheme
+        &self.0.scheme
     }
 
     pub fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.address).unwrap();
+        let stream = TcpStream::connect(self.0.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream
     }
@@ -90,23 +64,14 @@ impl Server {
     }
 
     pub fn signal(&self, name: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+        self.0.signal(name);
     }
 
     /// Asks it to stop; everything that it said.
-    pub fn stop(mut self) -> String {
-        self.signal("TERM");
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
-        self.talk.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Only a test that failed gets here with a server that still runs.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn stop(self) -> String {
+        let (code, said) = self.0.stop();
+        assert_eq!(code, Some(0), "{said}");
+        said
     }
 }
 

@@ -7,7 +7,6 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod canned;
-mod server;
 mod steady;
 
 use std::fmt::Write;
@@ -17,8 +16,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use allod_testkit::server::Server;
 use canned::Canned;
-use server::Server;
 
 /// A session: where its commands run, and what is theirs to talk to.
 struct Session {
@@ -33,7 +32,11 @@ const COMMAND_MAX: Duration = Duration::from_secs(30);
 impl Session {
     fn start() -> Session {
         let folder = tempfile::tempdir().unwrap();
-        let server = Server::start(&folder.path().join("data"));
+        let data = folder.path().join("data");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_allod"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()]);
+        command.env_clear().stdin(Stdio::null());
+        let server = Server::of(command);
         certify(folder.path());
         Session { folder, server, canned: Canned::start() }
     }
@@ -71,7 +74,7 @@ impl Session {
         };
         let read = |path: &Path| {
             let text = String::from_utf8(std::fs::read(path).unwrap()).unwrap();
-            let text = text.replace(&self.server.address, "ADDRESS");
+            let text = text.replace(&self.server.address.to_string(), "ADDRESS");
             let text = text.replace(&self.canned.address, "CANNED");
             steady::steady(&text.replace(self.folder.path().to_str().unwrap(), "FOLDER"))
         };

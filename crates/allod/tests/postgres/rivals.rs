@@ -1,5 +1,7 @@
 //! Two servers on one journal, under load and under fire: every answer is judged from outside.
 
+#![expect(clippy::print_stderr, reason = "figures that a reader of a failed test looks for")]
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::Mutex;

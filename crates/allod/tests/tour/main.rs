@@ -5,15 +5,13 @@
 //! stands for anything: members of an object, items of a list, any text. `curl` shows the status before the body, which the
 //! README does too; a watch, which would never end, is ended after a moment.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
-
 mod answer;
 mod block;
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+
+use allod_testkit::server::Server;
 
 /// The part of the README that is run.
 const SECTION: &str = "Five minutes";
@@ -44,58 +42,12 @@ allod() {
 }
 "#;
 
-struct Server {
-    child: Child,
-    address: String,
-}
-
-impl Server {
-    /// As the README says, but for the port and the folder.
-    fn start(folder: &Path) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_allod"))
-            .arg("serve")
-            .current_dir(folder)
-            .env_clear()
-            .env("ALLOD_LISTEN", "127.0.0.1:0")
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap());
-        let mut said = String::new();
-        let address = loop {
-            let mut line = String::new();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
-            said.push_str(&line);
-            if let Some(address) = line.trim().strip_prefix("listening on http://") {
-                break address.to_owned();
-            }
-        };
-        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        let server = Server { child, address };
-        let began = Instant::now();
-        while !server.is_ready() {
-            assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        server
-    }
-
-    fn is_ready(&self) -> bool {
-        let mut stream = std::net::TcpStream::connect(&self.address).unwrap();
-        let request = b"GET /readyz HTTP/1.1\r\nconnection: close\r\n\r\n";
-        std::io::Write::write_all(&mut stream, request).unwrap();
-        let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap();
-        reply.starts_with("HTTP/1.1 200 ")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
+/// As the README says, but for the port and the folder.
+fn start(folder: &Path) -> Server {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_allod"));
+    command.arg("serve").current_dir(folder).stdin(Stdio::null());
+    command.env_clear().env("ALLOD_LISTEN", "127.0.0.1:0");
+    Server::of(command)
 }
 
 #[test]
@@ -105,9 +57,10 @@ fn the_tour_of_the_readme_goes_as_it_says() {
     let steps = block::steps(readme, SECTION);
     assert!(steps.len() > 5, "there are only {} steps in '{SECTION}'", steps.len());
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::start(folder.path());
+    let server = start(folder.path());
+    let address = server.address.to_string();
     let here = |text: &str| {
-        USUAL.iter().fold(text.to_owned(), |text, usual| text.replace(usual, &server.address))
+        USUAL.iter().fold(text.to_owned(), |text, usual| text.replace(usual, &address))
     };
     let mut script = FUNCTIONS.to_owned();
     for step in &steps {
@@ -117,7 +70,7 @@ fn the_tour_of_the_readme_goes_as_it_says() {
         .args(["60", "sh", "-c", &format!("exec 2>&1\n{script}")])
         .current_dir(folder.path())
         .env("real_allod", env!("CARGO_BIN_EXE_allod"))
-        .env("ALLOD_SERVER", format!("http://{}", server.address))
+        .env("ALLOD_SERVER", format!("http://{address}"))
         .env("NO_COLOR", "1")
         .stdin(Stdio::null())
         .output()

@@ -34,12 +34,32 @@ pub(super) fn write(
     folder: &Path,
     header: Header,
     marks: impl Iterator<Item = io::Result<Mark>>,
-    mut postings: impl FnMut() -> io::Result<Option<Posting>>,
+    postings: impl FnMut() -> io::Result<Option<Posting>>,
 ) -> io::Result<Segment> {
     let path = path_of(folder, header.first_seq, header.last_seq);
     let unfinished = path.with_extension(UNFINISHED_SUFFIX);
-    let file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&unfinished)?;
+    let written = write_to(&unfinished, header, marks, postings).and_then(|file| {
+        fs::rename(&unfinished, &path)?;
+        File::open(folder)?.sync_all()?;
+        Ok(file)
+    });
+    match written {
+        Ok(file) => Ok(Segment::written(path, file, header)),
+        Err(error) => {
+            // A disk that is full needs the room.
+            drop(fs::remove_file(&unfinished));
+            Err(error)
+        }
+    }
+}
+
+fn write_to(
+    path: &Path,
+    header: Header,
+    marks: impl Iterator<Item = io::Result<Mark>>,
+    mut postings: impl FnMut() -> io::Result<Option<Posting>>,
+) -> io::Result<File> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
     let mut out =
         Hashing { out: BufWriter::with_capacity(1 << 18, file), hash: blake3::Hasher::new() };
     out.write_all(&header.to_bytes())?;
@@ -69,9 +89,7 @@ pub(super) fn write(
         return Err(io::Error::other("a segment has not become what it was to be"));
     }
     file.sync_all()?;
-    fs::rename(&unfinished, &path)?;
-    File::open(folder)?.sync_all()?;
-    Ok(Segment::written(path, file, header))
+    Ok(file)
 }
 
 /// Everything that is written also goes into the hash.

@@ -197,7 +197,7 @@ impl Past {
                 let before = at_ms.checked_sub(1).map(Moment::TimeMs);
                 let before = before.map_or(Ok(0), |before| self.position_at(before, at))?;
                 // Nothing that is kept is older: then something that is not kept may be younger.
-                if before < oldest && oldest > 1 { 0 } else { before + 1 }
+                if before < oldest && oldest > 1 { 0 } else { before.saturating_add(1) }
             }
         };
         let mut upto = match ask.until {
@@ -210,8 +210,9 @@ impl Past {
             (Order::NewestFirst, Some(after)) => upto = upto.min(after.saturating_sub(1)),
             (Order::OldestFirst, Some(after)) => from = from.max(after.saturating_add(1)),
         }
-        if from + 1 < oldest && (ask.since.is_some() || ask.after.is_some()) {
-            return Err(Unanswered::Trimmed { oldest_position: oldest - 1 });
+        let oldest_position = oldest - 1;
+        if from < oldest_position && (ask.since.is_some() || ask.after.is_some()) {
+            return Err(Unanswered::Trimmed { oldest_position });
         }
         Ok((from.max(oldest), upto))
     }

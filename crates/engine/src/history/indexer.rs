@@ -1,7 +1,8 @@
 //! The thread that keeps the index up with the journal.
 //!
 //! It never stands in the way of a commit: what it reads from the journal is read in small pieces, and files are merged on a
-//! thread of their own.
+//! thread of their own. When its folder or the journal is away it waits and tries again, and nobody but those who ask about
+//! the past notices. What it has in memory meanwhile stays within its limit.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,8 +18,9 @@ use tracing::{error, info, warn};
 use super::build;
 use super::complete::lacks;
 use super::segment::{Mark, Segment};
-use super::shelf::{Shelf, ShelfError};
-use super::{Past, Reached, Unanswered};
+use super::shelf::Shelf;
+use super::stuck::{Failures, Stuck};
+use super::{Past, Reached};
 use crate::feed::{Behind, Feed, Record};
 use crate::replay::{Halt, decode};
 
@@ -27,6 +29,10 @@ const READ_BYTES: usize = 256 << 10;
 /// How long it sleeps when nothing happens, and how often it looks what the journal has forgotten.
 const IDLE: Duration = Duration::from_millis(200);
 const TRIM_EVERY: Duration = Duration::from_secs(2);
+/// How soon it notices that it is to stop while it waits for something to come back.
+const STOP_WITHIN: Duration = Duration::from_millis(20);
+/// How long files that could not be merged stay as they are. Nothing is missing in them.
+const MERGE_AGAIN: Duration = Duration::from_secs(10);
 
 /// The running thread. Dropping it stops it.
 #[derive(Debug)]
@@ -34,25 +40,6 @@ pub(crate) struct Indexer {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     past: Arc<Past>,
-}
-
-/// Why the index does not go on.
-#[derive(Debug, thiserror::Error)]
-enum Stuck {
-    #[error(transparent)]
-    Shelf(#[from] ShelfError),
-    #[error(transparent)]
-    Halt(#[from] Halt),
-    #[error("the history index cannot be written: {0}")]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Unanswered(#[from] Unanswered),
-}
-
-impl From<JournalError> for Stuck {
-    fn from(error: JournalError) -> Stuck {
-        Stuck::Halt(error.into())
-    }
 }
 
 /// Neighbours, and what becomes of them.
@@ -65,7 +52,11 @@ struct Work {
     postings_max: usize,
     stop: Arc<AtomicBool>,
     merging: Option<Merging>,
+    /// When merging last failed.
+    unmerged: Option<Instant>,
     trimmed: Instant,
+    /// When it began, until it was up to date once.
+    began: Option<Instant>,
     meter: Meter,
 }
 
@@ -108,7 +99,9 @@ impl Indexer {
             postings_max,
             stop: stop.clone(),
             merging: None,
+            unmerged: None,
             trimmed: Instant::now(),
+            began: None,
             meter: Meter::new(),
         };
         let thread = std::thread::Builder::new().name("allod-history".into());
@@ -151,30 +144,63 @@ impl Work {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        let started = Instant::now();
-        let shelf = Shelf::open(&self.folder, &*self.past.journal)?;
-        let from = shelf.next_seq;
-        let segments = shelf.segments.len();
-        info!(segments, from, "the history index is being brought up to date");
-        *self.past.shelf.write() = Some(shelf);
-        let mut told = false;
+        self.began = Some(Instant::now());
+        let mut failures = Failures::default();
         while !self.stopping() {
-            if self.take_in_some()? {
-                continue;
-            }
-            if !told {
-                told = true;
-                let reached = *self.past.reached.borrow();
-                let seconds = started.elapsed().as_secs_f64();
-                info!(record = reached.seq, seconds, "the history index is up to date");
-            }
-            self.forget_trimmed()?;
-            let seen = self.past.reached.borrow().seq;
-            if self.feed.wait_blocking(seen, IDLE).is_err() {
-                break;
+            match self.turn() {
+                Ok(goes_on) => {
+                    if failures.end() {
+                        info!("the history index goes on");
+                        *self.past.failed.lock() = None;
+                    }
+                    if !goes_on {
+                        break;
+                    }
+                }
+                Err(stuck) if stuck.may_pass() => {
+                    let (told, pause) = failures.add();
+                    if told {
+                        warn!(%stuck, "the history index does not go on at present; trying again");
+                    }
+                    *self.past.failed.lock() = Some(stuck.to_string());
+                    self.measure();
+                    self.pause(pause);
+                }
+                Err(stuck) => return Err(stuck),
             }
         }
         Ok(())
+    }
+
+    /// Waits, unless it is to stop.
+    fn pause(&self, pause: Duration) {
+        let until = Instant::now() + pause;
+        while !self.stopping() && Instant::now() < until {
+            std::thread::sleep(STOP_WITHIN.min(pause));
+        }
+    }
+
+    /// Takes in what there is, or waits for it. Says whether there may be more.
+    fn turn(&mut self) -> Result<bool, Stuck> {
+        if self.past.shelf.read().is_none() {
+            let shelf = Shelf::open(&self.folder, &*self.past.journal)?;
+            let (segments, from) = (shelf.segments.len(), shelf.next_seq);
+            info!(segments, from, "the history index is being brought up to date");
+            *self.past.shelf.write() = Some(shelf);
+        }
+        // What could not be written stays in memory. More must not come to it.
+        self.write_out()?;
+        if self.take_in_some()? {
+            return Ok(true);
+        }
+        if let Some(began) = self.began.take() {
+            let reached = *self.past.reached.borrow();
+            let seconds = began.elapsed().as_secs_f64();
+            info!(record = reached.seq, seconds, "the history index is up to date");
+        }
+        self.forget_trimmed()?;
+        let seen = self.past.reached.borrow().seq;
+        Ok(self.feed.wait_blocking(seen, IDLE).is_ok())
     }
 
     /// Takes in what comes next. Says whether there was anything.
@@ -192,29 +218,29 @@ impl Work {
         };
         for record in &records {
             self.take_in(record)?;
+            self.meter.records.increment(1);
         }
-        let reached = self.past.reached.borrow().position;
-        let behind = self.feed.tail().position.saturating_sub(reached);
-        self.meter.behind.set(behind as f64);
-        self.meter.records.increment(records.len() as u64);
+        self.measure();
         if !records.is_empty() {
             self.tend()?;
         }
         Ok(!records.is_empty())
     }
 
-    /// A piece of the journal. `None`: the journal begins later by now, or cannot be read at the moment.
+    /// Shows how far it is behind.
+    fn measure(&self) {
+        let reached = self.past.reached.borrow().position;
+        let behind = self.feed.tail().position.saturating_sub(reached);
+        self.meter.behind.set(behind as f64);
+    }
+
+    /// A piece of the journal. `None`: the journal begins later by now.
     fn read_journal(&mut self, from: u64) -> Result<Option<Vec<Arc<Record>>>, Stuck> {
         let frames = match self.past.journal.read(from, READ_BYTES) {
             Ok(frames) => frames,
             // It was trimmed faster than we read.
             Err(JournalError::Trimmed { oldest, .. }) => {
                 self.begin_anew(oldest);
-                return Ok(None);
-            }
-            Err(JournalError::Unavailable { what }) => {
-                warn!(what, "the history index waits for the journal");
-                std::thread::sleep(IDLE);
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
@@ -273,27 +299,51 @@ impl Work {
 
     /// Writes and merges what is due.
     fn tend(&mut self) -> Result<(), Stuck> {
-        let mut written = None;
-        if let Some(shelf) = &*self.past.shelf.read()
-            && shelf.recent.postings() >= self.postings_max
-        {
-            written = shelf.recent.write(&shelf.folder, shelf.seed)?;
+        self.write_out()?;
+        if let Err(error) = self.merge() {
+            warn!(%error, "files of the history index cannot be merged; they stay as they are for now");
+            self.unmerged = Some(Instant::now());
         }
-        let mut shelf = self.past.shelf.write();
-        let Some(shelf) = &mut *shelf else { return Ok(()) };
-        if let Some(segment) = written {
+        if let Some(shelf) = &*self.past.shelf.read() {
+            self.meter.segments.set(shelf.segments.len() as f64);
+            let bytes: u64 = shelf.segments.iter().map(|segment| segment.header.bytes()).sum();
+            self.meter.bytes.set(bytes as f64);
+        }
+        Ok(())
+    }
+
+    /// Writes what is in memory, once it is enough for a file.
+    fn write_out(&self) -> io::Result<()> {
+        let is_due = |shelf: &Shelf| shelf.recent.postings() >= self.postings_max;
+        if !self.past.shelf.read().as_ref().is_some_and(is_due) {
+            return Ok(());
+        }
+        if let Some(shelf) = &mut *self.past.shelf.write() {
+            shelf.keep_folder()?;
+        }
+        let written = match &*self.past.shelf.read() {
+            Some(shelf) => shelf.recent.write(&shelf.folder, shelf.seed)?,
+            None => None,
+        };
+        if let (Some(segment), Some(shelf)) = (written, &mut *self.past.shelf.write()) {
             shelf.segments.push(Arc::new(segment));
             shelf.recent = Default::default();
         }
+        Ok(())
+    }
+
+    /// Takes a merged file in, and begins with the next.
+    fn merge(&mut self) -> io::Result<()> {
+        let mut shelf = self.past.shelf.write();
+        let Some(shelf) = &mut *shelf else { return Ok(()) };
         if self.merging.as_ref().is_some_and(|(_, thread)| thread.is_finished())
             && let Some((parts, thread)) = self.merging.take()
         {
-            match thread.join() {
-                Ok(whole) => shelf.replace(&parts, whole?),
-                Err(_) => return Err(io::Error::other("merging the history index panicked").into()),
-            }
+            let panicked = |_| io::Error::other("merging the history index panicked");
+            shelf.replace(&parts, thread.join().map_err(panicked)??);
         }
         if self.merging.is_none()
+            && self.unmerged.is_none_or(|at| at.elapsed() >= MERGE_AGAIN)
             && let Some(parts) = shelf.due(self.postings_max)
         {
             let (folder, to_merge) = (shelf.folder.clone(), parts.clone());
@@ -301,9 +351,6 @@ impl Work {
             let thread = thread.spawn(move || build::merge(&folder, &to_merge))?;
             self.merging = Some((parts, thread));
         }
-        self.meter.segments.set(shelf.segments.len() as f64);
-        let bytes: u64 = shelf.segments.iter().map(|segment| segment.header.bytes()).sum();
-        self.meter.bytes.set(bytes as f64);
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 //!
 //! - `term`, `posting`: what a record is found by
 //! - `recent`, `segment`, `build`, `shelf`: the parts of the index, in memory and in files
-//! - `indexer`: the thread that keeps up with the journal
+//! - `indexer`, `stuck`: the thread that keeps up with the journal, and what may keep it from that
 //! - `lookup`, `records`: from a question to records
 //! - `changes`, `value`: the two questions
 //! - `complete`: what events of feature level 1 do not say
@@ -22,6 +22,7 @@ mod recent;
 mod records;
 mod segment;
 mod shelf;
+mod stuck;
 mod term;
 mod value;
 
@@ -115,7 +116,7 @@ pub struct Past {
     /// `None` until what is in the folder has been looked at.
     shelf: RwLock<Option<Shelf>>,
     reached: watch::Sender<Reached>,
-    /// Why the index does not go on.
+    /// Why the index does not go on at present, or never will.
     failed: Mutex<Option<String>>,
     /// The oldest record, and the first position that it has.
     oldest: Mutex<(u64, u64)>,

@@ -3,8 +3,9 @@
 //! Everything here can be made again from the journal. So a file that is damaged, of another version or of another
 //! journal is not a problem to solve but a file to remove.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub(super) struct Shelf {
     /// When the last record was made that was added.
     pub last_ms: u64,
     /// Held for as long as this lives: two who write into one folder would remove each other's files.
-    _lock: File,
+    lock: File,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -83,8 +84,19 @@ impl Shelf {
             next_seq,
             last_hash,
             last_ms,
-            _lock: lock,
+            lock,
         })
+    }
+
+    /// Makes the folder again if somebody has removed it. What was read from it can still be read: the files are open.
+    pub(super) fn keep_folder(&mut self) -> io::Result<()> {
+        let place = |file: Metadata| (file.dev(), file.ino());
+        let ours = self.lock.metadata().map(place)?;
+        match fs::metadata(lock_in(&self.folder)).map(place) {
+            Ok(there) if there == ours => {}
+            _ => self.lock = lock(&self.folder)?,
+        }
+        Ok(())
     }
 
     /// Neighbours that are to become one.
@@ -128,9 +140,13 @@ impl Shelf {
     }
 }
 
+fn lock_in(folder: &Path) -> PathBuf {
+    folder.join("lock")
+}
+
 fn lock(folder: &Path) -> io::Result<File> {
     fs::create_dir_all(folder)?;
-    let file = File::create(folder.join("lock"))?;
+    let file = File::create(lock_in(folder))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(io::Error::other("another server uses it")),
@@ -163,7 +179,9 @@ fn remove(path: &Path, why: &str) {
 }
 
 fn remove_file(path: &Path) {
-    if let Err(error) = fs::remove_file(path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
         warn!(file = %path.display(), %error, "a file of the history index cannot be removed");
     }
 }

@@ -13,8 +13,30 @@ pub fn segments(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// Moves the folder away, so that nothing can be written where it was until `Blocked` is dropped.
+pub fn block(folder: &Path) -> Blocked {
+    let [away, wall] = ["away", "wall"].map(|name| folder.with_file_name(name));
+    fs::write(&wall, b"").unwrap();
+    // Whoever writes just now may make the folder again in between.
+    while fs::rename(&wall, folder).is_err() {
+        drop(fs::remove_dir_all(&away));
+        fs::rename(folder, &away).unwrap();
+    }
+    Blocked(folder.to_owned())
+}
+
+pub struct Blocked(PathBuf);
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).unwrap();
+    }
+}
+
 /// Deletes, damages, cuts off or leaves alone.
 pub fn meddle(folder: &Path, dice: &mut Dice) {
+    // A server that stops at once has not come to its index.
+    fs::create_dir_all(folder).unwrap();
     if dice.one_in(6) {
         return fs::remove_dir_all(folder).unwrap();
     }

@@ -6,6 +6,7 @@
 mod files;
 mod naive;
 mod story;
+mod trouble;
 mod world;
 
 use std::sync::Arc;
@@ -55,6 +56,22 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
         until,
         order: *dice.pick(&[Order::NewestFirst, Order::OldestFirst]),
         limit: 1 + dice.below(20) as usize,
+        after: None,
+    }
+}
+
+/// Whatever happened, from the beginning on.
+fn everything() -> Ask {
+    Ask {
+        pool: None,
+        pool_prefix: "".into(),
+        values: vec![],
+        key: None,
+        owner: None,
+        since: None,
+        until: None,
+        order: Order::OldestFirst,
+        limit: 1000,
         after: None,
     }
 }
@@ -168,6 +185,26 @@ fn every_value_at_every_position() {
     assert!(held > 500, "{held}");
 }
 
+#[test]
+fn beyond_the_last_position_there_is_nothing_however_far_beyond() {
+    let mut world = World::new(40);
+    world.play(&mut Dice(3), 60);
+    let moments = [Moment::Position(u64::MAX), Moment::TimeMs(u64::MAX)];
+    for trimmed in [0, 20] {
+        world.journal().trim(trimmed).unwrap();
+        for order in [Order::OldestFirst, Order::NewestFirst] {
+            for since in moments {
+                let ask = Ask { since: Some(since), order, ..everything() };
+                assert_eq!(world.changes(ask).unwrap().changes, []);
+                let ask = Ask { until: Some(since), order, ..everything() };
+                assert!(!world.changes(ask).unwrap().changes.is_empty());
+            }
+            let page = world.changes(Ask { after: Some(u64::MAX), order, ..everything() }).unwrap();
+            assert_eq!(page.changes.is_empty(), order == Order::OldestFirst);
+        }
+    }
+}
+
 /// The same journal as a server of feature level 1 would have written it.
 fn as_level_1(journal: &dyn Journal) -> MemoryStorage {
     let storage = MemoryStorage::new();
@@ -223,18 +260,7 @@ fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
     let mut dice = Dice(5);
     let mut world = World::new(8);
     world.play(&mut dice, 400);
-    let everything = Ask {
-        pool: None,
-        pool_prefix: "".into(),
-        values: vec![],
-        key: Some("k1".into()),
-        owner: None,
-        since: None,
-        until: None,
-        order: Order::OldestFirst,
-        limit: 1000,
-        after: None,
-    };
+    let everything = Ask { key: Some("k1".into()), ..everything() };
     let before = all_pages(&world, everything.clone()).unwrap();
     // Merging goes on beside; a few more turns let it come to its end.
     for _ in 0..50 {

@@ -1,16 +1,16 @@
 //! A real engine on a journal in memory, with an index in a folder, asked from outside.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
 use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
 use allod_engine::{Clock, Config, Engine, Reply};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
-use allod_journal::memory::MemoryStorage;
+use allod_journal::memory::{Fault, MemoryStorage, Operation};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -30,7 +30,9 @@ pub struct World {
     clock: Arc<Steps>,
     folder: TempDir,
     runtime: Runtime,
-    config: Config,
+    pub config: Config,
+    /// The index gets no answer from the journal when it starts, for as long as this is so.
+    pub silent: Arc<AtomicBool>,
 }
 
 impl World {
@@ -56,13 +58,24 @@ impl World {
             folder,
             runtime,
             config,
+            silent: Arc::default(),
         };
         world.start();
         world
     }
 
     fn start(&mut self) {
-        let (journal, checkpoints) = (self.journal(), Arc::new(MemoryCheckpoints::default()));
+        let (silent, mut replayed) = (self.silent.clone(), false);
+        let journal = self.storage.open_with(Box::new(move |attempt| {
+            let asked = matches!(attempt.operation, Operation::Oldest);
+            // The first to ask this is whoever replays.
+            let first = asked && !std::mem::replace(&mut replayed, true);
+            match asked && !first && silent.load(Ordering::Relaxed) {
+                true => Fault::Unavailable,
+                false => Fault::None,
+            }
+        }));
+        let (journal, checkpoints) = (Arc::new(journal), Arc::new(MemoryCheckpoints::default()));
         let (config, clock) = (self.config.clone(), self.clock.clone());
         let engine = Engine::start_with_clock(journal, checkpoints, config, clock).unwrap();
         while !engine.handle().status().ready {
@@ -73,9 +86,18 @@ impl World {
 
     /// Stops, lets somebody at the files of the index, and starts again.
     pub fn restart(&mut self, meddle: impl FnOnce(&Path)) {
-        self.engine.take().unwrap().stop().unwrap();
-        meddle(&self.folder.path().join("index"));
+        self.stop();
+        meddle(&self.index());
         self.start();
+    }
+
+    pub fn stop(&mut self) {
+        self.engine.take().unwrap().stop().unwrap();
+    }
+
+    /// The folder of the index.
+    pub fn index(&self) -> PathBuf {
+        self.folder.path().join("index")
     }
 
     pub fn journal(&self) -> Arc<dyn Journal> {
@@ -125,8 +147,8 @@ impl World {
         self.play(&mut Dice(99), 60);
         // Whoever asks waits for the index.
         drop(self.value("p", "1", Moment::Position(1)));
-        self.engine.take().unwrap().stop().unwrap();
-        let file = crate::files::segments(&self.folder.path().join("index")).remove(0);
+        self.stop();
+        let file = crate::files::segments(&self.index()).remove(0);
         (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
     }
 

@@ -72,9 +72,12 @@ pub fn run_shared(fresh: impl Fn() -> Open) {
     run(SHARED_PROMISES, fresh);
 }
 
+#[expect(
+    clippy::print_stderr,
+    reason = "the name of the promise is what a reader of a failed test's output looks for"
+)]
 fn run(promises: &[Promise], fresh: impl Fn() -> Open) {
     for (name, hold) in promises {
-        // The name of the promise is what a reader of a failed test's output looks for.
         eprintln!("promise: {name}");
         hold(&fresh());
     }
