@@ -136,10 +136,14 @@ fn operation(entry: &Entry) -> Operation {
 /// Under which heading a route stands.
 fn tag(path: &str) -> &'static str {
     let heading = |word: &&str| path.contains(&format!("/{word}"));
-    ["watch", "history", "transactions", "claims", "values", "pools"]
+    ["watch", "history", "transactions", "claims", "values", "pools", "providers", "consumers"]
         .into_iter()
         .find(heading)
-        .map_or("server", |word| if word == "watch" { "history" } else { word })
+        .map_or("server", |word| match word {
+            "watch" => "history",
+            "providers" | "consumers" => "capacity",
+            word => word,
+        })
 }
 
 fn parameter(entry: &Entry, name: &str, place: ParameterIn, about: &str) -> Parameter {
@@ -192,6 +196,8 @@ fn components() -> Components {
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);
     add::<wire::TransactionAnswer<'_>>(&mut all);
+    add::<wire::ProviderList<'_>>(&mut all);
+    add::<wire::ConsumerList<'_>>(&mut all);
     add::<wire::HistoryAnswer<'_>>(&mut all);
     add::<wire::Change<'_>>(&mut all);
     add::<wire::ProblemMembers<'_>>(&mut all);

@@ -2,11 +2,13 @@
 
 mod answer;
 mod ask;
+mod capacity;
 mod change;
 mod scalar;
 
 pub(crate) use answer::*;
 pub(crate) use ask::*;
+pub(crate) use capacity::*;
 pub use change::Change;
 pub(crate) use change::*;
 pub(crate) use scalar::*;

@@ -31,6 +31,14 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
             Object::with_type(Type::String).into()
         }
         "within" => text("100-199"),
+        "provider" | "consumer" | "aggregate" if repeated(operation, name) => {
+            Array::new(uuid()).into()
+        }
+        "provider" | "consumer" | "in_tree" => uuid(),
+        "trait" | "class" => Array::new(pattern(NAME, "VCPU")).into(),
+        "project" | "name_prefix" => Object::with_type(Type::String).into(),
+        "fields" => text("name,inventories"),
+        "limit" if operation == "listProviders" => number(1, crate::providers::LIMIT_MAX),
         "limit" => number(1, 1000),
         "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),
         "state" => words(&["held", "quarantined"]),
@@ -44,6 +52,16 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         _ => return None,
     };
     Some(form)
+}
+
+/// Whether a parameter may be there more than once.
+fn repeated(operation: &str, name: &str) -> bool {
+    operation == "watch" || name == "aggregate"
+}
+
+fn uuid() -> RefOr<Schema> {
+    let form = SchemaFormat::Custom("uuid".into());
+    ObjectBuilder::new().schema_type(Type::String).format(Some(form)).into()
 }
 
 const EVENTS: [&str; 6] = [
