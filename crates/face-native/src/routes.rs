@@ -295,7 +295,7 @@ pub(crate) static TABLE: &[Entry] = &[
         scope: Scope::Filtered,
         run: |native, call| boxed(history::list(native, call)),
         name: "getHistory",
-        summary: "What happened, by pool, value, key, owner and time",
+        summary: "What happened, by pool, value, key, owner, provider, consumer and time",
         query: history::QUERY,
         headers: READ,
         body: None,

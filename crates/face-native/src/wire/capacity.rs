@@ -17,7 +17,7 @@ pub(crate) type Amounts = Pairs<String, u64>;
 pub(crate) type Allocations = Pairs<UuidText, Amounts>;
 
 /// [`Allocations`] for the document.
-type AllocationsSchema = BTreeMap<String, BTreeMap<String, u64>>;
+pub(crate) type AllocationsSchema = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// What becomes of what is held when the lease has run out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Readable, ToSchema)]
