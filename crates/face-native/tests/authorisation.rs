@@ -191,6 +191,8 @@ fn check_filtered(what: &str, pools: Pools, reply: &str) {
     {
         assert_eq!(reply.contains(tenant), shown, "{what}: {tenant} in {reply}");
     }
+    // Capacity belongs to no pool, so a token for some of them sees nothing of it.
+    assert!(pools == Pools::All || !reply.contains(PROVIDER), "{what}: {reply}");
     if pools == Pools::Own {
         assert!(!reply.contains("tenant-b") && !reply.contains("owner-b"), "{what}: {reply}");
     }
@@ -318,6 +320,12 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
     }
     let (status, reply) = ask(Method::GET, "/v1/watch?pool=tenant-b/vlans", "").await;
     assert!(status == 403 && reply.contains("pool_not_allowed"), "{status} {reply}");
+    for path in ["history", "watch"] {
+        for party in [format!("provider={PROVIDER}"), format!("consumer={CONSUMER}")] {
+            let (status, reply) = ask(Method::GET, &format!("/v1/{path}?{party}"), "").await;
+            assert!(status == 403 && reply.contains("capacity_not_allowed"), "{status} {reply}");
+        }
+    }
     // Lists that ask for another's.
     for (path, wanted) in [
         ("/v1/pools?prefix=tenant-b", r#"{"pools":[],"next":null}"#),
