@@ -3,6 +3,7 @@
 //! Only syntax is judged here. Whether a pool has the value, whether a limit is passed, whether fields contradict each
 //! other: the core says.
 
+pub(crate) mod candidates;
 mod capacity;
 
 use std::borrow::Cow;

@@ -9,7 +9,8 @@ use http::Method;
 use crate::query::Param;
 use crate::scope::Scope;
 use crate::{
-    Native, about, backup, claims, consumers, history, pools, providers, transactions, watch,
+    Native, about, backup, candidates, claims, consumers, history, pools, providers, transactions,
+    watch,
 };
 
 /// One route: how it is reached, what answers, and what is to be said about it.
@@ -385,6 +386,22 @@ pub(crate) static TABLE: &[Entry] = &[
             Shape(200, Some("Consumer"), "The consumer."),
             MALFORMED,
             Shape(404, PROBLEM, "It holds nothing."),
+        ],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/candidates",
+        access: Access::Read,
+        scope: Scope::Capacity,
+        run: |native, call| boxed(candidates::post(native, call)),
+        name: "findCandidates",
+        summary: "Who could serve a request for capacity, and why others could not; nothing is taken",
+        query: &[],
+        headers: READ,
+        body: Some("CandidatesBody"),
+        replies: &[
+            Shape(200, Some("CandidatesAnswer"), "Perhaps none; with `explain` also why."),
+            UNKNOWN_NAME,
         ],
     },
     Entry {

@@ -1,5 +1,6 @@
 //! How an answer looks: the core's words as JSON, and the headers that every answer has.
 
+pub(crate) mod candidates;
 pub(crate) mod capacity;
 mod change;
 

@@ -157,6 +157,7 @@ fn sample(rule: &Rule) -> (String, &'static str) {
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
+        "findCandidates" => r#"{"groups":[{"resources":{"VCPU":1}}]}"#,
         "watch" => return (format!("{path}?from=0"), ""),
         _ if rule.method == Method::GET => "",
         name => panic!("{name}: say here what its body is"),
@@ -243,7 +244,9 @@ fn a_pool_in_the_path_is_the_first_parameter_and_has_the_rule_for_it() {
         let in_path = rule.path.contains("{pool}");
         assert_eq!(rule.scope == Scope::PoolInPath, in_path, "{}", rule.path);
         assert!(!in_path || first == Some("{pool}"), "{}", rule.path);
-        let changes = rule.method != Method::GET;
+        // A question that is too long for a path.
+        let asks = rule.method == Method::GET || rule.name == "findCandidates";
+        let changes = !asks;
         assert!(
             !changes || rule.access >= Access::Write,
             "{} {} changes things",
