@@ -3,6 +3,8 @@
 //! Dumber than the code that it checks on purpose: it works everything out again from the claims and the specs alone.
 //! Runs after every event in tests and simulation, and as `allod journal verify`.
 
+mod capacity;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::span::{self, Span};
@@ -42,6 +44,7 @@ pub fn check(state: &State) -> Vec<String> {
     if requests != state.requests_due {
         wrong.push("the list of remembered requests does not match them".into());
     }
+    wrong.extend(capacity::check(&state.capacity));
     wrong
 }
 

@@ -56,7 +56,7 @@ impl Default for Config {
             queue_commands_max: 16_384,
             batch_commands_max: 2048,
             batch_bytes_max: 8 << 20,
-            feed_bytes_max: 16 << 20,
+            feed_bytes_max: 4 << 20,
             checkpoint_bytes: 64 << 20,
             checkpoints_kept: 2,
             history: History::All,

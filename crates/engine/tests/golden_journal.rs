@@ -10,7 +10,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::claim::{Parity, Want};
+use allod_core::command::capacity::{
+    AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
+    ExtendOp, Holding, InventoryChange, LeaseAsk, RenameClass, Reshape, Reshaped, SetAggregates,
+    SetTraits,
+};
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
@@ -183,6 +189,89 @@ fn script() -> Vec<(u64, Command)> {
     ]
 }
 
+/// A little of everything that level 3 can journal beside that.
+fn capacity_script() -> Vec<(u64, Command)> {
+    let capacity = |command| (9100, Command::Capacity(command));
+    let provider = |n: u128, name: &str, parent: Option<u128>| {
+        let (uuid, name, parent) = (Uuid(n), name.into(), parent.map(Uuid));
+        capacity(CapacityCommand::CreateProvider(CreateProvider { uuid, name, parent }))
+    };
+    let stock = |n: u128, classes: &[(&str, u32)]| {
+        let one = |&(class, total): &(&str, u32)| (class.into(), Inventory::of(total));
+        let change = InventoryChange::Replace(classes.iter().map(one).collect());
+        let (provider, expect) = (Uuid(n), None);
+        let change = ChangeInventories { provider, expect, change };
+        capacity(CapacityCommand::ChangeInventories(change))
+    };
+    let hold = |n: u128, of: &[(u128, &str, u64)], ttl_ms: Option<u64>| Holding {
+        consumer: Uuid(n),
+        expect: Expect::Any,
+        project: "project".into(),
+        user: "user".into(),
+        consumer_type: Some("INSTANCE".into()),
+        allocations: of
+            .iter()
+            .map(|&(provider, class, amount)| (Uuid(provider), vec![(class.into(), amount)]))
+            .collect(),
+        lease: ttl_ms.map(|ttl_ms| LeaseAsk { ttl_ms, reclaim: Reclaim::Reap }),
+    };
+    let transact = |op| (9200, Command::Transact(Transact::one(op)));
+    let class = |name: &str| CreateClass { name: name.into(), ensure: false };
+    vec![
+        capacity(CapacityCommand::CreateClass(class("CUSTOM_GPU"))),
+        capacity(CapacityCommand::CreateClass(class("CUSTOM_GONE"))),
+        capacity(CapacityCommand::DeleteClass("CUSTOM_GONE".into())),
+        capacity(CapacityCommand::RenameClass(RenameClass {
+            from: "CUSTOM_GPU".into(),
+            to: "CUSTOM_TPU".into(),
+        })),
+        capacity(CapacityCommand::CreateTrait("CUSTOM_FAST".into())),
+        capacity(CapacityCommand::CreateTrait("CUSTOM_GONE".into())),
+        capacity(CapacityCommand::DeleteTrait("CUSTOM_GONE".into())),
+        provider(1, "host", None),
+        provider(2, "numa", Some(1)),
+        provider(3, "gone", None),
+        capacity(CapacityCommand::DeleteProvider(Uuid(3))),
+        stock(1, &[("VCPU", 8), ("CUSTOM_TPU", 4)]),
+        capacity(CapacityCommand::SetTraits(SetTraits {
+            provider: Uuid(1),
+            expect: Some(1),
+            traits: vec!["CUSTOM_FAST".into(), "HW_CPU_X86_AVX2".into()],
+        })),
+        capacity(CapacityCommand::SetAggregates(SetAggregates {
+            provider: Uuid(1),
+            expect: None,
+            aggregates: vec![Uuid(77)],
+            counts: true,
+        })),
+        transact(Op::Allocate(AllocateOp {
+            consumers: vec![
+                hold(10, &[(1, "VCPU", 2)], None),
+                hold(11, &[(1, "VCPU", 1)], Some(50)),
+            ],
+        })),
+        transact(Op::Allocate(AllocateOp { consumers: vec![hold(12, &[(1, "VCPU", 1)], None)] })),
+        transact(Op::Extend(ExtendOp { consumer: Uuid(10), expect: Expect::Is(1), lease: None })),
+        transact(Op::Deallocate(DeallocateOp { consumer: Uuid(12), expect: Expect::Any })),
+        (
+            9300,
+            Command::Capacity(CapacityCommand::Reshape(Reshape {
+                inventories: vec![
+                    Reshaped { provider: Uuid(1), expect: 5, inventories: vec![] },
+                    Reshaped {
+                        provider: Uuid(2),
+                        expect: 0,
+                        inventories: vec![("VCPU".into(), Inventory::of(8))],
+                    },
+                ],
+                allocations: AllocateOp {
+                    consumers: vec![hold(10, &[(2, "VCPU", 3)], None), hold(11, &[], None)],
+                },
+            })),
+        ),
+    ]
+}
+
 fn write_golden(level: u32) {
     let clock = Arc::new(Steps(AtomicU64::new(0)));
     let storage = MemoryStorage::new();
@@ -193,7 +282,7 @@ fn write_golden(level: u32) {
     let mut writer =
         Writer::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();
-    for (at_ms, command) in script() {
+    for (at_ms, command) in script().into_iter().chain(capacity_script()) {
         clock.0.store(at_ms, Ordering::Relaxed);
         for answer in writer.turn(&[&command]).unwrap() {
             answer.unwrap().answer.unwrap();

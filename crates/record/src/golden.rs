@@ -4,6 +4,7 @@
 //! With `ALLOD_GOLDEN_NEW=1` missing files are written. Files that exist are never written, because what they hold is on
 //! somebody's disk: if a test here fails over one of them, the code is wrong.
 
+mod capacity;
 mod samples;
 
 use std::collections::BTreeSet;
@@ -22,7 +23,7 @@ use samples::Sample;
 
 #[test]
 fn every_sample_is_written_and_read_as_ever() {
-    for (name, sample) in samples::all() {
+    for (name, sample) in all_samples() {
         if env::var_os("ALLOD_GOLDEN_NEW").is_some() {
             write_new(&folder().join(format!("{name}.hex")), &to_text(name, &write(&sample)));
         }
@@ -36,7 +37,7 @@ fn every_sample_is_written_and_read_as_ever() {
 
 #[test]
 fn every_kind_has_a_golden_file_and_every_golden_file_a_sample() {
-    let named: BTreeSet<String> = samples::all().iter().map(|(name, _)| name.to_string()).collect();
+    let named: BTreeSet<String> = all_samples().iter().map(|(name, _)| name.to_string()).collect();
     let kinds: BTreeSet<String> = describe().iter().map(first_name).collect();
     let missing: Vec<_> = kinds.difference(&named).collect();
     assert!(missing.is_empty(), "kinds without a sample: {missing:?}");
@@ -52,6 +53,11 @@ fn a_plain_grant_is_small() {
     let mut bytes = Vec::new();
     write_event(&mut bytes, &Event::ClaimGranted(samples::plain_grant()));
     assert_eq!(bytes.len(), 35);
+}
+
+/// Each sample with the name of its file.
+fn all_samples() -> Vec<(&'static str, Sample)> {
+    samples::all().into_iter().chain(capacity::all()).collect()
 }
 
 fn folder() -> PathBuf {

@@ -61,13 +61,15 @@ impl Read for Trickle<'_> {
 
 fn parts() -> impl Strategy<Value = Vec<Part>> {
     let pool = (arbitrary::pool_image().prop_map(Part::Pool), vec(arbitrary::claim(), 0..4));
-    (vec(pool, 0..4), vec(arbitrary::request(), 0..3)).prop_map(|(pools, requests)| {
+    let others = (vec(arbitrary::request(), 0..3), arbitrary::capacity_parts());
+    (vec(pool, 0..4), others).prop_map(|(pools, (requests, capacity))| {
         let mut parts = Vec::new();
         for (pool, claims) in pools {
             parts.push(pool);
             parts.extend(claims.into_iter().map(Part::Claim));
         }
         parts.extend(requests.into_iter().map(Part::Request));
+        parts.extend(capacity);
         parts
     })
 }
@@ -200,14 +202,14 @@ fn what_does_not_read_says_why() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint does not read: feature level 3 is needed; this program knows levels up to 2: start a newer one"
+        "the checkpoint does not read: feature level 4 is needed; this program knows levels up to 3: start a newer one"
     );
     assert_eq!(text_of(&start), format!("the checkpoint is cut off at byte {at}"));
     assert_eq!(
         text_of(&with(&[99, 1, 0])),
         format!(
             "the checkpoint does not read: kind 99 version 1 at byte {at} was written by a newer version of the \
-             program; this one knows the kinds of feature level 2: start a newer one"
+             program; this one knows the kinds of feature level 3: start a newer one"
         )
     );
     // An announced length that no machine could hold.

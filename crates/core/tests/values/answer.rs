@@ -27,7 +27,7 @@ pub fn of(world: &mut World, command: &Command) -> String {
         Ok(receipt) => outcomes(&receipt),
         Err(refused) => {
             let text = format!("no {}: {}", refused.refusal.code(), refused.refusal);
-            let text = text + &details(world, &refused.refusal);
+            let text = crate::capacity::with_names(&text) + &details(world, &refused.refusal);
             if ops > 1 { format!("no op {}: {}", refused.op, &text[3..]) } else { text }
         }
     }
@@ -57,7 +57,7 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Leased(claim) => values(claim.kind, &claim.claim.values),
         Outcome::Checked => "holds".into(),
         Outcome::Ticked => "ticked".into(),
-        other => format!("{other:?}"),
+        other => crate::capacity::outcome(other),
     }
 }
 

@@ -1,14 +1,16 @@
-//! The rules of values: ids, addresses and prefixes.
+//! The rules of values and of capacity.
 //!
 //! Tables of requests and answers, one file for each area, all through [`script::check`]; and a naive model that plays
 //! random requests beside the core. What every step must leave true is checked in [`world`].
 
 mod answer;
+mod capacity;
 mod script;
 mod world;
 
 mod addresses;
 mod edges;
+mod holdings;
 mod leases;
 mod limits;
 mod naive;
@@ -17,6 +19,7 @@ mod pools;
 mod prefixes;
 mod quarantine;
 mod random;
+mod random_holdings;
 mod refusals;
 mod strategies;
 mod sync;

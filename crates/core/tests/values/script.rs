@@ -15,6 +15,7 @@ use allod_core::state::State;
 use allod_core::value::Kind;
 
 use crate::answer;
+use crate::capacity;
 use crate::world::World;
 
 /// Plays a script in a new world and compares what it answers with what it says.
@@ -79,6 +80,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "list" => return answer::list(world, &words),
         "owners" => return answer::owners(world, &words),
         "pools" => return answer::pools(world, &words),
+        "has" => return capacity::has(&world.state, &words),
+        "holds" => return capacity::holds(&world.state, world.now_ms, &words),
+        "uses" => return capacity::uses(&world.state, &words),
         "begin" => {
             *open = Some(Vec::new());
             return String::new();
@@ -97,6 +101,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         }
         _ => {}
     }
+    if let Some(command) = capacity::command(request) {
+        return answer::of(world, &command);
+    }
     let command = match words.verb {
         "tick" => Command::Tick,
         "pool" => Command::PutPool(put(&words)),
@@ -105,7 +112,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             expect: expect(&words, Expect::Any),
         }),
         _ => {
-            let op = op(&world.state, &words);
+            let op = capacity::op(request).unwrap_or_else(|| op(&world.state, &words));
             if let Some(ops) = open {
                 ops.push(op);
                 return String::new();
@@ -124,12 +131,24 @@ pub struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn of(line: &'a str) -> Words<'a> {
+    pub fn of(line: &'a str) -> Words<'a> {
         let mut words = line.split_whitespace();
         let verb = words.next().expect("a line is never empty");
         let (named, plain) = words.partition::<Vec<_>, _>(|word| word.contains('='));
         let named = named.into_iter().filter_map(|word| word.split_once('=')).collect();
         Words { verb, plain, named }
+    }
+
+    pub fn verb(&self) -> &'a str {
+        self.verb
+    }
+
+    pub fn plains(&self) -> impl Iterator<Item = &'a str> {
+        self.plain.iter().copied()
+    }
+
+    pub fn named(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.named.iter().copied()
     }
 
     pub fn plain(&self, n: usize) -> &'a str {
@@ -237,7 +256,7 @@ fn strategy(name: &str) -> Strategy {
     Strategy::from_name(if name == "lru" { "least_recently_used" } else { name }).expect("strategy")
 }
 
-fn expect(words: &Words<'_>, otherwise: Expect) -> Expect {
+pub fn expect(words: &Words<'_>, otherwise: Expect) -> Expect {
     match words.get("expect") {
         None => otherwise,
         Some("absent") => Expect::Absent,
@@ -271,6 +290,18 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "idempotency_keys_max" => &mut limits.idempotency_keys_max,
             "idempotency_ms" => &mut limits.idempotency_ms,
             "lease_ms_max" => &mut limits.lease_ms_max,
+            "providers_max" => &mut limits.providers_max,
+            "provider_name_chars_max" => &mut limits.provider_name_chars_max,
+            "provider_depth_max" => &mut limits.provider_depth_max,
+            "inventories_per_provider_max" => &mut limits.inventories_per_provider_max,
+            "traits_per_provider_max" => &mut limits.traits_per_provider_max,
+            "aggregates_per_provider_max" => &mut limits.aggregates_per_provider_max,
+            "custom_classes_max" => &mut limits.custom_classes_max,
+            "custom_traits_max" => &mut limits.custom_traits_max,
+            "custom_name_bytes_max" => &mut limits.custom_name_bytes_max,
+            "consumers_max" => &mut limits.consumers_max,
+            "consumers_per_request_max" => &mut limits.consumers_per_request_max,
+            "allocations_per_consumer_max" => &mut limits.allocations_per_consumer_max,
             other => panic!("'{other}' is no limit"),
         };
         *limit = number(value);
@@ -278,7 +309,7 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
 }
 
 /// A name as written; `''` is the empty one.
-fn text(word: &str) -> Arc<str> {
+pub fn text(word: &str) -> Arc<str> {
     if word == "''" { "".into() } else { word.into() }
 }
 
@@ -286,7 +317,7 @@ pub fn number(text: &str) -> u64 {
     text.parse().unwrap_or_else(|_| panic!("'{text}' is no number"))
 }
 
-fn duration(text: &str) -> u64 {
+pub fn duration(text: &str) -> u64 {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {
         "ms" => 1,

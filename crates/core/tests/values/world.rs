@@ -133,6 +133,10 @@ pub fn restored(state: &State) -> State {
         rows.claims().for_each(|claim| restorer.claim(claim));
     }
     frozen.requests.into_iter().for_each(|request| restorer.request((*request).clone()));
+    frozen.capacity.classes().for_each(|named| restorer.class(named.clone()));
+    frozen.capacity.traits().for_each(|named| restorer.trait_name(named.clone()));
+    frozen.capacity.providers().for_each(|image| restorer.provider(image));
+    frozen.capacity.consumers().for_each(|image| restorer.consumer(image));
     restorer.finish()
 }
 
@@ -152,6 +156,20 @@ pub fn dump(state: &State) -> String {
     }
     for request in &frozen.requests {
         let _ = writeln!(out, "request {request:?}");
+    }
+    let capacity = &frozen.capacity;
+    for named in capacity.classes().chain(capacity.traits()) {
+        let _ = writeln!(out, "{named:?}");
+    }
+    let mut providers: Vec<_> = capacity.providers().collect();
+    providers.sort_by_key(|image| image.uuid);
+    let mut consumers: Vec<_> = capacity.consumers().collect();
+    consumers.sort_by_key(|image| image.uuid);
+    for provider in providers {
+        let _ = writeln!(out, "{provider:?}");
+    }
+    for consumer in consumers {
+        let _ = writeln!(out, "{consumer:?}");
     }
     out
 }

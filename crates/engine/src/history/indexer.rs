@@ -26,6 +26,9 @@ use crate::replay::{Halt, decode};
 
 /// How much of the journal is read at a time.
 const READ_BYTES: usize = 256 << 10;
+/// How long it leaves what comes in to become more, unless somebody waits for it: to be waked for each record would take
+/// from the machine what those need who make them.
+const NAP: Duration = Duration::from_millis(5);
 /// How long it sleeps when nothing happens, and how often it looks what the journal has forgotten.
 const IDLE: Duration = Duration::from_millis(200);
 const TRIM_EVERY: Duration = Duration::from_secs(2);
@@ -40,6 +43,14 @@ pub(crate) struct Indexer {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     past: Arc<Past>,
+}
+
+/// Where the records came from that were taken in.
+enum Taken {
+    Nothing,
+    OfFeed,
+    /// It is so far behind that the feed does not have them any more.
+    OfJournal,
 }
 
 /// Neighbours, and what becomes of them.
@@ -144,6 +155,7 @@ impl Work {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
+        *self.past.indexer.lock() = Some(std::thread::current());
         self.began = Some(Instant::now());
         let mut failures = Failures::default();
         while !self.stopping() {
@@ -190,8 +202,13 @@ impl Work {
         }
         // What could not be written stays in memory. More must not come to it.
         self.write_out()?;
-        if self.take_in_some()? {
-            return Ok(true);
+        match self.take_in_some()? {
+            Taken::OfFeed => {
+                self.nap();
+                return Ok(true);
+            }
+            Taken::OfJournal => return Ok(true),
+            Taken::Nothing => {}
         }
         if let Some(began) = self.began.take() {
             let reached = *self.past.reached.borrow();
@@ -203,17 +220,24 @@ impl Work {
         Ok(self.feed.wait_blocking(seen, IDLE).is_ok())
     }
 
-    /// Takes in what comes next. Says whether there was anything.
-    fn take_in_some(&mut self) -> Result<bool, Stuck> {
+    fn nap(&self) {
+        // Whoever begins to wait now has us waked.
+        if !self.past.is_waited_for() {
+            std::thread::park_timeout(NAP);
+        }
+    }
+
+    /// Takes in what comes next.
+    fn take_in_some(&mut self) -> Result<Taken, Stuck> {
         let seen = match &*self.past.shelf.read() {
             Some(shelf) => shelf.next_seq - 1,
-            None => return Ok(false),
+            None => return Ok(Taken::Nothing),
         };
-        let records = match self.feed.after(seen) {
-            Ok(records) => records,
+        let (records, taken) = match self.feed.after(seen) {
+            Ok(records) => (records, Taken::OfFeed),
             Err(Behind { .. }) => match self.read_journal(seen + 1)? {
-                Some(records) => records,
-                None => return Ok(true),
+                Some(records) => (records, Taken::OfJournal),
+                None => return Ok(Taken::OfJournal),
             },
         };
         for record in &records {
@@ -221,10 +245,11 @@ impl Work {
             self.meter.records.increment(1);
         }
         self.measure();
-        if !records.is_empty() {
-            self.tend()?;
+        if records.is_empty() {
+            return Ok(Taken::Nothing);
         }
-        Ok(!records.is_empty())
+        self.tend()?;
+        Ok(taken)
     }
 
     /// Shows how far it is behind.

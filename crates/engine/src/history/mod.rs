@@ -28,6 +28,7 @@ mod term;
 mod value;
 
 use std::sync::Arc;
+use std::thread::Thread;
 use std::time::Duration;
 
 use allod_core::value::NotAValue;
@@ -117,7 +118,10 @@ pub struct Past {
     shared: Arc<Shared>,
     /// `None` until what is in the folder has been looked at.
     shelf: RwLock<Option<Shelf>>,
+    /// Only those who wait for the index to come further listen to this.
     reached: watch::Sender<Reached>,
+    /// Its thread, which may be napping.
+    indexer: Mutex<Option<Thread>>,
     /// Why the index does not go on at present, or never will.
     failed: Mutex<Option<String>>,
     /// The oldest record, and the first position that it has.
@@ -140,6 +144,7 @@ impl Past {
             shared,
             shelf: RwLock::new(None),
             reached: watch::Sender::new(Reached::default()),
+            indexer: Mutex::new(None),
             failed: Mutex::new(None),
             oldest: Mutex::new((0, 0)),
             turns: Semaphore::new(AT_ONCE),
@@ -169,10 +174,8 @@ impl Past {
         answer: impl FnOnce(&Past, At) -> Result<T, Unanswered> + Send + 'static,
     ) -> Result<T, Unanswered> {
         let at = self.shared.look(|snapshot| snapshot.at);
-        let mut reached = self.reached.subscribe();
         let turn = async {
-            let covered = reached.wait_for(|reached| reached.position >= at.position).await;
-            covered.map_err(|_| self.late(at))?;
+            self.covers(at.position).await.map_err(|_| self.late(at))?;
             self.turns.acquire().await.map_err(|_| self.late(at))
         };
         let _turn = match tokio::time::timeout(self.wait, turn).await {
@@ -193,6 +196,26 @@ impl Past {
                 what: format!("the question could not be answered: {error}"),
             })
         })
+    }
+
+    async fn covers(&self, position: u64) -> Result<(), watch::error::RecvError> {
+        let mut reached = self.wait_for_index(position);
+        reached.wait_for(|reached| reached.position >= position).await.map(drop)
+    }
+
+    /// For as long as the answer lives, the index hurries.
+    fn wait_for_index(&self, position: u64) -> watch::Receiver<Reached> {
+        let reached = self.reached.subscribe();
+        if reached.borrow().position < position
+            && let Some(thread) = &*self.indexer.lock()
+        {
+            thread.unpark();
+        }
+        reached
+    }
+
+    fn is_waited_for(&self) -> bool {
+        self.reached.receiver_count() > 0
     }
 
     /// Why the index does not cover this yet.

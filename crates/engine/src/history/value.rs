@@ -207,7 +207,8 @@ impl Past {
     /// Waits until the index covers what was just seen.
     fn await_position(&self, position: u64, at: At) -> Result<(), Unanswered> {
         let until = std::time::Instant::now() + self.wait;
-        while self.reached.borrow().position < position {
+        let reached = self.wait_for_index(position);
+        while reached.borrow().position < position {
             if std::time::Instant::now() > until {
                 return Err(self.late(At { position, ..at }));
             }

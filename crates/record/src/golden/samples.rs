@@ -62,7 +62,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
     ]
 }
 
-const AT_MS: u64 = 1_767_225_600_000;
+pub(super) const AT_MS: u64 = 1_767_225_600_000;
 
 fn entry() -> Item {
     let events = vec![pool_removed(), request_forgotten()];
@@ -121,7 +121,7 @@ fn request_forgotten() -> Event {
     Event::RequestForgotten(RequestForgotten { key: "order 17".into() })
 }
 
-fn checkpoint(parts: &[Part]) -> Sample {
+pub(super) fn checkpoint(parts: &[Part]) -> Sample {
     let header = Header { level: 1, position: 123_456, now_ms: AT_MS };
     Sample::Checkpoint(header, [parts, &[Part::End]].concat())
 }

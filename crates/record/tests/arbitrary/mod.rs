@@ -1,5 +1,7 @@
 //! Strategies for everything that is stored: short and long, empty and not ASCII, and to the ends of the line.
 
+mod capacity;
+
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -17,14 +19,14 @@ use allod_core::receipt::{ClaimIn, Outcome, Receipt};
 use allod_core::span::Span;
 use allod_core::state::restore::PoolImage;
 use allod_core::value::Kind;
-use allod_record::{Cause, Entry, Item, LEVEL};
+use allod_record::{Cause, Entry, Item, LEVEL, Part};
 
 pub fn text() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![Just(String::new()), "[a-z0-9-]{1,12}", "\\PC{0,20}", "[ä-ü🐙]{1,60}"]
         .prop_map(Arc::from)
 }
 
-fn number() -> impl Strategy<Value = u64> {
+pub fn number() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0), Just(u64::MAX), any::<u64>(), 0..300u64]
 }
 
@@ -181,6 +183,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
         claim_in().prop_map(Outcome::Leased),
         Just(Outcome::Checked),
         Just(Outcome::Ticked),
+        capacity::outcome().boxed(),
     ]
 }
 
@@ -216,13 +219,20 @@ pub fn event() -> impl Strategy<Value = Event> {
             let key = was.is_some().then_some(key);
             Event::QuarantineEnded(QuarantineEnded { pool, first, key, was })
         }),
-        request().prop_map(Event::RequestRemembered),
+        request().prop_map(Event::RequestRemembered).boxed(),
         text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
+        capacity::event().boxed(),
     ]
 }
 
 pub fn item() -> impl Strategy<Value = Item> {
-    let cause = select(vec![Cause::PutPool, Cause::DeletePool, Cause::Transact, Cause::Tick]);
+    let cause = select(vec![
+        Cause::PutPool,
+        Cause::DeletePool,
+        Cause::Transact,
+        Cause::Tick,
+        Cause::Capacity,
+    ]);
     let entry = (number(), cause, vec(event(), 0..5))
         .prop_map(|(at_ms, cause, events)| Item::Entry(Entry { at_ms, cause, events }));
     prop_oneof![
@@ -246,4 +256,9 @@ pub fn pool_image() -> impl Strategy<Value = PoolImage> {
             released,
         },
     )
+}
+
+/// What a checkpoint has of providers and consumers.
+pub fn capacity_parts() -> impl Strategy<Value = Vec<Part>> {
+    capacity::parts()
 }

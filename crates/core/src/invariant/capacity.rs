@@ -1,0 +1,162 @@
+//! What must hold of providers and consumers, worked out again from their rows alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::capacity::Uuid;
+use crate::state::capacity::Capacity;
+use crate::state::capacity::bits::Bits;
+use crate::state::capacity::column::Room;
+use crate::state::capacity::names::NameIx;
+use crate::state::capacity::provider::ProviderIx;
+use crate::state::capacity::usage::Usages;
+
+pub(super) fn check(capacity: &Capacity) -> Vec<String> {
+    let mut wrong = Vec::new();
+    trees(capacity, &mut wrong);
+    holdings(capacity, &mut wrong);
+    indexes(capacity, &mut wrong);
+    wrong
+}
+
+/// Names lead to providers, and parents to roots.
+fn trees(capacity: &Capacity, wrong: &mut Vec<String>) {
+    let mut uuids = BTreeMap::new();
+    let mut names = BTreeMap::new();
+    let mut children: BTreeMap<ProviderIx, Vec<ProviderIx>> = BTreeMap::new();
+    let mut roots = Bits::default();
+    for (ix, provider) in capacity.providers() {
+        let uuid = provider.uuid;
+        if uuids.insert(uuid, ix).is_some() || names.insert(provider.name.clone(), ix).is_some() {
+            wrong.push(format!("provider {uuid} shares its uuid or its name"));
+        }
+        match provider.parent {
+            Some(parent) => children.entry(parent).or_default().push(ix),
+            None => roots.insert(ix),
+        }
+        let mut above = Vec::new();
+        let mut at = Some(ix);
+        while let Some(here) = at.filter(|here| !above.contains(here)) {
+            above.push(here);
+            at = capacity.at(here).and_then(|provider| provider.parent);
+        }
+        if at.is_some() || above.last() != Some(&provider.root) {
+            wrong.push(format!("provider {uuid} does not stand below its root"));
+        }
+    }
+    for (ix, provider) in capacity.providers() {
+        if children.remove(&ix).unwrap_or_default() != provider.children {
+            wrong.push(format!("provider {} does not know its children", provider.uuid));
+        }
+    }
+    if !children.is_empty() {
+        wrong.push("there are parents that do not exist".into());
+    }
+    if uuids != capacity.uuids
+        || !names.iter().all(|(name, ix)| capacity.names.get(name) == Some(ix))
+    {
+        wrong.push("the list of providers does not match them".into());
+    }
+    if names.len() != capacity.names.len() || roots != capacity.roots {
+        wrong.push("the names or the roots of providers do not match them".into());
+    }
+}
+
+/// What consumers hold is what is used.
+fn holdings(capacity: &Capacity, wrong: &mut Vec<String>) {
+    let mut used: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
+    let mut consumers: BTreeMap<ProviderIx, BTreeSet<Uuid>> = BTreeMap::new();
+    let mut usages = Usages::default();
+    let mut due = BTreeSet::new();
+    let mut holders = BTreeMap::new();
+    for (slot, consumer) in capacity.consumers.iter() {
+        let uuid = consumer.uuid;
+        holders.insert(uuid, slot);
+        if consumer.held.is_empty() || consumer.generation == 0 {
+            wrong.push(format!("consumer {uuid} holds nothing, or has never been written"));
+        }
+        let mut seen = BTreeSet::new();
+        for held in &consumer.held {
+            if held.amount == 0 || !seen.insert((held.provider, held.class)) {
+                wrong.push(format!("consumer {uuid} holds something twice, or none of it"));
+            }
+            *used.entry((held.provider, held.class)).or_default() += u64::from(held.amount);
+            consumers.entry(held.provider).or_default().insert(uuid);
+        }
+        usages.add(&mut (**consumer).clone());
+        due.extend(consumer.due_ms().map(|at| (at, uuid)));
+    }
+    if holders != capacity.holders || usages != capacity.usages || due != capacity.due {
+        wrong.push("the lists of consumers do not match them".into());
+    }
+    for (ix, provider) in capacity.providers() {
+        let uuid = provider.uuid;
+        if consumers.remove(&ix).unwrap_or_default() != provider.consumers {
+            wrong.push(format!("provider {uuid} does not know its consumers"));
+        }
+        if !provider.stocks.is_sorted_by(|one, next| one.class < next.class) {
+            wrong.push(format!("the stocks of provider {uuid} are out of order"));
+        }
+        for stock in &provider.stocks {
+            if used.remove(&(ix, stock.class)).unwrap_or(0) != stock.used {
+                wrong.push(format!("provider {uuid} counts {} wrongly", stock.class));
+            }
+        }
+    }
+    if !used.is_empty() || !consumers.is_empty() {
+        wrong.push("something is held that nobody has".into());
+    }
+}
+
+/// Bitmaps and columns say what the rows say.
+fn indexes(capacity: &Capacity, wrong: &mut Vec<String>) {
+    let mut with_trait: BTreeMap<NameIx, Bits> = BTreeMap::new();
+    let mut members: BTreeMap<Uuid, Bits> = BTreeMap::new();
+    let mut have: BTreeMap<NameIx, Bits> = BTreeMap::new();
+    for (ix, provider) in capacity.providers() {
+        for &has in &provider.traits {
+            with_trait.entry(has).or_default().insert(ix);
+        }
+        for aggregate in capacity.aggregates(provider) {
+            members.entry(aggregate).or_default().insert(ix);
+        }
+        for stock in &provider.stocks {
+            have.entry(stock.class).or_default().insert(ix);
+            let room = capacity.column(stock.class).map(|column| column.room(ix));
+            if room != Some(Room::from(stock)) {
+                wrong.push(format!(
+                    "the column of {} does not match {}",
+                    stock.class, provider.uuid
+                ));
+            }
+        }
+        if provider.aggregates.len() != capacity.aggregates(provider).count()
+            || !provider.traits.iter().all(|has| capacity.traits.get(*has).is_some())
+            || !provider.stocks.iter().all(|stock| capacity.classes.get(stock.class).is_some())
+        {
+            wrong.push(format!("provider {} has what has no name", provider.uuid));
+        }
+    }
+    let bits = |map: &BTreeMap<NameIx, Bits>, ix: usize, found: &Bits| {
+        map.get(&(ix as NameIx)).unwrap_or(&Bits::EMPTY) == found
+    };
+    let traits = capacity.with_trait.iter().enumerate();
+    if !traits.clone().all(|(ix, found)| bits(&with_trait, ix, found))
+        || with_trait.keys().any(|ix| *ix as usize >= capacity.with_trait.len())
+    {
+        wrong.push("the index of traits does not match the providers".into());
+    }
+    let columns = capacity.columns.iter().enumerate();
+    if !columns.clone().all(|(ix, column)| bits(&have, ix, &column.have)) {
+        wrong.push("the index of classes does not match the providers".into());
+    }
+    let there: BTreeMap<Uuid, Bits> = capacity
+        .aggregates
+        .rows
+        .iter()
+        .flatten()
+        .map(|aggregate| (aggregate.uuid, aggregate.members.clone()))
+        .collect();
+    if there != members || capacity.aggregates.by_uuid.len() != members.len() {
+        wrong.push("the index of aggregates does not match the providers".into());
+    }
+}

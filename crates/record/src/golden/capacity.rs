@@ -1,0 +1,247 @@
+//! Samples of what is stored about providers and consumers.
+
+use std::sync::Arc;
+
+use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
+use allod_core::event::capacity::{
+    AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
+    ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
+    ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
+};
+use allod_core::event::{Event, ReleaseCause, RequestRemembered};
+use allod_core::receipt::{Outcome, Receipt};
+use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
+use allod_core::state::capacity::names::Named;
+
+use super::samples::{AT_MS, Sample, checkpoint};
+use crate::checkpoint::Part;
+
+const HOST: Uuid = Uuid(0x4e8e_5957_649f_477b_9e5b_f1f7_5b21_c03c);
+const NUMA: Uuid = Uuid(1);
+const VM: Uuid = Uuid(u128::MAX);
+
+pub(super) fn all() -> Vec<(&'static str, Sample)> {
+    let event = |event: Event| Sample::Event(event);
+    vec![
+        ("22-request_remembered-v2", event(Event::RequestRemembered(request()))),
+        ("32-provider_defined-v1", event(defined(None))),
+        ("32-provider_defined-v1-below", event(defined(Some(NUMA)))),
+        ("33-provider_removed-v1", event(removed())),
+        ("34-provider_counted-v1", event(counted())),
+        ("35-inventories_set-v1", event(inventories())),
+        ("36-traits_set-v1", event(traits())),
+        ("37-aggregates_set-v1", event(aggregates())),
+        ("38-class_defined-v1", event(class(None))),
+        ("38-class_defined-v1-renamed", event(class(Some("CUSTOM_OLD".into())))),
+        ("39-class_removed-v1", event(Event::ClassRemoved(ClassRemoved { class: gpu() }))),
+        ("40-trait_defined-v1", event(trait_defined())),
+        ("41-trait_removed-v1", event(Event::TraitRemoved(TraitRemoved { name: fast() }))),
+        ("42-allocations_set-v1", event(Event::AllocationsSet(plain_set()))),
+        ("42-allocations_set-v1-full", event(Event::AllocationsSet(full_set()))),
+        ("43-allocations_extended-v1", event(extended(Some(AT_MS), Reclaim::Keep))),
+        ("43-allocations_extended-v1-for-ever", event(extended(None, Reclaim::Reap))),
+        ("44-allocations_released-v1", event(released())),
+        ("67-checkpoint_ended-v2", checkpoint(&[class_part(), trait_part()])),
+        ("68-checkpoint_provider-v1", checkpoint(&[plain_provider(), full_provider()])),
+        (
+            "69-checkpoint_consumers-v1",
+            checkpoint(&[full_provider(), plain_consumer(), full_consumer()]),
+        ),
+    ]
+}
+
+fn gpu() -> Arc<str> {
+    "CUSTOM_GPU".into()
+}
+
+fn fast() -> Arc<str> {
+    "CUSTOM_FAST".into()
+}
+
+fn defined(parent: Option<Uuid>) -> Event {
+    let (provider, name) = (HOST, "host-1".into());
+    Event::ProviderDefined(ProviderDefined { provider, name, parent, at_ms: AT_MS })
+}
+
+fn removed() -> Event {
+    Event::ProviderRemoved(ProviderRemoved { provider: HOST, name: "host-1".into() })
+}
+
+fn counted() -> Event {
+    Event::ProviderCounted(ProviderCounted { provider: HOST, generation: 300, at_ms: AT_MS })
+}
+
+fn odd_inventory() -> Inventory {
+    Inventory {
+        total: 2_147_483_647,
+        reserved: 1,
+        min_unit: 2,
+        max_unit: 64,
+        step_size: 2,
+        allocation_ratio: Ratio(1.6),
+    }
+}
+
+fn inventories() -> Event {
+    let set =
+        |class: &str, inventory, written| InventorySet { class: class.into(), inventory, written };
+    Event::InventoriesSet(InventoriesSet {
+        provider: HOST,
+        generation: 3,
+        inventories: vec![
+            set("VCPU", Inventory::of(8), false),
+            set("DISK_GB", odd_inventory(), true),
+        ],
+        at_ms: AT_MS,
+    })
+}
+
+fn traits() -> Event {
+    let traits = vec!["HW_CPU_X86_AVX2".into(), fast()];
+    Event::TraitsSet(TraitsSet { provider: HOST, generation: 4, traits, at_ms: AT_MS })
+}
+
+fn aggregates() -> Event {
+    let aggregates = vec![NUMA, VM];
+    Event::AggregatesSet(AggregatesSet { provider: HOST, generation: 5, aggregates, at_ms: AT_MS })
+}
+
+fn class(was: Option<Arc<str>>) -> Event {
+    Event::ClassDefined(ClassDefined { class: gpu(), was, at_ms: AT_MS })
+}
+
+fn trait_defined() -> Event {
+    Event::TraitDefined(TraitDefined { name: fast(), at_ms: AT_MS })
+}
+
+fn held() -> Vec<Allocated> {
+    vec![
+        Allocated {
+            provider: HOST,
+            resources: vec![("VCPU".into(), 2), ("MEMORY_MB".into(), 2_147_483_647)],
+        },
+        Allocated { provider: NUMA, resources: vec![(gpu(), 1)] },
+    ]
+}
+
+fn plain_set() -> AllocationsSet {
+    AllocationsSet {
+        consumer: VM,
+        generation: 1,
+        project: "p".into(),
+        user: "u".into(),
+        consumer_type: None,
+        allocations: vec![Allocated { provider: HOST, resources: vec![("VCPU".into(), 1)] }],
+        expires_ms: None,
+        reclaim: Reclaim::Reap,
+        left: vec![],
+        at_ms: AT_MS,
+    }
+}
+
+fn full_set() -> AllocationsSet {
+    AllocationsSet {
+        generation: 300,
+        consumer_type: Some("INSTANCE".into()),
+        allocations: held(),
+        expires_ms: Some(AT_MS + 1),
+        reclaim: Reclaim::Keep,
+        left: vec![NUMA],
+        ..plain_set()
+    }
+}
+
+fn extended(expires_ms: Option<u64>, reclaim: Reclaim) -> Event {
+    let (consumer, generation) = (VM, 2);
+    Event::AllocationsExtended(AllocationsExtended { consumer, generation, expires_ms, reclaim })
+}
+
+fn released() -> Event {
+    Event::AllocationsReleased(AllocationsReleased {
+        consumer: VM,
+        generation: 300,
+        project: "p".into(),
+        user: "u".into(),
+        cause: ReleaseCause::Reaped,
+        was: held(),
+    })
+}
+
+fn request() -> RequestRemembered {
+    let outcomes = vec![
+        Outcome::Checked,
+        Outcome::Allocated { consumers: vec![(VM, Some(300)), (HOST, None)] },
+        Outcome::Deallocated { existed: true },
+        Outcome::Extended { consumer: VM, generation: 2, expires_ms: Some(AT_MS) },
+    ];
+    RequestRemembered {
+        key: "order 17".into(),
+        fingerprint: [7; 32],
+        until_ms: AT_MS,
+        receipt: Arc::new(Receipt { outcomes }),
+    }
+}
+
+fn class_part() -> Part {
+    Part::Class(Named { name: gpu(), changed_ms: AT_MS })
+}
+
+fn trait_part() -> Part {
+    Part::Trait(Named { name: fast(), changed_ms: 0 })
+}
+
+fn plain_provider() -> Part {
+    Part::Provider(ProviderImage {
+        uuid: NUMA,
+        name: "numa-0".into(),
+        generation: 0,
+        parent: Some(HOST),
+        stocks: vec![],
+        traits: vec![],
+        aggregates: vec![],
+        changed_ms: 0,
+    })
+}
+
+fn full_provider() -> Part {
+    let stock =
+        |class: &str, inventory| StockImage { class: class.into(), inventory, changed_ms: AT_MS };
+    Part::Provider(ProviderImage {
+        uuid: HOST,
+        name: "host-1".into(),
+        generation: 300,
+        parent: None,
+        stocks: vec![stock("VCPU", Inventory::of(8)), stock("CUSTOM_GPU", odd_inventory())],
+        traits: vec!["HW_CPU_X86_AVX2".into(), fast()],
+        aggregates: vec![VM],
+        changed_ms: AT_MS,
+    })
+}
+
+fn plain_consumer() -> Part {
+    Part::Consumer(ConsumerImage {
+        uuid: VM,
+        generation: 1,
+        project: "p".into(),
+        user: "u".into(),
+        consumer_type: None,
+        held: plain_set().allocations,
+        written_ms: AT_MS,
+        expires_ms: None,
+        reclaim: Reclaim::Reap,
+    })
+}
+
+fn full_consumer() -> Part {
+    Part::Consumer(ConsumerImage {
+        uuid: NUMA,
+        generation: 300,
+        project: "zürich".into(),
+        user: "u".into(),
+        consumer_type: Some("MIGRATION".into()),
+        held: held(),
+        written_ms: AT_MS,
+        expires_ms: Some(AT_MS),
+        reclaim: Reclaim::Keep,
+    })
+}
