@@ -9,16 +9,20 @@
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
 //! - `openapi`, `docs`: the interface described, for programs and for people
-//! - `pools`, `claims`, `transactions`, `watch`, `history`, `backup`, `about`: what each route does with these
+//! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `watch`, `history`, `backup`, `about`:
+//!   what each route does with these
 
 mod about;
 mod backup;
+mod candidates;
 mod claims;
+mod consumers;
 mod docs;
 mod from_wire;
 mod history;
 mod openapi;
 mod pools;
+mod providers;
 mod query;
 mod refusals;
 mod routes;

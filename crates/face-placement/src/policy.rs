@@ -12,8 +12,11 @@ pub(crate) mod rules;
 use std::collections::{BTreeMap, HashMap};
 
 use allod_edge::{Identity, Principal, Role};
+use http::StatusCode;
 
 use check::{Check, Target};
+
+use crate::fault::Fault;
 
 /// What an operator says about policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,22 +72,32 @@ impl Policy {
         Ok(Policy { rules, written, enforce_scope: settings.enforce_scope })
     }
 
-    /// Whether somebody may do what a rule is about. `writes`: it changes something; `project`: whose it is, if it is about
-    /// a project.
-    pub(crate) fn allows(
+    /// Refuses what somebody may not do. `writes`: it changes something; `project`: whose it is, if it is about a project.
+    pub(crate) fn check(
         &self,
         identity: &Identity,
         rule: &str,
         writes: bool,
         project: Option<&str>,
-    ) -> bool {
+    ) -> Result<(), Fault> {
+        if let Identity::Principal(principal) = identity
+            && self.enforce_scope
+            && principal.system_scope.is_some()
+        {
+            // Here the original names the rule and says nothing else.
+            return Err(Fault::new(StatusCode::FORBIDDEN, rule.to_owned()).in_frame());
+        }
+        match self.allows(identity, rule, writes, project) {
+            true => Ok(()),
+            false => Err(Fault::forbidden(rule)),
+        }
+    }
+
+    fn allows(&self, identity: &Identity, rule: &str, writes: bool, project: Option<&str>) -> bool {
         match identity {
             Identity::Everybody => true,
             Identity::Stranger => false,
-            Identity::Principal(principal) => {
-                let scope_fits = principal.system_scope.is_none() || !self.enforce_scope;
-                scope_fits && self.holds(rule, principal, project)
-            }
+            Identity::Principal(principal) => self.holds(rule, principal, project),
             // A token for some pools is for nothing else.
             Identity::Known(_) if identity.scope().is_some() => false,
             Identity::Known(_) => match identity.role() {
@@ -151,9 +164,9 @@ mod tests {
             assert_eq!(old.allows(&who, rule, false, about), by_old, "{roles:?} {rule}");
         }
         let system = somebody(&["admin"], "mine", Some("all"));
-        assert!(!new.allows(&system, list, false, None));
+        assert_eq!(new.check(&system, list, false, None).unwrap_err().message, list);
         let settings = PolicySettings { enforce_scope: false, ..PolicySettings::default() };
-        assert!(Policy::new(&settings).unwrap().allows(&system, list, false, None));
+        assert_eq!(Policy::new(&settings).unwrap().check(&system, list, false, None), Ok(()));
         assert!(new.allows(&Identity::Everybody, reshape, true, None));
         assert!(!new.allows(&Identity::Stranger, list, false, None));
     }
