@@ -214,11 +214,11 @@ fn operation(op: &Op, kinds: Kinds<'_>) -> Value {
 }
 
 fn holding(holding: &Holding) -> Value {
-    let allocations: serde_json::Map<String, Value> = holding
+    let allocations: Map<String, Value> = holding
         .allocations
         .iter()
         .map(|(provider, resources)| {
-            let resources: serde_json::Map<String, Value> = resources
+            let resources: Map<String, Value> = resources
                 .iter()
                 .map(|(class, amount)| (class.to_string(), (*amount).into()))
                 .collect();
