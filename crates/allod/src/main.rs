@@ -60,6 +60,15 @@ enum Command {
     /// Who holds what: a value, a key, a pool, or an owner
     #[command(after_help = cli::who::EXAMPLES)]
     Who(Box<cli::who::WhoArguments>),
+    /// Providers of capacity: list, show
+    #[command(subcommand)]
+    Provider(cli::provider::ProviderCommand),
+    /// Consumers of capacity and what they hold: list, show
+    #[command(subcommand)]
+    Consumer(cli::consumer::ConsumerCommand),
+    /// Who could serve a request for capacity, and why others could not
+    #[command(after_help = cli::candidates::EXAMPLES)]
+    Candidates(Box<cli::candidates::CandidatesArguments>),
     /// What happens, as it happens
     #[command(after_help = cli::watch::EXAMPLES)]
     Watch(cli::watch::WatchArguments),
@@ -107,6 +116,9 @@ fn main() -> ExitCode {
         Command::Release(arguments) => cli::release::run(arguments),
         Command::Renew(arguments) => cli::renew::run(arguments),
         Command::Who(arguments) => cli::who::run(*arguments),
+        Command::Provider(command) => cli::provider::run(command),
+        Command::Consumer(command) => cli::consumer::run(command),
+        Command::Candidates(arguments) => cli::candidates::run(*arguments),
         Command::Watch(arguments) => cli::watch::run(arguments),
         Command::History(arguments) => cli::history::run(*arguments),
         Command::Tx(arguments) => cli::tx::run(arguments),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::refusal::Refusal;
-use allod_core::search::{self, SearchLimits};
+use allod_core::search;
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -20,10 +20,9 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     native.freshen(&call).await?;
     let (answer, at) = native.read(|snapshot| {
         let capacity = snapshot.state.capacity();
-        let limits = SearchLimits::default();
         let answer = from_wire::candidates::query(capacity, &body).map(|query| {
-            let found = search::candidates(capacity, &query, &limits);
-            let why = body.explain.then(|| search::explain(capacity, &query, &limits));
+            let found = search::candidates(capacity, &query, &native.search);
+            let why = body.explain.then(|| search::explain(capacity, &query, &native.search));
             to_wire::candidates::answer(capacity, &query, &found, why.as_ref())
         });
         (answer, snapshot.at)

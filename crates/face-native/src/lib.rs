@@ -35,6 +35,7 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 use allod_core::command::Command;
+use allod_core::search::SearchLimits;
 use allod_core::value::Kind;
 use allod_edge::{Access, Call, Reply, Route};
 use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
@@ -77,6 +78,7 @@ pub struct Native {
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
     watch: watch::Watch,
+    search: SearchLimits,
     openapi: OnceLock<Bytes>,
     docs: OnceLock<Bytes>,
 }
@@ -88,10 +90,17 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself.
-    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>, own: Limits) -> Arc<Native> {
+    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself, `search` says how far
+    /// one search for candidates may go.
+    pub fn new(
+        handle: Handle,
+        limits: Vec<(&'static str, u64)>,
+        own: Limits,
+        search: SearchLimits,
+    ) -> Arc<Native> {
         let watch = watch::Watch::new(handle.clone(), own);
-        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new(), docs: OnceLock::new() })
+        let (openapi, docs) = (OnceLock::new(), OnceLock::new());
+        Arc::new(Native { handle, limits, watch, search, openapi, docs })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {

@@ -81,7 +81,12 @@ impl World {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
         stock::provide(&handle, &format!("{PROVIDER} host-1 VCPU=8")).await;
-        let native = Native::new(handle, vec![("key_bytes_max", 1024)], Default::default());
+        let native = Native::new(
+            handle,
+            vec![("key_bytes_max", 1024)],
+            Default::default(),
+            Default::default(),
+        );
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
             let secret = Secret::draw().unwrap();

@@ -69,6 +69,7 @@ impl Server {
             handle.clone(),
             vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
             NativeLimits::default(),
+            Default::default(),
         );
         let app = App::new(native.routes(), Limits::default()).unwrap();
         Server { app, clock, handle, _engine: engine, storage, _index: index }

@@ -39,7 +39,7 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let native = Native::new(handle.clone(), Vec::new(), limits);
+        let native = Native::new(handle.clone(), Vec::new(), limits, Default::default());
         let app = App::new(native.routes(), allod_edge::Limits::default()).unwrap();
         Server { app, storage, handle, _engine: engine }
     }

@@ -142,7 +142,7 @@ pub(crate) fn page(
             && provider.name.starts_with(filter.name_prefix)
     };
     let at = |ix: ProviderIx| Some((ix, capacity.at(ix)?));
-    // Whatever is smallest is looked through: a tree, a set, or all there are.
+    // Whatever is smallest is looked through: a tree, or a set.
     let smallest = sets.iter().min_by_key(|set| set.len());
     let mut found: Vec<&Provider> = match (filter.in_tree, smallest) {
         (Some(member), _) => {
@@ -153,7 +153,7 @@ pub(crate) fn page(
         (None, Some(set)) => {
             set.iter().filter_map(at).filter(fits).map(|(_, provider)| provider).collect()
         }
-        (None, None) => capacity.providers().filter(fits).map(|(_, provider)| provider).collect(),
+        (None, None) => return Ok(walk(capacity, filter, fields, after, limit)),
     };
     let more = found.len() > limit;
     if more {
@@ -164,6 +164,34 @@ pub(crate) fn page(
     let items: Vec<Row> =
         found.into_iter().map(|provider| Row::of(capacity, provider, fields)).collect();
     Ok(Page { next: items.last().filter(|_| more).map(|last| last.uuid.to_string()), items })
+}
+
+/// How many providers are looked at for one page, so that a name that nobody has does not look at all of them at once.
+const LOOKED_AT_MAX: usize = 100_000;
+
+/// Providers of any kind, as they come.
+fn walk(
+    capacity: &Capacity,
+    filter: &Filter<'_>,
+    fields: Fields,
+    after: Option<Uuid>,
+    limit: usize,
+) -> Page<Row> {
+    let mut items = Vec::new();
+    // Nobody comes after the last uuid.
+    let from = after.map_or(Some(0), |after| after.0.checked_add(1));
+    let Some(from) = from else { return Page { items, next: None } };
+    let mut seen: Option<Uuid> = None;
+    for (looked_at, provider) in capacity.providers_from(Uuid(from)).enumerate() {
+        if items.len() >= limit || looked_at == LOOKED_AT_MAX {
+            return Page { items, next: seen.map(|seen| seen.to_string()) };
+        }
+        seen = Some(provider.uuid);
+        if provider.name.starts_with(filter.name_prefix) {
+            items.push(Row::of(capacity, provider, fields));
+        }
+    }
+    Page { items, next: None }
 }
 
 /// For each trait, class and aggregate that is asked for: who has it.
