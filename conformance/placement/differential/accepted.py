@@ -54,7 +54,8 @@ def _is_uuid(text: str) -> bool:
 
 def _words_of_a_parser(exchange: Exchange) -> bool:
     both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
-    return exchange.same_refusal() and all("Malformed JSON:" in said for said in both)
+    begins = ("Malformed JSON:", "invalid version string:")
+    return exchange.same_refusal() and any(all(begin in said for said in both) for begin in begins)
 
 
 def _breaks_inside(exchange: Exchange) -> bool:
@@ -77,8 +78,8 @@ def _is_odd(text: str) -> bool:
 
 def _unknown_name(exchange: Exchange) -> bool:
     said = message(exchange.right.error())
-    candidates = exchange.left.json() or {}
-    nothing = exchange.left.status == 200 and candidates.get("allocation_requests") == []
+    found = exchange.left.json() or {}
+    nothing = exchange.left.status == 200 and [] in (found.get("allocation_requests"), found.get("resource_providers"))
     return nothing and ("No such trait(s):" in said or "No such resource class" in said)
 
 
@@ -101,6 +102,11 @@ def resources_written(body: Any) -> List[int]:
     own = body.get("resources")
     here = list(own.values()) if isinstance(own, dict) else []
     return here + [amount for key, value in body.items() if key != "resources" for amount in resources_written(value)]
+
+
+def _always_dated(exchange: Exchange) -> bool:
+    difference = exchange.difference
+    return (difference.aspect, difference.left) == ("header last-modified", "missing")
 
 
 def _scope(exchange: Exchange) -> bool:
@@ -127,8 +133,8 @@ LIST: List[Accepted] = [
         _consumer_that_is_no_uuid,
     ),
     Accepted(
-        "words-of-the-json-parser",
-        "where a text is no JSON, what follows 'Malformed JSON:' are the words of the parser in use",
+        "words-of-a-parser",
+        "where a text is no JSON, or a version is none, what follows are the words of the parser in use",
         _words_of_a_parser,
     ),
     Accepted(
@@ -148,9 +154,9 @@ LIST: List[Accepted] = [
         _spelling_of_a_uuid,
     ),
     Accepted(
-        "names-before-candidates",
-        "a trait or class that does not exist is refused; upstream stops at the first group without candidates, and does not "
-        "look at the names of later ones",
+        "names-before-answers",
+        "a trait or class that does not exist is refused; upstream stops at the first filter that leaves nothing, and does not "
+        "look at the names in later ones",
         _unknown_name,
     ),
     Accepted(
@@ -163,6 +169,12 @@ LIST: List[Accepted] = [
         "a token of the wrong scope is refused in the words of every other refusal; upstream says the name of the rule and "
         "nothing else",
         _scope,
+    ),
+    Accepted(
+        "always-dated",
+        "from version 1.15 on every answer with a body has last-modified; upstream leaves it out where it has no row to take "
+        "a date from",
+        _always_dated,
     ),
 ]
 

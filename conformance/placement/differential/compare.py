@@ -36,13 +36,16 @@ class Difference:
 
     def kind(self, request: Request) -> str:
         """What it has in common with others that come from the same cause, as far as one can tell."""
+        both = f"{_skeleton(self.left)} | {_skeleton(self.right)}"
+        if self.aspect == "detail":
+            return f"detail: {both}"
         route = f"{request.method} {request.route}: {self.aspect}"
         if self.aspect == "body":
             places = (line.split(": ")[0] for line in explain(self.left, self.right))
             return f"{route}: {_skeleton(next(places, ''))}"
         if self.aspect == "status":
             return f"{route}: {self.left[:4]}{_skeleton(self.left[4:])} | {self.right[:4]}{_skeleton(self.right[4:])}"
-        return f"{route}: {_skeleton(self.left)} | {_skeleton(self.right)}"
+        return f"{route}: {both}"
 
 
 def compare(left: Reply, right: Reply) -> List[Difference]:

@@ -37,12 +37,14 @@ def test_each_is_recognised() -> None:
     odd = Request("POST", "/allocations", body={"-" * 36: {}})
     assert name_of(odd, done, refusal(400, "no uuid")) == "consumers-are-uuids"
     parsers = refusal(400, "Malformed JSON: line 1"), refusal(400, "Malformed JSON: EOF")
-    assert name_of(PUT, *parsers) == "words-of-the-json-parser"
+    assert name_of(PUT, *parsers) == "words-of-a-parser"
     assert name_of(PUT, refusal(500, "TypeError"), refusal(400, "no")) == "internal-errors"
     loud = Request("GET", "/resource_providers/00000001-AAAA-4000-8000-000000000000")
     assert name_of(loud, refusal(404, "no such provider"), done) == "spelling-of-uuids"
     empty = answer({"allocation_requests": [], "provider_summaries": {}})
-    assert name_of(PUT, empty, refusal(400, "No such trait(s): CUSTOM_X.")) == "names-before-candidates"
+    assert name_of(PUT, empty, refusal(400, "No such trait(s): CUSTOM_X.")) == "names-before-answers"
+    dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
+    assert name_of(PUT, Reply(200, {}, b""), dated) == "always-dated"
     two = Request("PUT", "/allocations/x", body={"allocations": {"p": {"resources": {"VCPU": 1, "DISK_GB": 2}}}})
     reasons = [refusal(409, f"Unable to allocate inventory: {why}") for why in ("too much", "too little")]
     assert name_of(two, *reasons) == "one-of-several-reasons"
@@ -95,6 +97,8 @@ def test_nothing_else_is() -> None:
     one = Request("PUT", "/allocations/x", body={"allocations": {"p": {"resources": {"VCPU": 1}}}})
     reasons = [refusal(409, f"Unable to allocate inventory: {why}") for why in ("too much", "too little")]
     assert name_of(one, *reasons) is None, "there is only one reason"
+    dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
+    assert name_of(PUT, dated, Reply(200, {}, b"")) is None
     full = candidates({"p": 1})
     assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
