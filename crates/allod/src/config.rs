@@ -6,13 +6,14 @@
 mod given;
 mod history;
 mod keys;
+mod tables;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use allod_edge::Auth;
+use allod_edge::{Auth, Cors};
 use allod_engine::History;
 use allod_journal::postgres::Address;
 use anyhow::{Context, Result, bail};
@@ -20,6 +21,7 @@ use clap::ValueEnum;
 
 pub use given::ServeArguments;
 pub use keys::{KEYS, Key};
+pub use tables::TABLE_KEYS;
 
 use crate::limits::Limits;
 
@@ -54,6 +56,8 @@ pub struct Settings {
     pub tls_key: Option<PathBuf>,
     pub history: History,
     pub archive: Option<PathBuf>,
+    pub placement: allod_face_placement::Settings,
+    pub cors: Cors,
     pub limits: Limits,
 }
 
@@ -73,6 +77,8 @@ impl Default for Settings {
             tls_key: None,
             history: History::All,
             archive: None,
+            placement: allod_face_placement::Settings::default(),
+            cors: Cors::default(),
             limits: Limits::default(),
         }
     }
@@ -146,6 +152,19 @@ impl ServeArguments {
             }
             keys.push(Effective { name: key.name, text: mask(text), source });
         }
+        for key in TABLE_KEYS {
+            let (text, source) = match file.tables.get(key.name) {
+                Some(text) => (text.as_str(), from_file()),
+                None => (key.default, Source::Default),
+            };
+            if source != Source::Default {
+                (key.set)(&mut settings, text)
+                    .map_err(anyhow::Error::msg)
+                    .with_context(|| format!("{} = \"{text}\", from {source}", key.name))?;
+            }
+            keys.push(Effective { name: key.name, text: text.to_owned(), source });
+        }
+        settings.placement.policy.rules = file.rules;
         let (in_file, flags) = (file.limits, self.limits);
         settings.limits.set(in_file.clone()).context("in [limits]")?;
         settings.limits.set(flags.clone()).context("in --limit")?;
@@ -168,6 +187,10 @@ impl ServeArguments {
 #[derive(Debug, Default)]
 struct File {
     keys: BTreeMap<String, String>,
+    /// The keys that stand in tables, with the table before them.
+    tables: BTreeMap<String, String>,
+    /// `[policy.rules]`.
+    rules: BTreeMap<String, String>,
     limits: BTreeMap<String, u64>,
 }
 
@@ -179,7 +202,8 @@ fn read(path: &Path) -> Result<File> {
 
 fn parse(text: &str) -> Result<File> {
     let table: toml::Table = text.parse()?;
-    let known: Vec<&str> = KEYS.iter().map(|key| key.name).chain([LIMITS]).collect();
+    let known: Vec<&str> =
+        KEYS.iter().map(|key| key.name).chain(tables::TABLES).chain([LIMITS]).collect();
     let unknown: Vec<&str> =
         table.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
     if !unknown.is_empty() {
@@ -189,6 +213,8 @@ fn parse(text: &str) -> Result<File> {
     for (name, value) in table {
         if name == LIMITS {
             file.limits = value.try_into().context("in [limits]")?;
+        } else if tables::TABLES.contains(&name.as_str()) {
+            tables::read(&mut file, &name, value)?;
         } else {
             let text = as_text(&value).with_context(|| format!("{name} must be one value"))?;
             file.keys.insert(name, text);
@@ -279,11 +305,31 @@ mod tests {
             ("data = { a = 1 }", "data must be one value"),
             ("[limits]\nkeys_max = 1", "unknown limits keys_max; known are"),
             ("limits = 7", "in [limits]"),
+            ("cors = 7", "write [cors]"),
+            ("[placement]\nmax = 1", "unknown key max in [placement]; known are randomize_"),
+            ("[placement]\nmax_allocation_candidates = \"x\"", "invalid digit"),
+            ("[policy.rules]\nx = 1", "in [policy.rules]"),
             ("listen", "TOML parse error"),
         ] {
             let error = with_file(text, &[]).unwrap_err();
             assert!(format!("{error:#}").contains(words), "{error:#}");
         }
+    }
+
+    #[test]
+    fn tables_have_the_names_that_openstack_has() {
+        let file = "[placement]\nmax_allocation_candidates = 7\nallocation_candidates_generation_strategy = \"breadth-first\"\nallocation_conflict_retry_count = 3\n[policy]\nenforce_new_defaults = false\n[policy.rules]\n\"placement:usages\" = \"@\"\n[cors]\nallowed_origin = [\"http://a\", \"http://b\"]\nallow_headers = \"x,y\"\n";
+        let resolved = with_file(file, &[]).unwrap();
+        let settings = &resolved.settings;
+        assert_eq!(settings.placement.max_allocation_candidates, 7);
+        assert!(!settings.placement.policy.enforce_new_defaults);
+        assert!(settings.placement.policy.enforce_scope);
+        assert_eq!(settings.placement.policy.rules["placement:usages"], "@");
+        assert_eq!(settings.cors.allowed_origin, ["http://a", "http://b"]);
+        assert_eq!(settings.cors.allow_headers, ["x", "y"]);
+        let row = |name: &str| resolved.keys.iter().find(|row| row.name == name).unwrap();
+        assert_eq!(row("placement.max_allocation_candidates").text, "7");
+        assert_eq!(row("cors.max_age").source, Source::Default);
     }
 
     #[test]

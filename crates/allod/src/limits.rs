@@ -9,6 +9,7 @@ pub struct Limits {
     pub core: allod_core::limits::Limits,
     pub engine: allod_engine::Config,
     pub native: allod_face_native::Limits,
+    pub search: allod_core::search::SearchLimits,
 }
 
 struct Limit {
@@ -53,6 +54,18 @@ static TABLE: &[Limit] = table![
     core.idempotency_keys_max,
     core.idempotency_ms,
     core.lease_ms_max,
+    core.providers_max,
+    core.provider_name_chars_max,
+    core.provider_depth_max,
+    core.inventories_per_provider_max,
+    core.traits_per_provider_max,
+    core.aggregates_per_provider_max,
+    core.custom_classes_max,
+    core.custom_traits_max,
+    core.custom_name_bytes_max,
+    core.consumers_max,
+    core.consumers_per_request_max,
+    core.allocations_per_consumer_max,
     engine.queue_commands_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,
@@ -67,6 +80,8 @@ static TABLE: &[Limit] = table![
     native.watchers_max,
     native.watch_heartbeat_ms,
     native.watch_bytes_max,
+    search.candidates_max,
+    search.steps_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.

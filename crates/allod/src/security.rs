@@ -12,6 +12,7 @@ pub const SCOPE_WORD: &str = "pools";
 
 /// Everything that has been read from files, and stays as they are.
 pub struct Security {
+    auth: Auth,
     tokens: Option<Arc<Tokens>>,
     tls: Option<Arc<Tls>>,
 }
@@ -19,7 +20,7 @@ pub struct Security {
 impl Security {
     pub fn open(settings: &Settings) -> Result<Security> {
         let tokens = match (settings.auth, &settings.tokens) {
-            (Auth::None, None) => None,
+            (Auth::None | Auth::NoAuth2, None) => None,
             (Auth::Tokens, Some(path)) => {
                 Some(Tokens::open(path, SCOPE_WORD).map_err(anyhow::Error::msg)?)
             }
@@ -28,7 +29,9 @@ impl Security {
                     "--auth tokens needs --tokens FILE; make one with allod token new --file FILE"
                 )
             }
-            (Auth::None, Some(_)) => bail!("--tokens is of no use without --auth tokens"),
+            (Auth::None | Auth::NoAuth2, Some(_)) => {
+                bail!("--tokens is of no use without --auth tokens")
+            }
         };
         let tls = match (&settings.tls_cert, &settings.tls_key) {
             (None, None) => None,
@@ -38,7 +41,7 @@ impl Security {
             (Some(_), None) => bail!("--tls-cert needs --tls-key"),
             (None, Some(_)) => bail!("--tls-key needs --tls-cert"),
         };
-        Ok(Security { tokens, tls })
+        Ok(Security { auth: settings.auth, tokens, tls })
     }
 
     pub fn of_listener(&self, listener: Listener) -> Listener {
@@ -56,9 +59,10 @@ impl Security {
     }
 
     pub fn of_app(&self, app: App) -> App {
-        match &self.tokens {
-            Some(tokens) => app.guarded(Guard::Tokens(tokens.clone())),
-            None => app,
+        match (&self.tokens, self.auth) {
+            (Some(tokens), _) => app.guarded(Guard::Tokens(tokens.clone())),
+            (None, Auth::NoAuth2) => app.guarded(Guard::NoAuth2),
+            (None, Auth::None | Auth::Tokens) => app,
         }
     }
 

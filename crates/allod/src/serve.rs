@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{App, Exporter, Listener, Ready};
+use allod_edge::{App, Exporter, Listener, Plain, Ready};
 use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
+use allod_face_placement::Placement;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -46,8 +47,22 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
+    let placement = allod_face_placement::Settings {
+        scheme: security.scheme(),
+        search: settings.limits.search,
+        ..settings.placement.clone()
+    };
+    let placement = Placement::new(handle.clone(), placement)
+        .map_err(|why| Failed::Asked(anyhow!("in [policy.rules]: {why}")))?;
+    routes.extend(placement.routes());
     let app = App::new(routes, settings.limits.edge);
     let app = app.map_err(|error| Failed::Running(error.into()))?;
+    // What is nobody else's is Placement's, which is at the root.
+    let app = ["/v1", "/healthz", "/readyz", "/metrics"]
+        .into_iter()
+        .fold(app, |app, prefix| app.mannered(prefix, Arc::new(Plain)))
+        .mannered("/", Placement::manner())
+        .shared(settings.cors.clone());
     let app = Arc::new(security.of_app(app));
 
     let address = listener.address();

@@ -3,11 +3,26 @@
 //! Works on the bitmaps and columns of [`crate::state::capacity`]; it changes nothing. Candidates are made one by one and
 //! fair over the trees of providers, so that a request costs what it asks for and not what exists.
 
+mod anchors;
+mod assign;
+mod bound;
+mod candidates;
+mod filter;
+mod flat;
+mod found;
+mod plan;
+mod providers;
+mod subtree;
+mod tree;
+
 use std::sync::Arc;
 
 use crate::capacity::Uuid;
 use crate::state::capacity::names::NameIx;
-use crate::state::capacity::provider::ProviderIx;
+
+pub use candidates::candidates;
+pub use found::{Candidate, Found, summaries};
+pub use providers::{ProviderFilter, providers};
 
 /// What a request needs. Names have become numbers by the state that is searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,13 +72,49 @@ pub struct Traits {
     pub forbidden: Vec<NameIx>,
 }
 
-/// One way to serve a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
-    /// The root of the tree that it was found for.
-    pub anchor: ProviderIx,
-    /// What to take of whom: all of one provider together, each class once.
-    pub amounts: Vec<(ProviderIx, NameIx, u64)>,
-    /// For each group, in order: the providers that serve it.
-    pub mappings: Vec<Vec<ProviderIx>>,
+/// How far one search may go, whatever it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SearchLimits {
+    /// How many candidates one answer may have, also when the request names no limit or a higher one.
+    pub candidates_max: usize,
+    /// How much work one search may be. A step is about ten nanoseconds: a word of a bitmap, a provider looked at for one
+    /// group, an entry of the answer.
+    pub steps_max: u64,
+}
+
+impl Default for SearchLimits {
+    fn default() -> SearchLimits {
+        SearchLimits { candidates_max: 100_000, steps_max: 5_000_000 }
+    }
+}
+
+/// The limit that ended a search before it had seen everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// [`SearchLimits::candidates_max`].
+    Candidates,
+    /// [`SearchLimits::steps_max`].
+    Steps,
+}
+
+/// The steps that a search still has.
+#[derive(Debug, Clone, Copy)]
+struct Budget {
+    max: u64,
+    used: u64,
+}
+
+impl Budget {
+    fn new(max: u64) -> Budget {
+        Budget { max, used: 0 }
+    }
+
+    /// A search finishes what it is at, so it may overdraw by a little; it looks at [`Budget::is_spent`] before it goes on.
+    fn spend(&mut self, steps: usize) {
+        self.used = self.used.saturating_add(steps as u64);
+    }
+
+    fn is_spent(&self) -> bool {
+        self.used >= self.max
+    }
 }

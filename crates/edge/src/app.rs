@@ -4,20 +4,24 @@ use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ALLOW, EXPECT};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::header::{EXPECT, ORIGIN};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 
 use crate::call::Params;
+use crate::manner::Manners;
 use crate::meter::{RouteMeter, ServerMeter};
 use crate::request_id::{self, RequestIds};
 use crate::route::{Found, Routes};
-use crate::{Call, Guard, Identity, Limits, Problem, Reply, Role, Route};
+use crate::{
+    Asked, Call, Cors, Guard, Identity, Limits, Manner, Problem, Reply, Role, Route, Trouble,
+};
 
 /// How much of a body that is too long is read and thrown away, so that the client gets to see the answer.
 const DRAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -29,6 +33,8 @@ const DRAIN_DENIED_BYTES_MAX: u64 = 64 * 1024;
 pub struct App {
     routes: Routes,
     guard: Guard,
+    manners: Manners,
+    cors: Cors,
     pub(crate) limits: Limits,
     ids: RequestIds,
     pub(crate) meter: ServerMeter,
@@ -57,12 +63,24 @@ impl App {
     pub fn new(routes: Vec<Route>, limits: Limits) -> Result<App, Unroutable> {
         let routes = Routes::new(routes).map_err(|error| Unroutable { what: error.to_string() })?;
         let (ids, meter) = (RequestIds::new(), ServerMeter::new());
-        Ok(App { routes, guard: Guard::Everybody, limits, ids, meter })
+        let (guard, manners, cors) = (Guard::Everybody, Manners::new(), Cors::default());
+        Ok(App { routes, guard, manners, cors, limits, ids, meter })
     }
 
     /// With this guard at the door of every route that is not open.
     pub fn guarded(self, guard: Guard) -> App {
         App { guard, ..self }
+    }
+
+    /// Where no handler answers below this prefix, this manner does.
+    pub fn mannered(mut self, prefix: &'static str, manner: Arc<dyn Manner>) -> App {
+        self.manners.set(prefix, manner);
+        self
+    }
+
+    /// With these permissions for pages of other origins.
+    pub fn shared(self, cors: Cors) -> App {
+        App { cors, ..self }
     }
 
     /// Answers one request. Its time limit is looked at whenever the future is polled; the connection polls it at least
@@ -76,7 +94,9 @@ impl App {
         let _in_flight = InFlight::new(&self.meter.in_flight);
         let access = Access::of(&request);
         let head_only = request.method() == Method::HEAD;
-        let (meter, identity, mut reply) = self.route(request, began).await;
+        let origin = request.headers().get(ORIGIN).filter(|_| self.cors.is_on()).cloned();
+        let (meter, identity, mut reply) = self.route(request, began, &id).await;
+        self.cors.apply(origin.as_ref(), reply.headers_mut());
         if head_only {
             reply.body_mut().head_only();
         }
@@ -88,23 +108,59 @@ impl App {
         reply
     }
 
-    async fn route<B>(&self, request: Request<B>, began: Instant) -> (&RouteMeter, Identity, Reply)
+    async fn route<B>(
+        &self,
+        request: Request<B>,
+        began: Instant,
+        id: &HeaderValue,
+    ) -> (&RouteMeter, Identity, Reply)
     where
         B: Body<Data = Bytes> + Unpin,
     {
-        let unrouted = |reply| (&self.meter.unrouted, Identity::Stranger, reply);
-        let uri = request.uri();
+        let unrouted = |identity, reply| (&self.meter.unrouted, identity, reply);
+        if self.cors.is_on() && request.method() == Method::OPTIONS {
+            return unrouted(Identity::Stranger, self.cors.preflight(request.headers()));
+        }
+        let uri = request.uri().clone();
+        let manner = self.manners.of(uri.path());
         let uri_bytes = uri.path_and_query().map_or(0, |text| text.as_str().len()) as u64;
         if uri_bytes > self.limits.uri_bytes_max {
-            return unrouted(uri_too_long(uri_bytes, self.limits.uri_bytes_max).reply());
+            let problem = uri_too_long(uri_bytes, self.limits.uri_bytes_max);
+            let reply = manner.answer(&asked(&request, id), &Trouble::Other(&problem));
+            return unrouted(Identity::Stranger, reply);
         }
-        match self.routes.find(request.method(), uri.path()) {
+        match self.routes.find(request.method(), uri.path(), manner.head_is_get()) {
             Found::Route(route, meter, params) => {
-                let (identity, reply) = self.call(route, params, request, began).await;
+                let speaker = Speaker { manner, uri: &uri, method: request.method().clone(), id };
+                let (identity, reply) = self.call(route, params, request, began, &speaker).await;
                 (meter, identity, reply)
             }
-            Found::OtherMethods(allow) => unrouted(wrong_method(&request, allow)),
-            Found::Nothing => unrouted(no_route(&request).reply()),
+            Found::OtherMethods(allow) => {
+                let (identity, reply) =
+                    self.turn_away(manner, request, id, &Trouble::OtherMethods(allow));
+                unrouted(identity, reply)
+            }
+            Found::Nothing => {
+                let (identity, reply) = self.turn_away(manner, request, id, &Trouble::NoRoute);
+                unrouted(identity, reply)
+            }
+        }
+    }
+
+    /// Says that no route answers, to whom that may be said.
+    fn turn_away<B>(
+        &self,
+        manner: &dyn Manner,
+        mut request: Request<B>,
+        id: &HeaderValue,
+        trouble: &Trouble<'_>,
+    ) -> (Identity, Reply) {
+        match self.guard.admit(manner.access_to_nothing(), request.headers_mut()) {
+            Ok(identity) => (identity, manner.answer(&asked(&request, id), trouble)),
+            Err(denied) => {
+                let reply = manner.answer(&asked(&request, id), &Trouble::Denied(&denied));
+                (denied.identity(), reply)
+            }
         }
     }
 
@@ -114,6 +170,7 @@ impl App {
         params: Params,
         request: Request<B>,
         began: Instant,
+        speaker: &Speaker<'_>,
     ) -> (Identity, Reply)
     where
         B: Body<Data = Bytes> + Unpin,
@@ -129,22 +186,29 @@ impl App {
                 if patient {
                     let _ = within(deadline, throw_away(body)).await;
                 }
-                return (denied.identity(), denied.reply());
+                let reply = speaker.say(&head.headers, &Trouble::Denied(&denied));
+                return (denied.identity(), reply);
             }
         };
         let body = match within(deadline, self.read(body, patient)).await {
             Ok(Ok(body)) => body,
-            Ok(Err(problem)) => return (identity, problem.reply()),
-            Err(_) => return (identity, body_too_slow(self.limits.request_ms_max).reply()),
+            Ok(Err(problem)) => {
+                return (identity, speaker.say(&head.headers, &Trouble::Other(&problem)));
+            }
+            Err(_) => {
+                let problem = body_too_slow(self.limits.request_ms_max);
+                return (identity, speaker.say(&head.headers, &Trouble::Other(&problem)));
+            }
         };
-        let call = Call::new(head, body, params, identity.clone());
+        let call = Call::new(head, body, params, identity.clone(), speaker.id.clone());
+        let failed = |problem| speaker.say(&HeaderMap::new(), &Trouble::Other(&problem));
         let reply = match within(deadline, async { route.answer(call).await }).await {
             Ok(reply) => reply,
-            Err(Ended::Late) => too_slow(self.limits.request_ms_max).reply(),
+            Err(Ended::Late) => failed(too_slow(self.limits.request_ms_max)),
             Err(Ended::Panicked(what)) => {
                 let what = panic_text(&*what);
                 tracing::error!(?route, what, "a handler panicked");
-                broken().reply()
+                failed(broken())
             }
         };
         (identity, reply)
@@ -242,7 +306,7 @@ impl Drop for InFlight<'_> {
 }
 
 /// What the access log wants to know of a request; empty when nobody reads it.
-struct Access(Option<(Method, http::Uri)>);
+struct Access(Option<(Method, Uri)>);
 
 impl Access {
     fn of<B>(request: &Request<B>) -> Access {
@@ -260,26 +324,24 @@ impl Access {
     }
 }
 
-fn no_route<B>(request: &Request<B>) -> Problem {
-    Problem::new(
-        StatusCode::NOT_FOUND,
-        "route_unknown",
-        "there is nothing at this path",
-        format!("there is no route {}; a slash inside a name is written %2F", request.uri().path()),
-    )
+/// Answers in place of a handler that has the request already, or soon.
+struct Speaker<'a> {
+    manner: &'a dyn Manner,
+    method: Method,
+    uri: &'a Uri,
+    id: &'a HeaderValue,
 }
 
-fn wrong_method<B>(request: &Request<B>, allow: &HeaderValue) -> Reply {
-    let allowed = allow.to_str().unwrap_or_default();
-    let mut reply = Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_unknown",
-        "this path does not answer to this method",
-        format!("{} is not answered here, only {allowed}", request.method()),
-    )
-    .reply();
-    reply.headers_mut().insert(ALLOW, allow.clone());
-    reply
+impl Speaker<'_> {
+    fn say(&self, headers: &HeaderMap, trouble: &Trouble<'_>) -> Reply {
+        let (method, path, request_id) = (&self.method, self.uri.path(), self.id);
+        self.manner.answer(&Asked { method, path, headers, request_id }, trouble)
+    }
+}
+
+fn asked<'a, B>(request: &'a Request<B>, request_id: &'a HeaderValue) -> Asked<'a> {
+    let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
+    Asked { method, path, headers, request_id }
 }
 
 fn uri_too_long(actual: u64, max: u64) -> Problem {

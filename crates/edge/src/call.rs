@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use http::{HeaderName, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
@@ -21,6 +21,7 @@ pub struct Call {
     pub body: Bytes,
     params: Params,
     identity: Identity,
+    request_id: HeaderValue,
 }
 
 /// Where in the path each parameter stands, still percent-encoded.
@@ -42,8 +43,19 @@ impl Params {
 }
 
 impl Call {
-    pub(crate) fn new(head: Parts, body: Bytes, params: Params, identity: Identity) -> Call {
-        Call { head, body, params, identity }
+    pub(crate) fn new(
+        head: Parts,
+        body: Bytes,
+        params: Params,
+        identity: Identity,
+        request_id: HeaderValue,
+    ) -> Call {
+        Call { head, body, params, identity, request_id }
+    }
+
+    /// The name of this request, which the reply and the log carry.
+    pub fn request_id(&self) -> &HeaderValue {
+        &self.request_id
     }
 
     /// Who sends it. The headers no longer have the token that says so.

@@ -13,8 +13,8 @@ use crate::{App, Auth, Exporter, Problem, Tls, connection, tls};
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(
-        "with --auth none anybody who reaches the server may change everything, so it does not listen on {0}: \
-         listen on 127.0.0.1 or [::1], or use --auth tokens"
+        "with --auth none and --auth noauth2 anybody who reaches the server may change everything, so it does not \
+         listen on {0}: listen on 127.0.0.1 or [::1], or use --auth tokens"
     )]
     Exposed(SocketAddr),
     #[error("cannot listen on {address}: {error}")]
@@ -35,10 +35,10 @@ const REFUSALS_MAX: usize = 64;
 impl Listener {
     pub async fn bind(address: SocketAddr, auth: Auth) -> Result<Listener, ListenError> {
         match auth {
-            Auth::None if !address.ip().to_canonical().is_loopback() => {
+            Auth::None | Auth::NoAuth2 if !address.ip().to_canonical().is_loopback() => {
                 return Err(ListenError::Exposed(address));
             }
-            Auth::None | Auth::Tokens => {}
+            Auth::None | Auth::NoAuth2 | Auth::Tokens => {}
         }
         let failed = |error| ListenError::Bind { address, error };
         let tcp = TcpListener::bind(address).await.map_err(failed)?;

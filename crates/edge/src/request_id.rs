@@ -33,9 +33,13 @@ impl RequestIds {
 
     fn make(&self) -> HeaderValue {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let mut text = *b"req-0000000000000000-0000000000000000";
-        hex(&mut text[4..20], self.start);
-        hex(&mut text[21..37], count);
+        // In the shape of a random UUID, which some clients look for; its 120 free bits are the start's and the count's.
+        let mut text = *b"req-00000000-0000-4000-8000-000000000000";
+        hex(&mut text[4..12], self.start >> 28);
+        hex(&mut text[13..17], self.start >> 12);
+        hex(&mut text[19..22], self.start);
+        hex(&mut text[24..27], count >> 48);
+        hex(&mut text[28..40], count);
         HeaderValue::from_maybe_shared(Bytes::copy_from_slice(&text))
             .unwrap_or(HeaderValue::from_static("req"))
     }
@@ -63,7 +67,10 @@ mod tests {
         let ids = RequestIds::new();
         let mut headers = HeaderMap::new();
         let first = ids.of(&headers);
-        assert!(first.to_str().unwrap().starts_with("req-"));
+        let text = first.to_str().unwrap();
+        let lens: Vec<usize> = text.split('-').map(str::len).collect();
+        assert!(text.starts_with("req-") && lens == [3, 8, 4, 4, 4, 12], "{text}");
+        assert_eq!((&text[18..19], &text[23..24]), ("4", "8"));
         assert_ne!(first, ids.of(&headers));
         for (given, kept) in [("client-1", true), ("a b", false), ("", false), ("\"", false)] {
             headers.insert(HEADER, HeaderValue::from_static(given));

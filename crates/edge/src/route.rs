@@ -17,6 +17,8 @@ pub type Answer = Pin<Box<dyn Future<Output = Reply> + Send>>;
 pub enum Access {
     /// Anybody: it tells nothing and changes nothing.
     Open,
+    /// Whoever the server knows; what they may do there is for the face to say.
+    Known,
     /// Whoever may look.
     Read,
     /// Whoever may change what is handed out.
@@ -67,6 +69,8 @@ struct Place {
     routes: Vec<(Route, RouteMeter)>,
     /// For the Allow header.
     allow: HeaderValue,
+    /// The same where a HEAD is not answered as a GET.
+    allow_without_head: HeaderValue,
 }
 
 pub(crate) struct Routes {
@@ -91,40 +95,44 @@ impl Routes {
                 Some(place) => place.routes.push((route, meter)),
                 None => {
                     all.router.insert(route.path, all.places.len())?;
-                    let allow = HeaderValue::from_static("");
-                    let path = route.path;
-                    all.places.push(Place { path, routes: vec![(route, meter)], allow });
+                    let (allow, path) = (HeaderValue::from_static(""), route.path);
+                    let allow_without_head = allow.clone();
+                    let routes = vec![(route, meter)];
+                    all.places.push(Place { path, routes, allow, allow_without_head });
                 }
             }
         }
         for place in &mut all.places {
-            place.allow = place.methods();
+            place.allow = place.methods(true);
+            place.allow_without_head = place.methods(false);
         }
         Ok(all)
     }
 
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Found<'_> {
+    pub(crate) fn find(&self, method: &Method, path: &str, head_is_get: bool) -> Found<'_> {
         let Ok(found) = self.router.at(path) else { return Found::Nothing };
         let Some(place) = self.places.get(*found.value) else { return Found::Nothing };
         // A HEAD is a GET whose body is not sent; hyper leaves it out.
-        let method = if *method == Method::HEAD { &Method::GET } else { method };
+        let as_get = *method == Method::HEAD && head_is_get;
+        let method = if as_get { &Method::GET } else { method };
         match place.routes.iter().find(|(route, _)| route.method == *method) {
             Some((route, meter)) => {
                 let mut params = Params::default();
                 found.params.iter().for_each(|(_, part)| params.push(path, part));
                 Found::Route(route, meter, params)
             }
-            None => Found::OtherMethods(&place.allow),
+            None if head_is_get => Found::OtherMethods(&place.allow),
+            None => Found::OtherMethods(&place.allow_without_head),
         }
     }
 }
 
 impl Place {
-    fn methods(&self) -> HeaderValue {
+    fn methods(&self, with_head: bool) -> HeaderValue {
         let mut names: Vec<&str> = Vec::new();
         for (route, _) in &self.routes {
             names.push(route.method.as_str());
-            if route.method == Method::GET {
+            if with_head && route.method == Method::GET {
                 names.push("HEAD");
             }
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::table::{Side, Table};
 use super::{Form, json as json_form, print, say};
-use crate::config::{Effective, KEYS, ServeArguments};
+use crate::config::{Effective, KEYS, ServeArguments, TABLE_KEYS};
 use crate::failed::Failed;
 use crate::limits::Limits;
 use crate::security::Security;
@@ -111,6 +111,19 @@ pub fn reference() -> String {
     }
     text.push_str(
         "\nThe file itself is `allod.toml` where the server starts, if there is one, or what `--config` (`ALLOD_CONFIG`) names.\n\n\
+         ## Tables\n\n\
+         Keys that stand in a table of the file, as in `[placement]`; they are said there only. A list may be one text with\n\
+         commas. `[policy.rules]` has rules by name in place of the defaults, as in `\"placement:usages\" = \"@\"`; see\n\
+         [Placement](../guides/placement.md).\n\n\
+         | key | default | is |\n|---|---|---|\n",
+    );
+    for key in TABLE_KEYS {
+        let default =
+            if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
+        text.push_str(&format!("| `{}` | {default} | {} |\n", key.name, key.about));
+    }
+    text.push_str(
+        "\n\
          ## Limits\n\n\
          In the table `[limits]` of the file, or as `--limit NAME=NUMBER` (`ALLOD_LIMIT`, with commas between several).\n\
          [Operating](../guides/operating.md) says what happens beyond each.\n\n\

@@ -87,8 +87,8 @@ pub static KEYS: &[Key] = &[
         name: "auth",
         value: "HOW",
         default: "none",
-        about: "How clients prove who they are; none is for loopback only",
-        choices: &["none", "tokens"],
+        about: "How clients prove who they are; none, and noauth2 for tests, are for loopback only",
+        choices: &["none", "tokens", "noauth2"],
         set: |settings, text| put(&mut settings.auth, text),
     },
     Key {

@@ -25,10 +25,11 @@ impl Role {
         }
     }
 
-    /// The least role that may use a route; `None` when nobody needs one.
+    /// The least role that may use a route; `None` when the edge asks for none.
     pub fn needed(access: Access) -> Option<Role> {
         match access {
-            Access::Open => None,
+            // Who somebody is suffices; the face says what they may.
+            Access::Open | Access::Known => None,
             Access::Read => Some(Role::Reader),
             Access::Write => Some(Role::Writer),
             Access::Admin => Some(Role::Admin),
@@ -53,7 +54,39 @@ pub enum Identity {
     Everybody,
     /// Somebody who did not have to say who they are, because the route is open. May do nothing else.
     Stranger,
+    /// Somebody with a token of ours.
     Known(Arc<Known>),
+    /// Somebody as OpenStack knows people.
+    Principal(Arc<Principal>),
+}
+
+/// A user with roles in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    pub user: String,
+    /// `None` when it is about the whole system.
+    pub project: Option<String>,
+    pub roles: Vec<String>,
+    pub system_scope: Option<String>,
+}
+
+impl Principal {
+    pub fn has_role(&self, role: &str) -> bool {
+        self.roles.iter().any(|own| own.eq_ignore_ascii_case(role))
+    }
+
+    /// The role among ours that comes nearest.
+    fn role(&self) -> Option<Role> {
+        if self.has_role("admin") {
+            Some(Role::Admin)
+        } else if self.has_role("service") {
+            Some(Role::Writer)
+        } else if self.has_role("reader") || self.has_role("member") {
+            Some(Role::Reader)
+        } else {
+            None
+        }
+    }
 }
 
 /// What is known of who has a token.
@@ -72,6 +105,7 @@ impl Identity {
         match self {
             Identity::Everybody | Identity::Stranger => None,
             Identity::Known(known) => Some(&known.name),
+            Identity::Principal(principal) => Some(&principal.user),
         }
     }
 
@@ -81,13 +115,14 @@ impl Identity {
             Identity::Everybody => Some(Role::Admin),
             Identity::Stranger => None,
             Identity::Known(known) => Some(known.role),
+            Identity::Principal(principal) => principal.role(),
         }
     }
 
     /// What the identity is confined to, in the words of its token; `None`: it is not.
     pub fn scope(&self) -> Option<&str> {
         match self {
-            Identity::Everybody | Identity::Stranger => None,
+            Identity::Everybody | Identity::Stranger | Identity::Principal(_) => None,
             Identity::Known(known) => known.scope.as_deref(),
         }
     }
@@ -96,7 +131,7 @@ impl Identity {
     /// for long ends then.
     pub fn has_lapsed(&self) -> bool {
         match self {
-            Identity::Everybody | Identity::Stranger => false,
+            Identity::Everybody | Identity::Stranger | Identity::Principal(_) => false,
             Identity::Known(known) => {
                 known.revoked.load(Ordering::Relaxed) || known.has_expired(super::expiry::now_ms())
             }

@@ -44,7 +44,11 @@ impl AuthMeter {
     pub(crate) fn record(&self, asked: &Result<Identity, Denied>) {
         let counter = match asked {
             Ok(Identity::Everybody | Identity::Stranger) => return,
-            Ok(Identity::Known(known)) => &self.admitted[known.role as usize],
+            Ok(identity @ (Identity::Known(_) | Identity::Principal(_))) => match identity.role() {
+                Some(role) => &self.admitted[role as usize],
+                // Known, with no role among ours: the face says what that means.
+                None => return,
+            },
             Err(Denied::Missing) => &self.missing,
             Err(Denied::Malformed(_)) => &self.malformed,
             Err(Denied::Unknown) => &self.unknown,

@@ -1,0 +1,150 @@
+//! What a search found, in few and large pieces: thousands of candidates without an allocation for each.
+
+use super::{Cut, Query};
+use crate::state::capacity::Capacity;
+use crate::state::capacity::names::NameIx;
+use crate::state::capacity::provider::ProviderIx;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    rows: Vec<Row>,
+    amounts: Vec<(ProviderIx, NameIx, u64)>,
+    /// Those of the group without a suffix first, then one for each other group.
+    servers: Vec<ProviderIx>,
+    /// How many groups have a suffix.
+    suffixed: usize,
+    /// Whether there is a group without one.
+    unsuffixed: bool,
+    nested: bool,
+    /// The limit that ended the search early; `None`: this is everything, or as much as was asked for.
+    pub cut: Option<Cut>,
+    /// How much work it was.
+    pub steps: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Row {
+    anchor: ProviderIx,
+    amounts_end: usize,
+    servers_end: usize,
+}
+
+/// One way to serve a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// The root of the tree that it was found for.
+    pub anchor: ProviderIx,
+    /// What to take of whom: all of one provider together, each class once.
+    pub amounts: &'a [(ProviderIx, NameIx, u64)],
+    servers: &'a [ProviderIx],
+    suffixed: usize,
+    unsuffixed: bool,
+}
+
+impl<'a> Candidate<'a> {
+    /// The providers that serve a group, by its place among the groups of the query. Each once.
+    pub fn mapping(&self, group: usize) -> &'a [ProviderIx] {
+        let (unsuffixed, suffixed) = self.servers.split_at(self.servers.len() - self.suffixed);
+        match group.checked_sub(usize::from(self.unsuffixed)) {
+            None => unsuffixed,
+            Some(at) => suffixed.get(at..=at).unwrap_or_default(),
+        }
+    }
+
+    /// For each group, in order: the providers that serve it.
+    pub fn mappings(&self) -> impl Iterator<Item = &'a [ProviderIx]> {
+        let groups = self.suffixed + usize::from(self.unsuffixed);
+        let candidate = *self;
+        (0..groups).map(move |group| candidate.mapping(group))
+    }
+}
+
+impl Found {
+    pub(super) fn new(query: &Query) -> Found {
+        let suffixed = query.groups.iter().filter(|group| !group.suffix.is_empty()).count();
+        let unsuffixed = suffixed < query.groups.len();
+        Found { suffixed, unsuffixed, nested: query.nested, ..Found::default() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Candidate<'_>> {
+        (0..self.rows.len()).map(|at| self.at(at))
+    }
+
+    fn at(&self, at: usize) -> Candidate<'_> {
+        let row = self.rows[at];
+        let before = at.checked_sub(1).map(|before| self.rows[before]);
+        let amounts_start = before.map_or(0, |before| before.amounts_end);
+        let servers_start = before.map_or(0, |before| before.servers_end);
+        Candidate {
+            anchor: row.anchor,
+            amounts: &self.amounts[amounts_start..row.amounts_end],
+            servers: &self.servers[servers_start..row.servers_end],
+            suffixed: self.suffixed,
+            unsuffixed: self.unsuffixed,
+        }
+    }
+
+    /// One more. The amounts of a provider and class may come in parts; `suffixed` has one provider for each group that has
+    /// a suffix, in order. Gives back how much was written.
+    pub(super) fn push(
+        &mut self,
+        anchor: ProviderIx,
+        amounts: impl IntoIterator<Item = (ProviderIx, NameIx, u64)>,
+        unsuffixed: impl IntoIterator<Item = ProviderIx>,
+        suffixed: impl IntoIterator<Item = ProviderIx>,
+    ) -> usize {
+        let amounts_start = self.amounts.len();
+        self.amounts.extend(amounts);
+        self.amounts[amounts_start..].sort_unstable();
+        let mut end = amounts_start;
+        for at in amounts_start..self.amounts.len() {
+            let (provider, class, amount) = self.amounts[at];
+            match end.checked_sub(1).filter(|last| *last >= amounts_start) {
+                Some(last) if (self.amounts[last].0, self.amounts[last].1) == (provider, class) => {
+                    self.amounts[last].2 += amount;
+                }
+                _ => {
+                    self.amounts[end] = (provider, class, amount);
+                    end += 1;
+                }
+            }
+        }
+        self.amounts.truncate(end);
+
+        let servers_start = self.servers.len();
+        for server in unsuffixed {
+            if !self.servers[servers_start..].contains(&server) {
+                self.servers.push(server);
+            }
+        }
+        self.servers.extend(suffixed);
+        let row = Row { anchor, amounts_end: self.amounts.len(), servers_end: self.servers.len() };
+        self.rows.push(row);
+        (row.amounts_end - amounts_start) + (row.servers_end - servers_start)
+    }
+}
+
+/// The providers that an answer has to describe, each once: all of each tree that gives something, or, for a request that
+/// knows no trees, only those that give.
+pub fn summaries(capacity: &Capacity, found: &Found) -> Vec<ProviderIx> {
+    let mut givers: Vec<ProviderIx> =
+        found.amounts.iter().map(|(provider, ..)| *provider).collect();
+    givers.sort_unstable();
+    givers.dedup();
+    if !found.nested || !capacity.is_nested() {
+        return givers;
+    }
+    let mut roots: Vec<ProviderIx> =
+        givers.iter().filter_map(|ix| capacity.at(*ix)).map(|provider| provider.root).collect();
+    roots.sort_unstable();
+    roots.dedup();
+    roots.into_iter().flat_map(|root| capacity.tree(root)).collect()
+}

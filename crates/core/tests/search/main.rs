@@ -1,0 +1,11 @@
+//! The search for candidates: what it finds, in which order, and how much work it is.
+//!
+//! Tables of clouds and requests, one file for each area, all through [`check::check`]; and a naive search that is compared
+//! on random clouds. What a provider may have at all is tested elsewhere.
+
+mod check;
+mod cloud;
+mod query;
+
+mod naive;
+mod random;

@@ -1,0 +1,144 @@
+//! `/resource_providers`: providers and their place in a tree.
+
+mod filter;
+
+use allod_core::capacity::Uuid;
+use allod_core::command::Command;
+use allod_core::command::capacity::{CapacityCommand, CreateProvider, Parent, UpdateProvider};
+use allod_core::receipt::{Outcome, ProviderNow};
+use allod_core::state::capacity::Capacity;
+use allod_core::state::capacity::provider::Provider;
+use allod_engine::At;
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::ask::Ask;
+use crate::fault::Fault;
+use crate::out::{ARRAY, Out};
+use crate::refusals::{Doing, unexpected};
+use crate::schema::forms;
+use crate::to_wire::{self, ProviderShown, Shown, newest};
+use crate::versions::Feature;
+use crate::{Placement, uuid};
+
+impl Placement {
+    /// The provider that the path names, as far as writes need it: whether it is there, and at which generation.
+    pub(crate) fn provider(&self, ask: &Ask) -> Result<(Uuid, u64), Fault> {
+        let found = ask.uuid(0).map(|uuid| {
+            self.read(|capacity, _| capacity.provider(uuid).map(|found| (uuid, found.generation)))
+        });
+        found.transpose()?.flatten().ok_or_else(|| missing(ask))
+    }
+}
+
+/// The path names a provider that is not there.
+pub(crate) fn missing(ask: &Ask) -> Fault {
+    Fault::missing(unknown(ask))
+}
+
+pub(crate) fn unknown(ask: &Ask) -> String {
+    format!("No resource provider with uuid {} found", ask.param(0))
+}
+
+/// Looks at the provider that the path names; `wrong` says how it is told that there is none.
+pub(crate) fn look<'a>(
+    capacity: &'a Capacity,
+    ask: &Ask,
+    wrong: impl FnOnce() -> Fault,
+) -> Result<&'a Provider, Fault> {
+    ask.uuid(0).and_then(|uuid| capacity.provider(uuid)).ok_or_else(wrong)
+}
+
+fn shown<'a>(capacity: &Capacity, provider: &'a Provider) -> ProviderShown<'a> {
+    ProviderShown {
+        uuid: provider.uuid,
+        name: &provider.name,
+        generation: provider.generation,
+        parent: capacity.parent(provider),
+        root: capacity.root(provider),
+    }
+}
+
+pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+    face.read(|capacity, snapshot| {
+        let provider = look(capacity, ask, || missing(ask))?;
+        let mut out = Out::with_room(1024);
+        to_wire::provider(&mut out, ask, &shown(capacity, provider));
+        Ok(Shown::json(snapshot.at, out).modified(provider.changed_ms))
+    })?
+}
+
+pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+    let query = ask.query();
+    query.check(forms::list_providers(ask.version))?;
+    let filter = filter::Filter::read(&query, ask.version)?;
+    face.read(|capacity, snapshot| {
+        let found = filter.find(capacity)?;
+        let mut out = Out::with_room(64 + 640 * found.len());
+        out.raw("{\"resource_providers\":");
+        out.list(ARRAY, &found, |out, provider| {
+            to_wire::provider(out, ask, &shown(capacity, provider));
+        });
+        out.raw("}");
+        let modified = newest(found.iter().map(|provider| provider.changed_ms), snapshot.now_ms);
+        Ok(Shown::json(snapshot.at, out).modified(modified))
+    })?
+}
+
+pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+    let body = ask.body(forms::post_provider(ask.version))?;
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let name = text("name").unwrap_or_default();
+    let given = text("uuid").filter(|text| !text.is_empty()).and_then(uuid::read).map(Uuid);
+    let uuid = given.unwrap_or_else(|| face.fresh.next());
+    let parent = text("parent_provider_uuid").and_then(uuid::read).map(Uuid);
+    let create = CreateProvider { uuid, name: name.into(), parent };
+    let command = Command::Capacity(CapacityCommand::CreateProvider(create));
+    let (outcome, at) = face.submit(command, Doing::CreateProvider { uuid, name }).await?;
+    let now = now(outcome)?;
+    let location = ask.address(face.settings.scheme, &format!("/resource_providers/{uuid}"));
+    if ask.has(Feature::PostProviderBody) {
+        return Ok(show_now(ask, &now, at).location(location));
+    }
+    Ok(Shown::nothing(at, StatusCode::CREATED).location(location))
+}
+
+pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+    let (uuid, _) = face.provider(ask)?;
+    let body = ask.body(forms::put_provider(ask.version))?;
+    let name = body.get("name").and_then(Value::as_str).unwrap_or_default();
+    let to = |value: &Value| value.as_str().and_then(uuid::read).map(Uuid);
+    let parent = match body.get("parent_provider_uuid") {
+        None => Parent::Keep,
+        Some(value) if ask.has(Feature::Reparenting) => Parent::Move(to(value)),
+        Some(value) => Parent::Adopt(to(value)),
+    };
+    let update = UpdateProvider { uuid, name: name.into(), parent };
+    let command = Command::Capacity(CapacityCommand::UpdateProvider(update));
+    let (outcome, at) = face.submit(command, Doing::UpdateProvider { uuid, name }).await?;
+    Ok(show_now(ask, &now(outcome)?, at))
+}
+
+pub(crate) async fn delete(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+    let Some(uuid) = ask.uuid(0) else {
+        return Err(Fault::not_found(format!("{} for delete", unknown(ask))));
+    };
+    let command = Command::Capacity(CapacityCommand::DeleteProvider(uuid));
+    let (_, at) = face.submit(command, Doing::DeleteProvider).await?;
+    Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
+}
+
+/// The provider after a command that is about one.
+pub(crate) fn now(outcome: Outcome) -> Result<ProviderNow, Fault> {
+    match outcome {
+        Outcome::Provider(now) => Ok(now),
+        _ => Err(unexpected()),
+    }
+}
+
+fn show_now(ask: &Ask, now: &ProviderNow, at: At) -> Shown {
+    let &ProviderNow { uuid, ref name, generation, parent, root, changed_ms } = now;
+    let mut out = Out::with_room(1024);
+    to_wire::provider(&mut out, ask, &ProviderShown { uuid, name, generation, parent, root });
+    Shown::json(at, out).modified(changed_ms)
+}

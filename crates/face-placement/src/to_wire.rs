@@ -1,0 +1,125 @@
+//! From what a handler found to a reply: the headers that every answer has, and the forms that several routes share.
+
+use allod_core::capacity::{Inventory, Uuid};
+use allod_edge::Reply;
+use allod_engine::At;
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, LAST_MODIFIED, LOCATION, VARY};
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use crate::ask::Ask;
+use crate::date;
+use crate::out::{ARRAY, Out};
+use crate::versions::{self, Feature};
+
+const POSITION: HeaderName = HeaderName::from_static("allod-position");
+
+/// An answer that is not an error.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    status: StatusCode,
+    body: Option<Vec<u8>>,
+    location: Option<String>,
+    modified_ms: Option<u64>,
+    at: At,
+}
+
+impl Shown {
+    pub(crate) fn json(at: At, out: Out) -> Shown {
+        let body = Some(out.0);
+        Shown { status: StatusCode::OK, body, location: None, modified_ms: None, at }
+    }
+
+    pub(crate) fn nothing(at: At, status: StatusCode) -> Shown {
+        Shown { status, body: None, location: None, modified_ms: None, at }
+    }
+
+    pub(crate) fn status(self, status: StatusCode) -> Shown {
+        Shown { status, ..self }
+    }
+
+    pub(crate) fn location(self, location: String) -> Shown {
+        Shown { location: Some(location), ..self }
+    }
+
+    /// When what is shown changed last; told in versions that tell it.
+    pub(crate) fn modified(self, ms: u64) -> Shown {
+        Shown { modified_ms: Some(ms), ..self }
+    }
+
+    pub(crate) fn reply(self, ask: &Ask) -> Reply {
+        let mut reply = Reply::new(Bytes::new().into());
+        *reply.status_mut() = self.status;
+        let headers = reply.headers_mut();
+        if self.body.is_some() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Some(location) = self.location.and_then(|text| HeaderValue::try_from(text).ok()) {
+            headers.insert(LOCATION, location);
+        }
+        if let Some(ms) = self.modified_ms.filter(|_| ask.has(Feature::CacheHeaders)) {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            if let Ok(date) = HeaderValue::try_from(date::show(ms)) {
+                headers.insert(LAST_MODIFIED, date);
+            }
+        }
+        headers.insert(versions::HEADER, ask.version.header());
+        headers.insert(VARY, HeaderValue::from_static("openstack-api-version"));
+        headers.insert(POSITION, self.at.position.into());
+        if let Some(body) = self.body {
+            *reply.body_mut() = Bytes::from(body).into();
+        }
+        reply
+    }
+}
+
+/// When the newest of some things changed; what is always there is as new as the moment, and so is nothing.
+pub(crate) fn newest(times: impl IntoIterator<Item = u64>, now_ms: u64) -> u64 {
+    times.into_iter().map(|ms| if ms == 0 { now_ms } else { ms }).max().unwrap_or(now_ms)
+}
+
+/// A provider as lists and single answers show it.
+#[derive(Debug)]
+pub(crate) struct ProviderShown<'a> {
+    pub uuid: Uuid,
+    pub name: &'a str,
+    pub generation: u64,
+    pub parent: Option<Uuid>,
+    pub root: Uuid,
+}
+
+pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderShown<'_>) {
+    out.raw("{\"uuid\":").uuid(shown.uuid).raw(",\"name\":").text(shown.name);
+    out.raw(",\"generation\":").number(shown.generation).raw(",\"links\":");
+    let links = [
+        ("self", Feature::Always),
+        ("inventories", Feature::Always),
+        ("usages", Feature::Always),
+        ("aggregates", Feature::Aggregates),
+        ("traits", Feature::Traits),
+        ("allocations", Feature::AllocationsLink),
+    ];
+    let links = links.into_iter().filter(|(_, since)| ask.has(*since));
+    out.list(ARRAY, links, |out, (rel, _)| {
+        out.raw("{\"rel\":\"").raw(rel).raw("\",\"href\":\"").raw(ask.prefix);
+        out.raw("/resource_providers/").0.extend_from_slice(&shown.uuid.text());
+        if rel != "self" {
+            out.raw("/").raw(rel);
+        }
+        out.raw("\"}");
+    });
+    if ask.has(Feature::Trees) {
+        out.raw(",\"parent_provider_uuid\":").uuid_or_null(shown.parent);
+        out.raw(",\"root_provider_uuid\":").uuid(shown.root);
+    }
+    out.raw("}");
+}
+
+/// The members of an inventory, without the braces around them.
+pub(crate) fn inventory(out: &mut Out, inventory: &Inventory) {
+    let Inventory { total, reserved, min_unit, max_unit, step_size, allocation_ratio } = *inventory;
+    out.raw("\"total\":").number(total.into()).raw(",\"reserved\":").number(reserved.into());
+    out.raw(",\"min_unit\":").number(min_unit.into()).raw(",\"max_unit\":").number(max_unit.into());
+    out.raw(",\"step_size\":").number(step_size.into());
+    out.raw(",\"allocation_ratio\":").float(allocation_ratio.0);
+}
