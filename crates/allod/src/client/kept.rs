@@ -25,7 +25,6 @@ pub struct Kept {
 #[derive(Debug)]
 pub struct Whole {
     pub status: StatusCode,
-    pub headers: HeaderMap,
     pub body: Bytes,
 }
 
@@ -33,7 +32,6 @@ pub struct Whole {
 #[derive(Debug)]
 pub struct Coming<'a> {
     pub status: StatusCode,
-    pub headers: HeaderMap,
     body: Incoming,
     kept: &'a Kept,
     sender: Option<Sender>,
@@ -55,22 +53,15 @@ impl Kept {
         while let Some(bytes) = coming.chunk().await? {
             body.extend_from_slice(&bytes);
         }
-        Ok(Whole { status: coming.status, headers: coming.headers, body: body.into() })
+        Ok(Whole { status: coming.status, body: body.into() })
     }
 
     /// Asks until the head of an answer is there.
     pub async fn begin(&self, ask: &Ask) -> Result<Coming<'_>, Failed> {
         let sending = tokio::time::timeout(self.client.timeout, self.send(ask));
-        let (sender, response) =
-            sending.await.unwrap_or_else(|_| Err(self.client.too_slow()))?;
+        let (sender, response) = sending.await.unwrap_or_else(|_| Err(self.client.too_slow()))?;
         let (head, body) = response.into_parts();
-        Ok(Coming {
-            status: head.status,
-            headers: head.headers,
-            body,
-            kept: self,
-            sender: Some(sender),
-        })
+        Ok(Coming { status: head.status, body, kept: self, sender: Some(sender) })
     }
 
     async fn send(&self, ask: &Ask) -> Result<(Sender, Response<Incoming>), Failed> {
@@ -122,8 +113,7 @@ impl Coming<'_> {
                     }
                 }
                 None => {
-                    let mut idle =
-                        self.kept.idle.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut idle = self.kept.idle.lock().unwrap_or_else(PoisonError::into_inner);
                     idle.extend(self.sender.take());
                     return Ok(None);
                 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use allod_core::capacity::Uuid;
 use anyhow::anyhow;
-use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -46,14 +45,18 @@ impl Which {
 
     fn reached_by(self) -> &'static str {
         match self {
-            Which::Source => "--from names it: the address at which its version document is, such as http://host:8778 or http://host/placement",
+            Which::Source => {
+                "--from names it: the address at which its version document is, such as http://host:8778 or http://host/placement"
+            }
             Which::Target => "--to or --server names it; start one with `allod serve`",
         }
     }
 
     fn allowed_by(self) -> &'static str {
         match self {
-            Which::Source => "give a token with --from-token or ALLOD_FROM_TOKEN: one of Keystone whose role is admin or service, or 'admin' for a noauth2 server",
+            Which::Source => {
+                "give a token with --from-token or ALLOD_FROM_TOKEN: one of Keystone whose role is admin or service, or 'admin' for a noauth2 server"
+            }
             Which::Target => "give a token with --token or ALLOD_TOKEN",
         }
     }
@@ -206,7 +209,8 @@ impl Side {
         mut each: impl FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), Failed> {
         let ask = Ask::get(path).header(API_VERSION, &format!("placement {}", self.version))?;
-        let mut coming = self.kept.begin(&ask).await.map_err(|f| f.advised(self.which.reached_by()))?;
+        let mut coming =
+            self.kept.begin(&ask).await.map_err(|f| f.advised(self.which.reached_by()))?;
         let mut members = Members::new(wanted);
         let (mut no, ok) = (Vec::new(), coming.status == StatusCode::OK);
         while let Some(bytes) = coming.chunk().await? {
@@ -236,7 +240,8 @@ impl Side {
         let (began, mut pause) = (Instant::now(), PAUSE_MIN);
         // A POST that got no answer may have been carried out.
         let repeatable = method != Method::POST;
-        let mut ask = Ask::new(method, path).header(API_VERSION, &format!("placement {version}"))?;
+        let mut ask =
+            Ask::new(method, path).header(API_VERSION, &format!("placement {version}"))?;
         if let Some(body) = body {
             ask = ask.body(body);
         }
@@ -268,7 +273,9 @@ impl Side {
 
     fn senseless(&self, path: &str, why: &str) -> Failed {
         let name = self.which.name();
-        Failed::Running(anyhow!("the {name} at {self} answered GET {path} in a way that Placement does not: {why}"))
+        Failed::Running(anyhow!(
+            "the {name} at {self} answered GET {path} in a way that Placement does not: {why}"
+        ))
     }
 }
 
@@ -317,7 +324,11 @@ mod tests {
                 "placement.undefined_code",
                 "it is full",
             ),
-            (r#"{"message":"no token","code":"401 Unauthorized","title":"Unauthorized"}"#, "401 Unauthorized", "no token"),
+            (
+                r#"{"message":"no token","code":"401 Unauthorized","title":"Unauthorized"}"#,
+                "401 Unauthorized",
+                "no token",
+            ),
             (r#"{"title":"too many","code":"busy","status":503}"#, "busy", "too many"),
             ("<html>", "", "(no words)"),
         ] {

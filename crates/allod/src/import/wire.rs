@@ -96,7 +96,8 @@ impl PartRow {
             PartKind::Traits => Part::Traits(self.traits),
             PartKind::Aggregates => {
                 let uuid = |text: &String| text.parse().map_err(|_| format!("'{text}' is no uuid"));
-                let read: Result<BTreeSet<Uuid>, String> = self.aggregates.iter().map(uuid).collect();
+                let read: Result<BTreeSet<Uuid>, String> =
+                    self.aggregates.iter().map(uuid).collect();
                 Part::Aggregates(read?)
             }
         })
@@ -163,7 +164,7 @@ impl Consumer {
     /// What must be the same on both sides. `typed`: both sides can tell types.
     pub fn json(&self, typed: bool) -> Value {
         if self.holds_nothing() {
-            return json!({});
+            return Value::Null;
         }
         let mut all = json!({
             "allocations": self.allocations,
