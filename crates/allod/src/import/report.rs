@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::cli::table::{Side as Align, Table};
 use crate::cli::{Form, json as json_form, print, style};
@@ -28,6 +28,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Kind; 9] = [
+        Kind::ResourceClasses,
+        Kind::Traits,
+        Kind::Providers,
+        Kind::Inventories,
+        Kind::ProviderTraits,
+        Kind::ProviderAggregates,
+        Kind::Usages,
+        Kind::Consumers,
+        Kind::Allocations,
+    ];
+
     fn words(self) -> &'static str {
         match self {
             Kind::ResourceClasses => "custom resource classes",
@@ -187,7 +199,11 @@ impl Report {
     /// Shows it, and fails if the two sides do not agree.
     pub fn show(&self, form: Form) -> Result<(), Failed> {
         match form {
-            Form::Json => json_form::print(json!(self).to_string().as_bytes())?,
+            Form::Json => {
+                let text =
+                    serde_json::to_vec(self).map_err(|error| Failed::Running(error.into()))?;
+                json_form::print(&text)?;
+            }
             Form::Table => print(&self.text())?,
         }
         if self.agrees {
@@ -272,6 +288,8 @@ fn row(table: &mut Table, kind: Kind, numbers: &[u64]) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

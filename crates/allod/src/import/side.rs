@@ -307,7 +307,10 @@ pub(super) fn words(body: &[u8]) -> (String, String) {
     let said = [&fault.detail, &fault.message, &fault.title];
     let said = said.into_iter().find(|text| !text.is_empty()).map_or("", String::as_str);
     // The first paragraph says what the status says.
-    let said = said.split_once("\n\n").map_or(said, |(_, said)| said).trim();
+    let said = match said.split_once("\n\n") {
+        Some((_, rest)) if !rest.trim().is_empty() => rest.trim(),
+        _ => said.trim(),
+    };
     let said = if said.is_empty() { "(no words)" } else { said };
     (fault.code, style::plain(said))
 }
@@ -329,6 +332,7 @@ mod tests {
                 "401 Unauthorized",
                 "no token",
             ),
+            (r#"{"message":"who are you?\n\n\n"}"#, "", "who are you?"),
             (r#"{"title":"too many","code":"busy","status":503}"#, "busy", "too many"),
             ("<html>", "", "(no words)"),
         ] {

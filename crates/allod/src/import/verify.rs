@@ -22,6 +22,8 @@ struct Verify {
 
 pub async fn run(ends: &Arc<Ends>) -> Result<Compared, Failed> {
     let verify = Arc::new(Verify { ends: ends.clone(), found: Mutex::default() });
+    // What there is none of on either side is told as well.
+    Kind::ALL.into_iter().for_each(|kind| drop(verify.found().of(kind)));
     verify.names().await?;
     let uuids = verify.providers().await?;
     let phase = Arc::new(Phase::new("verifying providers", uuids.len()));
