@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::id::Id;
 use super::progress::Phase;
-use super::report::{Compared, Kind};
+use super::report::{Compared, Count, Kind};
 use super::wire::{PartKind, Provider};
 use super::{Ends, Others, parallel, walk};
 use crate::failed::Failed;
@@ -23,7 +23,7 @@ struct Verify {
 pub async fn run(ends: &Arc<Ends>) -> Result<Compared, Failed> {
     let verify = Arc::new(Verify { ends: ends.clone(), found: Mutex::default() });
     // What there is none of on either side is told as well.
-    Kind::ALL.into_iter().for_each(|kind| drop(verify.found().of(kind)));
+    verify.found().kinds.extend(Kind::ALL.map(|kind| (kind, Count::default())));
     verify.names().await?;
     let uuids = verify.providers().await?;
     let phase = Arc::new(Phase::new("verifying providers", uuids.len()));

@@ -13,6 +13,7 @@ pub const NEWEST: &str = "1.39";
 #[derive(Debug)]
 pub struct Placement {
     pub url: String,
+    pub address: SocketAddr,
     below: &'static str,
     client: RefCell<Client>,
 }
@@ -20,7 +21,7 @@ pub struct Placement {
 impl Placement {
     pub fn at(address: SocketAddr, below: &'static str) -> Placement {
         let client = RefCell::new(Client::new(address, Duration::from_secs(20)));
-        Placement { url: format!("http://{address}{below}"), below, client }
+        Placement { url: format!("http://{address}{below}"), address, below, client }
     }
 
     pub fn ask(&self, method: &str, path: &str, version: &str, body: Option<&Value>) -> Response {
@@ -119,19 +120,22 @@ pub const SHARING: u32 = 90;
 pub const BARE: u32 = 91;
 pub const SHRUNK: u32 = 92;
 /// Computes have these numbers, and below each of them two NUMA nodes with one device each.
-pub const COMPUTES: std::ops::Range<u32> = 1..9;
+pub const COMPUTES: std::ops::Range<u32> = 1..4;
+
+pub const PROVIDERS: usize = 3 * 5 + 3;
+pub const CONSUMERS: u64 = 3 * 2 + 4;
 
 /// What the cloud has, as the report counts it.
 pub const COUNTS: [(&str, u64); 9] = [
     ("resource_classes", 2),
     ("traits", 2),
-    ("providers", 8 * 5 + 3),
-    ("inventories", 8 * (1 + 2 * 2 + 2) + 1 + 2),
-    ("provider_traits", 8 * 3 + 1),
-    ("provider_aggregates", 8 + 2),
-    ("usages", 8 * (1 + 2 * 2 + 2) + 1 + 2),
-    ("consumers", 8 * 2 + 4),
-    ("allocations", 8 * (4 + 1) + 2 + 1 + 1 + 1),
+    ("providers", PROVIDERS as u64),
+    ("inventories", 3 * (1 + 2 * 2 + 2) + 1 + 2),
+    ("provider_traits", 3 * 3 + 1),
+    ("provider_aggregates", 3 + 2),
+    ("usages", 3 * (1 + 2 * 2 + 2) + 1 + 2),
+    ("consumers", CONSUMERS),
+    ("allocations", 3 * (4 + 1) + 2 + 1 + 1 + 1),
 ];
 
 pub fn fill(placement: &Placement) {

@@ -5,16 +5,17 @@
 
 mod cloud;
 mod real;
+mod relay;
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use allod_testkit::server::Server;
 use cloud::{
-    BARE, COUNTS, ODD_CONSUMER, Placement, SHARING, SHRUNK, consumer_uuid, fill, provider_uuid,
-    stock,
+    BARE, CONSUMERS, COUNTS, ODD_CONSUMER, PROVIDERS, Placement, SHARING, SHRUNK, consumer_uuid,
+    fill, provider_uuid, stock,
 };
 use real::Real;
+use relay::Relay;
 use serde_json::{Value, json};
 
 /// An allod with an empty folder.
@@ -98,34 +99,32 @@ fn differences(report: &Value) -> Vec<String> {
 fn the_real_placement_is_copied_there_and_back() {
     let (real, allod) = (Real::start(), Allod::start());
     fill(&real.placement);
-    let before = real.placement.everything();
+    // Whatever is written to a provider or by a consumer shows in its generation.
+    let generations = |placement: &Placement| {
+        let shared = format!("/resource_providers/{}/allocations", provider_uuid(SHARING));
+        (placement.get("/resource_providers"), placement.get(&shared))
+    };
+    let before = generations(&real.placement);
 
-    // Cut off in the middle, while it is copying providers, and while it is copying allocations.
-    for (path, enough) in [
-        ("/resource_providers".to_owned(), 12),
-        (format!("/resource_providers/{}/allocations", provider_uuid(SHARING)), 3),
-    ] {
-        let mut cut = import(&real.placement, &allod.placement, &["--jobs", "2"]);
+    // Cut off while it copies providers, and while it copies allocations.
+    let count = |path: &str, list: &str| allod.placement.get(path)[list].as_array().unwrap().len();
+    for (requests, consumers) in [(PROVIDERS / 2 * 3, false), (4 + PROVIDERS * 4 + 6, true)] {
+        let relay = Relay::start(real.placement.address, requests);
+        let slow = Placement::at(relay.address, "");
+        let mut cut = import(&slow, &allod.placement, &["--jobs", "1"]);
         let mut cut = cut.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let began = Instant::now();
-        loop {
-            let answer = allod.placement.ask("GET", &path, cloud::NEWEST, None);
-            let found = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
-            let count = |name: &str| match &found[name] {
-                Value::Array(all) => all.len(),
-                Value::Object(all) => all.len(),
-                _ => 0,
-            };
-            if count("resource_providers") + count("allocations") >= enough {
-                break;
-            }
-            assert!(began.elapsed() < Duration::from_secs(30), "it does not come that far");
-        }
+        relay.wait();
         cut.kill().unwrap();
-        assert!(!cut.wait().unwrap().success());
-        let (code, report, _) = run(&real.placement, &allod.placement, &["--verify"]);
-        assert_eq!((code, &report["agrees"], &report["copied"]), (4, &json!(false), &Value::Null));
+        cut.wait().unwrap();
+        let providers = count("/resource_providers", "resource_providers");
+        assert_eq!((providers > 0, providers == PROVIDERS), (true, consumers));
+        let usages = allod.placement.get("/usages?project_id=a%20project");
+        let held = usages["usages"].as_object().unwrap().values();
+        let held: u64 = held.filter_map(|of| of["consumer_count"].as_u64()).sum();
+        assert_eq!((held > 0, held < CONSUMERS), (consumers, true), "{held}");
     }
+    let (code, report, _) = run(&real.placement, &allod.placement, &["--verify"]);
+    assert_eq!((code, &report["agrees"], &report["copied"]), (4, &json!(false), &Value::Null));
     let report = agreed(&real.placement, &allod.placement, &[]);
     assert!(copied(&report, "written") > 0 && copied(&report, "equal") > 0, "{report:#}");
     assert_eq!(copied(&report, "refused") + copied(&report, "differing"), 0);
@@ -137,7 +136,7 @@ fn the_real_placement_is_copied_there_and_back() {
     assert_eq!(copied(&report, "written"), 0, "{report:#}");
     assert_eq!(allod.placement.everything(), there);
     assert_eq!(report["lost"], json!([]));
-    assert_eq!(real.placement.everything(), before, "the source was written to");
+    assert_eq!(generations(&real.placement), before, "the source was written to");
 
     let consumer = |id: &str| allod.placement.get(&format!("/allocations/{id}"));
     assert_eq!(consumer(&consumer_uuid(1))["consumer_type"], "INSTANCE");
@@ -179,9 +178,9 @@ fn what_differs_is_told_and_replaced_only_when_that_is_asked_for() {
     source.hold(&consumer_uuid(3), None, &[(3, json!({ "MEMORY_MB": 5 }))]);
     source.write("DELETE", &format!("/allocations/{}", consumer_uuid(200)), &Value::Null);
     source.set(SHRUNK, "inventories", json!({ "VCPU": stock(9) }));
-    source.set(5, "traits", json!(["CUSTOM_SLICE"]));
-    source.set(5, "aggregates", json!([]));
-    let renamed = json!({ "name": "renamed", "parent_provider_uuid": provider_uuid(6) });
+    source.set(2, "traits", json!(["CUSTOM_SLICE"]));
+    source.set(2, "aggregates", json!([]));
+    let renamed = json!({ "name": "renamed", "parent_provider_uuid": provider_uuid(3) });
     source.write("PUT", &format!("/resource_providers/{}", provider_uuid(BARE)), &renamed);
 
     let there = to.placement.everything();
@@ -196,7 +195,7 @@ fn what_differs_is_told_and_replaced_only_when_that_is_asked_for() {
         format!("usages {} \"VCPU\": 20, 60", provider_uuid(SHRUNK)),
         format!(
             "provider_traits {} \"\": [\"CUSTOM_SLICE\"], [\"COMPUTE_NODE\",\"CUSTOM_GOLD\"]",
-            provider_uuid(5)
+            provider_uuid(2)
         ),
         format!("consumers {} \"consumer_type\": \"unknown\", \"INSTANCE\"", consumer_uuid(3)),
     ] {

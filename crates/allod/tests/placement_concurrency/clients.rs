@@ -9,7 +9,7 @@ use crate::wire::{
     CPUS, CPUS_TOTAL, Client, DISKS, HOT, MEMORY, code, consumer, holding, provider,
 };
 
-const OPERATIONS: u32 = 30;
+const OPERATIONS: u32 = 150;
 /// So many consumers are written by all rivals.
 pub const FOUGHT_OVER: u32 = 2;
 
