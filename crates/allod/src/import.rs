@@ -1,7 +1,7 @@
 //! `allod import placement`: copies a running Placement into a running allod, through the public interface of both.
 //!
 //! - `version`, `wire`, `id`, `members`: what a Placement says, and in which version
-//! - `side`: asking one of the two; `target`: writing to the other
+//! - `side`: asking one of the two; `target`: writing to the other; `words`, `patience`: when one of them says no
 //! - `plan`: what to do about a thing; `walk`: every consumer once; `parallel`: several at a time
 //! - `copy`: doing it; `verify`: comparing afterwards; `progress` and `report`: telling
 //!
@@ -11,6 +11,7 @@ mod copy;
 mod id;
 mod members;
 mod parallel;
+mod patience;
 mod plan;
 mod progress;
 mod report;
@@ -20,6 +21,7 @@ mod verify;
 mod version;
 mod walk;
 mod wire;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;

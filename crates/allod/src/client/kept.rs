@@ -121,3 +121,55 @@ impl Coming<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Answers so many requests on each connection and closes it; how many came on each, at the end.
+    fn serve(listener: &TcpListener, requests: &[usize]) -> Vec<usize> {
+        let serve_one = |most: usize| {
+            let mut lines = BufReader::new(listener.accept().unwrap().0);
+            let mut served = 0;
+            while served < most {
+                let mut line = String::new();
+                if lines.read_line(&mut line).unwrap() == 0 {
+                    break;
+                }
+                if line.trim().is_empty() {
+                    served += 1;
+                    let answer = format!("HTTP/1.1 404 x\r\ncontent-length: 1\r\n\r\n{served}");
+                    lines.get_mut().write_all(answer.as_bytes()).unwrap();
+                }
+            }
+            served
+        };
+        requests.iter().map(|most| serve_one(*most)).collect()
+    }
+
+    #[test]
+    fn a_connection_is_kept_and_one_that_was_closed_is_opened_anew() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = listener.local_addr().unwrap().to_string().parse().unwrap();
+        let serving = std::thread::spawn(move || serve(&listener, &[3, 2]));
+        let long = Duration::from_secs(20);
+        let client = Client { server, token: None, timeout: long, patience: long };
+        let kept = Kept::new(client, HeaderMap::new());
+        let work = async {
+            let mut bodies = Vec::new();
+            for _ in 0..5 {
+                let answer = kept.exchange(&Ask::get("/x")).await.unwrap();
+                assert_eq!(answer.status, StatusCode::NOT_FOUND);
+                bodies.push(answer.body);
+            }
+            bodies
+        };
+        let bodies = crate::cli::block_on(work).unwrap();
+        assert_eq!(bodies, ["1", "2", "3", "1", "2"]);
+        assert_eq!(serving.join().unwrap(), [3, 2]);
+    }
+}

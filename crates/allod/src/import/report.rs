@@ -1,12 +1,13 @@
 //! What came of an import: how much is on either side, what differs, what was refused; for people and for scripts.
 
+mod text;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::table::{Side as Align, Table};
-use crate::cli::{Form, json as json_form, print, style};
+use crate::cli::{Form, json as json_form, print};
 use crate::failed::Failed;
 
 /// So many differences and refusals are told in full; the others are counted.
@@ -39,20 +40,6 @@ impl Kind {
         Kind::Consumers,
         Kind::Allocations,
     ];
-
-    fn words(self) -> &'static str {
-        match self {
-            Kind::ResourceClasses => "custom resource classes",
-            Kind::Traits => "custom traits",
-            Kind::Providers => "providers",
-            Kind::Inventories => "inventories",
-            Kind::ProviderTraits => "traits of providers",
-            Kind::ProviderAggregates => "aggregates of providers",
-            Kind::Usages => "usages",
-            Kind::Consumers => "consumers",
-            Kind::Allocations => "allocations",
-        }
-    }
 }
 
 /// What an import did about the things of one kind.
@@ -200,11 +187,11 @@ impl Report {
     pub fn show(&self, form: Form) -> Result<(), Failed> {
         match form {
             Form::Json => {
-                let text =
+                let bytes =
                     serde_json::to_vec(self).map_err(|error| Failed::Running(error.into()))?;
-                json_form::print(&text)?;
+                json_form::print(&bytes)?;
             }
-            Form::Table => print(&self.text())?,
+            Form::Table => print(&text::of(self))?,
         }
         if self.agrees {
             return Ok(());
@@ -223,67 +210,6 @@ impl Report {
             "run it again if the source was written to meanwhile; --replace overwrites what differs",
         )))
     }
-
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        if let Some(copied) = &self.copied {
-            let columns = ["WRITTEN", "EQUAL", "DIFFERING", "REMOVED", "REFUSED"];
-            let mut table = table("COPIED", &columns);
-            for (kind, of) in &copied.kinds {
-                let Copied { written, equal, differing, removed, refused } = *of;
-                row(&mut table, *kind, &[written, equal, differing, removed, refused]);
-            }
-            text.push_str(&format!("{}\n", table.text(None, false)));
-            for Refusal { kind, of, why } in &copied.refusals {
-                let line = format!("refused: {} of {of}: {why}", kind.words());
-                text.push_str(&format!("{}\n", style::plain(&line)));
-            }
-        }
-        let mut table = table("COMPARED", &["SOURCE", "TARGET", "DIFFER"]);
-        for (kind, Count { source, target, differ }) in &self.compared.kinds {
-            row(&mut table, *kind, &[*source, *target, *differ]);
-        }
-        text.push_str(&table.text(None, false));
-        for Difference { kind, of, member, source, target } in &self.compared.differences {
-            let line = format!(
-                "differs: {} of {of}: {member} is {source} there, {target} here",
-                kind.words()
-            );
-            text.push_str(&format!("{}\n", style::plain(&line)));
-        }
-        let told = self.compared.differences.len() as u64;
-        if self.compared.differences_total > told {
-            let more = self.compared.differences_total - told;
-            text.push_str(&format!("and {more} differences more\n"));
-        }
-        for lost in &self.lost {
-            text.push_str(&format!("not copied: {lost}\n"));
-        }
-        let differ = self.compared.generations_differ;
-        text.push_str(&format!(
-            "not copied: generations; each server counts its own ({differ} providers have another one here)\n"
-        ));
-        if self.compared.others > 0 {
-            let others = self.compared.others;
-            text.push_str(&format!("passed over: {others} providers that only the target has\n"));
-        }
-        text.push_str(if self.agrees {
-            "both sides agree\n"
-        } else {
-            "the two sides do not agree\n"
-        });
-        text
-    }
-}
-
-fn table(first: &'static str, columns: &[&'static str]) -> Table {
-    let columns = columns.iter().map(|name| (*name, Align::Right));
-    Table::new(&[(first, Align::Left)].into_iter().chain(columns).collect::<Vec<_>>())
-}
-
-fn row(table: &mut Table, kind: Kind, numbers: &[u64]) {
-    let numbers = numbers.iter().map(ToString::to_string);
-    table.row([kind.words().to_owned()].into_iter().chain(numbers));
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! Not here: writing, which is in `target`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
 use allod_core::capacity::Uuid;
 use anyhow::anyhow;
@@ -14,19 +13,16 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::id::Id;
 use super::members::Members;
+use super::patience::{Patience, is_later, may_pass};
 use super::version::{self, Version};
 use super::wire::{Consumer, Part, PartKind, PartRow, Provider, ProviderRow, Usages};
-use crate::cli::style;
+use super::words::words;
 use crate::client::kept::{Kept, Whole};
 use crate::client::{Ask, Client, part};
 use crate::failed::{Failed, advised};
 
 const API_VERSION: HeaderName = HeaderName::from_static("openstack-api-version");
 const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
-
-/// How long to wait before asking again, at first and at last.
-const PAUSE_MIN: Duration = Duration::from_millis(100);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,8 +205,15 @@ impl Side {
         mut each: impl FnMut(&[u8]) -> Result<(), String>,
     ) -> Result<(), Failed> {
         let ask = Ask::get(path).header(API_VERSION, &format!("placement {}", self.version))?;
-        let mut coming =
-            self.kept.begin(&ask).await.map_err(|f| f.advised(self.which.reached_by()))?;
+        let mut patience = Patience::of(self.kept.client().patience);
+        let mut coming = loop {
+            match self.kept.begin(&ask).await {
+                Ok(coming) if !is_later(coming.status) || !patience.lasts().await => break coming,
+                Ok(_) => {}
+                Err(failed) if may_pass(&failed) && patience.lasts().await => {}
+                Err(failed) => return Err(failed.advised(self.which.reached_by())),
+            }
+        };
         let mut members = Members::new(wanted);
         let (mut no, ok) = (Vec::new(), coming.status == StatusCode::OK);
         while let Some(bytes) = coming.chunk().await? {
@@ -237,7 +240,6 @@ impl Side {
         version: Version,
         body: Option<Vec<u8>>,
     ) -> Result<Whole, Failed> {
-        let (began, mut pause) = (Instant::now(), PAUSE_MIN);
         // A POST that got no answer may have been carried out.
         let repeatable = method != Method::POST;
         let mut ask =
@@ -245,17 +247,16 @@ impl Side {
         if let Some(body) = body {
             ask = ask.body(body);
         }
+        let mut patience = Patience::of(self.kept.client().patience);
         loop {
-            let answer = self.kept.exchange(&ask).await;
-            let patient = began.elapsed() + pause <= self.kept.client().patience;
-            match answer {
-                Ok(answer) if patient && matches!(answer.status.as_u16(), 429 | 502..=504) => {}
-                Ok(answer) => return Ok(answer),
-                Err(Failed::Running(_) | Failed::Later(_)) if patient && repeatable => {}
+            match self.kept.exchange(&ask).await {
+                Ok(answer) if !is_later(answer.status) || !patience.lasts().await => {
+                    return Ok(answer);
+                }
+                Ok(_) => {}
+                Err(failed) if repeatable && may_pass(&failed) && patience.lasts().await => {}
                 Err(failed) => return Err(failed.advised(self.which.reached_by())),
             }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(PAUSE_MAX);
         }
     }
 
@@ -265,7 +266,7 @@ impl Side {
         let what = format!("the {name} at {self} answered {status} to {asked}: {}", words(body).1);
         match status.as_u16() {
             401 | 403 => Failed::Denied(advised(what, self.which.allowed_by())),
-            404 | 405 | 406 => Failed::Asked(advised(what, self.which.reached_by())),
+            404..=406 => Failed::Asked(advised(what, self.which.reached_by())),
             408 | 429 | 502..=504 => Failed::Later(anyhow!(what)),
             _ => Failed::Running(anyhow!(what)),
         }
@@ -282,61 +283,5 @@ impl Side {
 impl std::fmt::Display for Side {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.kept.client().server)
-    }
-}
-
-/// The code and the words of a refusal, in whichever of the forms that a Placement has.
-pub(super) fn words(body: &[u8]) -> (String, String) {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct No {
-        errors: Vec<Fault>,
-        #[serde(flatten)]
-        plain: Fault,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Fault {
-        code: String,
-        detail: String,
-        message: String,
-        title: String,
-    }
-    let no: No = serde_json::from_slice(body).unwrap_or_default();
-    let fault = no.errors.into_iter().next().unwrap_or(no.plain);
-    let said = [&fault.detail, &fault.message, &fault.title];
-    let said = said.into_iter().find(|text| !text.is_empty()).map_or("", String::as_str);
-    // The first paragraph says what the status says.
-    let said = match said.split_once("\n\n") {
-        Some((_, rest)) if !rest.trim().is_empty() => rest.trim(),
-        _ => said.trim(),
-    };
-    let said = if said.is_empty() { "(no words)" } else { said };
-    (fault.code, style::plain(said))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_is_understood_in_every_form() {
-        for (body, code, said) in [
-            (
-                r#"{"errors":[{"status":409,"title":"Conflict","detail":"There was a conflict.\n\n it is full  ","code":"placement.undefined_code"}]}"#,
-                "placement.undefined_code",
-                "it is full",
-            ),
-            (
-                r#"{"message":"no token","code":"401 Unauthorized","title":"Unauthorized"}"#,
-                "401 Unauthorized",
-                "no token",
-            ),
-            (r#"{"message":"who are you?\n\n\n"}"#, "", "who are you?"),
-            (r#"{"title":"too many","code":"busy","status":503}"#, "busy", "too many"),
-            ("<html>", "", "(no words)"),
-        ] {
-            assert_eq!(words(body.as_bytes()), (code.to_owned(), said.to_owned()));
-        }
     }
 }

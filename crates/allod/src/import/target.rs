@@ -5,9 +5,10 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::id::Id;
-use super::side::{Side, words};
+use super::side::Side;
 use super::version::{self, TYPES, Version};
 use super::wire::{Consumer, Part, PartKind, Provider};
+use super::words::words;
 use crate::client::part as path_part;
 use crate::failed::Failed;
 

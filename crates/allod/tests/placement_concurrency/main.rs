@@ -29,6 +29,9 @@ const MOVERS: u32 = 16;
 /// Those who write what others write as well.
 const RIVALS: u32 = 8;
 
+/// What one of them does.
+type Work = fn(Client, u32) -> Told;
+
 fn stock(client: &mut Client) {
     for hot in 0..HOT {
         let (uuid, name) = (provider(hot).to_string(), format!("hot-{hot}"));
@@ -65,7 +68,7 @@ fn sixty_four_clients_on_four_hot_providers() {
             thread::spawn(move || clients::read(client, MOVERS, &enough))
         })
         .collect();
-    let kinds: [(u32, fn(Client, u32) -> Told); 4] = [
+    let kinds: [(u32, Work); 4] = [
         (FILLERS, clients::fill),
         (ROOMY, clients::take_what_is_there),
         (MOVERS, clients::move_to_and_fro),
