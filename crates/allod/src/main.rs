@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod config;
 mod failed;
+mod import;
 mod index;
 mod journal;
 mod limits;
@@ -89,6 +90,9 @@ enum Command {
     /// Make a journal from a backup
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::RestoreArguments),
+    /// Copy what another server has into this one
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// The tokens that a server asks for: new, list
     #[command(subcommand)]
     Token(cli::token::TokenCommand),
@@ -126,6 +130,7 @@ fn main() -> ExitCode {
         Command::Journal(command) => journal::run(command),
         Command::Backup(arguments) => backup::run(arguments),
         Command::Restore(arguments) => restore::run(arguments),
+        Command::Import(command) => import::run(command),
         Command::Token(command) => cli::token::run(command),
         Command::Config(command) => cli::config::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),
