@@ -212,3 +212,122 @@ fn sets<'a>(capacity: &'a Capacity, filter: &Filter<'_>) -> Result<Vec<&'a Bits>
     sets.extend(filter.aggregates.iter().map(|aggregate| capacity.members_of(*aggregate)));
     Ok(sets)
 }
+
+#[cfg(test)]
+mod tests {
+    use allod_core::dice;
+    use allod_core::event::Event;
+    use allod_core::event::capacity::{
+        AggregatesSet, InventoriesSet, InventorySet, ProviderDefined, TraitsSet,
+    };
+    use allod_core::state::State;
+
+    use super::*;
+
+    const TRAITS: [&str; 2] = ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2"];
+    const CLASSES: [&str; 2] = ["VCPU", "DISK_GB"];
+
+    /// A provider as the test made it.
+    struct Made {
+        uuid: Uuid,
+        name: String,
+        root: Uuid,
+        traits: Vec<&'static str>,
+        classes: Vec<&'static str>,
+        aggregates: Vec<Uuid>,
+    }
+
+    fn some<T: Copy>(seed: &mut u64, of: &[T]) -> Vec<T> {
+        of.iter().copied().filter(|_| dice::roll(seed).is_multiple_of(2)).collect()
+    }
+
+    fn make(seed: &mut u64, state: &mut State, count: usize) -> Vec<Made> {
+        let mut all: Vec<Made> = Vec::new();
+        for n in 0..count {
+            let uuid = Uuid(u128::from(dice::roll(seed)) << 64 | n as u128);
+            let above = dice::roll(seed) as usize % (n + 1);
+            let parent = all.get(above).map(|above| (above.uuid, above.root));
+            let made = Made {
+                uuid,
+                name: format!("{}-{n}", ["host", "card"][n % 2]),
+                root: parent.map_or(uuid, |(_, root)| root),
+                traits: some(seed, &TRAITS),
+                classes: some(seed, &CLASSES),
+                aggregates: some(seed, &[Uuid(1), Uuid(2)]),
+            };
+            let (provider, at_ms, generation) = (uuid, 0, 1);
+            let name = made.name.as_str().into();
+            let parent = parent.map(|(uuid, _)| uuid);
+            let set = |class: &&str| InventorySet {
+                class: (*class).into(),
+                inventory: Inventory::of(8),
+                written: true,
+            };
+            let inventories = made.classes.iter().map(set).collect();
+            let traits = made.traits.iter().map(|name| (*name).into()).collect();
+            let aggregates = made.aggregates.clone();
+            let events = [
+                Event::ProviderDefined(ProviderDefined { provider, name, parent, at_ms }),
+                Event::InventoriesSet(InventoriesSet { provider, generation, inventories, at_ms }),
+                Event::TraitsSet(TraitsSet { provider, generation, traits, at_ms }),
+                Event::AggregatesSet(AggregatesSet { provider, generation, aggregates, at_ms }),
+            ];
+            state.apply_entry(0, &events);
+            all.push(made);
+        }
+        all.sort_by_key(|made| made.uuid);
+        all
+    }
+
+    #[test]
+    fn all_pages_together_are_those_that_fit_in_the_order_of_their_uuids() {
+        let (mut seed, mut state) = (17, State::new());
+        let all = make(&mut seed, &mut state, 120);
+        let mut shown = 0;
+        for _ in 0..400 {
+            let member = &all[dice::roll(&mut seed) as usize % all.len()];
+            let filter = Filter {
+                name_prefix: ["", "", "host", "card-1"][dice::roll(&mut seed) as usize % 4],
+                in_tree: dice::roll(&mut seed).is_multiple_of(3).then_some(member.uuid),
+                traits: some(&mut seed, &TRAITS),
+                classes: some(&mut seed, &CLASSES),
+                aggregates: some(&mut seed, &[Uuid(1), Uuid(2)]),
+            };
+            let fits = |made: &&Made| {
+                made.name.starts_with(filter.name_prefix)
+                    && filter.in_tree.is_none_or(|_| made.root == member.root)
+                    && filter.traits.iter().all(|name| made.traits.contains(name))
+                    && filter.classes.iter().all(|class| made.classes.contains(class))
+                    && filter.aggregates.iter().all(|uuid| made.aggregates.contains(uuid))
+            };
+            let wanted: Vec<Uuid> = all.iter().filter(fits).map(|made| made.uuid).collect();
+            let (mut found, mut after) = (Vec::new(), None);
+            let limit = 1 + dice::roll(&mut seed) as usize % 40;
+            loop {
+                let page = page(state.capacity(), &filter, Fields::ALL, after, limit).unwrap();
+                assert!(page.items.len() <= limit);
+                found.extend(page.items.iter().map(|row| row.uuid));
+                match page.next {
+                    Some(next) => after = Some(next.parse().unwrap()),
+                    None => break,
+                }
+            }
+            assert_eq!(found, wanted, "{filter:?}");
+            shown += found.len();
+        }
+        assert!(shown > 1000, "{shown}");
+        let last =
+            page(state.capacity(), &Filter::default(), Fields::ALL, Some(Uuid(u128::MAX)), 9);
+        assert!(last.unwrap().items.is_empty());
+    }
+
+    #[test]
+    fn fields_are_read_by_their_names() {
+        let fields = Fields::read("uuid,name,inventories").unwrap();
+        assert!(fields.has(Field::Name) && fields.has(Field::Inventories));
+        assert!(!fields.has(Field::Traits));
+        assert_eq!(Fields::read("name,colour"), Err("colour"));
+        let all = Fields::read(&Fields::names().join(",")).unwrap();
+        assert!(NAMES.iter().all(|(_, field)| all.has(*field)));
+    }
+}
