@@ -12,6 +12,7 @@ use allod_core::state::capacity::provider::ProviderIx;
 
 use crate::Placement;
 use crate::ask::Ask;
+use crate::explain;
 use crate::fault::Fault;
 use crate::names;
 use crate::out::{ARRAY, OBJECT, Out};
@@ -50,7 +51,9 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
             }
         }
         out.raw("}}");
-        Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms))
+        let explain = ask.call.head.headers.contains_key(explain::HEADER);
+        let why = explain.then(|| explain::line(capacity, &query, &face.settings.search));
+        Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms).explained(why))
     })?
 }
 

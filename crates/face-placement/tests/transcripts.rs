@@ -135,7 +135,7 @@ async fn shown(reply: Reply) -> (String, String) {
     assert!(id.starts_with("req-") && head.headers["x-request-id"] == id.as_str(), "{id}");
     let mut text = head.status.as_u16().to_string();
     let names = ["openstack-api-version", "vary", "allow", "location", "last-modified"];
-    for name in names.into_iter().chain(["cache-control", "content-type"]) {
+    for name in names.into_iter().chain(["cache-control", "content-type", "allod-explain"]) {
         let value = head.headers.get(name).map(|value| value.to_str().unwrap());
         if let Some(value) = value.filter(|value| *value != "application/json") {
             write!(text, "\n   {name}: {value}").unwrap();
