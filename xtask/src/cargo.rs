@@ -48,3 +48,11 @@ pub fn target_dir() -> Result<PathBuf> {
     let (dir, _) = found.context("cargo metadata names no target directory")?;
     Ok(PathBuf::from(dir))
 }
+
+/// The server as the tests in Python want it: built like the tests in Rust, in the same profile.
+pub fn build_server() -> Result<PathBuf> {
+    // Together with a test, because what the tests need decides how the crates beneath are built; else each of the two
+    // would undo the other's work.
+    run(&["build", "--locked", "--workspace", "--bin", "allod", "--test", "serve"])?;
+    Ok(target_dir()?.join("debug/allod"))
+}

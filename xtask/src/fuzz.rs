@@ -24,7 +24,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         }
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let status = test::pytest()?
+    let status = test::pytest(test::CLIENT)?
         .args(["-s", "-k", "test_contract"])
         .env("ALLOD_FUZZ_EXAMPLES", examples)
         .env("ALLOD_FUZZ_SEED", seed.unwrap_or_else(|| now.as_secs().to_string()))

@@ -11,6 +11,8 @@
 mod bench;
 mod cargo;
 mod ci;
+mod conformance;
+mod differential;
 mod fuzz;
 mod python;
 mod test;
@@ -20,13 +22,21 @@ mod tools;
 use std::process::ExitCode;
 
 /// Every command, with what it is for. The documents are checked against this table.
-pub const COMMANDS: [(&str, &str); 5] = [
+pub const COMMANDS: [(&str, &str); 7] = [
     ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
     ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
     ("tidy", "check the rules of this code base that no other tool knows"),
     (
         "fuzz-api",
         "send a server what its OpenAPI document allows and what it does not: cargo xtask fuzz-api [--examples N] [--seed N]",
+    ),
+    (
+        "conformance",
+        "upstream's own tests of an interface: cargo xtask conformance placement [--only FILE…] [--profile P] [--server real]",
+    ),
+    (
+        "differential",
+        "random requests to ours and to the real one: cargo xtask differential placement [--seed S] [--seeds A..B] [--steps N] [--replay FILE]",
     ),
     (
         "bench",
@@ -43,11 +53,13 @@ fn main() -> ExitCode {
         "ci" => ci::run(),
         "tidy" => tidy::run(),
         "fuzz-api" => fuzz::run(&rest),
+        "conformance" => conformance::run(&rest),
+        "differential" => differential::run(&rest),
         "bench" => bench::run(&rest),
         _ => {
             eprintln!("cargo xtask COMMAND, where COMMAND is one of");
             for (name, what) in COMMANDS {
-                eprintln!("  {name:<10}{what}");
+                eprintln!("  {name:<14}{what}");
             }
             return ExitCode::from(2);
         }

@@ -1,7 +1,7 @@
-//! A Python environment of our own in cargo's target folder, with what the tests need, pinned.
+//! Python environments of our own in cargo's target folder, with what the tests need, pinned.
 //!
-//! It is made once. A copy of the requirements lies beside it; while that is the same as the file in the tree, nothing is
-//! installed and nothing is looked up, so everything works offline once it has worked.
+//! Each is made once, when it is first needed. A copy of the requirements lies beside it; while that is the same as the file
+//! in the tree, nothing is installed and nothing is looked up, so everything works offline once it has worked.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,25 +10,56 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cargo, tools};
 
-const REQUIREMENTS: &str = "clients/python/requirements-test.txt";
+#[derive(Debug, Clone, Copy)]
+pub struct Environment {
+    /// Its name below cargo's target folder.
+    folder: &'static str,
+    requirements: &'static str,
+    /// The oldest Python for which the pinned packages are made.
+    oldest: (u32, u32),
+    why: &'static str,
+}
 
-/// The oldest Python for which the pinned tools are made.
-const OLDEST: (u32, u32) = (3, 10);
+/// For the client, and for all tests that are written in Python.
+pub const CLIENT: Environment = Environment {
+    folder: "python",
+    requirements: "clients/python/requirements-test.txt",
+    oldest: (3, 10),
+    why: "the client's tests are in it",
+};
+
+/// The real Placement, with its own tests.
+pub const PLACEMENT: Environment = Environment {
+    folder: "python-placement",
+    requirements: "conformance/placement/requirements.txt",
+    oldest: (3, 11),
+    why: "the real Placement is in it",
+};
+
+/// The real Placement as its operators run it, to be measured.
+pub const PLACEMENT_BENCH: Environment = Environment {
+    folder: "python-placement-bench",
+    requirements: "crates/bench/placement-requirements.txt",
+    oldest: (3, 11),
+    why: "the real Placement is measured in it",
+};
 
 const NAMES: [&str; 6] =
     ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
 /// The environment's interpreter; made, or made anew when the requirements have changed.
-pub fn ensure() -> Result<PathBuf> {
-    let folder = cargo::target_dir()?.join("python");
+pub fn ensure(environment: Environment) -> Result<PathBuf> {
+    let Environment { requirements, oldest, .. } = environment;
+    let folder = cargo::target_dir()?.join(environment.folder);
     let python = folder.join("bin/python");
     let stamp = folder.join("requirements.txt");
-    let wanted = std::fs::read_to_string(cargo::root().join(REQUIREMENTS))
-        .with_context(|| format!("{REQUIREMENTS} cannot be read"))?;
-    if std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) && is_new_enough(&python) {
+    let wanted = std::fs::read_to_string(cargo::root().join(requirements))
+        .with_context(|| format!("{requirements} cannot be read"))?;
+    if std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) && will_do(&python, oldest)
+    {
         return Ok(python);
     }
-    let base = base()?;
+    let base = base(environment)?;
     eprintln!("making a Python environment in {}", folder.display());
     if folder.exists() {
         std::fs::remove_dir_all(&folder)
@@ -36,32 +67,31 @@ pub fn ensure() -> Result<PathBuf> {
     }
     run(Command::new(&base).args(["-m", "venv"]).arg(&folder))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
-    run(Command::new(&python).args(pip).arg(cargo::root().join(REQUIREMENTS)))?;
+    run(Command::new(&python).args(pip).arg(cargo::root().join(requirements)))?;
     // Last, so that an environment that was cut off half way is made anew.
     std::fs::write(&stamp, wanted).context("the stamp of the environment cannot be written")?;
     Ok(python)
 }
 
 /// A Python that can make environments; installed where there is none.
-fn base() -> Result<PathBuf> {
-    if let Some(found) = find() {
+fn base(Environment { oldest, why, .. }: Environment) -> Result<PathBuf> {
+    if let Some(found) = find(oldest) {
         return Ok(found);
     }
-    let (major, minor) = OLDEST;
-    eprintln!("missing: Python {major}.{minor} or later with venv (the client's tests are in it)");
+    let (major, minor) = oldest;
+    eprintln!("missing: Python {major}.{minor} or later with venv ({why})");
     tools::install(&["python3", "python3-venv"])?;
-    find()
+    find(oldest)
         .context("there is still no Python that will do after installing python3 and python3-venv")
 }
 
-fn find() -> Option<PathBuf> {
+fn find(oldest: (u32, u32)) -> Option<PathBuf> {
     let names = NAMES.iter().map(|name| Path::new(name).to_path_buf());
-    names.chain(["/usr/bin/python3".into()]).find(|name| is_new_enough(name))
+    names.chain(["/usr/bin/python3".into()]).find(|name| will_do(name, oldest))
 }
 
 /// Whether this is a Python that is new enough and has what an environment is made with.
-fn is_new_enough(python: &Path) -> bool {
-    let (major, minor) = OLDEST;
+fn will_do(python: &Path, (major, minor): (u32, u32)) -> bool {
     let probe =
         format!("import sys, venv, ensurepip; sys.exit(sys.version_info < ({major}, {minor}))");
     let quiet = Command::new(python)
@@ -87,16 +117,20 @@ mod tests {
 
     #[test]
     fn what_is_no_python_is_not_taken_for_one() {
-        assert!(!is_new_enough(Path::new("no-such-program")));
-        assert!(!is_new_enough(Path::new("false")));
-        assert!(is_new_enough(Path::new("true")), "only its exit code is looked at");
+        let will_do = |name| will_do(Path::new(name), CLIENT.oldest);
+        assert!(!will_do("no-such-program"));
+        assert!(!will_do("false"));
+        assert!(will_do("true"), "only its exit code is looked at");
     }
 
     #[test]
     fn every_requirement_is_pinned() {
-        let text = std::fs::read_to_string(cargo::root().join(REQUIREMENTS)).unwrap();
-        let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let loose: Vec<&str> = lines.filter(|line| !line.contains("==")).collect();
-        assert!(loose.is_empty(), "{loose:?}");
+        for environment in [CLIENT, PLACEMENT] {
+            let path = cargo::root().join(environment.requirements);
+            let text = std::fs::read_to_string(path).unwrap();
+            let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let loose: Vec<&str> = lines.filter(|line| !line.contains("==")).collect();
+            assert!(loose.is_empty(), "{loose:?}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test of the workspace, by plain `cargo test`, and those of the Python client, by pytest, with
-//! the results added up.
+//! `cargo xtask test`: every test of the workspace, by plain `cargo test`, and those in Python, by pytest, with the results
+//! added up.
 //!
 //! The last line is always `N passed, N failed`. A test binary that does not build or dies counts as one failure, and so
 //! does a pytest that ends without a count, so that the line never says less than the exit code.
@@ -9,7 +9,15 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, python, tools};
+use crate::{cargo, conformance, python, tools};
+
+/// Tells our tests which Python has the real Placement.
+const REAL_PLACEMENT: &str = "ALLOD_TEST_PLACEMENT_PYTHON";
+
+/// Folders with tests in Python: the client, and the tools that hold us against the real Placement.
+const WITH_PYTHON: [&str; 2] = [CLIENT, conformance::PLACEMENT];
+
+pub const CLIENT: &str = "clients/python";
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
@@ -52,6 +60,16 @@ impl Tally {
         }
     }
 
+    /// Takes in one line of what upstream's tests of Placement print. Their last one is like `412 passed, 2 failed`.
+    fn read_suite(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("failed: ") {
+            self.names.push(name.to_string());
+        } else if line.contains(" passed, ") && line.contains(" failed") {
+            self.passed += number_before(line, " passed");
+            self.failed += number_before(line, " failed");
+        }
+    }
+
     /// Settles what the exit code of a runner adds: a failure that no test reported is one nevertheless.
     fn close(&mut self, succeeded: bool, what: &str) {
         if !succeeded && self.failed == 0 {
@@ -77,30 +95,34 @@ fn number_before(text: &str, word: &str) -> u64 {
     digits.parse().unwrap_or(0)
 }
 
-/// What to run: both languages unless `--only` says which, and of each the tests with one of these words in their name.
+/// What to run: everything unless `--only` says which part, and of our own tests those with one of these words in their name.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     rust: bool,
     python: bool,
+    /// The fast part of upstream's tests of Placement, which know no names of ours.
+    placement: bool,
     filter: Vec<String>,
 }
 
 impl Asked {
     fn read(args: &[String]) -> Result<Asked> {
-        let mut asked = Asked { rust: true, python: true, filter: Vec::new() };
+        let mut only = None;
+        let mut filter = Vec::new();
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             if arg != "--only" {
-                asked.filter.push(arg.clone());
+                filter.push(arg.clone());
                 continue;
             }
             match args.next().map(String::as_str) {
-                Some("rust") => asked.python = false,
-                Some("python") => asked.rust = false,
-                _ => bail!("--only rust or --only python"),
+                Some(part @ ("rust" | "python" | "placement")) => only = Some(part),
+                _ => bail!("--only rust, --only python or --only placement"),
             }
         }
-        Ok(asked)
+        let wanted = |part| only.is_none_or(|only| only == part);
+        let (rust, python) = (wanted("rust"), wanted("python"));
+        Ok(Asked { rust, python, placement: only == Some("placement"), filter })
     }
 
     /// The filter as pytest has it; `None` when no test there can have such a name.
@@ -127,6 +149,9 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
         });
         tally.add(python);
     }
+    if asked.placement {
+        tally.add(run_placement()?);
+    }
     for name in &tally.names {
         println!("failed: {name}");
     }
@@ -138,34 +163,48 @@ fn rust(filter: &[String]) -> Result<Tally> {
     tools::ensure(&tools::FOR_TESTS)?;
     let mut cargo = cargo::cargo();
     cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--"]).args(filter);
+    match python::ensure(python::PLACEMENT) {
+        Ok(python) => drop(cargo.env(REAL_PLACEMENT, python)),
+        // The tests that need it will say so; the others are run nevertheless.
+        Err(error) => eprintln!("there is no real Placement for the tests: {error:#}"),
+    }
     let (mut tally, code) = watch(cargo, Tally::read)?;
     tally.close(code == Some(0), "(a test binary did not build, or ended by itself)");
     Ok(tally)
 }
 
 fn run_python(keyword: &str) -> Result<Tally> {
-    let mut pytest = pytest()?;
-    if !keyword.is_empty() {
-        pytest.args(["-k", keyword]);
+    let mut sum = Tally::default();
+    for folder in WITH_PYTHON {
+        let mut pytest = pytest(folder)?;
+        if !keyword.is_empty() {
+            pytest.args(["-k", keyword]);
+        }
+        let (mut tally, code) = watch(pytest, Tally::read_pytest)?;
+        // 5: no test has such a name, which is no failure of those that have another.
+        let fine = code == Some(0) || (code == Some(5) && !keyword.is_empty());
+        tally.close(fine, "(pytest ended by itself)");
+        sum.add(tally);
     }
-    let (mut tally, code) = watch(pytest, Tally::read_pytest)?;
-    // 5: no test has such a name, which is no failure of those that have another.
-    let fine = code == Some(0) || (code == Some(5) && !keyword.is_empty());
-    tally.close(fine, "(pytest ended by itself)");
+    Ok(sum)
+}
+
+fn run_placement() -> Result<Tally> {
+    let mut suite = conformance::suite()?;
+    suite.arg("--server").arg(cargo::build_server()?).arg("--fast");
+    let (mut tally, code) = watch(suite, Tally::read_suite)?;
+    tally.close(code == Some(0), "(upstream's tests of Placement ended by themselves)");
     Ok(tally)
 }
 
-/// pytest in the client's folder, with the server that it is to test: built like the tests, in the same profile.
-pub fn pytest() -> Result<Command> {
-    let python = python::ensure()?;
-    // Together with a test, because what the tests need decides how the crates beneath are built; else each of the two
-    // would undo the other's work.
-    cargo::run(&["build", "--locked", "--workspace", "--bin", "allod", "--test", "serve"])?;
+/// pytest in one of our folders, with the server that it is to test.
+pub fn pytest(folder: &str) -> Result<Command> {
+    let python = python::ensure(python::CLIENT)?;
     let mut pytest = Command::new(python);
     pytest
         .args(["-m", "pytest", "--color=no", "-rfE"])
-        .current_dir(cargo::root().join("clients/python"))
-        .env("ALLOD_TEST_SERVER", cargo::target_dir()?.join("debug/allod"))
+        .current_dir(cargo::root().join(folder))
+        .env("ALLOD_TEST_SERVER", cargo::build_server()?)
         .env("PYTHONDONTWRITEBYTECODE", "1");
     Ok(pytest)
 }
@@ -243,6 +282,22 @@ mod tests {
     }
 
     #[test]
+    fn results_of_upstream_are_added_up() {
+        let mut tally = Tally::default();
+        for line in [
+            "traits: 52 of 53",
+            "expected to fail: basic-http: bad content length not int: the client refuses",
+            "failed: traits: create a trait",
+            "AssertionError: '200' not found in ['201']",
+            "76 passed, 1 failed, 1 expected to fail",
+        ] {
+            tally.read_suite(line);
+        }
+        assert_eq!((tally.passed, tally.failed), (76, 1));
+        assert_eq!(tally.names, ["traits: create a trait"]);
+    }
+
+    #[test]
     fn a_pytest_that_dies_is_a_failure() {
         let mut tally = Tally::default();
         tally.read_pytest("INTERNALERROR> 3 things in 4");
@@ -262,6 +317,8 @@ mod tests {
         let asked = read(&["span::tests"]).unwrap();
         assert!(asked.rust && asked.python && asked.keyword().is_none());
         assert_eq!(read(&[]).unwrap().keyword().as_deref(), Some(""));
+        let asked = read(&["--only", "placement"]).unwrap();
+        assert_eq!((asked.rust, asked.python, asked.placement), (false, false, true));
         assert!(read(&["--only"]).is_err() && read(&["--only", "perl"]).is_err());
     }
 }

@@ -5,7 +5,8 @@
 use super::{File, Finding, Tree, finding};
 
 /// First folders by which a word in backquotes is taken for a path.
-const ROOTS: [&str; 6] = ["crates/", "docs/", "xtask/", ".ci/", ".cargo/", "clients/"];
+const ROOTS: [&str; 7] =
+    ["crates/", "docs/", "xtask/", ".ci/", ".cargo/", "clients/", "conformance/"];
 
 fn documents(tree: &Tree) -> impl Iterator<Item = &File> {
     tree.files.iter().filter(|file| file.path.ends_with(".md"))

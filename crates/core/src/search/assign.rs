@@ -1,10 +1,11 @@
 //! One provider for each slot of a tree, in all ways that fit together, one way at a time.
 //!
-//! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed already
-//! allows it. When it came to dead ends many times in a row, [`super::bound`] is asked whether the request can fit into the tree at
-//! all, and at each further try whether the rest can, so that one that does not fit is found out without trying all ways not
-//! to fit it.
+//! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed
+//! already allows it. When it came to dead ends many times in a row, [`super::bound`] is asked whether the request can fit
+//! into the tree at all, and at each further try whether the rest can, so that one that does not fit is found out without
+//! trying all ways not to fit it.
 
+use super::filter::Filter;
 use super::placed::Placed;
 use super::plan::{Loose, Plan};
 use super::tree::{Place, Tree};
@@ -47,7 +48,9 @@ struct Cover {
 }
 
 impl Assign {
-    pub fn new(plan: &Plan<'_>, tree: Tree, spin: Option<u64>) -> Assign {
+    pub fn new(plan: &Plan<'_>, tree: Tree, spin: Option<u64>, budget: &mut Budget) -> Assign {
+        let traits = plan.loose.as_ref().map_or(0, |loose| loose.required.len());
+        budget.spend(plan.slots.len() / 4 + tree.places.len() * traits.min(64) / 8);
         let order = order(plan, &tree);
         let tried = order.iter().map(|slot| {
             let count = tree.options(*slot).len() as u64;
@@ -98,7 +101,7 @@ impl Assign {
             }
             self.depth += 1;
             if self.depth == self.order.len() {
-                if self.is_covered(plan) {
+                if self.is_covered(plan, budget) {
                     self.dead_ends = 0;
                     return Step::Found;
                 }
@@ -122,7 +125,7 @@ impl Assign {
             return false;
         }
         self.placed.put(plan, slot, place);
-        let mut sets = plan.subtrees.iter().filter(|set| set.contains(&slot));
+        let mut sets = plan.subtrees_of[slot].iter().map(|set| &plan.subtrees[*set]);
         let may_fit = sets.all(|set| subtree::is_possible(&self.tree, set, &self.placed, budget))
             && (self.dead_ends < DEAD_ENDS_BEFORE_BOUNDS || {
                 let rest = &self.order[self.depth + 1..];
@@ -180,8 +183,9 @@ impl Assign {
     }
 
     /// The same, exactly and for all sets, once everything is placed.
-    fn is_covered(&self, plan: &Plan<'_>) -> bool {
+    fn is_covered(&self, plan: &Plan<'_>, budget: &mut Budget) -> bool {
         let Some(Loose { required, .. }) = &plan.loose else { return true };
+        budget.spend(required.iter().map(Filter::weight).sum());
         required.iter().all(|set| {
             let mut slots = (0..plan.slots.len()).filter(|slot| !plan.slots[*slot].suffixed);
             let is_in = |place| set.contains(self.tree.ix(place));
@@ -198,17 +202,19 @@ fn order(plan: &Plan<'_>, tree: &Tree) -> Vec<usize> {
         return by_count;
     }
     let mut order = Vec::with_capacity(by_count.len());
-    let mut is_in = vec![false; by_count.len()];
+    let (mut is_in, mut is_done) = (vec![false; by_count.len()], vec![false; plan.subtrees.len()]);
     let mut at = 0;
     for slot in by_count {
         if !std::mem::replace(&mut is_in[slot], true) {
             order.push(slot);
         }
         while let Some(&slot) = order.get(at) {
-            for near in plan.subtrees.iter().filter(|set| set.contains(&slot)).flatten() {
-                if !std::mem::replace(&mut is_in[*near], true) {
-                    order.push(*near);
+            for &set in &plan.subtrees_of[slot] {
+                if std::mem::replace(&mut is_done[set], true) {
+                    continue;
                 }
+                let near = plan.subtrees[set].iter();
+                order.extend(near.filter(|near| !std::mem::replace(&mut is_in[**near], true)));
             }
             at += 1;
         }

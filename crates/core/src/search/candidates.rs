@@ -29,8 +29,8 @@ pub fn candidates(capacity: &Capacity, query: &Query, limits: &SearchLimits) -> 
     if query.limit == Some(0) {
         return found;
     }
-    let Some(plan) = Plan::new(capacity, query) else { return found };
     let mut budget = Budget::new(limits.steps_max);
+    let Some(plan) = Plan::new(capacity, query, &mut budget) else { return found };
     if plan.is_flat() {
         flat::run(&plan, query, limits.candidates_max, &mut budget, &mut found);
         found.steps = budget.used;
@@ -64,7 +64,7 @@ struct Search<'p, 'a> {
     sizes: usize,
     /// Trees that may have more but were let go after their first turn, and how many ways they showed in it.
     later: Vec<(ProviderIx, usize)>,
-    /// Who serves each slot, for candidates that are served by sharing providers alone: another tree may find them again.
+    /// Who serves each slot, for candidates of sharing providers alone: another tree may find them again.
     twins: HashSet<Vec<ProviderIx>>,
     /// Trees that are served by others alone, by whom: the next that is served by the same has nothing new.
     foreign: HashMap<Vec<ProviderIx>, ProviderIx>,
@@ -87,6 +87,7 @@ impl Search<'_, '_> {
         let solo = Solo::new(self.plan);
         while let Some(anchor) = anchors.next(&mut self.budget) {
             if self.plan.is_alone(anchor) {
+                self.budget.spend(solo.weight());
                 if solo.serves(anchor) && self.show_solo(&solo, anchor) == Turn::Over {
                     return;
                 }
@@ -166,7 +167,7 @@ impl Search<'_, '_> {
             return None;
         }
         let spin = self.query.seed.map(|seed| seed ^ u64::from(anchor) << 32);
-        Some(Assign::new(self.plan, tree, spin))
+        Some(Assign::new(self.plan, tree, spin, &mut self.budget))
     }
 
     /// Lets a tree show its next way, or all of them, and keeps it if there may be more.

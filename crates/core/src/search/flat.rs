@@ -18,9 +18,9 @@ pub(super) fn run(
     let words = if named.is_some() || solo.is_impossible { 0 } else { solo.filter.words() };
     let mut walk = Walk::new(words, query.seed);
     let mut named = named.filter(|ix| solo.filter.contains(*ix));
-    let mut words = 0;
+    let (mut words, weight) = (0, solo.filter.weight());
     while let Some(ix) = named.take().or_else(|| walk.next(&solo.filter, &mut words)) {
-        budget.spend(words + 1);
+        budget.spend(words * weight + solo.asks.weight());
         words = 0;
         if budget.is_spent() {
             found.cut = Some(Cut::Steps);
@@ -38,7 +38,10 @@ pub(super) fn run(
             return;
         }
     }
-    budget.spend(words);
+    budget.spend(words * weight);
+    if budget.is_spent() {
+        found.cut = Some(Cut::Steps);
+    }
 }
 
 /// What a provider needs to serve all of a request by itself.
@@ -74,6 +77,11 @@ impl<'p, 'a> Solo<'p, 'a> {
         self.filter.contains(ix) && self.fits(ix)
     }
 
+    /// In steps: what it costs to look at one provider.
+    pub fn weight(&self) -> usize {
+        self.filter.weight() + self.asks.weight()
+    }
+
     /// Of one who passes the filter.
     fn fits(&self, ix: ProviderIx) -> bool {
         let mut trees = self.plan.slots.iter().filter_map(|slot| slot.tree);
@@ -92,13 +100,14 @@ impl<'p, 'a> Solo<'p, 'a> {
 struct Asks<'p, 'a> {
     /// The sum for a class, and whether it is of several slots.
     totals: Vec<(Ask<'a>, bool)>,
+    /// What those sums are made of, each portion once.
     parts: Vec<&'p Ask<'a>>,
 }
 
 impl<'p, 'a> Asks<'p, 'a> {
     fn new(plan: &'p Plan<'a>) -> Asks<'p, 'a> {
         let mut totals: Vec<(Ask<'a>, bool)> = Vec::new();
-        let mut parts = Vec::new();
+        let mut parts: Vec<&'p Ask<'a>> = Vec::new();
         for ask in plan.slots.iter().flat_map(|slot| &slot.asks) {
             match totals.iter_mut().find(|(total, _)| total.class == ask.class) {
                 Some((total, is_sum)) => {
@@ -107,12 +116,18 @@ impl<'p, 'a> Asks<'p, 'a> {
                 }
                 None => totals.push((*ask, false)),
             }
-            if ask.contested.is_some() {
+            let is_same = |part: &&Ask<'_>| (part.class, part.amount) == (ask.class, ask.amount);
+            if ask.contested.is_some() && !parts.iter().any(is_same) {
                 parts.push(ask);
             }
         }
         totals.sort_unstable_by_key(|(total, _)| total.class);
         Asks { totals, parts }
+    }
+
+    /// In steps: what it costs to look at one provider.
+    fn weight(&self) -> usize {
+        1 + (self.totals.len() + self.parts.len()) / 8
     }
 
     fn fit(&self, ix: ProviderIx) -> bool {

@@ -5,7 +5,7 @@
 //! never the same.
 
 use super::filter::Filter;
-use super::{Group, Query};
+use super::{Budget, Group, Query};
 use crate::capacity::standard::SHARES;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::Bits;
@@ -27,6 +27,8 @@ pub(super) struct Plan<'a> {
     pub contested: Vec<NameIx>,
     /// Slots of whose providers one must stand above all others, or be it.
     pub subtrees: Vec<Vec<usize>>,
+    /// For each slot: which of those it is in.
+    pub subtrees_of: Vec<Vec<usize>>,
     /// The group without a suffix, if there is one.
     pub loose: Option<Loose<'a>>,
     /// Providers that serve other trees too and could serve a slot. Of one tree so that a parent comes before its children,
@@ -92,6 +94,11 @@ impl<'a> Ask<'a> {
 }
 
 impl Slot<'_> {
+    /// In steps: what it costs to look at one provider.
+    pub fn weight(&self) -> usize {
+        self.filter.weight() + self.asks.len() / 8
+    }
+
     /// Whether a provider could serve this and nothing else. Whose tree it is in is looked at elsewhere.
     pub fn admits(&self, ix: ProviderIx) -> bool {
         self.filter.contains(ix) && self.fits(ix)
@@ -104,16 +111,14 @@ impl Slot<'_> {
 
 impl<'a> Plan<'a> {
     /// `None`: nothing can match.
-    pub fn new(capacity: &'a Capacity, query: &Query) -> Option<Plan<'a>> {
+    pub fn new(capacity: &'a Capacity, query: &Query, budget: &mut Budget) -> Option<Plan<'a>> {
         let mut slots = Vec::new();
-        let mut slot_of = Vec::new();
         let mut loose = None;
         for (at, group) in query.groups.iter().enumerate() {
             let tree = match group.in_tree {
                 Some(uuid) => Some(capacity.provider(uuid)?.root),
                 None => None,
             };
-            slot_of.push(slots.len());
             if group.suffix.is_empty() {
                 slots.extend(loose_slots(capacity, at, group, tree));
                 loose = Some(Loose::new(capacity, group));
@@ -129,12 +134,14 @@ impl<'a> Plan<'a> {
         }
         let contested = contest(&mut slots);
         let subtrees = query.same_subtree.iter().map(|groups| {
-            let mut named: Vec<usize> =
-                groups.iter().filter_map(|group| slot_of.get(*group).copied()).collect();
-            named.sort_unstable();
-            named.dedup();
-            named
+            let named = |slot: &usize| groups.contains(&slots[*slot].group);
+            (0..slots.len()).filter(named).collect::<Vec<usize>>()
         });
+        let subtrees: Vec<Vec<usize>> = subtrees.filter(|slots| slots.len() > 1).collect();
+        let mut subtrees_of = vec![Vec::new(); slots.len()];
+        for (at, set) in subtrees.iter().enumerate() {
+            set.iter().for_each(|slot: &usize| subtrees_of[*slot].push(at));
+        }
         let mut plan = Plan {
             capacity,
             roots: Filter::default().only(capacity.roots()).with_traits(capacity, &query.root),
@@ -142,14 +149,15 @@ impl<'a> Plan<'a> {
             nested: query.nested,
             sums: true,
             contested,
-            subtrees: subtrees.filter(|slots| slots.len() > 1).collect(),
+            subtrees,
+            subtrees_of,
             loose,
             sharing: Vec::new(),
             shares: capacity.with_trait(capacity.traits().find(SHARES).unwrap_or(NameIx::MAX)),
             shared_in: Vec::new(),
             slots,
         };
-        plan.find_sharing();
+        plan.find_sharing(budget);
         Some(plan)
     }
 
@@ -171,9 +179,14 @@ impl<'a> Plan<'a> {
     }
 
     /// Providers that share serve every tree of which a member is in an aggregate with them.
-    fn find_sharing(&mut self) {
+    fn find_sharing(&mut self, budget: &mut Budget) {
         let above = |ix: &ProviderIx| self.capacity.at(*ix).and_then(|provider| provider.parent);
+        let weight: usize = self.slots.iter().map(Slot::weight).sum();
         for ix in self.shares.iter() {
+            budget.spend(weight);
+            if budget.is_spent() {
+                break;
+            }
             let slots: Vec<usize> =
                 (0..self.slots.len()).filter(|slot| self.shares(ix, &self.slots[*slot])).collect();
             if !slots.is_empty() {

@@ -15,7 +15,7 @@ pub(super) fn is_possible(
     let Some(first) = set.iter().find_map(|slot| placed.get(*slot)) else { return true };
     let above = |place: &Place| tree.places[*place as usize].parent;
     std::iter::successors(Some(first), above).any(|top| {
-        budget.spend(1 + set.len() / 4);
+        budget.spend(set.len());
         let mut is_served = false;
         let fits = set.iter().all(|slot| match placed.get(*slot) {
             Some(place) => {

@@ -58,7 +58,7 @@ impl Tree {
     fn fill(&mut self, plan: &Plan<'_>, at: usize, foreign: &[usize], work: &mut usize) -> bool {
         let (slot, anchor, start) = (&plan.slots[at], self.anchor, self.options.len());
         let loose = plan.loose.as_ref().filter(|_| !slot.suffixed);
-        *work += self.places.len();
+        *work += self.places.len() * slot.weight();
         if loose.is_some_and(|loose| !loose.anchor.contains(anchor)) {
             self.ends.push(start);
             return false;

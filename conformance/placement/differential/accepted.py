@@ -1,0 +1,198 @@
+"""Differences that are known and wanted, each with the reason and with what it is recognised by.
+
+`docs/reference/placement-differences.md` is the same list for readers; a test holds the two together. One that matches nothing
+in a long run is reported, because then it hides nothing any more, or was never needed.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Optional
+
+from . import amounts
+from .compare import message
+from .exchange import Exchange
+
+
+@dataclass(frozen=True)
+class Accepted:
+    name: str
+    reason: str
+    matches: Callable[[Exchange], bool]
+
+
+def _empty_consumer(exchange: Exchange) -> bool:
+    """The real one expects generation 0 of a consumer that holds nothing and was never seen to."""
+    said, ours = message(exchange.left.error()), message(exchange.right.error())
+    return "expected 0 but got None" in said or ("expected 0 but got" in said and "expected null but got" in ours)
+
+
+def _leaks_sql(exchange: Exchange) -> bool:
+    said = message(exchange.left.error())
+    return exchange.same_refusal() and ("sqlite3." in said or "[SQL:" in said)
+
+
+def _consumer_that_is_no_uuid(exchange: Exchange) -> bool:
+    body: Any = exchange.request.body
+    if exchange.request.route == "/reshaper" and isinstance(body, dict):
+        body = body.get("allocations")
+    if exchange.request.route not in ("/allocations", "/reshaper") or not isinstance(body, dict):
+        return False
+    odd = [key for key in body if re.fullmatch(r"[0-9a-fA-F-]{36}", key) and not _is_uuid(key)]
+    return bool(odd) and exchange.right.status == 400
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def _words_of_a_parser(exchange: Exchange) -> bool:
+    both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
+    begins = ("Malformed JSON:", "invalid version string:")
+    return exchange.same_refusal() and any(all(begin in said for said in both) for begin in begins)
+
+
+def _breaks_inside(exchange: Exchange) -> bool:
+    return exchange.left.status == 500 and exchange.right.status < 500
+
+
+def _spelling_of_a_uuid(exchange: Exchange) -> bool:
+    parts = exchange.request.path.split("/")
+    other = [part for part in parts if re.fullmatch(r"[0-9a-fA-F-]{32,36}", part) and _is_odd(part)]
+    return bool(other) and exchange.left.status in (200, 404)
+
+
+def _is_odd(text: str) -> bool:
+    """Whether it is a uuid, but not written as one usually is."""
+    try:
+        return str(uuid.UUID(text)) != text
+    except ValueError:
+        return False
+
+
+def _unknown_name(exchange: Exchange) -> bool:
+    said = message(exchange.right.error())
+    found = exchange.left.json() or {}
+    nothing = exchange.left.status == 200 and [] in (found.get("allocation_requests"), found.get("resource_providers"))
+    return nothing and ("No such trait(s):" in said or "No such resource class" in said)
+
+
+def _one_of_several(exchange: Exchange) -> bool:
+    both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
+    return (
+        exchange.same_refusal()
+        and exchange.left.status == 409
+        and all("Unable to allocate inventory:" in said for said in both)
+        and len(resources_written(exchange.request.body)) > 1
+    )
+
+
+def resources_written(body: Any) -> List[int]:
+    """The amounts of all allocations in a body, of whatever version."""
+    if isinstance(body, list):
+        return [amount for item in body for amount in resources_written(item)]
+    if not isinstance(body, dict):
+        return []
+    own = body.get("resources")
+    here = list(own.values()) if isinstance(own, dict) else []
+    return here + [amount for key, value in body.items() if key != "resources" for amount in resources_written(value)]
+
+
+def _always_dated(exchange: Exchange) -> bool:
+    difference = exchange.difference
+    return (difference.aspect, difference.left) == ("header last-modified", "missing")
+
+
+def _scope(exchange: Exchange) -> bool:
+    rule = re.search(r"placement:[a-z_:]+", message(exchange.left.error()))
+    both = exchange.same_refusal() and exchange.left.status == 403 and rule is not None
+    return both and rule is not None and rule.group() in message(exchange.right.error())
+
+
+LIST: List[Accepted] = [
+    Accepted(
+        "empty-consumer",
+        "a consumer that is written with nothing, and was unknown, stays unknown; upstream keeps a row of generation 0 that no "
+        "answer shows and that the next writer has to know of",
+        _empty_consumer,
+    ),
+    Accepted(
+        "sql-in-texts",
+        "upstream's text of some conflicts is the text of a database error, with the statement; ours says what is in the way",
+        _leaks_sql,
+    ),
+    Accepted(
+        "consumers-are-uuids",
+        "a key of 36 hexadecimal digits and dashes in any order passes upstream's pattern; ours wants a uuid",
+        _consumer_that_is_no_uuid,
+    ),
+    Accepted(
+        "words-of-a-parser",
+        "where a text is no JSON, or a version is none, what follows are the words of the parser in use",
+        _words_of_a_parser,
+    ),
+    Accepted(
+        "internal-errors",
+        "upstream answers 500 where it did not expect what it was sent; ours answers what is wrong with it, or does it",
+        _breaks_inside,
+    ),
+    Accepted(
+        "amounts-that-add-up",
+        "upstream adds up amounts in objects that several candidates share, so that some candidates ask for more than was "
+        "requested, and others are lost because they would not fit",
+        amounts.upstream_miscounts,
+    ),
+    Accepted(
+        "spelling-of-uuids",
+        "a uuid in a path means the same in capital letters or without dashes; upstream compares texts, except where it does not",
+        _spelling_of_a_uuid,
+    ),
+    Accepted(
+        "names-before-answers",
+        "a trait or class that does not exist is refused; upstream stops at the first filter that leaves nothing, and does not "
+        "look at the names in later ones",
+        _unknown_name,
+    ),
+    Accepted(
+        "one-of-several-reasons",
+        "of an allocation that is impossible in several ways, each server names one",
+        _one_of_several,
+    ),
+    Accepted(
+        "words-of-a-wrong-scope",
+        "a token of the wrong scope is refused in the words of every other refusal; upstream says the name of the rule and "
+        "nothing else",
+        _scope,
+    ),
+    Accepted(
+        "always-dated",
+        "from version 1.15 on every answer with a body has last-modified; upstream leaves it out where it has no row to take "
+        "a date from",
+        _always_dated,
+    ),
+]
+
+
+class Register:
+    """Looks differences up in the list, and counts how often each entry was needed."""
+
+    def __init__(self, entries: Optional[List[Accepted]] = None) -> None:
+        self._entries = LIST if entries is None else entries
+        self.counts: Dict[str, int] = Counter()
+
+    def accepts(self, exchange: Exchange) -> bool:
+        for entry in self._entries:
+            if entry.matches(exchange):
+                self.counts[entry.name] += 1
+                return True
+        return False
+
+    def idle(self) -> List[str]:
+        """Entries that matched nothing."""
+        return [entry.name for entry in self._entries if not self.counts[entry.name]]

@@ -1,0 +1,55 @@
+"""Candidates with a limit: any subset of all candidates is a right answer, if it has the right size.
+
+So the answer of each server is held against the whole answer of the reference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List
+
+from .compare import Difference, canonical
+from .request import Request
+from .target import Reply
+
+
+def applies(request: Request, left: Reply, right: Reply) -> bool:
+    """Whether both answered with candidates of which only some were wanted."""
+    limited = request.route == "/allocation_candidates" and request.parameter("limit") is not None
+    return limited and left.status == 200 and right.status == 200
+
+
+def compare(whole: Reply, right: Reply, limit: int) -> List[Difference]:
+    """``whole`` is what the reference answers without the limit."""
+    all_of_them, some = whole.json(), right.json()
+    known = [canonical(one) for one in all_of_them["allocation_requests"]]
+    given = [canonical(one) for one in some["allocation_requests"]]
+    wanted = min(limit, len(known))
+    if len(given) != wanted:
+        return [Difference("number of candidates", str(wanted), str(len(given)))]
+    for one in given:
+        if one not in known:
+            return [Difference("a candidate that is none", "", one)]
+        known.remove(one)
+    return _compare_summaries(all_of_them["provider_summaries"], some["provider_summaries"], some)
+
+
+def _compare_summaries(known: Any, given: Any, some: Any) -> List[Difference]:
+    for uuid, summary in given.items():
+        if canonical(known.get(uuid)) != canonical(summary):
+            return [Difference(f"summary of {uuid}", canonical(known.get(uuid)), canonical(summary))]
+    roots = {known[uuid].get("root_provider_uuid", uuid) for uuid in _used(some) if uuid in known}
+    # A whole tree is shown for each provider that is used; before trees were shown, the provider alone.
+    wanted = sorted(uuid for uuid in known if known[uuid].get("root_provider_uuid", uuid) in roots)
+    if sorted(given) != wanted:
+        return [Difference("summaries of kept candidates", canonical(wanted), canonical(sorted(given)))]
+    return []
+
+
+def _used(some: Any) -> List[str]:
+    used: List[str] = []
+    for one in some["allocation_requests"]:
+        if isinstance(one["allocations"], dict):
+            used.extend(one["allocations"])
+        else:
+            used.extend(part["resource_provider"]["uuid"] for part in one["allocations"])
+    return used

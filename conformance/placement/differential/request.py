@@ -1,0 +1,110 @@
+"""A request as data: what the generator makes, the shrinker takes apart and the script writes down.
+
+A body may hold places for generations that are known only when the request is sent, so that a request still means the same
+after others before it have been taken away.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+ROUTES = [
+    (re.compile(pattern), route)
+    for pattern, route in [
+        (r"/?", "/"),
+        (r"/resource_providers", "/resource_providers"),
+        (r"/resource_providers/[^/]+", "/resource_providers/{uuid}"),
+        (r"/resource_providers/[^/]+/inventories/[^/]+", "/resource_providers/{uuid}/inventories/{class}"),
+        *(
+            (rf"/resource_providers/[^/]+/{part}", f"/resource_providers/{{uuid}}/{part}")
+            for part in ("inventories", "usages", "aggregates", "allocations", "traits")
+        ),
+        (r"/resource_classes", "/resource_classes"),
+        (r"/resource_classes/[^/]+", "/resource_classes/{name}"),
+        (r"/traits", "/traits"),
+        (r"/traits/[^/]+", "/traits/{name}"),
+        (r"/allocations", "/allocations"),
+        (r"/allocations/[^/]+", "/allocations/{consumer}"),
+        (r"/allocation_candidates", "/allocation_candidates"),
+        (r"/usages", "/usages"),
+        (r"/reshaper", "/reshaper"),
+    ]
+]
+
+PROVIDER, CONSUMER = "generation of provider", "generation of consumer"
+Lookup = Callable[[str, str], Any]
+
+
+def generation_of(provider: str) -> Dict[str, str]:
+    """Stands in a body for the generation that this provider has when the request is sent."""
+    return {"$": PROVIDER, "of": provider}
+
+
+def consumer_generation_of(consumer: str) -> Dict[str, str]:
+    """The same for a consumer; null when there is none."""
+    return {"$": CONSUMER, "of": consumer}
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    path: str
+    """Without the query."""
+    version: Optional[str] = None
+    """The microversion; the header is left out when there is none."""
+    query: Tuple[Tuple[str, str], ...] = ()
+    body: Any = None
+    """A JSON value. There is no body when it is None and ``text`` is as well."""
+    text: Optional[str] = None
+    """A body that is no JSON value."""
+    headers: Tuple[Tuple[str, str], ...] = ()
+    """Headers besides the usual ones, or in their place; an empty value takes one away."""
+
+    @property
+    def route(self) -> str:
+        """The route that it goes to, for telling differences apart."""
+        for pattern, route in ROUTES:
+            if pattern.fullmatch(self.path):
+                return route
+        return "(no route)"
+
+    @property
+    def reads(self) -> bool:
+        return self.method == "GET"
+
+    def sent_body(self) -> Optional[str]:
+        return self.text if self.body is None else json.dumps(self.body)
+
+    def parameter(self, name: str) -> Optional[str]:
+        """The first value of a parameter of the query."""
+        return next((value for key, value in self.query if key == name), None)
+
+    def without(self, parameter: str) -> Request:
+        return replace(self, query=tuple(pair for pair in self.query if pair[0] != parameter))
+
+    def resolved(self, lookup: Lookup) -> Request:
+        """With every place for a generation filled in by ``lookup(kind, uuid)``."""
+        return replace(self, body=_resolve(self.body, lookup))
+
+    def places(self) -> List[Tuple[str, str]]:
+        """What has to be looked up before it can be sent."""
+        found: List[Tuple[str, str]] = []
+
+        def note(kind: str, uuid: str) -> None:
+            found.append((kind, uuid))
+
+        _resolve(self.body, note)
+        return found
+
+
+def _resolve(value: Any, lookup: Lookup) -> Any:
+    if isinstance(value, dict):
+        if "$" in value:
+            return lookup(value["$"], value["of"])
+        return {key: _resolve(inner, lookup) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_resolve(inner, lookup) for inner in value]
+    return value

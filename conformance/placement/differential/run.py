@@ -1,0 +1,101 @@
+"""Sends an episode to both servers, request by request, and says where they part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Set, Tuple
+
+from . import limited, rows
+from .accepted import Register
+from .compare import Difference, compare
+from .exchange import Exchange
+from .request import CONSUMER, PROVIDER, Request
+from .target import Reply, Target
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A difference that is not accepted, at the end of the requests that led to it."""
+
+    kind: str
+    steps: List[Request]
+    """As they were sent, with generations filled in; the last one got different answers."""
+    symbolic: List[Request]
+    """The same as they were made."""
+    differences: List[Difference]
+
+
+@dataclass
+class Pair:
+    """The reference on the left, and the server that is held against it."""
+
+    left: Target
+    right: Target
+    register: Register = field(default_factory=Register)
+    requests: int = 0
+
+    def run(self, steps: List[Request], known: Set[str]) -> List[Finding]:
+        """All differences of an episode from empty, as long as both can be said to be in the same state.
+
+        Kinds that are known already are passed over.
+        """
+        keep_rows = rows.meant(steps)
+        self.left.reset(keep_rows)
+        self.right.reset(keep_rows)
+        found: List[Finding] = []
+        sent: List[Request] = []
+        for index, step in enumerate(steps):
+            for request, left, right, differences in self._exchange(step):
+                sent.append(request)
+                wanted = [one for one in differences if not self._accepted(request, left, right, one)]
+                if wanted:
+                    kind = wanted[0].kind(request)
+                    if kind not in known:
+                        known.add(kind)
+                        found.append(Finding(kind, list(sent), [*steps[:index], step], wanted))
+                if differences and _state_differs(request, left, right):
+                    return found
+        return found
+
+    def _exchange(self, step: Request) -> List[Tuple[Request, Reply, Reply, List[Difference]]]:
+        """The request itself, and before it what has to be looked up for it."""
+        done: List[Tuple[Request, Reply, Reply, List[Difference]]] = []
+        known: Dict[Tuple[str, str], Any] = {}
+        for kind, uuid in step.places():
+            ask = _question(kind, uuid)
+            left, right = self._send(ask)
+            done.append((ask, left, right, compare(left, right)))
+            known[kind, uuid] = _generation(kind, left)
+        request = step.resolved(lambda kind, uuid: known[kind, uuid])
+        left, right = self._send(request)
+        if limited.applies(request, left, right):
+            whole = self.left.send(request.without("limit"))
+            differences = limited.compare(whole, right, int(request.parameter("limit") or 0))
+        else:
+            differences = compare(left, right)
+        done.append((request, left, right, differences))
+        return done
+
+    def _send(self, request: Request) -> Tuple[Reply, Reply]:
+        self.requests += 1
+        return self.left.send(request), self.right.send(request)
+
+    def _accepted(self, request: Request, left: Reply, right: Reply, difference: Difference) -> bool:
+        return self.register.accepts(Exchange(request, left, right, difference))
+
+
+def _question(kind: str, uuid: str) -> Request:
+    path = {PROVIDER: "/resource_providers/", CONSUMER: "/allocations/"}[kind]
+    return Request("GET", path + uuid, "1.39")
+
+
+def _generation(kind: str, reply: Reply) -> Any:
+    answer = reply.json()
+    if kind == CONSUMER:
+        return answer.get("consumer_generation")
+    return answer.get("generation", 0)
+
+
+def _state_differs(request: Request, left: Reply, right: Reply) -> bool:
+    """Whether after this one of them may be in a state that the other is not in."""
+    return not request.reads and (left.status < 400 or right.status < 400)

@@ -1,0 +1,101 @@
+"""A server as something that requests are sent to."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Protocol
+from urllib.parse import urlencode
+
+from servers import Server
+
+from .request import Request
+
+USUAL = {"x-auth-token": "admin", "accept": "application/json"}
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    headers: Dict[str, str]
+    """Names in lower case."""
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as a JSON value, or None where it is none."""
+        if not self.headers.get("content-type", "").startswith("application/json"):
+            return None
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+    def error(self) -> Dict[str, Any]:
+        """The first of its errors; empty when it has none."""
+        value = self.json()
+        errors = value.get("errors") if isinstance(value, dict) else None
+        first = errors[0] if isinstance(errors, list) and errors else None
+        return first if isinstance(first, dict) else {}
+
+
+class Target(Protocol):
+    """Whatever answers requests, and can be made empty."""
+
+    def send(self, request: Request) -> Reply: ...
+
+    def reset(self, keep_rows: bool) -> None: ...
+
+
+class Http:
+    """A server over one connection that is kept open."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._connection: Optional[http.client.HTTPConnection] = None
+
+    def reset(self, keep_rows: bool) -> None:
+        self._close()
+        self._server.reset(keep_rows)
+
+    def stop(self) -> None:
+        self._close()
+        self._server.stop()
+
+    def send(self, request: Request) -> Reply:
+        try:
+            return self._send(request)
+        except (http.client.HTTPException, ConnectionError):
+            # A connection that was kept may have been closed meanwhile; a new one has not.
+            self._close()
+            return self._send(request)
+
+    def _send(self, request: Request) -> Reply:
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=120)
+        body = request.sent_body()
+        path = request.path + (f"?{urlencode(request.query)}" if request.query else "")
+        sent = None if body is None else body.encode()
+        self._connection.request(request.method, path, sent, headers_of(request))
+        reply = self._connection.getresponse()
+        read = reply.read()
+        headers = {name.lower(): value for name, value in reply.getheaders()}
+        # What names the server is not what it says.
+        own = f"127.0.0.1:{self._server.port}"
+        return Reply(reply.status, {name: text.replace(own, "HOST") for name, text in headers.items()}, read)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def headers_of(request: Request) -> Dict[str, str]:
+    """All headers of a request."""
+    headers = dict(USUAL)
+    if request.version is not None:
+        headers["openstack-api-version"] = f"placement {request.version}"
+    if request.sent_body() is not None:
+        headers["content-type"] = "application/json"
+    headers.update(request.headers)
+    return {name: value for name, value in headers.items() if value}

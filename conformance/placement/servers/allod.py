@@ -1,0 +1,72 @@
+"""Our own server, as ``allod serve`` with an empty data folder."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO
+
+from .profiles import DEFAULT, Profile
+
+STOP_SECONDS = 30
+
+
+class Allod:
+    """``allod serve`` on a free port. A reset is a new process on a new folder."""
+
+    def __init__(self, binary: str, profile: Profile = Profile(DEFAULT)) -> None:
+        self._binary, self._profile = binary, profile
+        self._start()
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    def reset(self, keep_rows: bool = False) -> None:
+        self.stop()
+        self._start()
+
+    def stop(self) -> None:
+        # A server that does not end when it is asked to is a fault that the tests are to show.
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(STOP_SECONDS)
+        finally:
+            if self._process.poll() is None:
+                self._process.kill()
+                self._process.wait()
+            self._folder.cleanup()
+
+    def _start(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="allod-")
+        folder = Path(self._folder.name)
+        settings = folder / "allod.toml"
+        settings.write_text(self._profile.allod_toml(), encoding="utf-8")
+        serve = ["serve", "--listen", "127.0.0.1:0", "--data", str(folder / "data")]
+        command = [self._binary, *serve, "--auth", "noauth2", "--config", str(settings), "--log", "warn"]
+        self._process = subprocess.Popen(
+            command, env={}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder
+        )
+        assert self._process.stderr is not None
+        self._port = self._wait_for_port(self._process.stderr)
+
+    def _wait_for_port(self, said: IO[bytes]) -> int:
+        """It says where it listens once it does, and that is once it has replayed its journal."""
+        before = b""
+        for line in said:
+            if line.startswith(b"listening on http"):
+                # Somebody has to read on, or the server would wait for us one day.
+                threading.Thread(target=_read_on, args=(said,), daemon=True).start()
+                return int(line.rsplit(b":", 1)[1])
+            before += line
+        self._process.wait()
+        self._folder.cleanup()
+        raise RuntimeError(f"allod did not start: {before.decode()}")
+
+
+def _read_on(pipe: IO[bytes]) -> None:
+    with pipe:
+        pipe.read()

@@ -1,0 +1,100 @@
+"""What counts as the same answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Optional
+
+from differential import limited
+from differential.compare import canonical, compare
+from differential.explain import explain
+from differential.target import Reply
+
+JSON = {"content-type": "application/json"}
+
+
+def reply(body: Any, status: int = 200, headers: Optional[Dict[str, str]] = None) -> Reply:
+    return Reply(status, {**JSON, **(headers or {})}, json.dumps(body).encode())
+
+
+def refusal(detail: str, code: str = "placement.undefined_code", status: int = 400) -> Reply:
+    return reply({"errors": [{"status": status, "detail": detail, "code": code, "request_id": detail}]}, status)
+
+
+def aspects(left: Reply, right: Reply) -> List[str]:
+    return [difference.aspect for difference in compare(left, right)]
+
+
+def test_lists_have_no_order_but_count() -> None:
+    assert aspects(reply({"traits": ["a", "b"]}), reply({"traits": ["b", "a"]})) == []
+    assert aspects(reply({"traits": ["a", "a"]}), reply({"traits": ["a"]})) == ["body"]
+    nested = [{"x": [1, 2]}, {"x": [3]}]
+    assert aspects(reply(nested), reply([{"x": [3]}, {"x": [2, 1]}])) == []
+
+
+def test_numbers_are_what_they_are_worth() -> None:
+    assert aspects(reply({"allocation_ratio": 1.0}), reply({"allocation_ratio": 1})) == []
+    assert aspects(reply({"allocation_ratio": 1.5}), reply({"allocation_ratio": 1})) == ["body"]
+    assert aspects(reply({"total": True}), reply({"total": 1})) == ["body"]
+
+
+def test_another_status_is_all_that_is_said() -> None:
+    assert aspects(reply({}), refusal("no")) == ["status"]
+    assert compare(reply({}), refusal("no  way"))[0].right == "400 no way"
+
+
+def test_headers_count_where_clients_look_at_them() -> None:
+    with_vary = {"vary": "openstack-api-version"}
+    assert aspects(reply({}, headers=with_vary), reply({})) == ["header vary"]
+    assert aspects(reply({}, headers={"allow": "GET, PUT"}), reply({}, headers={"allow": "PUT,GET"})) == []
+    early, late = {"last-modified": "Sun, 06 Nov 1994"}, {"last-modified": "Mon, 07 Nov 1994"}
+    assert aspects(reply({}, headers=early), reply({}, headers=late)) == []
+    assert aspects(reply({}, headers=early), reply({})) == ["header last-modified"]
+    assert aspects(reply({}, headers={"server": "gunicorn"}), reply({})) == []
+
+
+def test_refusals_are_compared_by_code_and_message() -> None:
+    assert aspects(refusal("no such\n\n trait  A, B "), refusal("no such trait B, A")) == []
+    assert aspects(refusal("no such trait A"), refusal("no such trait B")) == ["detail"]
+    assert aspects(refusal("no", "placement.concurrent_update"), refusal("no")) == ["code"]
+
+
+def test_the_dump_of_a_schema_is_for_humans() -> None:
+    said = "JSON does not validate: 0 is less than the minimum of 1 Failed validating 'minimum' in schema['properties']['total']"
+    assert aspects(refusal(f"{said}: {{'type': 'integer'}} On instance['total']: 0"), refusal(f"{said}: {{}}")) == []
+    other = said.replace("['total']", "['reserved']")
+    assert aspects(refusal(f"{said}: {{}}"), refusal(f"{other}: {{}}")) == ["detail"]
+
+
+def candidates(*providers: str, root: str = "r") -> Reply:
+    asked = [{"allocations": {uuid: {"resources": {"VCPU": 1}}}} for uuid in providers]
+    summaries = {uuid: {"resources": {}, "root_provider_uuid": root} for uuid in [*providers, root]}
+    return reply({"allocation_requests": asked, "provider_summaries": summaries if providers else {}})
+
+
+def limited_aspects(whole: Reply, right: Reply, limit: int) -> List[str]:
+    return [difference.aspect for difference in limited.compare(whole, right, limit)]
+
+
+def test_of_limited_candidates_any_will_do() -> None:
+    whole = candidates("a", "b", "c")
+    kept = json.loads(whole.body)
+    kept["allocation_requests"] = kept["allocation_requests"][1:]
+    assert limited_aspects(whole, reply(kept), 2) == []
+    assert limited_aspects(whole, whole, 5) == []
+    assert limited_aspects(whole, reply(kept), 3) == ["number of candidates"]
+    assert limited_aspects(whole, candidates("a", "d"), 2) == ["a candidate that is none"]
+    assert limited_aspects(whole, candidates("a", "a"), 2) == ["a candidate that is none"]
+    assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of kept candidates"]
+
+
+def test_a_difference_of_bodies_is_explained() -> None:
+    left = canonical({"a": {"b": 1}, "c": [1, 2, 2], "d": 0, "same": [1]})
+    right = canonical({"a": {"b": 2}, "c": [2, 3], "e": None, "same": [1]})
+    assert explain(left, right) == [
+        *(".a.b: 1 | 2", ".c[]: only real: 1", ".c[]: only real: 2", ".c[]: only this: 3"),
+        *(".d: only real: 0", ".e: only this: null"),
+    ]
+    assert explain("", "text") == [" | text"]
+    many = explain(canonical(list(range(40))), canonical([]))
+    assert len(many) == 13 and many[-1] == "and 28 more"
