@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional
 
-from . import amounts
+from . import amounts, anchors
 from .compare import message
 from .exchange import Exchange
 
@@ -83,14 +83,15 @@ def _unknown_name(exchange: Exchange) -> bool:
     return nothing and ("No such trait(s):" in said or "No such resource class" in said)
 
 
+REASONS = ("Unable to allocate inventory", "consumer generation conflict", "Allocation for resource provider")
+
+
 def _one_of_several(exchange: Exchange) -> bool:
     both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
-    return (
-        exchange.same_refusal()
-        and exchange.left.status == 409
-        and all("Unable to allocate inventory:" in said for said in both)
-        and len(resources_written(exchange.request.body)) > 1
-    )
+    body = exchange.request.body
+    several = len(resources_written(body)) > 1 or (exchange.request.method == "POST" and len(body or {}) > 1)
+    same = any(all(reason in said for said in both) for reason in REASONS)
+    return exchange.same_refusal() and several and same
 
 
 def resources_written(body: Any) -> List[int]:
@@ -147,6 +148,12 @@ LIST: List[Accepted] = [
         "upstream adds up amounts in objects that several candidates share, so that some candidates ask for more than was "
         "requested, and others are lost because they would not fit",
         amounts.upstream_miscounts,
+    ),
+    Accepted(
+        "lost-anchors",
+        "upstream takes what a provider shares with two trees for the same candidate, and loses those of all trees but one when "
+        "another group is asked for as well",
+        anchors.upstream_loses_trees,
     ),
     Accepted(
         "spelling-of-uuids",

@@ -48,6 +48,8 @@ def test_each_is_recognised() -> None:
     two = Request("PUT", "/allocations/x", body={"allocations": {"p": {"resources": {"VCPU": 1, "DISK_GB": 2}}}})
     reasons = [refusal(409, f"Unable to allocate inventory: {why}") for why in ("too much", "too little")]
     assert name_of(two, *reasons) == "one-of-several-reasons"
+    stale = [refusal(409, f"consumer generation conflict - expected {n} but got 9") for n in (1, 2)]
+    assert name_of(Request("POST", "/allocations", body={"c": {}, "d": {}}), *stale) == "one-of-several-reasons"
     scope = refusal(403, "denied placement:traits:show"), refusal(403, "Policy does not allow placement:traits:show")
     assert name_of(PUT, *scope) == "words-of-a-wrong-scope"
 
@@ -114,3 +116,24 @@ def test_readers_are_told_of_all_of_them() -> None:
     told = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert told == [entry.name for entry in LIST]
     assert all(entry.reason for entry in LIST)
+
+
+def test_trees_that_are_lost_are_upstreams() -> None:
+    def found(*held: str) -> Reply:
+        asked = [
+            {
+                "allocations": {"s": {"resources": {"DISK_GB": 1}}, uuid: {"resources": {"VCPU": 1}}},
+                "mappings": {"": ["s"], "1": [uuid]},
+            }
+            for uuid in held
+        ]
+        traits = {"s": ["MISC_SHARES_VIA_AGGREGATE"], "p": [], "q": []}
+        summaries = {uuid: {"resources": {}, "traits": traits[uuid]} for uuid in ["s", *held]}
+        return answer({"allocation_requests": asked, "provider_summaries": summaries})
+
+    both = Request("GET", "/allocation_candidates", "1.39", (("resources", "DISK_GB:1"), ("resources1", "VCPU:1")))
+    assert name_of(both, found("p"), found("p", "q")) == "lost-anchors"
+    assert name_of(both, found("p", "q"), found("p")) is None, "ours may lose none"
+    other_way = Request("GET", "/allocation_candidates", "1.39", (("resources", "VCPU:1"), ("resources1", "DISK_GB:1")))
+    swapped = [Reply(200, one.headers, one.body.replace(b'{"": ["s"], "1"', b'{"1": ["s"], ""')) for one in (found("p"), found("p", "q"))]
+    assert name_of(other_way, *swapped) is None, "nothing is shared with the group without a suffix"
