@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, List, Optional
 from . import amounts, anchors
 from .compare import message
 from .exchange import Exchange
+from .explain import explain
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Accepted:
 def _empty_consumer(exchange: Exchange) -> bool:
     """The real one expects generation 0 of a consumer that holds nothing and was never seen to."""
     said, ours = message(exchange.left.error()), message(exchange.right.error())
+    if exchange.keep_rows and exchange.difference.aspect == "body":
+        # A later write of a version without types finds the type in the row.
+        return [line.split(": ")[0] for line in explain(exchange.difference.left, exchange.difference.right)] == [".consumer_type"]
     return "expected 0 but got None" in said or ("expected 0 but got" in said and "expected null but got" in ours)
 
 
@@ -91,7 +95,17 @@ def _one_of_several(exchange: Exchange) -> bool:
     body = exchange.request.body
     several = len(resources_written(body)) > 1 or (exchange.request.method == "POST" and len(body or {}) > 1)
     same = any(all(reason in said for said in both) for reason in REASONS)
-    return exchange.same_refusal() and several and same
+    return exchange.same_refusal() and several and same or _one_of_several_providers(exchange)
+
+
+def _one_of_several_providers(exchange: Exchange) -> bool:
+    """A reshape with one provider that does not exist and another one that has changed."""
+    body = exchange.request.body
+    inventories = body.get("inventories") if isinstance(body, dict) else None
+    several = exchange.request.route == "/reshaper" and isinstance(inventories, dict) and len(inventories) > 1
+    both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
+    reasons = ("in inventories not found", "resource provider generation conflict")
+    return several and all(any(reason in said for reason in reasons) for said in both)
 
 
 def resources_written(body: Any) -> List[int]:

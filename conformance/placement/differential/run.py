@@ -41,16 +41,17 @@ class Pair:
     requests: int = 0
     _named: Set[str] = field(default_factory=set)
     """All uuids that the requests of an episode name."""
+    _keep_rows: bool = False
 
     def run(self, steps: List[Request], known: Set[str]) -> List[Finding]:
         """All differences of an episode from empty, as long as both can be said to be in the same state.
 
         Kinds that are known already are passed over.
         """
-        keep_rows = rows.meant(steps)
+        self._keep_rows = rows.meant(steps)
         self._named = {_INCOMPLETE, *_UUID.findall(script.write(steps))}
-        self.left.reset(keep_rows)
-        self.right.reset(keep_rows)
+        self.left.reset(self._keep_rows)
+        self.right.reset(self._keep_rows)
         found: List[Finding] = []
         sent: List[Request] = []
         for index, step in enumerate(steps):
@@ -100,7 +101,7 @@ class Pair:
         return replace(reply, headers=headers, body=_UUID.sub(name, body).encode(errors="surrogateescape"))
 
     def _accepted(self, request: Request, left: Reply, right: Reply, difference: Difference) -> bool:
-        return self.register.accepts(Exchange(request, left, right, difference))
+        return self.register.accepts(Exchange(request, left, right, difference, self._keep_rows))
 
 
 def _question(kind: str, uuid: str) -> Request:

@@ -22,9 +22,9 @@ def refusal(status: int, detail: str) -> Reply:
     return Reply(status, {"content-type": "application/json"}, json.dumps(body).encode())
 
 
-def name_of(request: Request, left: Reply, right: Reply) -> Optional[str]:
+def name_of(request: Request, left: Reply, right: Reply, keep_rows: bool = False) -> Optional[str]:
     register = Register()
-    exchange = Exchange(request, left, right, compare(left, right)[0])
+    exchange = Exchange(request, left, right, compare(left, right)[0], keep_rows)
     return next(iter(register.counts)) if register.accepts(exchange) else None
 
 
@@ -32,6 +32,8 @@ def test_each_is_recognised() -> None:
     done = Reply(204, {}, b"")
     gone = refusal(409, "consumer generation conflict - expected 0 but got None")
     assert name_of(PUT, gone, done) == "empty-consumer"
+    typed, untyped = answer({"consumer_type": "INSTANCE"}), answer({"consumer_type": "unknown"})
+    assert name_of(PUT, typed, untyped, keep_rows=True) == "empty-consumer"
     leak = refusal(409, "Update conflict: (sqlite3.IntegrityError) UNIQUE constraint failed")
     assert name_of(PUT, leak, refusal(409, "Update conflict: there is one")) == "sql-in-texts"
     odd = Request("POST", "/allocations", body={"-" * 36: {}})
@@ -50,6 +52,9 @@ def test_each_is_recognised() -> None:
     assert name_of(two, *reasons) == "one-of-several-reasons"
     stale = [refusal(409, f"consumer generation conflict - expected {n} but got 9") for n in (1, 2)]
     assert name_of(Request("POST", "/allocations", body={"c": {}, "d": {}}), *stale) == "one-of-several-reasons"
+    reshape = Request("POST", "/reshaper", body={"inventories": {"p": {}, "q": {}}, "allocations": {}})
+    gone, changed = refusal(400, "p in inventories not found"), refusal(409, "resource provider generation conflict")
+    assert name_of(reshape, gone, changed) == "one-of-several-reasons"
     scope = refusal(403, "denied placement:traits:show"), refusal(403, "Policy does not allow placement:traits:show")
     assert name_of(PUT, *scope) == "words-of-a-wrong-scope"
 
@@ -101,6 +106,9 @@ def test_nothing_else_is() -> None:
     assert name_of(one, *reasons) is None, "there is only one reason"
     dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
     assert name_of(PUT, dated, Reply(200, {}, b"")) is None
+    typed, untyped = answer({"consumer_type": "INSTANCE"}), answer({"consumer_type": "unknown"})
+    assert name_of(PUT, typed, untyped) is None, "no such row is kept"
+    assert name_of(PUT, answer({"a": 1}), answer({"a": 2}), keep_rows=True) is None
     full = candidates({"p": 1})
     assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
