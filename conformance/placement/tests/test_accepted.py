@@ -22,7 +22,7 @@ def refusal(status: int, detail: str) -> Reply:
     return Reply(status, {"content-type": "application/json"}, json.dumps(body).encode())
 
 
-def name_of(request: Request, left: Reply, right: Reply, keep_rows: bool = False) -> Optional[str]:
+def name_of(request: Request, left: Reply, right: Reply, *, keep_rows: bool = False) -> Optional[str]:
     register = Register()
     exchange = Exchange(request, left, right, compare(left, right)[0], keep_rows)
     return next(iter(register.counts)) if register.accepts(exchange) else None
