@@ -36,6 +36,14 @@ pub const PLACEMENT: Environment = Environment {
     why: "the real Placement is in it",
 };
 
+/// The real Placement as its operators run it, to be measured.
+pub const PLACEMENT_BENCH: Environment = Environment {
+    folder: "python-placement-bench",
+    requirements: "crates/bench/placement-requirements.txt",
+    oldest: (3, 11),
+    why: "the real Placement is measured in it",
+};
+
 const NAMES: [&str; 6] =
     ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 

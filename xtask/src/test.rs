@@ -11,6 +11,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cargo, conformance, python, tools};
 
+/// Tells our tests which Python has the real Placement.
+const REAL_PLACEMENT: &str = "ALLOD_TEST_PLACEMENT_PYTHON";
+
 /// Folders with tests in Python: the client, and the tools that hold us against the real Placement.
 const WITH_PYTHON: [&str; 2] = [CLIENT, conformance::PLACEMENT];
 
@@ -160,6 +163,11 @@ fn rust(filter: &[String]) -> Result<Tally> {
     tools::ensure(&tools::FOR_TESTS)?;
     let mut cargo = cargo::cargo();
     cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--"]).args(filter);
+    match python::ensure(python::PLACEMENT) {
+        Ok(python) => drop(cargo.env(REAL_PLACEMENT, python)),
+        // The tests that need it will say so; the others are run nevertheless.
+        Err(error) => eprintln!("there is no real Placement for the tests: {error:#}"),
+    }
     let (mut tally, code) = watch(cargo, Tally::read)?;
     tally.close(code == Some(0), "(a test binary did not build, or ended by itself)");
     Ok(tally)

@@ -44,8 +44,17 @@ const CURL: Tool = Tool {
     folders: &[],
 };
 
+const NGINX: Tool = Tool {
+    what: "nginx",
+    why: "the real Placement is measured behind it, as its operators run it",
+    package: "nginx-light",
+    programs: &["nginx"],
+    folders: &["/usr/sbin"],
+};
+
 pub const FOR_TESTS: [Tool; 3] = [C_COMPILER, POSTGRESQL, CURL];
 pub const FOR_BENCH: [Tool; 2] = [C_COMPILER, POSTGRESQL];
+pub const FOR_PLACEMENT_BENCH: [Tool; 1] = [NGINX];
 
 /// Checks each tool and installs what is missing.
 pub fn ensure(tools: &[Tool]) -> Result<()> {

@@ -4,21 +4,24 @@
 //! included; tables are for people and may change.
 
 mod answer;
+pub mod candidates;
 pub mod change;
 pub mod claim;
 pub mod completions;
 pub mod config;
+pub mod consumer;
 pub mod format;
 pub mod history;
-mod json;
+pub mod json;
 pub mod man;
 pub mod pool;
 pub mod progress;
+pub mod provider;
 pub mod release;
 pub mod renew;
 pub mod status;
 pub mod style;
-mod table;
+pub mod table;
 pub mod token;
 pub mod tx;
 pub mod watch;

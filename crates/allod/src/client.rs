@@ -3,10 +3,13 @@
 //! - `server`: where the server is, and how it is reached: TCP, or TLS over it
 //! - `problem`: what an answer that is no success means
 //! - `events`: server-sent events out of a stream
+//! - `kept`: the same over connections that are kept, for commands that make thousands of requests
 //!
-//! Each request has a connection of its own: commands make one or a few, and a connection that lies idle can be stale.
+//! Otherwise each request has a connection of its own: most commands make one or a few, and a connection that lies idle
+//! can be stale.
 
 pub mod events;
+pub mod kept;
 mod problem;
 mod server;
 
@@ -25,6 +28,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 pub use server::Server;
 
 use crate::failed::{Failed, advised};
+
+/// One end of a connection.
+type Sender = http1::SendRequest<Full<Bytes>>;
 
 /// What stands for itself in a path.
 const PLAIN: &AsciiSet =
@@ -185,11 +191,22 @@ impl Client {
     }
 
     async fn send(&self, ask: &Ask) -> Result<Response<Incoming>, Failed> {
+        let mut sender = self.open().await?;
+        let request = self.request(ask)?;
+        sender.send_request(request).await.map_err(|error| self.broken(&error))
+    }
+
+    /// A new connection.
+    async fn open(&self) -> Result<Sender, Failed> {
         let io = self.server.connect().await?;
-        let (mut sender, connection) =
+        let (sender, connection) =
             http1::handshake(TokioIo::new(io)).await.map_err(|error| self.broken(&error))?;
-        // Drives the connection for as long as the answer is being read; ends with it.
+        // Drives the connection for as long as somebody sends or reads; ends with them.
         tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    fn request(&self, ask: &Ask) -> Result<Request<Full<Bytes>>, Failed> {
         let body = Bytes::from(ask.body.clone().unwrap_or_default());
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = ask.method.clone();
@@ -208,7 +225,7 @@ impl Client {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        sender.send_request(request).await.map_err(|error| self.broken(&error))
+        Ok(request)
     }
 
     fn broken(&self, error: &hyper::Error) -> Failed {

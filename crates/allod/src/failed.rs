@@ -97,6 +97,24 @@ impl Failed {
         self.error()?.downcast_ref::<Advised>()?.body.as_ref()
     }
 
+    /// The same failure in the same words, with other advice.
+    pub fn advised(self, advice: &str) -> Failed {
+        let kind: fn(anyhow::Error) -> Failed = match self {
+            Failed::Running(_) => Failed::Running,
+            Failed::Asked(_) => Failed::Asked,
+            Failed::Unsound(_) => Failed::Unsound,
+            Failed::Refused(_) => Failed::Refused,
+            Failed::Missing(_) => Failed::Missing,
+            Failed::Denied(_) => Failed::Denied,
+            Failed::Later(_) => Failed::Later,
+            Failed::Unread => return self,
+        };
+        match self.parts() {
+            Some((_, error)) => kind(advised(format!("{error:#}"), advice)),
+            None => Failed::Unread,
+        }
+    }
+
     /// Output could not be written.
     pub fn writing(error: io::Error) -> Failed {
         if error.kind() == io::ErrorKind::BrokenPipe {

@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod config;
 mod failed;
+mod import;
 mod index;
 mod journal;
 mod limits;
@@ -60,6 +61,15 @@ enum Command {
     /// Who holds what: a value, a key, a pool, or an owner
     #[command(after_help = cli::who::EXAMPLES)]
     Who(Box<cli::who::WhoArguments>),
+    /// Providers of capacity: list, show
+    #[command(subcommand)]
+    Provider(cli::provider::ProviderCommand),
+    /// Consumers of capacity and what they hold: list, show
+    #[command(subcommand)]
+    Consumer(cli::consumer::ConsumerCommand),
+    /// Who could serve a request for capacity, and why others could not
+    #[command(after_help = cli::candidates::EXAMPLES)]
+    Candidates(Box<cli::candidates::CandidatesArguments>),
     /// What happens, as it happens
     #[command(after_help = cli::watch::EXAMPLES)]
     Watch(cli::watch::WatchArguments),
@@ -80,6 +90,9 @@ enum Command {
     /// Make a journal from a backup
     #[command(after_help = restore::EXAMPLES)]
     Restore(restore::RestoreArguments),
+    /// Copy what another server has into this one
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// The tokens that a server asks for: new, list
     #[command(subcommand)]
     Token(cli::token::TokenCommand),
@@ -107,6 +120,9 @@ fn main() -> ExitCode {
         Command::Release(arguments) => cli::release::run(arguments),
         Command::Renew(arguments) => cli::renew::run(arguments),
         Command::Who(arguments) => cli::who::run(*arguments),
+        Command::Provider(command) => cli::provider::run(command),
+        Command::Consumer(command) => cli::consumer::run(command),
+        Command::Candidates(arguments) => cli::candidates::run(*arguments),
         Command::Watch(arguments) => cli::watch::run(arguments),
         Command::History(arguments) => cli::history::run(*arguments),
         Command::Tx(arguments) => cli::tx::run(arguments),
@@ -114,6 +130,7 @@ fn main() -> ExitCode {
         Command::Journal(command) => journal::run(command),
         Command::Backup(arguments) => backup::run(arguments),
         Command::Restore(arguments) => restore::run(arguments),
+        Command::Import(command) => import::run(command),
         Command::Token(command) => cli::token::run(command),
         Command::Config(command) => cli::config::run(command),
         Command::Completions(arguments) => cli::completions::run(&arguments, Arguments::command()),

@@ -43,7 +43,8 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let engine = tokio::task::block_in_place(|| start_engine(&settings, &place, &index))?;
     let handle = engine.handle();
 
-    let native = Native::new(handle.clone(), settings.limits.list(), settings.limits.native);
+    let limits = &settings.limits;
+    let native = Native::new(handle.clone(), limits.list(), limits.native, limits.search);
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());

@@ -3,13 +3,14 @@
 //! No pool, no journal, no thought. It has the same routes, the same allocator and the same runtime as the real server,
 //! and its answers are as long, so that what is left of a comparison is the work that the real one does.
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 
 use anyhow::{Context, Result};
 use axum::extract::{DefaultBodyLimit, Path};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use axum::routing::put;
+use axum::routing::{get, put};
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ struct ClaimBody {
     strategy: Option<String>,
     ttl: Option<u64>,
     owner: Option<String>,
-    labels: Option<std::collections::BTreeMap<String, String>>,
+    labels: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -55,9 +56,44 @@ pub fn serve(listener: TcpListener, reply_bytes: usize) -> Result<()> {
         };
         let app = Router::new()
             .route("/v1/pools/{pool}/claims/{key}", put(answer))
+            .route("/blob/{bytes}", get(blob))
+            .route("/allocations/{consumer}", put(allocate))
             .layer(DefaultBodyLimit::max(8 << 20));
         axum::serve(listener.tap_io(without_delay), app).await.context("the bare server stopped")
     })
+}
+
+/// As many bytes as asked for.
+async fn blob(Path(bytes): Path<usize>) -> impl IntoResponse {
+    static SPACES: [u8; 4 << 20] = [b' '; 4 << 20];
+    ([("content-type", "application/json")], &SPACES[..bytes.min(SPACES.len())])
+}
+
+/// The body of Placement's PUT of allocations, of which as much is looked at as the compiler needs to read it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AllocationsBody {
+    allocations: BTreeMap<String, ResourcesBody>,
+    project_id: String,
+    user_id: String,
+    consumer_generation: Option<u64>,
+    consumer_type: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResourcesBody {
+    resources: BTreeMap<String, u64>,
+}
+
+async fn allocate(Path(consumer): Path<String>, Json(body): Json<AllocationsBody>) -> StatusCode {
+    let asked: u64 = body.allocations.values().flat_map(|one| one.resources.values()).sum();
+    let named = [&consumer, &body.project_id, &body.user_id, &body.consumer_type];
+    if asked == 0 || named.iter().any(|name| name.is_empty()) || body.consumer_generation == Some(0)
+    {
+        return StatusCode::BAD_REQUEST;
+    }
+    StatusCode::NO_CONTENT
 }
 
 /// As the real server sets it: an answer is written whole, so there is nothing to wait for.

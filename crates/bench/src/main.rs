@@ -14,6 +14,7 @@ mod caller;
 mod disk;
 mod figure;
 mod load;
+mod placement;
 mod postgres;
 mod process;
 mod scenario;

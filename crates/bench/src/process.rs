@@ -97,12 +97,18 @@ fn start(
     Ok(server)
 }
 
-/// Sends a signal by name to our own child and waits for its end.
-pub fn stop(child: &mut Child, signal: &str, wait_max: Duration) -> Result<()> {
-    let sent = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+/// Sends a signal by name to our own child.
+pub fn signal(child: &Child, name: &str) -> Result<()> {
+    let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
     if !sent.context("kill cannot be started")?.success() {
         bail!("process {} cannot be signalled", child.id());
     }
+    Ok(())
+}
+
+/// The same, and waits for its end.
+pub fn stop(child: &mut Child, name: &str, wait_max: Duration) -> Result<()> {
+    signal(child, name)?;
     let begun = Instant::now();
     loop {
         match child.try_wait()? {
@@ -120,7 +126,7 @@ fn beside_us() -> PathBuf {
 }
 
 /// An address on loopback that nothing listens on at the moment.
-fn free_address() -> Result<SocketAddr> {
+pub fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 

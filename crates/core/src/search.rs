@@ -11,6 +11,7 @@ pub mod explain;
 mod filter;
 mod flat;
 mod found;
+mod placed;
 mod plan;
 mod providers;
 mod subtree;

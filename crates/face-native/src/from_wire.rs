@@ -3,10 +3,14 @@
 //! Only syntax is judged here. Whether a pool has the value, whether a limit is passed, whether fields contradict each
 //! other: the core says.
 
+pub(crate) mod candidates;
+mod capacity;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use allod_core::claim::{Parity, Want};
+use allod_core::command::capacity::DeallocateOp;
 use allod_core::command::{
     Check, ClaimOp, ConfirmOp, Expect, Idempotency, Op, PutPool, ReadAs, ReleaseOp, RenewOp,
     Transact,
@@ -267,6 +271,12 @@ fn operation(index: usize, op: OpBody<'_>, reader: &mut Reader<'_>) -> Result<Op
             key: text(body.key),
             expect: or(body.expect, Expect::Any),
         }),
+        OpBody::Allocate(body) => Op::Allocate(capacity::allocate(body)),
+        OpBody::Deallocate(body) => Op::Deallocate(DeallocateOp {
+            consumer: body.consumer.0,
+            expect: or(body.expect, Expect::Any),
+        }),
+        OpBody::Extend(body) => Op::Extend(capacity::extend(body)?),
         OpBody::Check(CheckBody::Claim(body)) => {
             let pool = text(body.pool);
             let value = body.value.map(|named| reader.value(index, &pool, &named)).transpose()?;
@@ -285,6 +295,14 @@ fn operation(index: usize, op: OpBody<'_>, reader: &mut Reader<'_>) -> Result<Op
         }
         OpBody::Check(CheckBody::Pool(body)) => Op::Check(Check::Pool {
             pool: text(body.pool),
+            expect: or(body.expect, Expect::Present),
+        }),
+        OpBody::Check(CheckBody::Provider(body)) => Op::Check(Check::Provider {
+            provider: body.provider.0,
+            expect: or(body.expect, Expect::Present),
+        }),
+        OpBody::Check(CheckBody::Consumer(body)) => Op::Check(Check::Consumer {
+            consumer: body.consumer.0,
             expect: or(body.expect, Expect::Present),
         }),
     })

@@ -24,6 +24,10 @@ const VALUE: Param = Param {
 };
 const KEY: Param = Param { name: "key", about: "Only changes of claims under this key." };
 const OWNER: Param = Param { name: "owner", about: "Only changes of claims of this owner." };
+const PROVIDER: Param =
+    Param { name: "provider", about: "Only changes of this provider, and of what is held of it." };
+const CONSUMER: Param =
+    Param { name: "consumer", about: "Only changes of what this consumer holds." };
 const SINCE: Param =
     Param { name: "since", about: "From this time (RFC 3339) or position on, which is included." };
 const UNTIL: Param =
@@ -31,7 +35,8 @@ const UNTIL: Param =
 const ORDER: Param =
     Param { name: "order", about: "`newest_first` (unless said otherwise) or `oldest_first`." };
 
-pub(crate) const QUERY: &[Param] = &[POOL, VALUE, KEY, OWNER, SINCE, UNTIL, ORDER, LIMIT, AFTER];
+pub(crate) const QUERY: &[Param] =
+    &[POOL, VALUE, KEY, OWNER, PROVIDER, CONSUMER, SINCE, UNTIL, ORDER, LIMIT, AFTER];
 
 pub(crate) const AT: Param = Param {
     name: "at",
@@ -67,6 +72,10 @@ fn ask(query: &Query<'_>, reach: Reach<'_>) -> Result<Ask, Problem> {
         }
         (Some(text), Some(_)) => values(text)?,
     };
+    let (provider, consumer) = (query.uuid(PROVIDER.name)?, query.uuid(CONSUMER.name)?);
+    if provider.is_some() || consumer.is_some() {
+        reach.require_capacity()?;
+    }
     let order = match query.text(ORDER.name) {
         None | Some("newest_first") => Order::NewestFirst,
         Some("oldest_first") => Order::OldestFirst,
@@ -85,6 +94,8 @@ fn ask(query: &Query<'_>, reach: Reach<'_>) -> Result<Ask, Problem> {
         values,
         key: text(&KEY),
         owner: text(&OWNER),
+        provider,
+        consumer,
         since: query.text(SINCE.name).map(|text| moment(&SINCE, text)).transpose()?,
         until: query.text(UNTIL.name).map(|text| moment(&UNTIL, text)).transpose()?,
         order,

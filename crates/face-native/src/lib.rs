@@ -9,16 +9,20 @@
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
 //! - `openapi`, `docs`: the interface described, for programs and for people
-//! - `pools`, `claims`, `transactions`, `watch`, `history`, `backup`, `about`: what each route does with these
+//! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `watch`, `history`, `backup`, `about`:
+//!   what each route does with these
 
 mod about;
 mod backup;
+mod candidates;
 mod claims;
+mod consumers;
 mod docs;
 mod from_wire;
 mod history;
 mod openapi;
 mod pools;
+mod providers;
 mod query;
 mod refusals;
 mod routes;
@@ -31,6 +35,7 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 use allod_core::command::Command;
+use allod_core::search::SearchLimits;
 use allod_core::value::Kind;
 use allod_edge::{Access, Call, Reply, Route};
 use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
@@ -73,6 +78,7 @@ pub struct Native {
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
     watch: watch::Watch,
+    search: SearchLimits,
     openapi: OnceLock<Bytes>,
     docs: OnceLock<Bytes>,
 }
@@ -84,10 +90,17 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself.
-    pub fn new(handle: Handle, limits: Vec<(&'static str, u64)>, own: Limits) -> Arc<Native> {
+    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself, `search` says how far
+    /// one search for candidates may go.
+    pub fn new(
+        handle: Handle,
+        limits: Vec<(&'static str, u64)>,
+        own: Limits,
+        search: SearchLimits,
+    ) -> Arc<Native> {
         let watch = watch::Watch::new(handle.clone(), own);
-        Arc::new(Native { handle, limits, watch, openapi: OnceLock::new(), docs: OnceLock::new() })
+        let (openapi, docs) = (OnceLock::new(), OnceLock::new());
+        Arc::new(Native { handle, limits, watch, search, openapi, docs })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {

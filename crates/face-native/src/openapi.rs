@@ -111,7 +111,7 @@ fn operation(entry: &Entry) -> Operation {
     }
     if let Some(schema) = entry.body {
         // A claim and a renewal may ask for nothing in particular; these cannot.
-        let needed = matches!(schema, "PoolBody" | "TransactionBody");
+        let needed = matches!(schema, "PoolBody" | "TransactionBody" | "CandidatesBody");
         let required = if needed { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new()
             .content("application/json", content(schema))
@@ -136,10 +136,24 @@ fn operation(entry: &Entry) -> Operation {
 /// Under which heading a route stands.
 fn tag(path: &str) -> &'static str {
     let heading = |word: &&str| path.contains(&format!("/{word}"));
-    ["watch", "history", "transactions", "claims", "values", "pools"]
-        .into_iter()
-        .find(heading)
-        .map_or("server", |word| if word == "watch" { "history" } else { word })
+    [
+        "watch",
+        "history",
+        "transactions",
+        "claims",
+        "values",
+        "pools",
+        "providers",
+        "consumers",
+        "candidates",
+    ]
+    .into_iter()
+    .find(heading)
+    .map_or("server", |word| match word {
+        "watch" => "history",
+        "providers" | "consumers" | "candidates" => "capacity",
+        word => word,
+    })
 }
 
 fn parameter(entry: &Entry, name: &str, place: ParameterIn, about: &str) -> Parameter {
@@ -192,6 +206,10 @@ fn components() -> Components {
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);
     add::<wire::TransactionAnswer<'_>>(&mut all);
+    add::<wire::ProviderList<'_>>(&mut all);
+    add::<wire::CandidatesBody>(&mut all);
+    add::<wire::CandidatesAnswer>(&mut all);
+    add::<wire::ConsumerList<'_>>(&mut all);
     add::<wire::HistoryAnswer<'_>>(&mut all);
     add::<wire::Change<'_>>(&mut all);
     add::<wire::ProblemMembers<'_>>(&mut all);

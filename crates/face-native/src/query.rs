@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use allod_core::capacity::Uuid;
 use allod_core::view::NoCursor;
 use allod_edge::{Call, Problem};
 
@@ -75,12 +76,26 @@ impl<'a> Query<'a> {
         }
     }
 
+    /// A provider, a consumer or an aggregate.
+    pub(crate) fn uuid(&self, name: &str) -> Result<Option<Uuid>, Problem> {
+        self.text(name).map(|text| uuid(name, text)).transpose()
+    }
+
+    pub(crate) fn uuids(&self, name: &str) -> Result<Vec<Uuid>, Problem> {
+        self.texts(name).map(|text| uuid(name, text)).collect()
+    }
+
     pub(crate) fn limit(&self) -> Result<usize, Problem> {
+        self.limit_upto(LIMIT_MAX)
+    }
+
+    /// Where more than usual may be asked for.
+    pub(crate) fn limit_upto(&self, max: usize) -> Result<usize, Problem> {
         match self.text(LIMIT.name).map(|text| (text, text.parse())) {
             None => Ok(LIMIT_USUAL),
-            Some((_, Ok(limit))) if (1..=LIMIT_MAX).contains(&limit) => Ok(limit),
+            Some((_, Ok(limit))) if (1..=max).contains(&limit) => Ok(limit),
             Some((text, _)) => {
-                Err(Problem::malformed(format!("limit is '{text}'; 1 to {LIMIT_MAX} is expected")))
+                Err(Problem::malformed(format!("limit is '{text}'; 1 to {max} is expected")))
             }
         }
     }
@@ -100,6 +115,16 @@ impl<'a> Query<'a> {
         query.append_pair(AFTER.name, after);
         query.finish()
     }
+}
+
+/// The uuid that was given under this name.
+pub(crate) fn uuid(name: &str, text: &str) -> Result<Uuid, Problem> {
+    text.parse().map_err(|_| {
+        let shown: String = text.chars().take(64).collect();
+        Problem::malformed(format!(
+            "{name} is '{shown}'; a uuid such as 4e8e5957-649f-477b-9e5b-f1f75b21c03c is expected"
+        ))
+    })
 }
 
 fn unknown(name: &str, known: &[Param]) -> String {

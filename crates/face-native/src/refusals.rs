@@ -2,7 +2,9 @@
 //!
 //! The tables match without a wildcard, so a new refusal does not build until it has a row here.
 
-use allod_core::refusal::{Advice, CapacityRefusal, Exhausted, Refusal, Refused};
+mod capacity;
+
+use allod_core::refusal::{Advice, Exhausted, Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
@@ -28,6 +30,11 @@ pub(crate) fn in_transaction(refused: &Refused, at: &At) -> Reply {
         status => status,
     };
     reply(status, Some(refused.op), &refused.refusal, at)
+}
+
+/// A refusal of a question: what it asks about does not exist, so the question cannot be answered.
+pub(crate) fn of_question(refusal: &Refusal, at: &At) -> Reply {
+    reply(StatusCode::BAD_REQUEST, None, refusal, at)
 }
 
 fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &At) -> Reply {
@@ -66,71 +73,7 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::PoolExhausted { .. }
         | Refusal::SyncExhausted { .. }
         | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
-        Refusal::Capacity(refusal) => capacity_status(refusal),
-    }
-}
-
-fn capacity_status(refusal: &CapacityRefusal) -> StatusCode {
-    match refusal {
-        CapacityRefusal::ProviderUnknown { .. } | CapacityRefusal::ConsumerUnknown { .. } => {
-            StatusCode::NOT_FOUND
-        }
-        CapacityRefusal::ProviderGenerationDiffers { .. }
-        | CapacityRefusal::ConsumerGenerationDiffers { .. } => StatusCode::PRECONDITION_FAILED,
-        CapacityRefusal::ProviderExists { .. }
-        | CapacityRefusal::ParentUnknown { .. }
-        | CapacityRefusal::ParentLoop { .. }
-        | CapacityRefusal::ParentFixed { .. }
-        | CapacityRefusal::ProviderHasChildren { .. }
-        | CapacityRefusal::ProviderInUse { .. }
-        | CapacityRefusal::ClassUnknown { .. }
-        | CapacityRefusal::ClassExists { .. }
-        | CapacityRefusal::ClassStandard { .. }
-        | CapacityRefusal::ClassInUse { .. }
-        | CapacityRefusal::TraitUnknown { .. }
-        | CapacityRefusal::TraitStandard { .. }
-        | CapacityRefusal::TraitInUse { .. }
-        | CapacityRefusal::InventoryExists { .. }
-        | CapacityRefusal::InventoryUnknown { .. }
-        | CapacityRefusal::InventoryInUse { .. }
-        | CapacityRefusal::NothingInStock { .. }
-        | CapacityRefusal::NotInStock { .. }
-        | CapacityRefusal::PortionViolated { .. }
-        | CapacityRefusal::CapacityExceeded { .. } => StatusCode::CONFLICT,
-    }
-}
-
-fn capacity_title(refusal: &CapacityRefusal) -> &'static str {
-    match refusal {
-        CapacityRefusal::ProviderUnknown { .. } => "there is no such provider",
-        CapacityRefusal::ProviderExists { .. } => "the provider exists",
-        CapacityRefusal::ProviderGenerationDiffers { .. } => {
-            "the provider is at another generation"
-        }
-        CapacityRefusal::ParentUnknown { .. } => "there is no such parent",
-        CapacityRefusal::ParentLoop { .. } => "a provider cannot stand below itself",
-        CapacityRefusal::ParentFixed { .. } => "the provider has a parent",
-        CapacityRefusal::ProviderHasChildren { .. } => "the provider has others below it",
-        CapacityRefusal::ProviderInUse { .. } => "the provider is in use",
-        CapacityRefusal::ClassUnknown { .. } => "there is no such resource class",
-        CapacityRefusal::ClassExists { .. } => "the resource class exists",
-        CapacityRefusal::ClassStandard { .. } => "the resource class is a standard one",
-        CapacityRefusal::ClassInUse { .. } => "the resource class is in use",
-        CapacityRefusal::TraitUnknown { .. } => "there is no such trait",
-        CapacityRefusal::TraitStandard { .. } => "the trait is a standard one",
-        CapacityRefusal::TraitInUse { .. } => "the trait is in use",
-        CapacityRefusal::InventoryExists { .. } => "the inventory exists",
-        CapacityRefusal::InventoryUnknown { .. } => "there is no such inventory",
-        CapacityRefusal::InventoryInUse { .. } => "the inventory is in use",
-        CapacityRefusal::ConsumerUnknown { .. } => "the consumer holds nothing",
-        CapacityRefusal::ConsumerGenerationDiffers { .. } => {
-            "the consumer is at another generation"
-        }
-        CapacityRefusal::NothingInStock { .. } | CapacityRefusal::NotInStock { .. } => {
-            "the provider has none of it"
-        }
-        CapacityRefusal::PortionViolated { .. } => "the provider does not give out this amount",
-        CapacityRefusal::CapacityExceeded { .. } => "the provider has too little left",
+        Refusal::Capacity(refusal) => capacity::status(refusal),
     }
 }
 
@@ -157,7 +100,7 @@ fn title(refusal: &Refusal) -> &'static str {
         Refusal::PoolExhausted { .. } => "the pool has nothing to give",
         Refusal::SyncExhausted { .. } => "no value is free in all of the pools",
         Refusal::CheckFailed { .. } => "a check does not hold",
-        Refusal::Capacity(refusal) => capacity_title(refusal),
+        Refusal::Capacity(refusal) => capacity::title(refusal),
     }
 }
 
@@ -166,7 +109,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
     let none = RefusalMembers::default();
     match refusal {
         Refusal::Invalid { .. } | Refusal::CheckFailed { .. } => none,
-        Refusal::Capacity(refusal) => capacity_members(refusal),
+        Refusal::Capacity(refusal) => capacity::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }
         }
@@ -368,18 +311,5 @@ mod tests {
         let refused = Refused { op: 3, refusal };
         assert_eq!(alone(&refused, &At::default()).status(), 404);
         assert_eq!(in_transaction(&refused, &At::default()).status(), 409);
-    }
-}
-
-fn capacity_members(refusal: &CapacityRefusal) -> RefusalMembers<'_> {
-    let none = RefusalMembers::default();
-    match refusal {
-        CapacityRefusal::ProviderGenerationDiffers { actual, .. } => {
-            RefusalMembers { actual: Some(*actual), ..none }
-        }
-        CapacityRefusal::ConsumerGenerationDiffers { actual, .. } => {
-            RefusalMembers { actual: *actual, ..none }
-        }
-        _ => none,
     }
 }

@@ -8,7 +8,10 @@ use http::Method;
 
 use crate::query::Param;
 use crate::scope::Scope;
-use crate::{Native, about, backup, claims, history, pools, transactions, watch};
+use crate::{
+    Native, about, backup, candidates, claims, consumers, history, pools, providers, transactions,
+    watch,
+};
 
 /// One route: how it is reached, what answers, and what is to be said about it.
 pub(crate) struct Entry {
@@ -75,6 +78,11 @@ const PROBLEM: Option<&str> = Some("Problem");
 const CLAIM: Option<&str> = Some("Claim");
 
 const MALFORMED: Shape = Shape(400, PROBLEM, "The request cannot be read, or contradicts itself.");
+const UNKNOWN_NAME: Shape = Shape(
+    400,
+    PROBLEM,
+    "The request cannot be read, or names a resource class or trait that does not exist.",
+);
 const NO_POOL: Shape = Shape(404, PROBLEM, "There is no such pool.");
 const NOT_HELD: Shape =
     Shape(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
@@ -288,7 +296,7 @@ pub(crate) static TABLE: &[Entry] = &[
         scope: Scope::Filtered,
         run: |native, call| boxed(history::list(native, call)),
         name: "getHistory",
-        summary: "What happened, by pool, value, key, owner and time",
+        summary: "What happened, by pool, value, key, owner, provider, consumer and time",
         query: history::QUERY,
         headers: READ,
         body: None,
@@ -309,7 +317,7 @@ pub(crate) static TABLE: &[Entry] = &[
         scope: Scope::PoolsInBody,
         run: |native, call| boxed(transactions::post(native, call)),
         name: "postTransaction",
-        summary: "Claims, releases and checks over any pools, all or nothing",
+        summary: "Claims, releases, allocations and checks over any pools, providers and consumers, all or nothing",
         query: &[],
         headers: &[IDEMPOTENCY_KEY],
         body: Some("TransactionBody"),
@@ -318,6 +326,82 @@ pub(crate) static TABLE: &[Entry] = &[
             MALFORMED,
             Shape(409, PROBLEM, "None of it happened: `op` says which operation was refused."),
             Shape(422, PROBLEM, "A limit is exceeded, or the idempotency key was used before."),
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/providers",
+        access: Access::Read,
+        scope: Scope::Capacity,
+        run: |native, call| boxed(providers::list(native, call)),
+        name: "listProviders",
+        summary: "Providers with all that they have and give out, in the order of their uuids",
+        query: providers::LIST_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("ProviderList"), "A page of providers."), UNKNOWN_NAME],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/providers/{provider}",
+        access: Access::Read,
+        scope: Scope::Capacity,
+        run: |native, call| boxed(providers::get(native, call)),
+        name: "getProvider",
+        summary: "A provider, what it has and how much of it is given out",
+        query: providers::GET_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[
+            Shape(200, Some("Provider"), "The provider."),
+            MALFORMED,
+            Shape(404, PROBLEM, "There is no such provider."),
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/consumers",
+        access: Access::Read,
+        scope: Scope::Capacity,
+        run: |native, call| boxed(consumers::list(native, call)),
+        name: "listConsumers",
+        summary: "Consumers and what they hold, in the order of their uuids",
+        query: consumers::LIST_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("ConsumerList"), "A page of consumers."), MALFORMED],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/consumers/{consumer}",
+        access: Access::Read,
+        scope: Scope::Capacity,
+        run: |native, call| boxed(consumers::get(native, call)),
+        name: "getConsumer",
+        summary: "A consumer and what it holds",
+        query: &[],
+        headers: READ,
+        body: None,
+        replies: &[
+            Shape(200, Some("Consumer"), "The consumer."),
+            MALFORMED,
+            Shape(404, PROBLEM, "It holds nothing."),
+        ],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/candidates",
+        access: Access::Read,
+        scope: Scope::Capacity,
+        run: |native, call| boxed(candidates::post(native, call)),
+        name: "findCandidates",
+        summary: "Who could serve a request for capacity, and why others could not; nothing is taken",
+        query: &[],
+        headers: READ,
+        body: Some("CandidatesBody"),
+        replies: &[
+            Shape(200, Some("CandidatesAnswer"), "Perhaps none; with `explain` also why."),
+            UNKNOWN_NAME,
         ],
     },
     Entry {

@@ -3,7 +3,7 @@
 //! To the edge the scope of a token is a text. Here it is the beginning of the names of the pools that the token is for:
 //! it reads and writes these and no others, and lists show it nothing else. That there are other pools, and what they are
 //! called, is no secret: a request that names one is answered with 403, whether it reads or writes, and whether the pool
-//! exists or not.
+//! exists or not. Capacity is out of its reach altogether: a provider belongs to no pool.
 //!
 //! Each row of the table of routes says in its `scope` how it keeps to this.
 
@@ -24,6 +24,8 @@ pub enum Scope {
     Filtered,
     /// It is about all pools at once, so such a token may not use it. Looked at here.
     AllPools,
+    /// It is about providers and consumers, which belong to no pool, so such a token may not use it. Looked at here.
+    Capacity,
     /// It says nothing of any pool.
     NoPools,
 }
@@ -35,7 +37,7 @@ impl Scope {
             Scope::PoolInPath => "the pool must fit",
             Scope::PoolsInBody => "every pool must fit",
             Scope::Filtered => "shows what fits",
-            Scope::AllPools => "not allowed",
+            Scope::AllPools | Scope::Capacity => "not allowed",
             Scope::NoPools => "as without",
         }
     }
@@ -52,6 +54,7 @@ impl Scope {
                 reach.require(&pool).map_err(|problem| problem.reply())
             }
             Scope::AllPools => Err(reach.not_everything().reply()),
+            Scope::Capacity => Err(reach.no_capacity().reply()),
             Scope::PoolsInBody | Scope::Filtered | Scope::NoPools => Ok(()),
         }
     }
@@ -101,11 +104,31 @@ impl<'a> Reach<'a> {
             return Ok(());
         }
         for (op, body) in ops.iter().enumerate() {
-            for pool in named_pools(body) {
-                self.require(pool).map_err(|problem| problem.reply_with(InOp { op }))?;
-            }
+            let allowed = match named_pools(body) {
+                Some(pools) => pools.into_iter().try_for_each(|pool| self.require(pool)),
+                None => Err(self.no_capacity()),
+            };
+            allowed.map_err(|problem| problem.reply_with(InOp { op }))?;
         }
         Ok(())
+    }
+
+    /// Refuses what is about providers and consumers, unless the token is for everything.
+    pub(crate) fn require_capacity(self) -> Result<(), Problem> {
+        if self.is_everything() { Ok(()) } else { Err(self.no_capacity()) }
+    }
+
+    /// No provider and no consumer has a pool in its name, so there is no part of them that such a token could be for.
+    fn no_capacity(self) -> Problem {
+        let (name, prefix) = (self.0.name().unwrap_or_default(), self.prefix());
+        Problem::new(
+            StatusCode::FORBIDDEN,
+            "capacity_not_allowed",
+            "the token is for pools only",
+            format!(
+                "the token '{name}' is for pools whose names begin with '{prefix}'; providers and consumers belong to no pool: use a token without a prefix for them"
+            ),
+        )
     }
 
     fn not_everything(self) -> Problem {
@@ -123,9 +146,9 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// Every pool that an operation names.
-fn named_pools<'b>(op: &'b OpBody<'_>) -> Vec<&'b str> {
-    match op {
+/// Every pool that an operation names; `None`: it is about capacity.
+fn named_pools<'b>(op: &'b OpBody<'_>) -> Option<Vec<&'b str>> {
+    Some(match op {
         OpBody::Claim(body) => {
             body.pool.iter().chain(body.pools.iter().flatten()).map(AsRef::as_ref).collect()
         }
@@ -134,5 +157,9 @@ fn named_pools<'b>(op: &'b OpBody<'_>) -> Vec<&'b str> {
         OpBody::Check(CheckBody::Claim(body)) => vec![&body.pool],
         OpBody::Check(CheckBody::Free(body)) => vec![&body.pool],
         OpBody::Check(CheckBody::Pool(body)) => vec![&body.pool],
-    }
+        OpBody::Allocate(_)
+        | OpBody::Deallocate(_)
+        | OpBody::Extend(_)
+        | OpBody::Check(CheckBody::Provider(_) | CheckBody::Consumer(_)) => return None,
+    })
 }

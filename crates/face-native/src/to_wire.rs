@@ -1,7 +1,10 @@
 //! How an answer looks: the core's words as JSON, and the headers that every answer has.
 
+pub(crate) mod candidates;
+pub(crate) mod capacity;
 mod change;
 
+use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimState, Values};
 use allod_core::command::Op;
 use allod_core::pool::{PoolRange, PoolSpec};
@@ -19,7 +22,7 @@ use serde::Serialize;
 pub use change::change;
 pub(crate) use change::{KINDS, kind_index};
 
-use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, Value};
+use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, UuidText, Value};
 
 const POSITION: HeaderName = HeaderName::from_static("allod-position");
 const HASH: HeaderName = HeaderName::from_static("allod-hash");
@@ -241,7 +244,19 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
             OpName::Renew | OpName::Other => wire::OpAnswer::Renew(claim(given, 0)),
         }),
         Outcome::Checked => Some(wire::OpAnswer::Check {}),
-        Outcome::Allocated { .. } | Outcome::Deallocated { .. } | Outcome::Extended { .. } => None,
+        Outcome::Allocated { consumers } => {
+            let now = |&(consumer, generation): &(Uuid, Option<u64>)| wire::HoldingAnswer {
+                consumer: UuidText(consumer),
+                generation,
+            };
+            Some(wire::OpAnswer::Allocate { consumers: consumers.iter().map(now).collect() })
+        }
+        Outcome::Deallocated { existed } => Some(wire::OpAnswer::Deallocate { existed: *existed }),
+        Outcome::Extended { consumer, generation, expires_ms } => Some(wire::OpAnswer::Extend {
+            consumer: UuidText(*consumer),
+            generation: *generation,
+            expires: expires_ms.map(|ms| Time { ms }),
+        }),
         Outcome::PoolPut { .. } | Outcome::PoolDeleted { .. } | Outcome::Ticked => None,
         Outcome::Provider(_) | Outcome::Named { .. } | Outcome::Unnamed | Outcome::Reshaped => None,
     }

@@ -36,6 +36,11 @@ pub(crate) const QUERY: &[Param] = &[
     },
     Param { name: "pool", about: "Only events of this pool. May be repeated." },
     Param { name: "owner_prefix", about: "Only events of claims whose owner starts with this." },
+    Param {
+        name: "provider",
+        about: "Only changes of this provider, and of what is held of it. May be repeated.",
+    },
+    Param { name: "consumer", about: "Only changes of what this consumer holds. May be repeated." },
     Param { name: "kind", about: "Only events of this kind. May be repeated." },
 ];
 
@@ -183,7 +188,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 
 /// What is to be seen, and from where on.
 fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
-    let query = Query::read_repeated(call, QUERY, &["pool", "kind"])?;
+    let query = Query::read_repeated(call, QUERY, &["pool", "provider", "consumer", "kind"])?;
     let mut filter = Filter::default();
     let reach = Reach::of(call);
     for pool in query.texts("pool") {
@@ -193,6 +198,12 @@ fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
     if let Some(prefix) = query.text("owner_prefix") {
         filter.owner_prefix(prefix);
     }
+    let (providers, consumers) = (query.uuids("provider")?, query.uuids("consumer")?);
+    if !(providers.is_empty() && consumers.is_empty()) {
+        reach.require_capacity()?;
+    }
+    providers.into_iter().for_each(|provider| filter.provider(provider));
+    consumers.into_iter().for_each(|consumer| filter.consumer(consumer));
     for kind in query.texts("kind") {
         if !filter.kind(kind) {
             let known = KINDS.join(", ");

@@ -2,11 +2,15 @@
 
 mod answer;
 mod ask;
+mod candidates;
+mod capacity;
 mod change;
 mod scalar;
 
 pub(crate) use answer::*;
 pub(crate) use ask::*;
+pub(crate) use candidates::*;
+pub(crate) use capacity::*;
 pub use change::Change;
 pub(crate) use change::*;
 pub(crate) use scalar::*;

@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod stock;
 mod stream;
 
 use std::path::Path;
@@ -47,7 +48,7 @@ fn callers() -> Vec<Option<(Role, Pools)>> {
     [None].into_iter().chain(known).collect()
 }
 
-/// A server with a pool and a claim for each of two tenants.
+/// A server with a pool and a claim for each of two tenants, and a provider that belongs to nobody.
 struct World {
     app: App,
     tokens: Vec<(Role, Pools, Secret)>,
@@ -79,7 +80,13 @@ impl World {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let native = Native::new(handle, vec![("key_bytes_max", 1024)], Default::default());
+        stock::provide(&handle, &format!("{PROVIDER} host-1 VCPU=8")).await;
+        let native = Native::new(
+            handle,
+            vec![("key_bytes_max", 1024)],
+            Default::default(),
+            Default::default(),
+        );
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
             let secret = Secret::draw().unwrap();
@@ -106,6 +113,12 @@ impl World {
                 assert_eq!(status, 201, "{reply}");
             }
         }
+        let allocate = format!(
+            r#"{{"ops":[{{"allocate":{{"consumer":"{CONSUMER}","project":"p","user":"u","allocations":{{"{PROVIDER}":{{"VCPU":1}}}}}}}}]}}"#
+        );
+        let admin = Some((Role::Admin, Pools::All));
+        let (status, reply) = world.ask(admin, &Method::POST, "/v1/transactions", &allocate).await;
+        assert_eq!(status, 200, "{reply}");
         world
     }
 
@@ -129,12 +142,15 @@ impl World {
     }
 }
 
+const PROVIDER: &str = "00000000-0000-4000-8000-000000000001";
+const CONSUMER: &str = "00000000-0000-4000-8000-0000000000c1";
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
 
 /// A request to the route that works, about the pool `tenant-a/vlans`.
 fn sample(rule: &Rule) -> (String, &'static str) {
     let path = rule.path.replace("{pool}", "tenant-a%2Fvlans");
     let path = path.replace("{key}", "held").replace("{*value}", "1");
+    let path = path.replace("{provider}", PROVIDER).replace("{consumer}", CONSUMER);
     assert!(!path.contains('{'), "{path}: say here what stands for its parameter");
     let body = match rule.name {
         "putPool" => POOL,
@@ -146,6 +162,7 @@ fn sample(rule: &Rule) -> (String, &'static str) {
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
+        "findCandidates" => r#"{"groups":[{"resources":{"VCPU":1}}]}"#,
         "watch" => return (format!("{path}?from=0"), ""),
         _ if rule.method == Method::GET => "",
         name => panic!("{name}: say here what its body is"),
@@ -169,6 +186,7 @@ fn expected(
         (Scope::PoolInPath | Scope::PoolsInBody, Pools::Own) => Ok(()),
         (Scope::PoolInPath | Scope::PoolsInBody, Pools::Others) => Err("pool_not_allowed"),
         (Scope::AllPools, Pools::Own | Pools::Others) => Err("pool_not_allowed"),
+        (Scope::Capacity, Pools::Own | Pools::Others) => Err("capacity_not_allowed"),
     }
 }
 
@@ -179,6 +197,8 @@ fn check_filtered(what: &str, pools: Pools, reply: &str) {
     {
         assert_eq!(reply.contains(tenant), shown, "{what}: {tenant} in {reply}");
     }
+    // Capacity belongs to no pool, so a token for some of them sees nothing of it.
+    assert!(pools == Pools::All || !reply.contains(PROVIDER), "{what}: {reply}");
     if pools == Pools::Own {
         assert!(!reply.contains("tenant-b") && !reply.contains("owner-b"), "{what}: {reply}");
     }
@@ -229,7 +249,9 @@ fn a_pool_in_the_path_is_the_first_parameter_and_has_the_rule_for_it() {
         let in_path = rule.path.contains("{pool}");
         assert_eq!(rule.scope == Scope::PoolInPath, in_path, "{}", rule.path);
         assert!(!in_path || first == Some("{pool}"), "{}", rule.path);
-        let changes = rule.method != Method::GET;
+        // A question that is too long for a path.
+        let asks = rule.method == Method::GET || rule.name == "findCandidates";
+        let changes = !asks;
         assert!(
             !changes || rule.access >= Access::Write,
             "{} {} changes things",
@@ -266,6 +288,30 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         assert_eq!(status, 403, "{body}: {reply}");
         assert!(reply.contains(&format!("\"op\":{op}")), "{body}: {reply}");
     }
+    // Capacity, in every operation that there is about it, and beside one that is allowed.
+    for (op, body) in [
+        (
+            0,
+            format!(
+                r#"{{"allocate":{{"consumer":"{CONSUMER}","project":"p","user":"u","allocations":{{}}}}}}"#
+            ),
+        ),
+        (0, r#"{"allocate":{"consumers":[]}}"#.to_owned()),
+        (0, format!(r#"{{"deallocate":{{"consumer":"{CONSUMER}"}}}}"#)),
+        (0, format!(r#"{{"extend":{{"consumer":"{CONSUMER}"}}}}"#)),
+        (0, format!(r#"{{"check":{{"provider":{{"provider":"{PROVIDER}"}}}}}}"#)),
+        (
+            1,
+            format!(
+                r#"{{"claim":{{"pool":"tenant-a/vlans","key":"k"}}}},{{"check":{{"consumer":{{"consumer":"{CONSUMER}"}}}}}}"#
+            ),
+        ),
+    ] {
+        let body = format!("{{\"dry_run\":true,\"ops\":[{body}]}}");
+        let (status, reply) = ask(Method::POST, "/v1/transactions", &body).await;
+        assert!(status == 403 && reply.contains("capacity_not_allowed"), "{body}: {reply}");
+        assert!(reply.contains(&format!("\"op\":{op}")), "{body}: {reply}");
+    }
     // Names that only look like the tenant's own, and ways to write another's.
     for path in [
         "/v1/pools/tenant-a",
@@ -282,6 +328,12 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
     }
     let (status, reply) = ask(Method::GET, "/v1/watch?pool=tenant-b/vlans", "").await;
     assert!(status == 403 && reply.contains("pool_not_allowed"), "{status} {reply}");
+    for path in ["history", "watch"] {
+        for party in [format!("provider={PROVIDER}"), format!("consumer={CONSUMER}")] {
+            let (status, reply) = ask(Method::GET, &format!("/v1/{path}?{party}"), "").await;
+            assert!(status == 403 && reply.contains("capacity_not_allowed"), "{status} {reply}");
+        }
+    }
     // Lists that ask for another's.
     for (path, wanted) in [
         ("/v1/pools?prefix=tenant-b", r#"{"pools":[],"next":null}"#),

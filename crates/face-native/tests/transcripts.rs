@@ -1,12 +1,13 @@
 //! Conversations with the native face, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it; `trim` forgets the journal up to a position. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was
+//! `wait` moves it; `trim` forgets the journal up to a position, `provider` makes one (see `stock`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was
 //! answered into the files instead of comparing.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod schema;
+mod stock;
 mod stream;
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_edge::{App, Limits};
-use allod_engine::{Clock, Config, Engine};
+use allod_engine::{Clock, Config, Engine, Handle};
 use allod_face_native::{Limits as NativeLimits, Native};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
@@ -37,6 +38,7 @@ struct Server {
     app: App,
     clock: Arc<Standing>,
     storage: MemoryStorage,
+    handle: Handle,
     _engine: Engine,
     _index: tempfile::TempDir,
 }
@@ -64,12 +66,13 @@ impl Server {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
         let native = Native::new(
-            handle,
+            handle.clone(),
             vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
             NativeLimits::default(),
+            Default::default(),
         );
         let app = App::new(native.routes(), Limits::default()).unwrap();
-        Server { app, clock, _engine: engine, storage, _index: index }
+        Server { app, clock, handle, _engine: engine, storage, _index: index }
     }
 }
 
@@ -120,6 +123,12 @@ async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
         } else if let Some(seconds) = block.strip_prefix("wait ") {
             let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
             server.clock.0.fetch_add(ms, Ordering::Relaxed);
+            writeln!(played, "{block}").unwrap();
+        } else if block.starts_with("provider ") {
+            for line in block.lines() {
+                let line = line.strip_prefix("provider ").expect("one provider on each line");
+                stock::provide(&server.handle, line).await;
+            }
             writeln!(played, "{block}").unwrap();
         } else if let Some(position) = block.strip_prefix("trim ") {
             let journal = server.storage.open();

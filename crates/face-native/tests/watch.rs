@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
+mod stock;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +39,7 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let native = Native::new(handle.clone(), Vec::new(), limits);
+        let native = Native::new(handle.clone(), Vec::new(), limits, Default::default());
         let app = App::new(native.routes(), allod_edge::Limits::default()).unwrap();
         Server { app, storage, handle, _engine: engine }
     }
@@ -75,7 +77,14 @@ impl Server {
 struct Wish {
     pools: Vec<String>,
     owner_prefix: Option<String>,
+    providers: Vec<String>,
+    consumers: Vec<String>,
     kinds: Vec<String>,
+}
+
+/// A provider, or with another letter a consumer, by its number.
+fn uuid(letter: char, n: u64) -> String {
+    format!("00000000-0000-4000-8000-0000000000{letter}{n}")
 }
 
 impl Wish {
@@ -88,7 +97,19 @@ impl Wish {
             let owner = format!("owner-{}", dice::roll(seed) % 12);
             wish.owner_prefix = Some(owner[..4 + dice::roll(seed) as usize % 4].to_owned());
         }
+        if dice::roll(seed).is_multiple_of(3) {
+            // Whoever asks for these sees nothing of pools.
+            wish = Wish::default();
+            for _ in 0..1 + dice::roll(seed) % 2 {
+                wish.providers.push(uuid('a', dice::roll(seed) % 3));
+            }
+            for _ in 0..dice::roll(seed) % 3 {
+                wish.consumers.push(uuid('c', dice::roll(seed) % 5));
+            }
+        }
         let kinds = [
+            "allocations_set",
+            "allocations_released",
             "pool_defined",
             "claim_granted",
             "claim_released",
@@ -105,17 +126,30 @@ impl Wish {
         let pools = self.pools.iter().map(|pool| format!("&pool={pool}"));
         let owner = self.owner_prefix.iter().map(|prefix| format!("&owner_prefix={prefix}"));
         let kinds = self.kinds.iter().map(|kind| format!("&kind={kind}"));
-        pools.chain(owner).chain(kinds).collect()
+        let providers = self.providers.iter().map(|uuid| format!("&provider={uuid}"));
+        let consumers = self.consumers.iter().map(|uuid| format!("&consumer={uuid}"));
+        pools.chain(owner).chain(kinds).chain(providers).chain(consumers).collect()
     }
 
     /// What is left of a change, if anything is; decided by its text alone.
     fn of(&self, change: &Value) -> Option<Value> {
-        let is_in = |list: &[String], text: &str| list.is_empty() || list.iter().any(|e| e == text);
+        let is_in = |list: &[String], text: &Value| {
+            list.is_empty() || text.as_str().is_some_and(|text| list.iter().any(|e| e == text))
+        };
         let picked = |event: &&Value| {
+            let held = event["allocations"].as_object().into_iter().flatten();
+            let left = event["left"].as_array().into_iter().flatten();
+            let mut providers: Vec<Value> = held.map(|(uuid, _)| uuid.clone().into()).collect();
+            providers.extend(left.cloned());
+            providers.extend(event.get("provider").cloned());
+            let by_provider = self.providers.is_empty()
+                || providers.iter().any(|provider| is_in(&self.providers, provider));
             let owner = event.get("owner").and_then(Value::as_str);
             let prefix = self.owner_prefix.as_deref();
-            is_in(&self.pools, event["pool"].as_str().unwrap())
-                && is_in(&self.kinds, event["kind"].as_str().unwrap())
+            is_in(&self.pools, &event["pool"])
+                && is_in(&self.kinds, &event["kind"])
+                && is_in(&self.consumers, &event["consumer"])
+                && by_provider
                 && prefix.is_none_or(|p| owner.is_some_and(|owner| owner.starts_with(p)))
         };
         let events: Vec<Value> =
@@ -213,7 +247,24 @@ async fn some_changes(server: &Server, mut seed: u64, count: usize) {
         let (key, owner) = (dice::roll(&mut seed) % 40, dice::roll(&mut seed) % 12);
         let path = format!("/v1/pools/pool-{pool}/claims/k{key}");
         let size = if pool.is_multiple_of(2) { "" } else { r#","prefix_len":24"# };
-        match dice::roll(&mut seed) % 6 {
+        match dice::roll(&mut seed) % 8 {
+            6 => {
+                let consumer = uuid('c', key % 5);
+                let held: Vec<String> = (0..3)
+                    .filter(|_| dice::roll(&mut seed).is_multiple_of(2))
+                    .map(|n| format!(r#""{}":{{"VCPU":1}}"#, uuid('a', n)))
+                    .collect();
+                let held = held.join(",");
+                let body = format!(
+                    r#"{{"ops":[{{"allocate":{{"consumer":"{consumer}","project":"p","user":"u","allocations":{{{held}}}}}}}]}}"#
+                );
+                server.change("POST", "/v1/transactions", &body).await;
+            }
+            7 => {
+                let consumer = uuid('c', key % 5);
+                let body = format!(r#"{{"ops":[{{"deallocate":{{"consumer":"{consumer}"}}}}]}}"#);
+                server.change("POST", "/v1/transactions", &body).await;
+            }
             0..3 => {
                 let body = format!(r#"{{"owner":"owner-{owner}"{size}}}"#);
                 server.change("PUT", &path, &body).await;
@@ -240,6 +291,10 @@ async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes
     let limits = Limits { watch_bytes_max, watch_heartbeat_ms: 10, ..Limits::default() };
     let config = Config { feed_bytes_max, ..Config::default() };
     let server = Arc::new(Server::start(config, limits).await);
+    for n in 0..3 {
+        let host = format!("{} host-{n} VCPU=9", uuid('a', n));
+        stock::provide(&server.handle, &host).await;
+    }
     let done = Arc::new(AtomicBool::new(false));
     let mut dice = seed;
     let watchers: Vec<_> = (0..12)

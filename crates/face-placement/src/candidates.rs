@@ -12,6 +12,7 @@ use allod_core::state::capacity::provider::ProviderIx;
 
 use crate::Placement;
 use crate::ask::Ask;
+use crate::explain;
 use crate::fault::Fault;
 use crate::names;
 use crate::out::{ARRAY, OBJECT, Out};
@@ -33,7 +34,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         let mut out = Out::with_room(128 + 256 * found.len() + 512 * summarised.len());
         let suffixes: Vec<&str> = query.groups.iter().map(|group| &*group.suffix).collect();
         out.raw("{\"allocation_requests\":");
-        Requests { capacity, version: ask.version, suffixes, last: Vec::new() }
+        Requests { capacity, version: ask.version, suffixes, texts: Vec::new() }
             .write(&mut out, &found);
         out.raw(",\"provider_summaries\":{");
         if ask.has(Feature::NestedCandidates) {
@@ -50,7 +51,9 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
             }
         }
         out.raw("}}");
-        Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms))
+        let explain = ask.call.head.headers.contains_key(explain::HEADER);
+        let why = explain.then(|| explain::line(capacity, &query, &face.settings.search));
+        Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms).explained(why))
     })?
 }
 
@@ -104,8 +107,14 @@ struct Requests<'a> {
     version: Version,
     /// Of the groups, in order.
     suffixes: Vec<&'a str>,
-    /// What was last taken of a provider, and its text.
-    last: Vec<(Vec<(NameIx, u64)>, Vec<u8>)>,
+    /// What has been taken of providers before.
+    texts: Vec<Text>,
+}
+
+/// What is taken of a provider, and how that is written.
+struct Text {
+    amounts: Vec<(NameIx, u64)>,
+    text: Vec<u8>,
 }
 
 /// How many different texts of resources are remembered within one answer.
@@ -155,11 +164,9 @@ impl Requests<'_> {
 
     fn resources(&mut self, out: &mut Out, part: &[(ProviderIx, NameIx, u64)]) {
         let own = part.iter().map(|(_, class, amount)| (*class, *amount));
-        let known = self.last.iter().find(|(amounts, _)| {
-            amounts.len() == part.len() && own.clone().eq(amounts.iter().copied())
-        });
-        if let Some((_, text)) = known {
-            out.0.extend_from_slice(text);
+        let known = self.texts.iter().find(|known| own.clone().eq(known.amounts.iter().copied()));
+        if let Some(known) = known {
+            out.0.extend_from_slice(&known.text);
             return;
         }
         let begin = out.0.len();
@@ -167,8 +174,8 @@ impl Requests<'_> {
             let class = self.capacity.classes().get(class);
             out.text(class.map_or("", |class| &class.name)).raw(":").number(amount);
         });
-        if self.last.len() < TEXTS_MAX {
-            self.last.push((own.collect(), out.0[begin..].to_vec()));
+        if self.texts.len() < TEXTS_MAX {
+            self.texts.push(Text { amounts: own.collect(), text: out.0[begin..].to_vec() });
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Changes for people: what `allod watch` and `allod history` show of the journal.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -30,6 +32,63 @@ pub struct Event {
     expires: Option<String>,
     cause: Option<String>,
     quarantine_until: Option<String>,
+    #[serde(flatten)]
+    capacity: Capacity,
+}
+
+/// What events about providers and consumers have instead of a pool, a key and values.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Capacity {
+    provider: Option<String>,
+    consumer: Option<String>,
+    name: Option<String>,
+    parent: Option<String>,
+    class: Option<String>,
+    r#trait: Option<String>,
+    was: Option<String>,
+    project: Option<String>,
+    traits: Vec<String>,
+    aggregates: Vec<String>,
+    inventories: BTreeMap<String, Stock>,
+    allocations: BTreeMap<String, BTreeMap<String, u64>>,
+    left: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Stock {
+    capacity: i64,
+}
+
+impl Capacity {
+    /// Whom or what it is about.
+    fn about(&self) -> Option<&String> {
+        let party = self.consumer.as_ref().or(self.provider.as_ref());
+        party.or(self.class.as_ref()).or(self.r#trait.as_ref())
+    }
+
+    /// What it has or holds now, or held until now.
+    fn held(&self) -> String {
+        let stock = self.inventories.iter();
+        let stock = stock.map(|(class, stock)| format!("{class}:{}", stock.capacity));
+        let allocated = self.allocations.iter();
+        let allocated = allocated.map(|(of, amounts)| format!("{} of {of}", amounts_text(amounts)));
+        let names = self.name.iter().chain(&self.traits).chain(&self.aggregates).cloned();
+        names.chain(stock).chain(allocated).collect::<Vec<_>>().join(", ")
+    }
+
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let parent = self.parent.iter().map(|parent| format!("below {parent}"));
+        let was = self.was.iter().map(|was| format!("was {was}"));
+        let left = self.left.iter().map(|left| format!("left {left}"));
+        parent.chain(was).chain(left)
+    }
+}
+
+/// Amounts as they are typed: VCPU:2,MEMORY_MB:512.
+pub fn amounts_text(amounts: &BTreeMap<String, u64>) -> String {
+    let each = amounts.iter().map(|(class, amount)| format!("{class}:{amount}"));
+    each.collect::<Vec<_>>().join(",")
 }
 
 impl Event {
@@ -38,10 +97,10 @@ impl Event {
             return self.ranges.join(", ");
         }
         let all: Vec<String> = self.values.iter().map(text).collect();
-        if all.is_empty() {
-            self.value.as_ref().map(text).unwrap_or_default()
-        } else {
-            all.join(", ")
+        match &self.value {
+            _ if !all.is_empty() => all.join(", "),
+            Some(value) => text(value),
+            None => self.capacity.held(),
         }
     }
 
@@ -53,7 +112,9 @@ impl Event {
         }
         match &self.expires {
             Some(expires) => parts.push(format!("expires {}", format::time(expires))),
-            None if self.kind == "lease_changed" => parts.push("never expires".into()),
+            None if matches!(&*self.kind, "lease_changed" | "allocations_extended") => {
+                parts.push("never expires".into());
+            }
             None => {}
         }
         // That somebody asked for it is the ordinary case.
@@ -63,12 +124,15 @@ impl Event {
         if let Some(until) = &self.quarantine_until {
             parts.push(format!("quarantined until {}", format::time(until)));
         }
+        parts.extend(self.capacity.notes());
         parts.join(", ")
     }
 
     fn cells(&self) -> [String; 6] {
         let or_none = |text: &Option<String>| text.clone().unwrap_or_default();
-        let (key, owner) = (or_none(&self.key), or_none(&self.owner));
+        let key = self.key.as_ref().or(self.capacity.about()).cloned().unwrap_or_default();
+        let owner =
+            or_none(if self.owner.is_some() { &self.owner } else { &self.capacity.project });
         [self.kind.clone(), self.pool.clone(), key, self.held(), owner, self.note()]
     }
 }
@@ -123,19 +187,33 @@ mod tests {
         {"position":4,"at":"2026-11-15T10:00:02.000Z","events":[
             {"kind":"lease_changed","pool":"lan","key":"x","owner":"t7","values":["10.0.0.1"],"version":4,"expires":null},
             {"kind":"claim_released","pool":"vlans","key":"blue","owner":"t7","values":[2],"cause":"asked","quarantine_until":"2026-11-15T12:00:00.000Z"},
-            {"kind":"claim_released","pool":"vlans","key":"red","owner":"t8","values":[3,4],"cause":"taken"}]}]"#;
+            {"kind":"claim_released","pool":"vlans","key":"red","owner":"t8","values":[3,4],"cause":"taken"}]},
+        {"position":5,"at":"2026-11-15T10:00:03.000Z","events":[
+            {"kind":"provider_defined","provider":"p-1","name":"host-1","parent":"p-0"},
+            {"kind":"inventories_set","provider":"p-1","generation":1,"inventories":{"VCPU":{"total":8,"capacity":16}}},
+            {"kind":"class_defined","class":"CUSTOM_A","was":"CUSTOM_B"},
+            {"kind":"trait_removed","trait":"CUSTOM_T"},
+            {"kind":"allocations_set","consumer":"c-1","generation":2,"project":"red","user":"u","type":null,
+             "allocations":{"p-1":{"VCPU":2,"DISK_GB":1}},"left":["p-2"],"expires":null},
+            {"kind":"allocations_released","consumer":"c-1","generation":2,"project":"red","user":"u","allocations":{"p-1":{"VCPU":2}},"cause":"reaped"}]}]"#;
 
     #[test]
     fn a_table_has_a_line_for_each_event() {
         let changes: Vec<Change> = serde_json::from_str(CHANGES).unwrap();
         let wanted = "\
-POSITION  TIME                  EVENT           POOL   KEY   VALUE     OWNER  NOTE
-       2  2026-11-15T10:00:00Z  pool_defined    vlans                         generation 1
-       3  2026-11-15T10:00:01Z  claim_granted   vlans  blue  2         t7
-       3  2026-11-15T10:00:01Z  claim_granted   lan    a\\nb  10.0.0.1  t7     expires 2026-11-15T11:00:01Z
-       4  2026-11-15T10:00:02Z  lease_changed   lan    x     10.0.0.1  t7     never expires
-       4  2026-11-15T10:00:02Z  claim_released  vlans  blue  2         t7     quarantined until 2026-11-15T12:00:00Z
-       4  2026-11-15T10:00:02Z  claim_released  vlans  red   3, 4      t8     taken
+POSITION  TIME                  EVENT                 POOL   KEY       VALUE                    OWNER  NOTE
+       2  2026-11-15T10:00:00Z  pool_defined          vlans                                            generation 1
+       3  2026-11-15T10:00:01Z  claim_granted         vlans  blue      2                        t7
+       3  2026-11-15T10:00:01Z  claim_granted         lan    a\\nb      10.0.0.1                 t7     expires 2026-11-15T11:00:01Z
+       4  2026-11-15T10:00:02Z  lease_changed         lan    x         10.0.0.1                 t7     never expires
+       4  2026-11-15T10:00:02Z  claim_released        vlans  blue      2                        t7     quarantined until 2026-11-15T12:00:00Z
+       4  2026-11-15T10:00:02Z  claim_released        vlans  red       3, 4                     t8     taken
+       5  2026-11-15T10:00:03Z  provider_defined             p-1       host-1                          below p-0
+       5  2026-11-15T10:00:03Z  inventories_set              p-1       VCPU:16                         generation 1
+       5  2026-11-15T10:00:03Z  class_defined                CUSTOM_A                                  was CUSTOM_B
+       5  2026-11-15T10:00:03Z  trait_removed                CUSTOM_T
+       5  2026-11-15T10:00:03Z  allocations_set              c-1       DISK_GB:1,VCPU:2 of p-1  red    generation 2, left p-2
+       5  2026-11-15T10:00:03Z  allocations_released         c-1       VCPU:2 of p-1            red    generation 2, reaped
 ";
         assert_eq!(table(&changes).text(None, false), wanted);
     }
@@ -144,7 +222,7 @@ POSITION  TIME                  EVENT           POOL   KEY   VALUE     OWNER  NO
     fn lines_cannot_be_broken_by_a_name() {
         let changes: Vec<Change> = serde_json::from_str(CHANGES).unwrap();
         let shown: String = changes.iter().map(lines).collect();
-        assert_eq!(shown.lines().count(), 6);
+        assert_eq!(shown.lines().count(), 12);
         assert!(
             shown.contains("       3  2026-11-15T10:00:01Z  claim_granted     vlans         blue ")
         );

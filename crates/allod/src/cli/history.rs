@@ -11,6 +11,7 @@ pub const EXAMPLES: &str = "\
 Examples:
   allod history --pool vlans --value 100        everybody who ever had it
   allod history --owner tenant-7 --since 2d     what an owner did in the last two days
+  allod history --consumer UUID                 what a consumer held, and when
   allod history --since 17 --oldest-first       from a position on
   allod history --until 2026-11-15T10:00:00Z    what was known at a time
 
@@ -34,6 +35,14 @@ pub struct HistoryArguments {
     #[arg(long)]
     owner: Option<String>,
 
+    /// Only this provider, and what is held of it: its uuid
+    #[arg(long, value_name = "UUID")]
+    provider: Option<String>,
+
+    /// Only what this consumer holds: its uuid
+    #[arg(long, value_name = "UUID")]
+    consumer: Option<String>,
+
     /// Not before: 2h (ago), a time, or a position
     #[arg(long, value_name = "WHEN", value_parser = format::moment)]
     since: Option<String>,
@@ -54,8 +63,19 @@ pub struct HistoryArguments {
 }
 
 pub fn run(arguments: HistoryArguments) -> Result<(), Failed> {
-    let HistoryArguments { pool, value, key, owner, since, until, oldest_first, much, shown } =
-        arguments;
+    let HistoryArguments {
+        pool,
+        value,
+        key,
+        owner,
+        provider,
+        consumer,
+        since,
+        until,
+        oldest_first,
+        much,
+        shown,
+    } = arguments;
     shown.run(async move |client, form| {
         let order = oldest_first.then(|| "oldest_first".to_owned());
         let query = [
@@ -63,6 +83,8 @@ pub fn run(arguments: HistoryArguments) -> Result<(), Failed> {
             ("value", value),
             ("key", key),
             ("owner", owner),
+            ("provider", provider),
+            ("consumer", consumer),
             ("since", since),
             ("until", until),
             ("order", order),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::answer::{Claim, text};
 use super::pool::{input_name, read_input};
 use super::table::{Side, Table};
-use super::{Form, Shown, json as json_form, read, say};
+use super::{Form, Shown, format, json as json_form, read, say};
 use crate::client::Ask;
 use crate::failed::Failed;
 
@@ -21,7 +21,11 @@ pub const EXAMPLES: &str = r#"The file has what POST /v1/transactions takes, or 
     {"release": {"pool": "vlans", "key": "blue"}},
     {"renew":   {"pool": "lan", "key": "host-1", "ttl": 3600}},
     {"confirm": {"pool": "lan", "key": "host-2"}},
-    {"check":   {"free": {"pool": "vlans", "value": 100}}} ]
+    {"check":   {"free": {"pool": "vlans", "value": 100}}},
+    {"allocate": {"consumer": "UUID", "project": "red", "user": "anna", "expect": "absent",
+                  "allocations": {"UUID of a provider": {"VCPU": 2, "MEMORY_MB": 512}}}},
+    {"extend":  {"consumer": "UUID", "ttl": 3600}},
+    {"deallocate": {"consumer": "UUID"}} ]
 
 Examples:
   allod tx move.json --dry-run                  what would happen
@@ -61,7 +65,17 @@ enum Done {
     Release { existed: bool },
     Renew(Claim),
     Confirm(Claim),
+    Allocate { consumers: Vec<Holding> },
+    Deallocate { existed: bool },
+    Extend { consumer: String, generation: u64, expires: Option<String> },
     Check {},
+}
+
+/// A consumer after an allocation.
+#[derive(Deserialize)]
+struct Holding {
+    consumer: String,
+    generation: Option<u64>,
 }
 
 pub fn run(arguments: TxArguments) -> Result<(), Failed> {
@@ -109,6 +123,13 @@ fn table(ops: &[Value], results: &[Done]) -> Table {
         ("EXPIRES", Side::Left),
     ]);
     for (op, done) in results.iter().enumerate() {
+        if let Some(rows) = of_consumers(done) {
+            for [what, result, consumer, expires] in rows {
+                let none = String::new;
+                table.row([op.to_string(), what, result, none(), consumer, none(), expires]);
+            }
+            continue;
+        }
         let mut row = |what: &str, result: &str, claim: Option<&Claim>| {
             let mut cells = vec![op.to_string(), what.to_owned(), result.to_owned()];
             match claim {
@@ -116,7 +137,14 @@ fn table(ops: &[Value], results: &[Done]) -> Table {
                     let (pool, key) = (claim.pool.clone(), claim.key.clone());
                     cells.extend([pool, key, claim.held(), claim.until()]);
                 }
-                None => cells.extend(["pool", "key", "value"].map(|name| asked(ops.get(op), name))),
+                None => {
+                    let mut named = ["pool", "key", "value"].map(|name| asked(ops.get(op), name));
+                    if named[1].is_empty() {
+                        let parties = ["consumer", "provider"].map(|name| asked(ops.get(op), name));
+                        named[1] = parties.concat();
+                    }
+                    cells.extend(named);
+                }
             }
             table.row(cells);
         };
@@ -129,10 +157,33 @@ fn table(ops: &[Value], results: &[Done]) -> Table {
             Done::Release { existed: false } => row("release", "nothing was held", None),
             Done::Renew(claim) => row("renew", "renewed", Some(claim)),
             Done::Confirm(claim) => row("confirm", "permanent", Some(claim)),
+            Done::Deallocate { existed: true } => row("deallocate", "released", None),
+            Done::Deallocate { existed: false } => row("deallocate", "nothing was held", None),
+            Done::Allocate { .. } | Done::Extend { .. } => {}
             Done::Check {} => row("check", "holds", None),
         }
     }
     table
+}
+
+/// What became of consumers: what was done, with which result, to whom, and until when. `None`: it was about something else.
+fn of_consumers(done: &Done) -> Option<Vec<[String; 4]>> {
+    let one = |holding: &Holding| {
+        let result = match holding.generation {
+            Some(generation) => format!("generation {generation}"),
+            None => "holds nothing".into(),
+        };
+        ["allocate".into(), result, holding.consumer.clone(), String::new()]
+    };
+    match done {
+        Done::Allocate { consumers } => Some(consumers.iter().map(one).collect()),
+        Done::Extend { consumer, generation, expires } => {
+            let until = format::time_or(expires.as_deref(), "never");
+            let result = format!("generation {generation}");
+            Some(vec![["extend".into(), result, consumer.clone(), until]])
+        }
+        _ => None,
+    }
 }
 
 /// A member of an operation as it was asked for. That of a check stands one level deeper, below what it checks.

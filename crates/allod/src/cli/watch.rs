@@ -19,13 +19,25 @@ Examples:
   allod watch --kind claim_released -o json       one JSON object on each line";
 
 /// What can happen.
-const KINDS: [&str; 6] = [
+const KINDS: [&str; 18] = [
     "pool_defined",
     "pool_removed",
     "claim_granted",
     "lease_changed",
     "claim_released",
     "quarantine_ended",
+    "provider_defined",
+    "provider_removed",
+    "inventories_set",
+    "traits_set",
+    "aggregates_set",
+    "class_defined",
+    "class_removed",
+    "trait_defined",
+    "trait_removed",
+    "allocations_set",
+    "allocations_extended",
+    "allocations_released",
 ];
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -48,6 +60,14 @@ pub struct WatchArguments {
     /// Only owners whose name starts with this
     #[arg(long, value_name = "PREFIX", visible_alias = "owner")]
     owner_prefix: Option<String>,
+
+    /// Only this provider, and what is held of it; may be repeated
+    #[arg(long = "provider", value_name = "UUID")]
+    providers: Vec<String>,
+
+    /// Only what this consumer holds; may be repeated
+    #[arg(long = "consumer", value_name = "UUID")]
+    consumers: Vec<String>,
 
     /// Only this kind of event; may be repeated
     #[arg(long = "kind", value_name = "KIND", value_parser = KINDS)]
@@ -78,6 +98,8 @@ impl WatchArguments {
         let from = one("from", self.from.map(|from| from.to_string()));
         let owner = one("owner_prefix", self.owner_prefix.clone());
         let pairs = from.into_iter().chain(many("pool", &self.pools)).chain(owner);
+        let pairs = pairs.chain(many("provider", &self.providers));
+        let pairs = pairs.chain(many("consumer", &self.consumers));
         with_query("/v1/watch", pairs.chain(many("kind", &self.kinds)))
     }
 }

@@ -19,6 +19,9 @@ struct Problem {
     wait_until: Option<String>,
     pool: Option<String>,
     key: Option<String>,
+    consumer: Option<String>,
+    class: Option<String>,
+    amount: Option<u64>,
     limit: Option<String>,
     oldest_position: Option<u64>,
     exhausted: Vec<Exhausted>,
@@ -61,7 +64,10 @@ pub(super) fn failed(status: StatusCode, body: Bytes, several: bool) -> Failed {
 /// counts more than the status.
 fn by_status(status: StatusCode, code: &str) -> fn(anyhow::Error) -> Failed {
     match (status.as_u16(), code) {
-        (404 | 410, _) | (_, "pool_unknown" | "claim_unknown") => Failed::Missing,
+        (404 | 410, _)
+        | (_, "pool_unknown" | "claim_unknown" | "provider_unknown" | "consumer_unknown") => {
+            Failed::Missing
+        }
         (401 | 403, _) => Failed::Denied,
         (400, _) => Failed::Asked,
         (408 | 429 | 503 | 504, _) => Failed::Later,
@@ -98,6 +104,17 @@ fn next(status: StatusCode, problem: &Problem) -> Option<String> {
         }
         "pool_generation_differs" => {
             format!("`allod pool show {pool}` shows it as it is now")
+        }
+        "provider_unknown" => "`allod provider list` shows the providers".into(),
+        "consumer_unknown" => "`allod consumer list` shows who holds something".into(),
+        "consumer_generation_differs" => {
+            let consumer = problem.consumer.as_deref().unwrap_or("UUID");
+            format!("`allod consumer show {consumer}` shows it as it is now")
+        }
+        "capacity_exceeded" | "not_in_stock" | "portion_violated" => {
+            let class = problem.class.as_deref().unwrap_or("CLASS");
+            let amount = problem.amount.unwrap_or(1);
+            format!("`allod candidates --resources {class}:{amount} --explain` says who has it")
         }
         "params_differ" => {
             "a key holds one claim: release it first, or use another key for another claim".into()
@@ -153,6 +170,8 @@ mod tests {
             (404, "pool_unknown", "Missing"),
             (409, "pool_unknown", "Missing"),
             (409, "taken", "Refused"),
+            (409, "consumer_unknown", "Missing"),
+            (409, "capacity_exceeded", "Refused"),
             (410, "position_trimmed", "Missing"),
             (412, "claim_version_differs", "Refused"),
             (422, "limit_exceeded", "Refused"),

@@ -1,5 +1,5 @@
-//! The tour of the README, copied and pasted: its commands run in a shell in an empty folder against a real server, and
-//! each must answer what stands beneath it.
+//! The tours of the README and of guides, copied and pasted: their commands run in a shell in an empty folder against a real
+//! server, and each must answer what stands beneath it.
 //!
 //! A block of the tour is a list of commands, each followed by its answer in lines that start with `# `. In an answer `…`
 //! stands for anything: members of an object, items of a list, any text. `curl` shows the status before the body, which the
@@ -13,10 +13,7 @@ use std::process::{Command, Stdio};
 
 use allod_testkit::server::Server;
 
-/// The part of the README that is run.
-const SECTION: &str = "Five minutes";
-
-/// Where the README says that the server listens.
+/// Where the documents say that the server listens.
 const USUAL: [&str; 2] = ["localhost:8778", "127.0.0.1:8778"];
 
 /// Stands between the answers of two commands.
@@ -54,8 +51,18 @@ fn start(folder: &Path) -> Server {
 fn the_tour_of_the_readme_goes_as_it_says() {
     let readme = include_str!("../../../../README.md");
     assert!(readme.contains("-- serve "), "the README says how to start the server");
-    let steps = block::steps(readme, SECTION);
-    assert!(steps.len() > 5, "there are only {} steps in '{SECTION}'", steps.len());
+    goes_as_it_says(readme, "Five minutes");
+}
+
+#[test]
+fn the_tour_of_capacity_goes_as_it_says() {
+    goes_as_it_says(include_str!("../../../../docs/guides/capacity.md"), "A tour");
+}
+
+/// Runs a section of a document.
+fn goes_as_it_says(document: &str, section: &str) {
+    let steps = block::steps(document, section);
+    assert!(steps.len() > 5, "there are only {} steps in '{section}'", steps.len());
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path());
     let address = server.address.to_string();

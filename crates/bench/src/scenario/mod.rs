@@ -9,6 +9,8 @@ mod history;
 mod memory;
 mod past_bed;
 mod peer;
+mod placement;
+mod placement_scale;
 mod shared_journal;
 mod watchers;
 
@@ -26,7 +28,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 8] = [
+pub const SCENARIOS: [Scenario; 10] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -56,6 +58,16 @@ pub const SCENARIOS: [Scenario; 8] = [
         name: "peer",
         what: "beside a PostgreSQL table with FOR UPDATE SKIP LOCKED",
         run: peer::run,
+    },
+    Scenario {
+        name: "placement",
+        what: "beside the real Placement with uWSGI on PostgreSQL, and beside a bare handler",
+        run: placement::run,
+    },
+    Scenario {
+        name: "placement-scale",
+        what: "100,000 providers and a million allocations: candidates, memory, start-up",
+        run: placement_scale::run,
     },
     Scenario {
         name: "postgres",

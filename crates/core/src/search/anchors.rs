@@ -59,6 +59,7 @@ impl<'p, 'a> Anchors<'p, 'a> {
 
     pub fn next(&mut self, budget: &mut Budget) -> Option<ProviderIx> {
         let lead = &self.plan.slots[self.lead];
+        let weight = lead.weight();
         if let Some(root) = self.named.take()
             && self.first_time(root)
         {
@@ -66,7 +67,7 @@ impl<'p, 'a> Anchors<'p, 'a> {
         }
         let mut words = 0;
         while let Some(ix) = self.own.next(&lead.filter, &mut words) {
-            budget.spend(words + 1);
+            budget.spend((words + 1) * weight);
             words = 0;
             if budget.is_spent() {
                 return None;
@@ -75,7 +76,7 @@ impl<'p, 'a> Anchors<'p, 'a> {
                 return Some(self.root_of(ix));
             }
         }
-        budget.spend(words);
+        budget.spend(words * weight);
         while let Some(members) = self.shared.last() {
             let walk = self.sharing.get_or_insert_with(|| Walk::new(members.words(), self.seed));
             let mut words = 0;

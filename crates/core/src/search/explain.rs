@@ -61,7 +61,7 @@ pub enum Constraint {
     MemberOf(Vec<Vec<Uuid>>),
     /// In none of these aggregates; in a group without a suffix the root neither.
     NotMemberOf(Vec<Uuid>),
-    /// At least one of these traits. A group without a suffix needs it of its providers together, see [`TreeRule::Traits`].
+    /// At least one of these traits. Of a group without a suffix all providers together must, see [`TreeRule::Traits`].
     Required(Vec<NameIx>),
     Forbidden(Vec<NameIx>),
     /// A group that asks for no resources has to say what its provider must have or be in.

@@ -100,6 +100,12 @@ impl<'a> Filter<'a> {
             && !self.none.iter().any(|set| set.contains(ix))
     }
 
+    /// In steps: what it costs to look at one provider, or one word.
+    pub fn weight(&self) -> usize {
+        let any = self.any.iter().map(Vec::len).sum::<usize>();
+        1 + (self.all.len() + any + self.none.len()) / 8
+    }
+
     /// No more than this can pass.
     pub fn at_most(&self) -> usize {
         let all = self.all.iter().map(|set| set.len());

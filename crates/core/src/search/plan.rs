@@ -5,7 +5,7 @@
 //! never the same.
 
 use super::filter::Filter;
-use super::{Group, Query};
+use super::{Budget, Group, Query};
 use crate::capacity::standard::SHARES;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::Bits;
@@ -23,8 +23,12 @@ pub(super) struct Plan<'a> {
     pub nested: bool,
     /// Whether what several slots take of one provider must fit together. Only an explanation looks away from it.
     pub sums: bool,
+    /// Classes that several slots ask for, in order.
+    pub contested: Vec<NameIx>,
     /// Slots of whose providers one must stand above all others, or be it.
     pub subtrees: Vec<Vec<usize>>,
+    /// For each slot: which of those it is in.
+    pub subtrees_of: Vec<Vec<usize>>,
     /// The group without a suffix, if there is one.
     pub loose: Option<Loose<'a>>,
     /// Providers that serve other trees too and could serve a slot. Of one tree so that a parent comes before its children,
@@ -53,8 +57,8 @@ pub(super) struct Ask<'a> {
     pub class: NameIx,
     pub amount: u64,
     pub column: Option<&'a Column>,
-    /// Whether another slot asks for the same class, so that one provider may have to serve both.
-    pub contested: bool,
+    /// If another slot asks for the same class, so that one provider may have to serve both: its place among such classes.
+    pub contested: Option<usize>,
 }
 
 /// What concerns the slots of the group without a suffix together.
@@ -90,6 +94,11 @@ impl<'a> Ask<'a> {
 }
 
 impl Slot<'_> {
+    /// In steps: what it costs to look at one provider.
+    pub fn weight(&self) -> usize {
+        self.filter.weight() + self.asks.len() / 8
+    }
+
     /// Whether a provider could serve this and nothing else. Whose tree it is in is looked at elsewhere.
     pub fn admits(&self, ix: ProviderIx) -> bool {
         self.filter.contains(ix) && self.fits(ix)
@@ -102,16 +111,14 @@ impl Slot<'_> {
 
 impl<'a> Plan<'a> {
     /// `None`: nothing can match.
-    pub fn new(capacity: &'a Capacity, query: &Query) -> Option<Plan<'a>> {
+    pub fn new(capacity: &'a Capacity, query: &Query, budget: &mut Budget) -> Option<Plan<'a>> {
         let mut slots = Vec::new();
-        let mut slot_of = Vec::new();
         let mut loose = None;
         for (at, group) in query.groups.iter().enumerate() {
             let tree = match group.in_tree {
                 Some(uuid) => Some(capacity.provider(uuid)?.root),
                 None => None,
             };
-            slot_of.push(slots.len());
             if group.suffix.is_empty() {
                 slots.extend(loose_slots(capacity, at, group, tree));
                 loose = Some(Loose::new(capacity, group));
@@ -125,28 +132,32 @@ impl<'a> Plan<'a> {
         if slots.is_empty() {
             return None;
         }
-        contest(&mut slots);
+        let contested = contest(&mut slots);
         let subtrees = query.same_subtree.iter().map(|groups| {
-            let mut named: Vec<usize> =
-                groups.iter().filter_map(|group| slot_of.get(*group).copied()).collect();
-            named.sort_unstable();
-            named.dedup();
-            named
+            let named = |slot: &usize| groups.contains(&slots[*slot].group);
+            (0..slots.len()).filter(named).collect::<Vec<usize>>()
         });
+        let subtrees: Vec<Vec<usize>> = subtrees.filter(|slots| slots.len() > 1).collect();
+        let mut subtrees_of = vec![Vec::new(); slots.len()];
+        for (at, set) in subtrees.iter().enumerate() {
+            set.iter().for_each(|slot: &usize| subtrees_of[*slot].push(at));
+        }
         let mut plan = Plan {
             capacity,
             roots: Filter::default().only(capacity.roots()).with_traits(capacity, &query.root),
             isolate: query.isolate,
             nested: query.nested,
             sums: true,
-            subtrees: subtrees.filter(|slots| slots.len() > 1).collect(),
+            contested,
+            subtrees,
+            subtrees_of,
             loose,
             sharing: Vec::new(),
             shares: capacity.with_trait(capacity.traits().find(SHARES).unwrap_or(NameIx::MAX)),
             shared_in: Vec::new(),
             slots,
         };
-        plan.find_sharing();
+        plan.find_sharing(budget);
         Some(plan)
     }
 
@@ -155,10 +166,27 @@ impl<'a> Plan<'a> {
         !self.capacity.is_nested() && self.sharing.is_empty()
     }
 
+    /// Whether the tree of this root is the root alone, and nobody serves it or is served by it.
+    pub fn is_alone(&self, root: ProviderIx) -> bool {
+        let is_shared = |aggregate: &AggregateIx| {
+            let at = self.shared_in.partition_point(|(other, _)| other < aggregate);
+            self.shared_in.get(at).is_some_and(|(other, _)| other == aggregate)
+        };
+        self.capacity.at(root).is_some_and(|provider| {
+            provider.children.is_empty()
+                && (self.shared_in.is_empty() || !provider.aggregates.iter().any(is_shared))
+        })
+    }
+
     /// Providers that share serve every tree of which a member is in an aggregate with them.
-    fn find_sharing(&mut self) {
+    fn find_sharing(&mut self, budget: &mut Budget) {
         let above = |ix: &ProviderIx| self.capacity.at(*ix).and_then(|provider| provider.parent);
+        let weight: usize = self.slots.iter().map(Slot::weight).sum();
         for ix in self.shares.iter() {
+            budget.spend(weight);
+            if budget.is_spent() {
+                break;
+            }
             let slots: Vec<usize> =
                 (0..self.slots.len()).filter(|slot| self.shares(ix, &self.slots[*slot])).collect();
             if !slots.is_empty() {
@@ -254,19 +282,23 @@ fn asks<'a>(capacity: &'a Capacity, resources: &[(NameIx, u64)]) -> Vec<Ask<'a>>
             Some(ask) => ask.amount = ask.amount.saturating_add(amount),
             None => {
                 let column = capacity.column(class);
-                asks.push(Ask { class, amount, column, contested: false });
+                asks.push(Ask { class, amount, column, contested: None });
             }
         }
     }
     asks
 }
 
-fn contest(slots: &mut [Slot<'_>]) {
-    let mut classes: Vec<NameIx> =
-        slots.iter().flat_map(|slot| slot.asks.iter().map(|ask| ask.class)).collect();
+/// Finds the classes that several slots ask for.
+fn contest(slots: &mut [Slot<'_>]) -> Vec<NameIx> {
+    let asks = slots.iter().flat_map(|slot| &slot.asks);
+    let mut classes: Vec<NameIx> = asks.map(|ask| ask.class).collect();
     classes.sort_unstable();
+    let mut contested: Vec<NameIx> =
+        classes.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+    contested.dedup();
     for ask in slots.iter_mut().flat_map(|slot| &mut slot.asks) {
-        let first = classes.partition_point(|class| *class < ask.class);
-        ask.contested = classes.get(first + 1) == Some(&ask.class);
+        ask.contested = contested.binary_search(&ask.class).ok();
     }
+    contested
 }

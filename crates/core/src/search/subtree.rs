@@ -1,7 +1,7 @@
 //! Groups that must be served below one of their own providers.
 
 use super::Budget;
-use super::assign::Placed;
+use super::placed::Placed;
 use super::tree::{Place, Tree};
 
 /// Whether the slots of a set can still all be served at or below one of them. Exact once all are placed; before that, no
@@ -15,7 +15,7 @@ pub(super) fn is_possible(
     let Some(first) = set.iter().find_map(|slot| placed.get(*slot)) else { return true };
     let above = |place: &Place| tree.places[*place as usize].parent;
     std::iter::successors(Some(first), above).any(|top| {
-        budget.spend(1 + set.len() / 4);
+        budget.spend(set.len());
         let mut is_served = false;
         let fits = set.iter().all(|slot| match placed.get(*slot) {
             Some(place) => {

@@ -58,7 +58,7 @@ impl Tree {
     fn fill(&mut self, plan: &Plan<'_>, at: usize, foreign: &[usize], work: &mut usize) -> bool {
         let (slot, anchor, start) = (&plan.slots[at], self.anchor, self.options.len());
         let loose = plan.loose.as_ref().filter(|_| !slot.suffixed);
-        *work += self.places.len();
+        *work += self.places.len() * slot.weight();
         if loose.is_some_and(|loose| !loose.anchor.contains(anchor)) {
             self.ends.push(start);
             return false;
@@ -86,6 +86,13 @@ impl Tree {
     pub fn options(&self, slot: usize) -> &[Place] {
         let start = slot.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.options[start..self.ends[slot]]
+    }
+
+    /// If nobody of the tree itself could serve anything: those of other trees who could, by which all is said.
+    pub fn only_foreign(&self) -> Option<Vec<ProviderIx>> {
+        let is_own = |place: &Place| (*place as usize) < self.own;
+        let foreign = || self.places[self.own..].iter().map(|standing| standing.ix).collect();
+        (!self.options.iter().any(is_own)).then(foreign)
     }
 
     /// About how large it is.
@@ -153,9 +160,11 @@ impl Tree {
         for sharing in foreign {
             let sharing = &plan.sharing[*sharing];
             let place = self.places.len() as Place;
-            let parent = (self.own as Place..place)
-                .rev()
-                .find(|other| sharing.path.contains(&self.places[*other as usize].ix));
+            // They come in an order in which whoever stands above is the one before, or above that.
+            let before = (place as usize > self.own).then(|| place - 1);
+            let above = |other: &Place| self.places[*other as usize].parent;
+            let mut line = std::iter::successors(before, above);
+            let parent = line.find(|other| sharing.path.contains(&self.ix(*other)));
             self.places.push(Standing {
                 ix: sharing.ix,
                 root: sharing.root(),

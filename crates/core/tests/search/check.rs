@@ -7,8 +7,8 @@ use allod_core::search::{Candidate, Found, Query, SearchLimits, candidates, summ
 use crate::cloud::Cloud;
 use crate::query::query;
 
-/// Searches, and compares the candidates in the order of their text with these lines. A line is who gives what, and then, if
-/// there are groups with a suffix, who serves each group.
+/// Searches, and compares the candidates in the order of their text with these lines. A line is who gives what, and
+/// then, if there are groups with a suffix, who serves each group.
 #[track_caller]
 pub fn check(cloud: &str, request: &str, expected: &[&str]) {
     let mut cloud = Cloud::new(cloud);

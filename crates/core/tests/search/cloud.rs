@@ -1,8 +1,9 @@
 //! A cloud from a few lines of text.
 //!
-//! A provider is a line: its name, then `CLASS:total` (`VCPU:8/2` with 2 of them held; `VCPU:8,max=2,step=2,min=2,reserved=1,
-//! ratio=1.5`), `+TRAIT` and `@aggregate`. What is indented more stands below the line before that is indented less. Names of
-//! classes and traits that are not standard are custom ones; `+SHARES` is the trait of sharing providers.
+//! A provider is a line: its name, then `CLASS:total` (`VCPU:8/2` with 2 of them held; `VCPU:8,max=2,step=2,min=2`,
+//! `reserved=1` and `ratio=1.5`), `+TRAIT` and `@aggregate`. What is indented more stands below the line before that is
+//! indented less. Names of classes and traits that are not standard are custom ones; `+SHARES` is the trait of sharing
+//! providers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

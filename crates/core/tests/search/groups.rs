@@ -105,6 +105,21 @@ fn one_of_a_subtree_stands_above_the_others() {
 }
 
 #[test]
+fn all_who_serve_the_group_without_a_suffix_may_be_held_together_with_others() {
+    check(
+        NUMA,
+        "resources=VCPU:1,VF:1 resources_1=VF:1 required_1=P same_subtree=,_1 root_required=ROOT",
+        &[
+            "cn1 VCPU:1; pf0 VF:1; pf1 VF:1 | =cn1+pf1 _1=pf0",
+            "cn1 VCPU:1; pf0 VF:1; pf2 VF:1 | =cn1+pf2 _1=pf0",
+            "cn1 VCPU:1; pf0 VF:2 | =cn1+pf0 _1=pf0",
+            "numa0 VCPU:1; pf0 VF:1; pf1 VF:1 | =numa0+pf1 _1=pf0",
+            "numa0 VCPU:1; pf0 VF:2 | =numa0+pf0 _1=pf0",
+        ],
+    );
+}
+
+#[test]
 fn a_group_without_resources_is_a_place_to_be_near() {
     let near = "required_0=NUMA resources_1=VF:1 required_1=P resources_2=VF:1 required_2=Q";
     check(

@@ -1,6 +1,6 @@
 //! A request from a line of text, in the words of Placement's interface: `resources=VCPU:1,DISK_GB:5 required=A,!B
-//! member_of=in:x,y in_tree=cn1 resources_1=VF:1 required_1=in:A,B group_policy=isolate same_subtree=_1,_2 root_required=A,!B
-//! limit=10`, and `old` for a request that knows no trees, `deep` for one tree after the other, `seed=7`.
+//! member_of=in:x,y in_tree=cn1 resources_1=VF:1 required_1=in:A,B group_policy=isolate same_subtree=_1,_2
+//! root_required=A,!B limit=10`, and `old` for a request that knows no trees, `deep` for one tree after the other, `seed=7`.
 
 use std::sync::Arc;
 

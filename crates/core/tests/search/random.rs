@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use allod_core::dice;
-use allod_core::search::{Found, Query, SearchLimits, candidates};
+use allod_core::search::{Found, Query, SearchLimits, candidates, explain};
 
 use crate::check::lines;
 use crate::cloud::Cloud;
@@ -166,6 +166,7 @@ fn the_search_finds_what_the_naive_one_finds() {
             let expected = naive::candidates(cloud.capacity(), &all);
             *if expected.is_empty() { &mut without } else { &mut with } += 1;
             compare(&cloud, &all, &expected, &format!("round {round}:\n{text}\n{request}"));
+            explain_agrees(&cloud, &all, &expected, &format!("round {round}:\n{text}\n{request}"));
             let half = Query { limit: Some(expected.len() / 2), ..all.clone() };
             compare(
                 &cloud,
@@ -196,5 +197,19 @@ fn compare(cloud: &Cloud, query: &Query, expected: &BTreeSet<Way>, what: &str) {
             }
             None => assert_eq!(&distinct, expected, "{what}\n{text}"),
         }
+    }
+}
+
+/// Trees have candidates if there are any, and every other tree has one reason.
+fn explain_agrees(cloud: &Cloud, query: &Query, expected: &BTreeSet<Way>, what: &str) {
+    let explanation = explain(cloud.capacity(), query, &SearchLimits::default());
+    let trees = &explanation.trees;
+    assert_eq!((explanation.cut, trees.undecided), (None, 0), "{what}");
+    assert_eq!(trees.with_candidates > 0, !expected.is_empty(), "{what}\n{explanation:?}");
+    let removed: usize = trees.rules.iter().map(|rule| rule.removed).sum();
+    assert_eq!(trees.all_groups, trees.with_candidates + removed, "{what}\n{explanation:?}");
+    for part in explanation.groups.iter().flat_map(|group| &group.parts) {
+        let removed: usize = part.stages.iter().map(|stage| stage.removed).sum();
+        assert_eq!(explanation.providers, part.left + removed, "{what}\n{explanation:?}");
     }
 }

@@ -1,13 +1,15 @@
-//! What happened: changes by pool, value, key, owner and time.
+//! What happened: changes by pool, value, key, owner, provider, consumer and time.
 
 use std::sync::Arc;
 
+use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
 use allod_core::event::{Event, Was};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 
 use super::lookup::{Group, Order};
+use super::parties::Parties;
 use super::records::Record;
 use super::{Moment, Past, Unanswered};
 use crate::handle::At;
@@ -23,6 +25,9 @@ pub struct Ask {
     pub values: Vec<(Kind, Span)>,
     pub key: Option<Arc<str>>,
     pub owner: Option<Arc<str>>,
+    /// Changes of this provider, or of what is held of it.
+    pub provider: Option<Uuid>,
+    pub consumer: Option<Uuid>,
     /// From here on, this included.
     pub since: Option<Moment>,
     /// Up to here, this included.
@@ -56,6 +61,9 @@ pub struct Changes {
 
 impl Ask {
     pub(super) fn fits(&self, event: &Event) -> bool {
+        if let Some(parties) = Parties::of(event) {
+            return self.fits_parties(&parties);
+        }
         let About { pool, key, owner, values } = match about(event) {
             Some(about) => about,
             None => return false,
@@ -68,6 +76,19 @@ impl Ask {
             && same(&self.key, key)
             && same(&self.owner, owner)
             && (self.values.is_empty() || values.is_some_and(|values| self.has_value(values)))
+            && self.provider.is_none()
+            && self.consumer.is_none()
+    }
+
+    /// Capacity belongs to no pool, and has neither key nor owner.
+    fn fits_parties(&self, parties: &Parties<'_>) -> bool {
+        self.pool_prefix.is_empty()
+            && self.pool.is_none()
+            && self.key.is_none()
+            && self.owner.is_none()
+            && self.values.is_empty()
+            && self.provider.is_none_or(|asked| parties.providers().any(|found| found == asked))
+            && self.consumer.is_none_or(|asked| parties.consumer == Some(asked))
     }
 
     fn has_value(&self, (kind, values): (Option<Kind>, &Values)) -> bool {
@@ -81,6 +102,8 @@ impl Ask {
         let mut groups = Vec::new();
         groups.extend(self.key.as_deref().map(Group::Key));
         groups.extend(self.owner.as_deref().map(Group::Owner));
+        groups.extend(self.provider.map(Group::Provider));
+        groups.extend(self.consumer.map(Group::Consumer));
         match self.pool.as_deref() {
             Some(pool) if !self.values.is_empty() => groups.push(Group::Values(pool, &self.values)),
             pool => groups.extend(pool.map(Group::Pool)),
@@ -89,7 +112,7 @@ impl Ask {
     }
 }
 
-/// What an event is about.
+/// What an event of a pool is about.
 struct About<'a> {
     pool: &'a Arc<str>,
     key: Option<&'a Arc<str>>,
@@ -105,7 +128,7 @@ impl<'a> About<'a> {
     }
 }
 
-/// `None`: nothing that anybody is shown.
+/// `None`: nothing about a pool, or nothing that anybody is shown.
 fn about(event: &Event) -> Option<About<'_>> {
     let pool_alone = |pool| Some(About { pool, key: None, owner: None, values: None });
     match event {

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use allod_core::capacity::Uuid;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 
@@ -22,6 +23,8 @@ pub(super) enum Group<'a> {
     Owner(&'a str),
     /// Values of a pool that overlap one of these.
     Values(&'a str, &'a [(Kind, Span)]),
+    Provider(Uuid),
+    Consumer(Uuid),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +66,8 @@ impl Group<'_> {
                 let terms = [Term::Owner(owner), Term::Grant(owner), Term::Later(owner)];
                 terms.into_iter().for_each(put);
             }
+            Group::Provider(provider) => put(Term::Provider(provider)),
+            Group::Consumer(consumer) => put(Term::Consumer(consumer)),
             Group::Values(pool, values) => {
                 for &(kind, value) in values {
                     term::of_value(pool, kind, value, sizes, &mut put);

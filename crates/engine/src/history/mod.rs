@@ -5,7 +5,7 @@
 //! or of another journal. So it can be late or slow, but it cannot be wrong: every record that it points at is read and
 //! looked at again.
 //!
-//! - `term`, `posting`: what a record is found by
+//! - `term`, `parties`, `posting`: what a record is found by
 //! - `recent`, `segment`, `build`, `shelf`: the parts of the index, in memory and in files
 //! - `indexer`, `stuck`: the thread that keeps up with the journal, and what may keep it from that
 //! - `lookup`, `records`: from a question to records
@@ -17,6 +17,7 @@ mod changes;
 mod complete;
 mod indexer;
 mod lookup;
+mod parties;
 mod posting;
 mod recent;
 mod records;
@@ -42,6 +43,7 @@ use crate::replay::Halt;
 pub use changes::{Ask, Change, Changes};
 pub(crate) use indexer::Indexer;
 pub use lookup::Order;
+pub use parties::Parties;
 pub use value::ValueThen;
 
 use shelf::Shelf;

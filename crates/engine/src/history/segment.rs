@@ -22,7 +22,7 @@ use super::term::{Fingerprint, Sizes};
 
 pub(super) const MAGIC: [u8; 8] = *b"allodidx";
 /// Also to be raised when what terms an event leaves changes: older files are then made anew.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 pub(super) const HEADER_BYTES: u64 = 128;
 pub(super) const MARK_BYTES: u64 = 24;
 

@@ -8,9 +8,12 @@
 //! asking for the block of each size in use. A prefix that is asked for may also have smaller ones in it: each prefix
 //! also leaves a few larger blocks that cover it, by which it is found from above.
 
+use allod_core::capacity::Uuid;
 use allod_core::event::Event;
 use allod_core::span::{Span, low_ones};
 use allod_core::value::Kind;
+
+use super::parties::Parties;
 
 pub(super) type Fingerprint = u32;
 
@@ -37,6 +40,9 @@ pub(super) enum Term<'a> {
         bits: u32,
         base: u128,
     },
+    /// Something happened to a provider, or to what is held of it.
+    Provider(Uuid),
+    Consumer(Uuid),
 }
 
 impl Term<'_> {
@@ -44,7 +50,7 @@ impl Term<'_> {
         let name = |kind: u64, name: &str| text(fold(seed, kind), name);
         let block = |kind: u64, pool: &str, bits: u32, base: u128| {
             let hash = fold(name(kind, pool), u64::from(bits));
-            fold(fold(hash, base as u64), (base >> 64) as u64)
+            number(hash, base)
         };
         let hash = match *self {
             Term::Pool(pool) => name(1, pool),
@@ -55,6 +61,8 @@ impl Term<'_> {
             Term::Owner(owner) => name(6, owner),
             Term::Block { pool, bits, base } => block(7, pool, bits, base),
             Term::Cover { pool, bits, base } => block(8, pool, bits, base),
+            Term::Provider(uuid) => number(fold(seed, 9), uuid.0),
+            Term::Consumer(uuid) => number(fold(seed, 10), uuid.0),
         };
         (hash >> 32) as Fingerprint
     }
@@ -65,6 +73,10 @@ impl Term<'_> {
 fn fold(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
     (product as u64) ^ ((product >> 64) as u64)
+}
+
+fn number(hash: u64, number: u128) -> u64 {
+    fold(fold(hash, number as u64), (number >> 64) as u64)
 }
 
 fn text(hash: u64, text: &str) -> u64 {
@@ -105,7 +117,11 @@ pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
         | Event::TraitRemoved(_)
         | Event::AllocationsSet(_)
         | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => return,
+        | Event::AllocationsReleased(_) => {
+            let parties = Parties::of(event).unwrap_or_default();
+            parties.providers().for_each(|provider| put(Term::Provider(provider)));
+            return parties.consumer.into_iter().for_each(|consumer| put(Term::Consumer(consumer)));
+        }
         Event::PoolDefined(event) => {
             put(Term::Pool(&event.pool));
             return put(Term::Definition(&event.pool));
@@ -263,9 +279,18 @@ mod tests {
     #[test]
     fn fingerprints_never_change() {
         let block = Term::Block { pool: "vlans", bits: 3, base: 1 << 100 };
-        let prints: Vec<u32> = [Term::Pool("vlans"), Term::Grant("vm-0001"), block]
-            .map(|term| term.fingerprint(7))
-            .to_vec();
-        assert_eq!(prints, [1_218_544_041, 4_145_135_011, 2_969_690_745]);
+        let uuid = Uuid(0x4e8e_5957_649f_477b_9e5b_f1f7_5b21_c03c);
+        let terms = [
+            Term::Pool("vlans"),
+            Term::Grant("vm-0001"),
+            block,
+            Term::Provider(uuid),
+            Term::Consumer(uuid),
+        ];
+        let prints: Vec<u32> = terms.map(|term| term.fingerprint(7)).to_vec();
+        assert_eq!(
+            prints,
+            [1_218_544_041, 4_145_135_011, 2_969_690_745, 1_597_934_731, 1_449_645_063]
+        );
     }
 }

@@ -46,12 +46,28 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
     };
     let since = moment(dice).filter(|_| dice.one_in(2));
     let until = moment(dice).filter(|_| dice.one_in(2));
+    if dice.one_in(3) {
+        // About capacity; now and then together with a pool, of which nothing can be both.
+        let order = *dice.pick(&[Order::NewestFirst, Order::OldestFirst]);
+        return Ask {
+            pool: pool.filter(|_| dice.one_in(8)),
+            provider: dice.one_in(2).then(|| story::provider(dice)),
+            consumer: dice.one_in(2).then(|| story::consumer(dice)),
+            since,
+            until,
+            order,
+            limit: 1 + dice.below(20) as usize,
+            ..everything()
+        };
+    }
     Ask {
         pool,
         pool_prefix: (*dice.pick(&["", "", "", "q"])).into(),
         values,
         key: dice.one_in(3).then(|| story::key(dice)),
         owner: dice.one_in(3).then(|| story::owner(dice)),
+        provider: None,
+        consumer: None,
         since,
         until,
         order: *dice.pick(&[Order::NewestFirst, Order::OldestFirst]),
@@ -68,6 +84,8 @@ fn everything() -> Ask {
         values: vec![],
         key: None,
         owner: None,
+        provider: None,
+        consumer: None,
         since: None,
         until: None,
         order: Order::OldestFirst,
@@ -167,7 +185,7 @@ fn answers_are_those_of_the_whole_journal_whatever_becomes_of_the_index() {
 fn every_value_at_every_position() {
     let mut dice = Dice(77);
     let mut world = World::new(40);
-    world.play(&mut dice, 120);
+    world.play(&mut dice, 220);
     let whole = story::read(&*world.journal());
     let mut held = 0;
     for (position, state) in whole.states.iter().enumerate() {
@@ -183,6 +201,30 @@ fn every_value_at_every_position() {
         }
     }
     assert!(held > 500, "{held}");
+}
+
+#[test]
+fn what_happened_to_every_provider_and_every_consumer() {
+    let mut dice = Dice(41);
+    let mut world = World::new(30);
+    world.play(&mut dice, 900);
+    let whole = story::read(&*world.journal());
+    let mut found = [0, 0, 0];
+    for provider in story::PROVIDERS.map(Some).into_iter().chain([None]) {
+        for consumer in story::CONSUMERS.map(Some).into_iter().chain([None]) {
+            let ask = Ask { provider, consumer, ..everything() };
+            let all = all_pages(&world, ask.clone()).unwrap();
+            assert_eq!(all, naive::changes(&whole, &ask, 1), "{ask:?}");
+            found[usize::from(provider.is_some()) + usize::from(consumer.is_some())] += all.len();
+        }
+    }
+    assert!(found.iter().all(|found| *found > 50), "{found:?}");
+    // A token that is for some pools only sees none of it.
+    let some = Ask { pool_prefix: "p".into(), ..everything() };
+    let all = all_pages(&world, some).unwrap();
+    let events = all.iter().flat_map(|change| &change.events);
+    assert!(events.clone().count() > 20);
+    assert!(events.into_iter().all(|event| naive::pool(event).is_some()));
 }
 
 #[test]
@@ -243,6 +285,8 @@ fn a_journal_of_level_1_answers_as_if_its_events_said_whose_they_were() {
     for seed in 100..106 {
         let mut dice = Dice(seed);
         let mut world = World::new(1000);
+        // There was no capacity yet.
+        world.capacity = false;
         world.play(&mut dice, 150);
         let whole = story::read(&*world.journal());
         let old = as_level_1(&*world.journal());

@@ -1,5 +1,6 @@
 //! The same questions, answered by looking at everything.
 
+use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
 use allod_core::event::Event;
 use allod_core::value::Kind;
@@ -17,7 +18,7 @@ fn values(event: &Event) -> Option<(Kind, &Values)> {
     }
 }
 
-fn pool(event: &Event) -> Option<&str> {
+pub fn pool(event: &Event) -> Option<&str> {
     Some(match event {
         Event::PoolDefined(event) => &event.pool,
         Event::PoolRemoved(event) => &event.pool,
@@ -49,7 +50,53 @@ fn owner(event: &Event) -> Option<&str> {
     }
 }
 
+fn providers(event: &Event) -> Vec<Uuid> {
+    match event {
+        Event::ProviderDefined(event) => vec![event.provider],
+        Event::ProviderRemoved(event) => vec![event.provider],
+        Event::InventoriesSet(event) => vec![event.provider],
+        Event::TraitsSet(event) => vec![event.provider],
+        Event::AggregatesSet(event) => vec![event.provider],
+        Event::AllocationsSet(event) => {
+            let held = event.allocations.iter().map(|held| held.provider);
+            held.chain(event.left.iter().copied()).collect()
+        }
+        Event::AllocationsReleased(event) => event.was.iter().map(|held| held.provider).collect(),
+        _ => vec![],
+    }
+}
+
+fn consumer(event: &Event) -> Option<Uuid> {
+    match event {
+        Event::AllocationsSet(event) => Some(event.consumer),
+        Event::AllocationsExtended(event) => Some(event.consumer),
+        Event::AllocationsReleased(event) => Some(event.consumer),
+        _ => None,
+    }
+}
+
+/// Whether it is shown and about no pool.
+fn of_capacity(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::ProviderCounted(_) | Event::RequestRemembered(_) | Event::RequestForgotten(_)
+    ) && pool(event).is_none()
+}
+
 fn fits(ask: &Ask, event: &Event) -> bool {
+    let asked_of_a_pool = ask.pool.is_some()
+        || ask.key.is_some()
+        || ask.owner.is_some()
+        || !ask.values.is_empty()
+        || !ask.pool_prefix.is_empty();
+    if ask.provider.is_some_and(|asked| !providers(event).contains(&asked))
+        || ask.consumer.is_some_and(|asked| consumer(event) != Some(asked))
+    {
+        return false;
+    }
+    if of_capacity(event) {
+        return !asked_of_a_pool;
+    }
     let asked = |asked: &Option<std::sync::Arc<str>>, found: Option<&str>| {
         asked.is_none() || asked.as_deref() == found
     };

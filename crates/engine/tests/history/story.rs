@@ -2,7 +2,12 @@
 
 use std::sync::Arc;
 
+use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::claim::Want;
+use allod_core::command::capacity::{
+    AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
+    ExtendOp, Holding, InventoryChange, LeaseAsk, SetAggregates, SetTraits,
+};
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Op, PutPool, ReleaseOp, RenewOp, Transact,
 };
@@ -15,6 +20,9 @@ use allod_journal::Journal;
 use allod_record::{Entry, Item, decode, with_positions};
 
 pub const POOLS: [&str; 3] = ["p", "q", "r"];
+pub const PROVIDERS: [Uuid; 3] = [Uuid(1), Uuid(2), Uuid(3 << 90)];
+/// One of them has the uuid of a provider.
+pub const CONSUMERS: [Uuid; 4] = [Uuid(1), Uuid(11), Uuid(12), Uuid(13 << 90)];
 const KEYS: u64 = 9;
 const OWNERS: u64 = 4;
 /// Each pool plays on this many values.
@@ -106,6 +114,79 @@ fn op(dice: &mut Dice, kinds: &impl Fn(&str) -> Option<Kind>) -> Op {
             Op::Claim(ClaimOp { pools: vec![pool], key, owner, want, ttl_ms, labels, expect })
         }
     }
+}
+
+pub fn provider(dice: &mut Dice) -> Uuid {
+    *dice.pick(&PROVIDERS)
+}
+
+pub fn consumer(dice: &mut Dice) -> Uuid {
+    *dice.pick(&CONSUMERS)
+}
+
+/// Something about providers and consumers, of which there are few, so that most of it happens.
+pub fn of_capacity(dice: &mut Dice) -> Command {
+    let (provider, consumer) = (provider(dice), consumer(dice));
+    let expect = Expect::Any;
+    let command = match dice.below(16) {
+        0 | 1 => {
+            let name = format!("host-{}", provider.0).into();
+            let parent = dice.one_in(4).then(|| self::provider(dice));
+            CapacityCommand::CreateProvider(CreateProvider { uuid: provider, name, parent })
+        }
+        2 => CapacityCommand::DeleteProvider(provider),
+        3 | 4 => {
+            let stock = |class: &str| (class.into(), Inventory::of(20));
+            let change = InventoryChange::Replace(vec![stock("VCPU"), stock("DISK_GB")]);
+            let change = ChangeInventories { provider, expect: None, change };
+            CapacityCommand::ChangeInventories(change)
+        }
+        5 => {
+            let name = if dice.one_in(2) { "HW_CPU_X86_AVX" } else { "HW_CPU_X86_AVX2" };
+            let traits = vec![name.into()];
+            CapacityCommand::SetTraits(SetTraits { provider, expect: None, traits })
+        }
+        6 => {
+            let aggregates = vec![Uuid(u128::from(dice.below(2)))];
+            let set = SetAggregates { provider, expect: None, aggregates, counts: true };
+            CapacityCommand::SetAggregates(set)
+        }
+        7 => {
+            let name = "CUSTOM_GOLD".into();
+            CapacityCommand::CreateClass(CreateClass { name, ensure: true })
+        }
+        8 => CapacityCommand::DeleteClass("CUSTOM_GOLD".into()),
+        9 => {
+            let op = DeallocateOp { consumer, expect };
+            return Command::Transact(Transact::one(Op::Deallocate(op)));
+        }
+        10 => {
+            let lease = Some(LeaseAsk { ttl_ms: 2500, reclaim: Reclaim::Reap });
+            return Command::Transact(Transact::one(Op::Extend(ExtendOp {
+                consumer,
+                expect,
+                lease,
+            })));
+        }
+        _ => {
+            let mut allocations: Vec<(Uuid, Vec<(Arc<str>, u64)>)> = Vec::new();
+            for uuid in PROVIDERS {
+                if dice.one_in(2) {
+                    allocations.push((uuid, vec![("VCPU".into(), 1 + dice.below(3))]));
+                }
+            }
+            let ttl_ms = 1000 + dice.below(5000);
+            let reclaim = *dice.pick(&[Reclaim::Reap, Reclaim::Keep]);
+            let lease = dice.one_in(3).then_some(LeaseAsk { ttl_ms, reclaim });
+            let (project, user) = ("p".into(), "u".into());
+            let consumer_type = None;
+            let holding =
+                Holding { consumer, expect, project, user, consumer_type, allocations, lease };
+            let op = AllocateOp { consumers: vec![holding] };
+            return Command::Transact(Transact::one(Op::Allocate(op)));
+        }
+    };
+    Command::Capacity(command)
 }
 
 pub fn command(dice: &mut Dice, kinds: impl Fn(&str) -> Option<Kind>) -> Command {

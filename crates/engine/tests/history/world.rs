@@ -31,6 +31,8 @@ pub struct World {
     folder: TempDir,
     runtime: Runtime,
     pub config: Config,
+    /// Whether providers and consumers play a part.
+    pub capacity: bool,
     /// The index gets no answer from the journal when it starts, for as long as this is so.
     pub silent: Arc<AtomicBool>,
 }
@@ -58,6 +60,7 @@ impl World {
             folder,
             runtime,
             config,
+            capacity: true,
             silent: Arc::default(),
         };
         world.start();
@@ -123,7 +126,12 @@ impl World {
                 };
                 handle.read(kind).unwrap()
             };
-            self.submit(story::command(dice, kind));
+            let of_capacity = self.capacity && dice.one_in(4);
+            let command = match of_capacity {
+                true => story::of_capacity(dice),
+                false => story::command(dice, kind),
+            };
+            self.submit(command);
         }
         // What is due by now happens before the next command: then nothing happens by itself until time goes on.
         let (pool, key) = ("nowhere".into(), "nobody".into());

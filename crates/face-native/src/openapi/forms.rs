@@ -9,6 +9,8 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{RefOr, Schema};
 
+use crate::to_wire::KINDS;
+
 /// Of whatever a path, a query or a header can carry.
 const NAME: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$";
 const ETAG: &str = "^(\\*|\"[0-9]{1,19}\")$";
@@ -19,7 +21,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     let several = operation == "watch";
     let form = match name {
         "pool" if several => Array::new(pattern(NAME, "vlans")).into(),
-        "kind" if several => Array::new(words(&EVENTS)).into(),
+        "kind" if several => Array::new(words(&KINDS)).into(),
         // A question about a name that nothing can have is answered: nothing.
         "pool" | "key" | "owner" if operation == "getHistory" => {
             Object::with_type(Type::String).into()
@@ -31,6 +33,14 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
             Object::with_type(Type::String).into()
         }
         "within" => text("100-199"),
+        "provider" | "consumer" | "aggregate" if repeated(operation, name) => {
+            Array::new(uuid()).into()
+        }
+        "provider" | "consumer" | "in_tree" => uuid(),
+        "trait" | "class" => Array::new(pattern(NAME, "VCPU")).into(),
+        "project" | "name_prefix" => Object::with_type(Type::String).into(),
+        "fields" => text("name,inventories"),
+        "limit" if operation == "listProviders" => number(1, crate::providers::LIMIT_MAX),
         "limit" => number(1, 1000),
         "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),
         "state" => words(&["held", "quarantined"]),
@@ -46,14 +56,15 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     Some(form)
 }
 
-const EVENTS: [&str; 6] = [
-    "pool_defined",
-    "pool_removed",
-    "claim_granted",
-    "lease_changed",
-    "claim_released",
-    "quarantine_ended",
-];
+/// Whether a parameter may be there more than once.
+fn repeated(operation: &str, name: &str) -> bool {
+    operation == "watch" || name == "aggregate"
+}
+
+fn uuid() -> RefOr<Schema> {
+    let form = SchemaFormat::Custom("uuid".into());
+    ObjectBuilder::new().schema_type(Type::String).format(Some(form)).into()
+}
 
 fn text(example: &str) -> RefOr<Schema> {
     let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));

@@ -4,17 +4,29 @@ use allod_core::claim::Values;
 use allod_core::event::{Event, ReleaseCause, Was};
 use allod_core::value::Kind;
 
-use super::{Spelled, defined, spell};
-use crate::wire::{Change, ChangeEvent, LabelsOf, Time};
+use super::{Spelled, capacity, defined, spell};
+use crate::wire::{Change, ChangeEvent, Held, LabelsOf, Pairs, Time, UuidText};
 
 /// The names of the kinds of events that are shown, in the order of the core's events.
-pub(crate) const KINDS: [&str; 6] = [
+pub(crate) const KINDS: [&str; 18] = [
     "pool_defined",
     "pool_removed",
     "claim_granted",
     "lease_changed",
     "claim_released",
     "quarantine_ended",
+    "provider_defined",
+    "provider_removed",
+    "inventories_set",
+    "traits_set",
+    "aggregates_set",
+    "class_defined",
+    "class_removed",
+    "trait_defined",
+    "trait_removed",
+    "allocations_set",
+    "allocations_extended",
+    "allocations_released",
 ];
 
 /// Which of [`KINDS`] an event is; `None`: it is not shown.
@@ -26,20 +38,22 @@ pub(crate) fn kind_index(event: &Event) -> Option<usize> {
         Event::LeaseChanged(_) => Some(3),
         Event::ClaimReleased(_) => Some(4),
         Event::QuarantineEnded(_) => Some(5),
-        Event::RequestRemembered(_) | Event::RequestForgotten(_) => None,
-        Event::ProviderDefined(_)
-        | Event::ProviderRemoved(_)
-        | Event::ProviderCounted(_)
-        | Event::InventoriesSet(_)
-        | Event::TraitsSet(_)
-        | Event::AggregatesSet(_)
-        | Event::ClassDefined(_)
-        | Event::ClassRemoved(_)
-        | Event::TraitDefined(_)
-        | Event::TraitRemoved(_)
-        | Event::AllocationsSet(_)
-        | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => None,
+        Event::ProviderDefined(_) => Some(6),
+        Event::ProviderRemoved(_) => Some(7),
+        Event::InventoriesSet(_) => Some(8),
+        Event::TraitsSet(_) => Some(9),
+        Event::AggregatesSet(_) => Some(10),
+        Event::ClassDefined(_) => Some(11),
+        Event::ClassRemoved(_) => Some(12),
+        Event::TraitDefined(_) => Some(13),
+        Event::TraitRemoved(_) => Some(14),
+        Event::AllocationsSet(_) => Some(15),
+        Event::AllocationsExtended(_) => Some(16),
+        Event::AllocationsReleased(_) => Some(17),
+        // That a provider's generation goes up follows from what stands beside it.
+        Event::ProviderCounted(_) | Event::RequestRemembered(_) | Event::RequestForgotten(_) => {
+            None
+        }
     }
 }
 
@@ -110,20 +124,67 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             let key = event.key.as_deref();
             ChangeEvent::QuarantineEnded { pool: &event.pool, key, owner, value, values, ranges }
         }
-        Event::RequestRemembered(_) | Event::RequestForgotten(_) => return None,
-        Event::ProviderDefined(_)
-        | Event::ProviderRemoved(_)
-        | Event::ProviderCounted(_)
-        | Event::InventoriesSet(_)
-        | Event::TraitsSet(_)
-        | Event::AggregatesSet(_)
-        | Event::ClassDefined(_)
-        | Event::ClassRemoved(_)
-        | Event::TraitDefined(_)
-        | Event::TraitRemoved(_)
-        | Event::AllocationsSet(_)
-        | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => return None,
+        Event::ProviderDefined(event) => ChangeEvent::ProviderDefined {
+            provider: UuidText(event.provider),
+            name: &event.name,
+            parent: event.parent.map(UuidText),
+        },
+        Event::ProviderRemoved(event) => {
+            ChangeEvent::ProviderRemoved { provider: UuidText(event.provider), name: &event.name }
+        }
+        Event::InventoriesSet(event) => {
+            let each = event.inventories.iter();
+            let each = each.map(|set| (&*set.class, capacity::inventory(&set.inventory)));
+            ChangeEvent::InventoriesSet {
+                provider: UuidText(event.provider),
+                generation: event.generation,
+                inventories: Pairs(each.collect()),
+            }
+        }
+        Event::TraitsSet(event) => ChangeEvent::TraitsSet {
+            provider: UuidText(event.provider),
+            generation: event.generation,
+            traits: event.traits.iter().map(|name| &**name).collect(),
+        },
+        Event::AggregatesSet(event) => ChangeEvent::AggregatesSet {
+            provider: UuidText(event.provider),
+            generation: event.generation,
+            aggregates: event.aggregates.iter().copied().map(UuidText).collect(),
+        },
+        Event::ClassDefined(event) => {
+            ChangeEvent::ClassDefined { class: &event.class, was: event.was.as_deref() }
+        }
+        Event::ClassRemoved(event) => ChangeEvent::ClassRemoved { class: &event.class },
+        Event::TraitDefined(event) => ChangeEvent::TraitDefined { r#trait: &event.name },
+        Event::TraitRemoved(event) => ChangeEvent::TraitRemoved { r#trait: &event.name },
+        Event::AllocationsSet(event) => ChangeEvent::AllocationsSet {
+            consumer: UuidText(event.consumer),
+            generation: event.generation,
+            project: &event.project,
+            user: &event.user,
+            r#type: event.consumer_type.as_deref(),
+            allocations: Held(&event.allocations),
+            left: event.left.iter().copied().map(UuidText).collect(),
+            expires: event.expires_ms.map(|ms| Time { ms }),
+            reclaim: event.expires_ms.map(|_| capacity::reclaim(event.reclaim)),
+        },
+        Event::AllocationsExtended(event) => ChangeEvent::AllocationsExtended {
+            consumer: UuidText(event.consumer),
+            generation: event.generation,
+            expires: event.expires_ms.map(|ms| Time { ms }),
+            reclaim: event.expires_ms.map(|_| capacity::reclaim(event.reclaim)),
+        },
+        Event::AllocationsReleased(event) => ChangeEvent::AllocationsReleased {
+            consumer: UuidText(event.consumer),
+            generation: event.generation,
+            project: &event.project,
+            user: &event.user,
+            allocations: Held(&event.was),
+            cause: cause(event.cause),
+        },
+        Event::ProviderCounted(_) | Event::RequestRemembered(_) | Event::RequestForgotten(_) => {
+            return None;
+        }
     })
 }
 
@@ -156,6 +217,12 @@ fn whose(was: Option<&Was>) -> (Option<&str>, Members<'_>) {
 mod tests {
     use std::sync::Arc;
 
+    use allod_core::capacity::{Inventory, Reclaim, Uuid};
+    use allod_core::event::capacity::{
+        AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
+        ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
+        ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
+    };
     use allod_core::event::{
         ClaimGranted, ClaimReleased, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
         RequestForgotten,
@@ -264,6 +331,111 @@ mod tests {
     }
 
     #[test]
+    fn capacity_is_shown_with_what_the_event_knows() {
+        let (host, other) = (Uuid(1), Uuid(2));
+        let (project, user): (Arc<str>, Arc<str>) = ("red".into(), "anna".into());
+        let held = || vec![Allocated { provider: host, resources: vec![("VCPU".into(), 2)] }];
+        let (generation, at_ms) = (3, 0);
+        let inventory = Inventory { reserved: 1, ..Inventory::of(8) };
+        let set = InventorySet { class: "VCPU".into(), inventory, written: true };
+        let traits = vec!["HW_CPU_X86_AVX2".into()];
+        let name: Arc<str> = "host-1".into();
+        let class: Arc<str> = "CUSTOM_GOLD".into();
+        for (event, json) in [
+            (
+                Event::ProviderDefined(ProviderDefined {
+                    provider: host,
+                    name: name.clone(),
+                    parent: Some(other),
+                    at_ms,
+                }),
+                r#"{"kind":"provider_defined","provider":"00000000-0000-0000-0000-000000000001","name":"host-1","parent":"00000000-0000-0000-0000-000000000002"}"#,
+            ),
+            (
+                Event::ProviderRemoved(ProviderRemoved { provider: host, name }),
+                r#"{"kind":"provider_removed","provider":"00000000-0000-0000-0000-000000000001","name":"host-1"}"#,
+            ),
+            (
+                Event::InventoriesSet(InventoriesSet {
+                    provider: host,
+                    generation,
+                    inventories: vec![set],
+                    at_ms,
+                }),
+                r#"{"kind":"inventories_set","provider":"00000000-0000-0000-0000-000000000001","generation":3,"inventories":{"VCPU":{"total":8,"reserved":1,"min_unit":1,"max_unit":2147483647,"step_size":1,"allocation_ratio":1.0,"capacity":7}}}"#,
+            ),
+            (
+                Event::TraitsSet(TraitsSet { provider: host, generation, traits, at_ms }),
+                r#"{"kind":"traits_set","provider":"00000000-0000-0000-0000-000000000001","generation":3,"traits":["HW_CPU_X86_AVX2"]}"#,
+            ),
+            (
+                Event::AggregatesSet(AggregatesSet {
+                    provider: host,
+                    generation,
+                    aggregates: vec![other],
+                    at_ms,
+                }),
+                r#"{"kind":"aggregates_set","provider":"00000000-0000-0000-0000-000000000001","generation":3,"aggregates":["00000000-0000-0000-0000-000000000002"]}"#,
+            ),
+            (
+                Event::ClassDefined(ClassDefined { class: class.clone(), was: None, at_ms }),
+                r#"{"kind":"class_defined","class":"CUSTOM_GOLD","was":null}"#,
+            ),
+            (
+                Event::ClassRemoved(ClassRemoved { class }),
+                r#"{"kind":"class_removed","class":"CUSTOM_GOLD"}"#,
+            ),
+            (
+                Event::TraitDefined(TraitDefined { name: "CUSTOM_RAID".into(), at_ms }),
+                r#"{"kind":"trait_defined","trait":"CUSTOM_RAID"}"#,
+            ),
+            (
+                Event::TraitRemoved(TraitRemoved { name: "CUSTOM_RAID".into() }),
+                r#"{"kind":"trait_removed","trait":"CUSTOM_RAID"}"#,
+            ),
+            (
+                Event::AllocationsSet(AllocationsSet {
+                    consumer: Uuid(9),
+                    generation,
+                    project: project.clone(),
+                    user: user.clone(),
+                    consumer_type: Some("INSTANCE".into()),
+                    allocations: held(),
+                    expires_ms: Some(1000),
+                    reclaim: Reclaim::Keep,
+                    left: vec![other],
+                    at_ms,
+                }),
+                r#"{"kind":"allocations_set","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"project":"red","user":"anna","type":"INSTANCE","allocations":{"00000000-0000-0000-0000-000000000001":{"VCPU":2}},"left":["00000000-0000-0000-0000-000000000002"],"expires":"1970-01-01T00:00:01.000Z","reclaim":"keep"}"#,
+            ),
+            (
+                Event::AllocationsExtended(AllocationsExtended {
+                    consumer: Uuid(9),
+                    generation,
+                    expires_ms: None,
+                    reclaim: Reclaim::Reap,
+                }),
+                r#"{"kind":"allocations_extended","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"expires":null}"#,
+            ),
+            (
+                Event::AllocationsReleased(AllocationsReleased {
+                    consumer: Uuid(9),
+                    generation,
+                    project,
+                    user,
+                    cause: ReleaseCause::Reaped,
+                    was: held(),
+                }),
+                r#"{"kind":"allocations_released","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"project":"red","user":"anna","allocations":{"00000000-0000-0000-0000-000000000001":{"VCPU":2}},"cause":"reaped"}"#,
+            ),
+        ] {
+            let named = kind_index(&event).map(|index| format!("{{\"kind\":\"{}\"", KINDS[index]));
+            assert!(json.starts_with(&named.unwrap()), "{json}");
+            assert_eq!(shown(event, None), json);
+        }
+    }
+
+    #[test]
     fn a_grant_that_does_not_say_its_kind_is_spelled_by_that_of_the_pool() {
         let event = || granted(None, Values::one(Span::one(7)));
         assert!(shown(event(), Some(Kind::Address4)).contains(r#""values":["0.0.0.7"],"#));
@@ -276,5 +448,7 @@ mod tests {
         assert!(change(17, 0, [&forgotten], &|_| None).is_none());
         assert_eq!(kind_index(&forgotten), None);
         assert!(change(17, 0, [], &|_| None).is_none());
+        let counted = ProviderCounted { provider: Uuid(1), generation: 2, at_ms: 0 };
+        assert_eq!(kind_index(&Event::ProviderCounted(counted)), None);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use allod_core::capacity::Uuid;
 use allod_core::event::Event;
+use allod_engine::history::Parties;
 
 use crate::to_wire::{KINDS, kind_index};
 
@@ -11,40 +13,35 @@ use crate::to_wire::{KINDS, kind_index};
 pub(crate) struct About<'a> {
     /// Which of [`KINDS`] it is.
     pub kind: usize,
-    pub pool: &'a str,
+    /// What is about capacity has none.
+    pub pool: Option<&'a str>,
     /// Whose claim it is about. An event of a pool has none, and neither has a very old one that does not say.
     pub owner: Option<&'a str>,
+    /// Whom a change of capacity concerns; nobody, where it is about a pool.
+    pub parties: Parties<'a>,
 }
 
 impl About<'_> {
     /// `None` for an event that nobody is shown.
     pub(crate) fn of(event: &Event) -> Option<About<'_>> {
         let kind = kind_index(event)?;
-        let (pool, owner) = match event {
+        if let Some(parties) = Parties::of(event) {
+            return Some(About { kind, pool: None, owner: None, parties });
+        }
+        let (pool, was) = match event {
             Event::PoolDefined(event) => (&event.pool, None),
             Event::PoolRemoved(event) => (&event.pool, None),
-            Event::ClaimGranted(event) => (&event.pool, Some(&event.owner)),
-            Event::LeaseChanged(event) => (&event.pool, event.was.as_ref().map(|was| &was.owner)),
-            Event::ClaimReleased(event) => (&event.pool, event.was.as_ref().map(|was| &was.owner)),
-            Event::QuarantineEnded(event) => {
-                (&event.pool, event.was.as_ref().map(|was| &was.owner))
+            Event::ClaimGranted(event) => {
+                let (pool, owner) = (Some(&*event.pool), Some(&*event.owner));
+                return Some(About { kind, pool, owner, parties: Parties::default() });
             }
-            Event::RequestRemembered(_) | Event::RequestForgotten(_) => return None,
-            Event::ProviderDefined(_)
-            | Event::ProviderRemoved(_)
-            | Event::ProviderCounted(_)
-            | Event::InventoriesSet(_)
-            | Event::TraitsSet(_)
-            | Event::AggregatesSet(_)
-            | Event::ClassDefined(_)
-            | Event::ClassRemoved(_)
-            | Event::TraitDefined(_)
-            | Event::TraitRemoved(_)
-            | Event::AllocationsSet(_)
-            | Event::AllocationsExtended(_)
-            | Event::AllocationsReleased(_) => return None,
+            Event::LeaseChanged(event) => (&event.pool, event.was.as_ref()),
+            Event::ClaimReleased(event) => (&event.pool, event.was.as_ref()),
+            Event::QuarantineEnded(event) => (&event.pool, event.was.as_ref()),
+            _ => return None,
         };
-        Some(About { kind, pool, owner: owner.map(|owner| &**owner) })
+        let owner = was.map(|was| &*was.owner);
+        Some(About { kind, pool: Some(pool), owner, parties: Parties::default() })
     }
 }
 
@@ -56,8 +53,11 @@ pub(crate) struct Filter {
     /// What the pool's name starts with: the part of the world that the watcher may see at all.
     scope: Option<Arc<str>>,
     owner_prefix: Option<Arc<str>>,
+    /// A change of one of these, or of what is held of it. Sorted; empty: any.
+    providers: Vec<Uuid>,
+    consumers: Vec<Uuid>,
     /// A bit for each of [`KINDS`]. None: any.
-    kinds: u8,
+    kinds: u32,
 }
 
 impl Filter {
@@ -75,6 +75,18 @@ impl Filter {
         self.owner_prefix = Some(prefix.into());
     }
 
+    pub(crate) fn provider(&mut self, provider: Uuid) {
+        if let Err(place) = self.providers.binary_search(&provider) {
+            self.providers.insert(place, provider);
+        }
+    }
+
+    pub(crate) fn consumer(&mut self, consumer: Uuid) {
+        if let Err(place) = self.consumers.binary_search(&consumer) {
+            self.consumers.insert(place, consumer);
+        }
+    }
+
     /// Says whether there is such a kind.
     pub(crate) fn kind(&mut self, name: &str) -> bool {
         let index = KINDS.iter().position(|known| *known == name);
@@ -87,17 +99,25 @@ impl Filter {
             None => true,
             Some(prefix) => text.is_some_and(|text| text.starts_with(&**prefix)),
         };
+        let is_pool = |pool: &str| self.pools.binary_search_by(|known| (**known).cmp(pool)).is_ok();
+        let among = |uuids: &[Uuid], found: &Uuid| uuids.binary_search(found).is_ok();
+        let parties = &about.parties;
         (self.kinds == 0 || self.kinds & (1 << about.kind) != 0)
-            && (self.pools.is_empty()
-                || self.pools.binary_search_by(|known| (**known).cmp(about.pool)).is_ok())
-            && begins(Some(about.pool), &self.scope)
+            && (self.pools.is_empty() || about.pool.is_some_and(is_pool))
+            && begins(about.pool, &self.scope)
             && begins(about.owner, &self.owner_prefix)
+            && (self.providers.is_empty()
+                || parties.providers().any(|found| among(&self.providers, &found)))
+            && (self.consumers.is_empty()
+                || parties.consumer.is_some_and(|found| among(&self.consumers, &found)))
     }
 
     /// Under what it is to be found.
     pub(super) fn place(&self) -> Place<'_> {
         match &self.owner_prefix {
             _ if !self.pools.is_empty() => Place::Pools(&self.pools),
+            _ if !self.consumers.is_empty() => Place::Consumers(&self.consumers),
+            _ if !self.providers.is_empty() => Place::Providers(&self.providers),
             Some(prefix) if !prefix.is_empty() => Place::OwnerPrefix(prefix),
             _ => Place::Anywhere,
         }
@@ -108,5 +128,7 @@ impl Filter {
 pub(super) enum Place<'a> {
     Pools(&'a [Arc<str>]),
     OwnerPrefix(&'a str),
+    Consumers(&'a [Uuid]),
+    Providers(&'a [Uuid]),
     Anywhere,
 }

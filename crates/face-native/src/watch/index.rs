@@ -1,11 +1,12 @@
 //! Which filters an event may be for, without asking each of them. Pure.
 //!
-//! A filter that names pools stands under each of them, one that names an owner prefix under that, and any other in a
-//! list. An event is looked up by its pool and by the beginnings of its owner, one for each length of prefix that is in
-//! use: so it costs a few lookups, however many filters there are.
+//! A filter that names pools, consumers or providers stands under each of them, one that names an owner prefix under that,
+//! and any other in a list. An event is looked up by its pool, its consumer, its providers, and by the beginnings of its owner,
+//! one for each length of prefix that is in use: so it costs a few lookups, however many filters there are.
 
 use std::collections::BTreeMap;
 
+use allod_core::capacity::Uuid;
 use hashbrown::HashMap;
 
 use super::filter::{About, Filter, Place};
@@ -17,6 +18,8 @@ pub(crate) struct Index {
     prefixes: HashMap<Box<[u8]>, Vec<usize>>,
     /// How many filters have a prefix of this length.
     lengths: BTreeMap<usize, usize>,
+    consumers: HashMap<Uuid, Vec<usize>>,
+    providers: HashMap<Uuid, Vec<usize>>,
     anywhere: Vec<usize>,
 }
 
@@ -32,6 +35,8 @@ impl Index {
                 self.prefixes.entry(prefix.as_bytes().into()).or_default().push(number);
                 *self.lengths.entry(prefix.len()).or_default() += 1;
             }
+            Place::Consumers(uuids) => put(&mut self.consumers, uuids, number),
+            Place::Providers(uuids) => put(&mut self.providers, uuids, number),
             Place::Anywhere => self.anywhere.push(number),
         }
     }
@@ -60,18 +65,26 @@ impl Index {
                     }
                 }
             }
+            Place::Consumers(uuids) => take(&mut self.consumers, uuids, without),
+            Place::Providers(uuids) => take(&mut self.providers, uuids, without),
             Place::Anywhere => drop(without(&mut self.anywhere)),
         }
     }
 
     /// The numbers of all filters that may pick the event, each once, and of some that do not.
     pub(crate) fn candidates(&self, about: &About<'_>) -> impl Iterator<Item = usize> {
-        let of_pool = self.pools.get(about.pool);
+        let of_pool = about.pool.and_then(|pool| self.pools.get(pool));
+        let of_consumer = about.parties.consumer.and_then(|uuid| self.consumers.get(&uuid));
+        // A filter that names two providers may meet an event that is about both.
+        let of_providers = about.parties.providers().filter_map(|uuid| self.providers.get(&uuid));
+        let mut of_providers: Vec<usize> = of_providers.flatten().copied().collect();
+        of_providers.sort_unstable();
+        of_providers.dedup();
         let owner = about.owner.unwrap_or_default().as_bytes();
         let starts = self.lengths.keys().map_while(move |len| owner.get(..*len));
         let of_owner = starts.filter_map(|start| self.prefixes.get(start));
-        let found = of_pool.into_iter().chain(of_owner).flatten();
-        found.chain(&self.anywhere).copied()
+        let found = of_pool.into_iter().chain(of_consumer).chain(of_owner).flatten();
+        found.chain(&self.anywhere).copied().chain(of_providers)
     }
 
     #[cfg(test)]
@@ -79,13 +92,37 @@ impl Index {
         self.pools.is_empty()
             && self.prefixes.is_empty()
             && self.lengths.is_empty()
+            && self.consumers.is_empty()
+            && self.providers.is_empty()
             && self.anywhere.is_empty()
+    }
+}
+
+fn put(all: &mut HashMap<Uuid, Vec<usize>>, uuids: &[Uuid], number: usize) {
+    uuids.iter().for_each(|uuid| all.entry(*uuid).or_default().push(number));
+}
+
+/// `without` takes a filter out of a list and says whether that is empty now.
+fn take(
+    all: &mut HashMap<Uuid, Vec<usize>>,
+    uuids: &[Uuid],
+    without: impl Fn(&mut Vec<usize>) -> bool,
+) {
+    for uuid in uuids {
+        if all.get_mut(uuid).is_some_and(&without) {
+            all.remove(uuid);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use allod_core::dice;
+    use allod_core::event::capacity::{
+        Allocated, AllocationsReleased, AllocationsSet, ProviderRemoved,
+    };
+    use allod_core::event::{Event, ReleaseCause};
+    use allod_engine::history::Parties;
 
     use super::*;
 
@@ -93,6 +130,41 @@ mod tests {
 
     fn pick<'a>(seed: &mut u64, from: &[&'a str]) -> &'a str {
         from[(dice::roll(seed) % from.len() as u64) as usize]
+    }
+
+    fn some_uuid(seed: &mut u64) -> Uuid {
+        Uuid(u128::from(dice::roll(seed) % 5))
+    }
+
+    /// A change of capacity that concerns up to four providers.
+    fn some_change(seed: &mut u64) -> Event {
+        let (consumer, generation) = (some_uuid(seed), 1);
+        let (project, user) = ("p".into(), "u".into());
+        let held = |seed: &mut u64| Allocated { provider: some_uuid(seed), resources: vec![] };
+        match dice::roll(seed) % 3 {
+            0 => {
+                let (provider, name) = (some_uuid(seed), "n".into());
+                Event::ProviderRemoved(ProviderRemoved { provider, name })
+            }
+            1 => {
+                let (was, cause) = (vec![held(seed), held(seed)], ReleaseCause::Asked);
+                let released =
+                    AllocationsReleased { consumer, generation, project, user, cause, was };
+                Event::AllocationsReleased(released)
+            }
+            _ => Event::AllocationsSet(AllocationsSet {
+                consumer,
+                generation,
+                project,
+                user,
+                consumer_type: None,
+                allocations: vec![held(seed), held(seed)],
+                expires_ms: None,
+                reclaim: Default::default(),
+                left: vec![some_uuid(seed), some_uuid(seed)],
+                at_ms: 0,
+            }),
+        }
     }
 
     fn some_filter(seed: &mut u64) -> Filter {
@@ -105,6 +177,14 @@ mod tests {
         }
         if dice::roll(seed).is_multiple_of(4) {
             filter.scope(pick(seed, &NAMES));
+        }
+        if dice::roll(seed).is_multiple_of(3) {
+            for _ in 0..dice::roll(seed) % 4 {
+                filter.provider(some_uuid(seed));
+            }
+            for _ in 0..dice::roll(seed) % 3 {
+                filter.consumer(some_uuid(seed));
+            }
         }
         for _ in 0..dice::roll(seed) % 3 {
             assert!(filter.kind(pick(seed, &crate::to_wire::KINDS)));
@@ -127,10 +207,16 @@ mod tests {
                 let (number, filter) = filters.swap_remove(at);
                 index.remove(&filter, number);
             }
-            let about = About {
+            let change = some_change(&mut seed);
+            let of_pool = About {
                 kind: dice::roll(&mut seed) as usize % 6,
-                pool: pick(&mut seed, &NAMES),
+                pool: Some(pick(&mut seed, &NAMES)),
                 owner: dice::roll(&mut seed).is_multiple_of(3).then(|| pick(&mut seed, &NAMES)),
+                parties: Parties::default(),
+            };
+            let about = match dice::roll(&mut seed).is_multiple_of(2) {
+                true => of_pool,
+                false => About::of(&change).unwrap(),
             };
             let mut found: Vec<usize> = index.candidates(&about).collect();
             let all = found.len();
@@ -152,14 +238,27 @@ mod tests {
         let mut index = Index::default();
         for n in 0..10_000 {
             let mut filter = Filter::default();
-            if n % 2 == 0 {
-                filter.pool(&format!("pool-{n}"));
-            } else {
-                filter.owner_prefix(&format!("owner-{n:05}"));
+            match n % 4 {
+                0 => filter.pool(&format!("pool-{n}")),
+                1 => filter.consumer(Uuid(n as u128)),
+                2 => filter.provider(Uuid(n as u128)),
+                _ => filter.owner_prefix(&format!("owner-{n:05}")),
             }
             index.insert(&filter, n);
         }
-        let about = |pool, owner| About { kind: 2, pool, owner };
+        let about = |pool, owner| {
+            let parties = Parties::default();
+            About { kind: 2, pool: Some(pool), owner, parties }
+        };
+        let removed = |n| {
+            let (provider, name) = (Uuid(n), "n".into());
+            Event::ProviderRemoved(ProviderRemoved { provider, name })
+        };
+        for (n, wanted) in [(6, vec![6]), (5, vec![]), (10_002, vec![])] {
+            let event = removed(n);
+            let found: Vec<usize> = index.candidates(&About::of(&event).unwrap()).collect();
+            assert_eq!(found, wanted);
+        }
         assert_eq!(index.candidates(&about("elsewhere", Some("somebody"))).count(), 0);
         let found: Vec<usize> =
             index.candidates(&about("pool-4", Some("owner-00007-and-more"))).collect();

@@ -6,7 +6,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::Schema;
 
-use super::{Change, KindName, Seconds, StrategyName, Time, words};
+use super::{
+    CapacityMembers, Change, HoldingAnswer, KindName, Seconds, StrategyName, Time, UuidText, words,
+};
 // Under its own name utoipa takes it for any JSON value.
 use super::Value as Shown;
 
@@ -190,6 +192,20 @@ pub(crate) enum OpAnswer<'a> {
     },
     Renew(Claim<'a>),
     Confirm(Claim<'a>),
+    Allocate {
+        /// One for each consumer, in the order asked.
+        consumers: Vec<HoldingAnswer>,
+    },
+    Deallocate {
+        /// Whether anything was held.
+        existed: bool,
+    },
+    Extend {
+        consumer: UuidText,
+        generation: u64,
+        /// Null: held until given up.
+        expires: Option<Time>,
+    },
     Check {},
 }
 
@@ -296,6 +312,8 @@ pub(crate) struct RefusalMembers<'a> {
     /// `exhausted`, `sync_exhausted`: for each pool, where its values are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exhausted: Vec<ExhaustedAnswer<'a>>,
+    #[serde(flatten)]
+    pub capacity: CapacityMembers<'a>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Condition, Seconds, Text, lease_schema};
+use super::{
+    AllocateBody, Condition, ConsumerCheckBody, DeallocateBody, ExtendBody, ProviderCheckBody,
+    Seconds, Text, lease_schema,
+};
 
 /// What the values of a pool are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -150,6 +153,9 @@ pub(crate) enum OpBody<'a> {
     Release(ReleaseOpBody<'a>),
     Renew(RenewOpBody<'a>),
     Confirm(ReleaseOpBody<'a>),
+    Allocate(AllocateBody),
+    Deallocate(DeallocateBody),
+    Extend(ExtendBody),
     Check(CheckBody<'a>),
 }
 
@@ -226,6 +232,8 @@ pub(crate) enum CheckBody<'a> {
     Claim(ClaimCheckBody<'a>),
     Free(FreeCheckBody<'a>),
     Pool(PoolCheckBody<'a>),
+    Provider(ProviderCheckBody),
+    Consumer(ConsumerCheckBody),
 }
 
 /// The claim is there (or as `expect` says), by this owner, with this value.

@@ -5,7 +5,9 @@ use utoipa::ToSchema;
 
 // Under its own name utoipa takes it for any JSON value.
 use super::Value as Shown;
-use super::{EachValue, LabelsOf, Pool, Time};
+use super::{
+    AllocationsSchema, EachValue, Held, Inventory, LabelsOf, Pairs, Pool, Time, UuidText, reclaim,
+};
 
 /// What happened at one position, all at once.
 #[derive(Debug, Serialize, ToSchema)]
@@ -43,7 +45,7 @@ pub(crate) enum ChangeEvent<'a> {
         version: u64,
         /// When it may be taken away; null: never.
         expires: Option<Time>,
-        #[schema(value_type = std::collections::BTreeMap<String, String>)]
+        #[schema(value_type = BTreeMap<String, String>)]
         labels: LabelsOf<'a>,
     },
     LeaseChanged {
@@ -95,5 +97,89 @@ pub(crate) enum ChangeEvent<'a> {
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
+    },
+    /// A provider has come to be, or has another name or parent.
+    ProviderDefined {
+        provider: UuidText,
+        name: &'a str,
+        parent: Option<UuidText>,
+    },
+    /// With its inventories, traits and aggregates.
+    ProviderRemoved {
+        provider: UuidText,
+        name: &'a str,
+    },
+    /// What a provider has of everything from now on; whatever is not there is gone.
+    InventoriesSet {
+        provider: UuidText,
+        generation: u64,
+        #[schema(value_type = BTreeMap<String, Inventory>)]
+        inventories: Pairs<&'a str, Inventory>,
+    },
+    TraitsSet {
+        provider: UuidText,
+        generation: u64,
+        traits: Vec<&'a str>,
+    },
+    AggregatesSet {
+        provider: UuidText,
+        generation: u64,
+        aggregates: Vec<UuidText>,
+    },
+    ClassDefined {
+        class: &'a str,
+        /// The name that it had until now; null: it is new.
+        was: Option<&'a str>,
+    },
+    ClassRemoved {
+        class: &'a str,
+    },
+    TraitDefined {
+        r#trait: &'a str,
+    },
+    TraitRemoved {
+        r#trait: &'a str,
+    },
+    /// A consumer holds exactly this from now on.
+    AllocationsSet {
+        consumer: UuidText,
+        generation: u64,
+        project: &'a str,
+        user: &'a str,
+        r#type: Option<&'a str>,
+        #[schema(value_type = AllocationsSchema)]
+        allocations: Held<'a>,
+        /// Providers of which it held something and no longer does.
+        left: Vec<UuidText>,
+        /// When its lease runs out; null: never.
+        expires: Option<Time>,
+        /// Left out where there is no lease.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(schema_with = reclaim, required = false)]
+        reclaim: Option<&'static str>,
+    },
+    /// What a consumer holds lasts until another time.
+    AllocationsExtended {
+        consumer: UuidText,
+        generation: u64,
+        /// Null: held until given up.
+        expires: Option<Time>,
+        /// Left out where there is no lease.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(schema_with = reclaim, required = false)]
+        reclaim: Option<&'static str>,
+    },
+    /// A consumer holds nothing any more.
+    AllocationsReleased {
+        consumer: UuidText,
+        /// The generation that it had.
+        generation: u64,
+        project: &'a str,
+        user: &'a str,
+        /// What it held.
+        #[schema(value_type = AllocationsSchema)]
+        allocations: Held<'a>,
+        /// `asked`: it was given up. `reaped`: its lease had run out.
+        cause: &'static str,
     },
 }

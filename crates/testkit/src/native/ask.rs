@@ -1,6 +1,7 @@
 //! Requests as HTTP.
 
-use allod_core::command::capacity::Holding;
+use allod_core::capacity::Reclaim;
+use allod_core::command::capacity::{Holding, LeaseAsk};
 use allod_core::command::{Check, ClaimOp, Command, Expect, Op, PutPool, Transact};
 use allod_core::span::Span;
 use serde_json::{Map, Value, json};
@@ -207,16 +208,17 @@ fn operation(op: &Op, kinds: Kinds<'_>) -> Value {
         }
         Op::Extend(op) => json!({ "extend": {
             "consumer": op.consumer.to_string(), "expect": condition(op.expect), "ttl": op.lease.map(|lease| seconds(lease.ttl_ms)),
+            "reclaim": op.lease.map(reclaim),
         } }),
     }
 }
 
 fn holding(holding: &Holding) -> Value {
-    let allocations: serde_json::Map<String, Value> = holding
+    let allocations: Map<String, Value> = holding
         .allocations
         .iter()
         .map(|(provider, resources)| {
-            let resources: serde_json::Map<String, Value> = resources
+            let resources: Map<String, Value> = resources
                 .iter()
                 .map(|(class, amount)| (class.to_string(), (*amount).into()))
                 .collect();
@@ -231,5 +233,13 @@ fn holding(holding: &Holding) -> Value {
         "type": holding.consumer_type.as_deref(),
         "allocations": allocations,
         "ttl": holding.lease.map(|lease| seconds(lease.ttl_ms)),
+        "reclaim": holding.lease.map(reclaim),
     })
+}
+
+fn reclaim(lease: LeaseAsk) -> &'static str {
+    match lease.reclaim {
+        Reclaim::Reap => "reap",
+        Reclaim::Keep => "keep",
+    }
 }

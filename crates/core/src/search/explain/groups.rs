@@ -42,9 +42,13 @@ fn part(
     budget: &mut Budget,
 ) -> PartExplained {
     let mut tests = tests(capacity, group, class);
+    let sets = group.traits.required.iter().map(Vec::len).sum::<usize>()
+        + group.member_of.iter().map(Vec::len).sum::<usize>();
+    let weight =
+        tests.len() + (sets + group.not_member_of.len() + group.traits.forbidden.len()) / 8;
     let (mut all, mut left) = (0, 0);
     for (ix, provider) in capacity.providers() {
-        budget.spend(tests.len());
+        budget.spend(weight);
         if budget.is_spent() {
             break;
         }

@@ -21,10 +21,10 @@ pub(super) fn explain(
     budget: &mut Budget,
 ) -> TreesExplained {
     let mut trees = TreesExplained { total: capacity.roots().len(), ..Default::default() };
-    let Some(plan) = Plan::new(capacity, query) else { return trees };
+    let Some(plan) = Plan::new(capacity, query, budget) else { return trees };
     let mut rules = rules(query);
     let plans: Vec<Plan<'_>> =
-        rules.iter().filter_map(|rule| relaxed(capacity, query, rule.rule)).collect();
+        rules.iter().filter_map(|rule| relaxed(capacity, query, rule.rule, budget)).collect();
     for anchor in capacity.roots().iter() {
         if budget.is_spent() {
             break;
@@ -102,7 +102,7 @@ fn outcome(plan: &Plan<'_>, relaxed: &[Plan<'_>], tree: Tree, budget: &mut Budge
 }
 
 fn try_tree(plan: &Plan<'_>, tree: Tree, budget: &mut Budget) -> Step {
-    Assign::new(plan, tree, None).next(plan, TRIES_MAX, budget)
+    Assign::new(plan, tree, None, budget).next(plan, TRIES_MAX, budget)
 }
 
 /// The rules that this query has at all, in order.
@@ -122,12 +122,18 @@ fn rules(query: &Query) -> Vec<RuleExplained> {
 }
 
 /// The query with this rule and those before it, and none after.
-fn relaxed<'a>(capacity: &'a Capacity, query: &Query, last: TreeRule) -> Option<Plan<'a>> {
-    let mut plan = Plan::new(capacity, query)?;
+fn relaxed<'a>(
+    capacity: &'a Capacity,
+    query: &Query,
+    last: TreeRule,
+    budget: &mut Budget,
+) -> Option<Plan<'a>> {
+    let mut plan = Plan::new(capacity, query, budget)?;
     let applies = |rule: TreeRule| rule as u8 <= last as u8;
     plan.isolate &= applies(TreeRule::Isolation);
     if !applies(TreeRule::Subtree) {
         plan.subtrees.clear();
+        plan.subtrees_of.iter_mut().for_each(Vec::clear);
     }
     plan.sums = applies(TreeRule::Room);
     plan.nested |= !applies(TreeRule::OneProvider);

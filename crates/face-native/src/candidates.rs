@@ -1,0 +1,32 @@
+//! The route that looks for room: who could serve a request, and why others could not. It takes nothing.
+
+use std::sync::Arc;
+
+use allod_core::refusal::Refusal;
+use allod_core::search;
+use allod_edge::{Call, Problem, Reply};
+use http::StatusCode;
+
+use crate::query::Query;
+use crate::wire::CandidatesBody;
+use crate::{Native, from_wire, refusals, to_wire};
+
+pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        Query::read(&call, &[])?;
+        from_wire::candidates::sound(call.json::<CandidatesBody>()?)
+    };
+    let body = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let (answer, at) = native.read(|snapshot| {
+        let capacity = snapshot.state.capacity();
+        let answer = from_wire::candidates::query(capacity, &body).map(|query| {
+            let found = search::candidates(capacity, &query, &native.search);
+            let why = body.explain.then(|| search::explain(capacity, &query, &native.search));
+            to_wire::candidates::answer(capacity, &query, &found, why.as_ref())
+        });
+        (answer, snapshot.at)
+    })?;
+    let unknown = |refusal| refusals::of_question(&Refusal::Capacity(refusal), &at);
+    Ok(to_wire::json(StatusCode::OK, &answer.map_err(unknown)?, &at))
+}

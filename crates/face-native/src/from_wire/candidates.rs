@@ -1,0 +1,107 @@
+//! What a question about candidates means, by the names of the state that is searched.
+
+use std::collections::BTreeSet;
+
+use allod_core::refusal::CapacityRefusal;
+use allod_core::search::{Group, Order, Query, Traits};
+use allod_core::state::capacity::Capacity;
+use allod_core::state::capacity::names::NameIx;
+use allod_edge::Problem;
+
+use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderName, Pairs};
+
+/// How many candidates an answer has at the most, and unless said otherwise.
+const LIMIT_MAX: u64 = 1000;
+const LIMIT_USUAL: u64 = 100;
+
+/// Judges what can be judged without looking at any provider, and puts the group without a name first.
+pub(crate) fn sound(mut body: CandidatesBody) -> Result<CandidatesBody, Problem> {
+    let wrong = |detail: String| Err(Problem::malformed(detail));
+    if body.groups.is_empty() {
+        return wrong("groups is empty; say at least in one what is looked for".into());
+    }
+    let mut names = BTreeSet::new();
+    for group in &body.groups {
+        let name = &group.name;
+        if !names.insert(&**name) {
+            return wrong(match name.is_empty() {
+                true => "two groups have no name; only one may be without".into(),
+                false => format!("two groups have the name '{name}'"),
+            });
+        }
+        if let Some((class, _)) = group.resources.0.iter().find(|(_, amount)| *amount == 0) {
+            return wrong(format!("none of {class} is looked for; leave it out, or say how much"));
+        }
+    }
+    if let Some(unknown) = body.same_subtree.iter().flatten().find(|name| !names.contains(&***name))
+    {
+        return wrong(format!("same_subtree names '{unknown}', and no group has this name"));
+    }
+    if let Some(limit) = body.limit.filter(|limit| !(1..=LIMIT_MAX).contains(limit)) {
+        return wrong(format!("limit is {limit}; 1 to {LIMIT_MAX} is expected"));
+    }
+    body.groups.sort_by_key(|group| !group.name.is_empty());
+    Ok(body)
+}
+
+/// The question in numbers; the error names what does not exist.
+pub(crate) fn query(capacity: &Capacity, body: &CandidatesBody) -> Result<Query, CapacityRefusal> {
+    let groups: Result<Vec<Group>, _> =
+        body.groups.iter().map(|group| self::group(capacity, group)).collect();
+    let place = |name: &String| body.groups.iter().position(|group| group.name == *name);
+    Ok(Query {
+        groups: groups?,
+        isolate: body.group_policy == Some(GroupPolicyName::Isolate),
+        same_subtree: body
+            .same_subtree
+            .iter()
+            .map(|names| names.iter().filter_map(place).collect())
+            .collect(),
+        root: traits(capacity, &body.root_required, &body.root_forbidden)?,
+        nested: true,
+        limit: Some(body.limit.unwrap_or(LIMIT_USUAL) as usize),
+        order: match body.order {
+            None | Some(OrderName::BreadthFirst) => Order::BreadthFirst,
+            Some(OrderName::DepthFirst) => Order::DepthFirst,
+        },
+        seed: None,
+    })
+}
+
+fn group(capacity: &Capacity, body: &GroupBody) -> Result<Group, CapacityRefusal> {
+    let Pairs(resources) = &body.resources;
+    let amount = |(class, amount): &(String, u64)| {
+        let found = capacity.classes().find(class);
+        let unknown = || CapacityRefusal::ClassUnknown { class: class.as_str().into() };
+        Ok((found.ok_or_else(unknown)?, *amount))
+    };
+    let resources: Result<Vec<(NameIx, u64)>, CapacityRefusal> =
+        resources.iter().map(amount).collect();
+    let sets = body.member_of.iter().map(|AnyOf(set)| set.iter().map(|uuid| uuid.0).collect());
+    Ok(Group {
+        suffix: body.name.as_str().into(),
+        resources: resources?,
+        traits: traits(capacity, &body.required, &body.forbidden)?,
+        member_of: sets.collect(),
+        not_member_of: body.not_member_of.iter().map(|uuid| uuid.0).collect(),
+        in_tree: body.in_tree.map(|uuid| uuid.0),
+    })
+}
+
+fn traits(
+    capacity: &Capacity,
+    required: &[AnyOf<String>],
+    forbidden: &[String],
+) -> Result<Traits, CapacityRefusal> {
+    let named = required.iter().flat_map(|AnyOf(names)| names).chain(forbidden);
+    let unknown = named.filter(|name| capacity.traits().find(name).is_none());
+    let unknown: Vec<_> = unknown.map(|name| name.as_str().into()).collect();
+    if !unknown.is_empty() {
+        return Err(CapacityRefusal::TraitUnknown { traits: unknown });
+    }
+    let numbers = |names: &[String]| -> Vec<NameIx> {
+        names.iter().filter_map(|name| capacity.traits().find(name)).collect()
+    };
+    let required = required.iter().map(|AnyOf(names)| numbers(names)).collect();
+    Ok(Traits { required, forbidden: numbers(forbidden) })
+}

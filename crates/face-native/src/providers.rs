@@ -1,0 +1,114 @@
+//! Routes about providers: what they have and how much of it is given out. To be looked at only; they are made and changed
+//! through the Placement interface.
+
+pub(crate) mod rows;
+
+use std::sync::Arc;
+
+use allod_core::capacity::Uuid;
+use allod_core::refusal::{CapacityRefusal, Refusal, Refused};
+use allod_core::view::NoCursor;
+use allod_edge::{Call, Problem, Reply};
+use http::StatusCode;
+
+use crate::query::{AFTER, Param, Query, uuid};
+use crate::wire::ProviderList;
+use crate::{Native, refusals, to_wire};
+use rows::{Fields, Filter, Row};
+
+/// Exporters read everything at every scrape, so a page may be large.
+pub(crate) const LIMIT_MAX: usize = 10_000;
+
+const NAME_PREFIX: Param =
+    Param { name: "name_prefix", about: "Only providers whose name starts with this." };
+const IN_TREE: Param =
+    Param { name: "in_tree", about: "Only providers of the tree that this provider is in." };
+const TRAIT: Param = Param {
+    name: "trait",
+    about: "Only providers that have this trait. May be repeated: then all of them.",
+};
+const CLASS: Param = Param {
+    name: "class",
+    about: "Only providers that have an inventory of this resource class. May be repeated: then of all of them.",
+};
+const AGGREGATE: Param = Param {
+    name: "aggregate",
+    about: "Only providers that are in this aggregate. May be repeated: then in all of them.",
+};
+const FIELDS: Param = Param {
+    name: "fields",
+    about: "Only these parts besides the uuid, with commas between: name, generation, parent, root, aggregates, traits, inventories, consumers, changed. All of them when not given.",
+};
+const LIMIT: Param =
+    Param { name: "limit", about: "How many at most, 1 to 10000; 100 unless said otherwise." };
+
+pub(crate) const LIST_QUERY: &[Param] =
+    &[NAME_PREFIX, IN_TREE, TRAIT, CLASS, AGGREGATE, FIELDS, LIMIT, AFTER];
+const REPEATED: &[&str] = &["trait", "class", "aggregate"];
+
+pub(crate) const GET_QUERY: &[Param] = &[FIELDS];
+
+pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let read = || {
+        let fields = fields(&Query::read(&call, GET_QUERY)?)?;
+        Ok((uuid("the provider", &call.param(0)?)?, fields))
+    };
+    let (provider, fields) = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let (row, at) = native.read(|snapshot| {
+        let capacity = snapshot.state.capacity();
+        let row = capacity.provider(provider).map(|found| Row::of(capacity, found, fields));
+        (row, snapshot.at)
+    })?;
+    match row {
+        Some(row) => {
+            Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::provider(&row, fields), &at))
+        }
+        None => {
+            let refusal = CapacityRefusal::ProviderUnknown { provider }.into();
+            Err(refusals::alone(&Refused { op: 0, refusal }, &at))
+        }
+    }
+}
+
+pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
+    let query = Query::read_repeated(&call, LIST_QUERY, REPEATED);
+    let query = query.map_err(|problem| problem.reply())?;
+    let read = || {
+        let filter = Filter {
+            name_prefix: query.text(NAME_PREFIX.name).unwrap_or_default(),
+            in_tree: query.uuid(IN_TREE.name)?,
+            traits: query.texts(TRAIT.name).collect(),
+            classes: query.texts(CLASS.name).collect(),
+            aggregates: query.uuids(AGGREGATE.name)?,
+        };
+        let after = query.text(AFTER.name).map(|text| text.parse::<Uuid>()).transpose();
+        let after = after.map_err(|_| query.no_cursor(NoCursor))?;
+        Ok((filter, fields(&query)?, after, query.limit_upto(LIMIT_MAX)?))
+    };
+    let (filter, fields, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
+    native.freshen(&call).await?;
+    let (page, at) = native.read(|snapshot| {
+        let page = rows::page(snapshot.state.capacity(), &filter, fields, after, limit);
+        (page, snapshot.at)
+    })?;
+    let unknown = |refusal| refusals::of_question(&Refusal::Capacity(refusal), &at);
+    let page = page.map_err(unknown)?;
+    let providers = page.items.iter().map(|row| to_wire::capacity::provider(row, fields)).collect();
+    let body = ProviderList { providers, next: page.next.as_deref() };
+    let reply = to_wire::json(StatusCode::OK, &body, &at);
+    Ok(match &page.next {
+        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
+        None => reply,
+    })
+}
+
+fn fields(query: &Query<'_>) -> Result<Fields, Problem> {
+    match query.text(FIELDS.name) {
+        None => Ok(Fields::ALL),
+        Some(text) => Fields::read(text).map_err(|name| {
+            let known = Fields::names().join(", ");
+            Problem::malformed(format!("fields names '{name}'; {known} are known"))
+        }),
+    }
+}

@@ -1,0 +1,192 @@
+//! Candidates, and why there are no more of them, as JSON.
+
+use std::collections::BTreeMap;
+
+use allod_core::capacity::Uuid;
+use allod_core::search::explain::{
+    self, Explanation, GroupExplained, Near, PartExplained, Stage, TreeRule,
+};
+use allod_core::search::{Cut, Found, Query};
+use allod_core::state::capacity::Capacity;
+use allod_core::state::capacity::names::NameIx;
+use allod_core::state::capacity::provider::ProviderIx;
+
+use crate::wire::{self, Pairs, UuidText};
+
+/// The answer, with everything called by its name.
+pub(crate) fn answer(
+    capacity: &Capacity,
+    query: &Query,
+    found: &Found,
+    explained: Option<&Explanation>,
+) -> wire::CandidatesAnswer {
+    let mut named = Named { capacity, query, names: BTreeMap::new() };
+    let candidates = found.iter().map(|candidate| {
+        let mut allocations: Vec<(UuidText, wire::Amounts)> = Vec::new();
+        for of_provider in candidate.amounts.chunk_by(|one, next| one.0 == next.0) {
+            let amount = |&(_, class, amount): &(ProviderIx, NameIx, u64)| {
+                (capacity.classes().name(class).to_string(), amount)
+            };
+            let amounts = of_provider.iter().map(amount).collect();
+            allocations.push((named.provider(of_provider[0].0), Pairs(amounts)));
+        }
+        let groups = query.groups.iter().zip(candidate.mappings());
+        let mapping = groups.map(|(group, providers)| {
+            let providers = providers.iter().map(|ix| named.provider(*ix)).collect();
+            (group.suffix.to_string(), providers)
+        });
+        let mappings = Pairs(mapping.collect());
+        let root = named.provider(candidate.anchor);
+        wire::Candidate { root, allocations: Pairs(allocations), mappings }
+    });
+    let candidates = candidates.collect();
+    let explanation = explained.map(|explained| named.explanation(explained));
+    let providers = named.names.into_iter().map(|(uuid, name)| (UuidText(uuid), name)).collect();
+    let cut = found.cut.map(cut);
+    wire::CandidatesAnswer { candidates, providers: Pairs(providers), cut, explanation }
+}
+
+fn cut(cut: Cut) -> &'static str {
+    match cut {
+        Cut::Candidates => "candidates",
+        Cut::Steps => "steps",
+    }
+}
+
+/// Calls things by their names, and remembers which providers were spoken of.
+struct Named<'a> {
+    capacity: &'a Capacity,
+    query: &'a Query,
+    names: BTreeMap<Uuid, String>,
+}
+
+impl Named<'_> {
+    fn provider(&mut self, ix: ProviderIx) -> UuidText {
+        let Some(provider) = self.capacity.at(ix) else { return UuidText(Uuid::default()) };
+        self.names.entry(provider.uuid).or_insert_with(|| provider.name.to_string());
+        UuidText(provider.uuid)
+    }
+
+    fn class(&self, ix: NameIx) -> String {
+        self.capacity.classes().name(ix).to_string()
+    }
+
+    fn traits(&self, traits: &[NameIx]) -> Vec<String> {
+        traits.iter().map(|ix| self.capacity.traits().name(*ix).to_string()).collect()
+    }
+
+    fn group(&self, at: usize) -> String {
+        self.query.groups.get(at).map(|group| group.suffix.to_string()).unwrap_or_default()
+    }
+
+    fn explanation(&mut self, explained: &Explanation) -> wire::Explanation {
+        let groups = explained.groups.iter().enumerate();
+        wire::Explanation {
+            providers: explained.providers,
+            groups: groups.map(|(at, group)| self.group_explained(at, group)).collect(),
+            trees: self.trees(&explained.trees),
+            cut: explained.cut.map(cut),
+        }
+    }
+
+    fn group_explained(&mut self, at: usize, group: &GroupExplained) -> wire::GroupExplained {
+        let parts = group.parts.iter().map(|part| self.part(part)).collect();
+        wire::GroupExplained { name: self.group(at), parts, trees: group.trees }
+    }
+
+    fn part(&mut self, part: &PartExplained) -> wire::PartExplained {
+        let stages = part.stages.iter().map(|stage| self.stage(stage)).collect();
+        let class = part.class.map(|class| self.class(class));
+        wire::PartExplained { class, stages, left: part.left }
+    }
+
+    fn stage(&mut self, stage: &Stage) -> wire::StageExplained {
+        wire::StageExplained {
+            constraint: self.constraint(&stage.constraint),
+            before: stage.before,
+            removed: stage.removed,
+            nearest: stage.nearest.as_ref().map(|near| self.nearest(near, &stage.constraint)),
+        }
+    }
+
+    fn constraint(&self, constraint: &explain::Constraint) -> wire::Constraint {
+        use explain::Constraint;
+        let named = |name| wire::Constraint { constraint: name, ..wire::Constraint::default() };
+        let of = |uuids: &[Uuid]| uuids.iter().copied().map(UuidText).collect::<Vec<_>>();
+        let class = |class: &NameIx| Some(self.class(*class));
+        match constraint {
+            Constraint::InTree(uuid) => {
+                wire::Constraint { in_tree: Some(UuidText(*uuid)), ..named("in_tree") }
+            }
+            Constraint::MemberOf(sets) => {
+                let aggregates = sets.iter().map(|set| of(set)).collect();
+                wire::Constraint { aggregates, ..named("member_of") }
+            }
+            Constraint::NotMemberOf(aggregates) => {
+                wire::Constraint { aggregates: vec![of(aggregates)], ..named("not_member_of") }
+            }
+            Constraint::Required(traits) => {
+                wire::Constraint { traits: self.traits(traits), ..named("required") }
+            }
+            Constraint::Forbidden(traits) => {
+                wire::Constraint { traits: self.traits(traits), ..named("forbidden") }
+            }
+            Constraint::Anything => named("anything"),
+            Constraint::Has(of) => wire::Constraint { class: class(of), ..named("has") },
+            Constraint::Portion(of, amount) => {
+                wire::Constraint { class: class(of), amount: Some(*amount), ..named("portion") }
+            }
+            Constraint::Room(of, amount) => {
+                wire::Constraint { class: class(of), amount: Some(*amount), ..named("room") }
+            }
+        }
+    }
+
+    fn nearest(&mut self, near: &Near, constraint: &explain::Constraint) -> wire::Nearest {
+        let units = matches!(constraint, explain::Constraint::Portion(..));
+        let units = near.room.filter(|_| units);
+        let missing = matches!(constraint, explain::Constraint::Room(..)).then_some(near.missing);
+        wire::Nearest {
+            provider: self.provider(near.provider),
+            only: near.only,
+            free: near.room.map(|room| room.room),
+            missing,
+            min_unit: units.map(|room| room.min_unit),
+            max_unit: units.map(|room| room.max_unit),
+            step_size: units.map(|room| room.step_size),
+        }
+    }
+
+    fn trees(&mut self, trees: &explain::TreesExplained) -> wire::TreesExplained {
+        let nearest = trees.nearest.as_ref().map(|(root, without)| wire::NearestTree {
+            root: self.provider(*root),
+            without: without.iter().map(|at| self.group(*at)).collect(),
+        });
+        let rules = trees.rules.iter().map(|explained| wire::RuleExplained {
+            rule: rule(explained.rule),
+            before: explained.before,
+            removed: explained.removed,
+            example: explained.example.map(|ix| self.provider(ix)),
+        });
+        wire::TreesExplained {
+            total: trees.total,
+            seen: trees.seen,
+            root_removed: trees.root_removed,
+            all_groups: trees.all_groups,
+            nearest,
+            rules: rules.collect(),
+            with_candidates: trees.with_candidates,
+            undecided: trees.undecided,
+        }
+    }
+}
+
+fn rule(rule: TreeRule) -> &'static str {
+    match rule {
+        TreeRule::Traits => "traits",
+        TreeRule::Isolation => "isolation",
+        TreeRule::Subtree => "subtree",
+        TreeRule::Room => "room",
+        TreeRule::OneProvider => "one_provider",
+    }
+}

@@ -1,0 +1,69 @@
+//! Providers, inventories and consumers as JSON.
+
+use allod_core::capacity::{Inventory, Reclaim};
+
+use crate::consumers::Row as ConsumerRow;
+use crate::providers::rows::{Field, Fields, Row as ProviderRow, StockRow};
+use crate::wire::{self, Held, Pairs, Time, UuidText};
+
+/// A provider with the parts that were asked for.
+pub(crate) fn provider(row: &ProviderRow, fields: Fields) -> wire::Provider<'_> {
+    let stock = |stock: &StockRow| wire::Inventory {
+        used: Some(stock.used),
+        free: Some(stock.free),
+        ..inventory(&stock.inventory)
+    };
+    let inventories = || row.stocks.iter().map(|one| (&*one.class, stock(one))).collect();
+    let traits = || row.traits.iter().map(|name| &**name).collect();
+    let aggregates = || row.aggregates.iter().map(|uuid| UuidText(*uuid)).collect();
+    wire::Provider {
+        uuid: UuidText(row.uuid),
+        name: fields.has(Field::Name).then_some(&row.name),
+        generation: fields.has(Field::Generation).then_some(row.generation),
+        parent: fields.has(Field::Parent).then_some(row.parent.map(UuidText)),
+        root: fields.has(Field::Root).then_some(UuidText(row.root)),
+        aggregates: fields.has(Field::Aggregates).then(aggregates),
+        traits: fields.has(Field::Traits).then(traits),
+        inventories: fields.has(Field::Inventories).then(|| Pairs(inventories())),
+        consumers: fields.has(Field::Consumers).then_some(row.consumers),
+        changed: fields.has(Field::Changed).then_some(Time { ms: row.changed_ms }),
+    }
+}
+
+/// An inventory by itself, of which nobody has looked how much is given out.
+pub(crate) fn inventory(inventory: &Inventory) -> wire::Inventory {
+    wire::Inventory {
+        total: inventory.total,
+        reserved: inventory.reserved,
+        min_unit: inventory.min_unit,
+        max_unit: inventory.max_unit,
+        step_size: inventory.step_size,
+        allocation_ratio: inventory.allocation_ratio.0,
+        capacity: inventory.capacity(),
+        used: None,
+        free: None,
+    }
+}
+
+pub(crate) fn consumer(row: &ConsumerRow, now_ms: u64) -> wire::Consumer<'_> {
+    let consumer = &row.consumer;
+    wire::Consumer {
+        uuid: UuidText(consumer.uuid),
+        generation: consumer.generation,
+        project: &consumer.project,
+        user: &consumer.user,
+        r#type: consumer.consumer_type.as_deref(),
+        allocations: Held(&row.held),
+        written: Time { ms: consumer.written_ms },
+        expires: consumer.expires_ms.map(|ms| Time { ms }),
+        expired: consumer.expired(now_ms),
+        reclaim: consumer.expires_ms.map(|_| reclaim(consumer.reclaim)),
+    }
+}
+
+pub(crate) fn reclaim(reclaim: Reclaim) -> &'static str {
+    match reclaim {
+        Reclaim::Reap => "reap",
+        Reclaim::Keep => "keep",
+    }
+}
