@@ -165,6 +165,12 @@ impl ServeArguments {
             keys.push(Effective { name: key.name, text: text.to_owned(), source });
         }
         settings.placement.policy.rules = file.rules;
+        settings
+            .placement
+            .policy
+            .check()
+            .map_err(anyhow::Error::msg)
+            .context("in [policy.rules]")?;
         let (in_file, flags) = (file.limits, self.limits);
         settings.limits.set(in_file.clone()).context("in [limits]")?;
         settings.limits.set(flags.clone()).context("in --limit")?;
@@ -309,6 +315,10 @@ mod tests {
             ("[placement]\nmax = 1", "unknown key max in [placement]; known are randomize_"),
             ("[placement]\nmax_allocation_candidates = \"x\"", "invalid digit"),
             ("[policy.rules]\nx = 1", "in [policy.rules]"),
+            (
+                "[policy.rules]\nx = \"rule:y\"",
+                "in [policy.rules]: the rule 'x' is about a rule 'y'",
+            ),
             ("listen", "TOML parse error"),
         ] {
             let error = with_file(text, &[]).unwrap_err();

@@ -140,6 +140,7 @@ mod tests {
             format!("{:?}", limits.core),
             format!("{:?}", limits.engine),
             format!("{:?}", limits.native),
+            format!("{:?}", limits.search),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
         names.sort_unstable();

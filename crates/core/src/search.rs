@@ -7,9 +7,11 @@ mod anchors;
 mod assign;
 mod bound;
 mod candidates;
+pub mod explain;
 mod filter;
 mod flat;
 mod found;
+mod placed;
 mod plan;
 mod providers;
 mod subtree;
@@ -21,6 +23,7 @@ use crate::capacity::Uuid;
 use crate::state::capacity::names::NameIx;
 
 pub use candidates::candidates;
+pub use explain::explain;
 pub use found::{Candidate, Found, summaries};
 pub use providers::{ProviderFilter, providers};
 

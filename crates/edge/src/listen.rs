@@ -13,10 +13,10 @@ use crate::{App, Auth, Exporter, Problem, Tls, connection, tls};
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(
-        "with --auth none and --auth noauth2 anybody who reaches the server may change everything, so it does not \
-         listen on {0}: listen on 127.0.0.1 or [::1], or use --auth tokens"
+        "with --auth {auth} anybody who reaches the server may change everything, so it does not listen on {address}: \
+         listen on 127.0.0.1 or [::1], or use --auth tokens"
     )]
-    Exposed(SocketAddr),
+    Exposed { address: SocketAddr, auth: Auth },
     #[error("cannot listen on {address}: {error}")]
     Bind { address: SocketAddr, error: std::io::Error },
 }
@@ -36,7 +36,7 @@ impl Listener {
     pub async fn bind(address: SocketAddr, auth: Auth) -> Result<Listener, ListenError> {
         match auth {
             Auth::None | Auth::NoAuth2 if !address.ip().to_canonical().is_loopback() => {
-                return Err(ListenError::Exposed(address));
+                return Err(ListenError::Exposed { address, auth });
             }
             Auth::None | Auth::NoAuth2 | Auth::Tokens => {}
         }

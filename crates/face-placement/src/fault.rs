@@ -204,7 +204,7 @@ pub(crate) fn unauthorized(headers: &HeaderMap) -> Reply {
     reply
 }
 
-const UNAUTHORIZED: &str = "This server could not verify that you are authorized to\r\naccess the document you requested.  Either you supplied the\r\nwrong credentials (e.g., bad password), or your browser\r\ndoes not understand how to supply the credentials required.\r\n";
+const UNAUTHORIZED: &str = "This server could not verify that you are authorized to access the document you requested. Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to supply the credentials required.";
 
 /// What is said: the stock explanation of the status, and the message.
 struct Words {
@@ -220,7 +220,7 @@ impl Words {
         let plain = |text: &str| (text.to_owned(), "\n\n");
         let (explanation, tail) = match fault.status {
             StatusCode::BAD_REQUEST => plain(
-                "The server could not comply with the request since\r\nit is either malformed or otherwise incorrect.\r\n",
+                "The server could not comply with the request since it is either malformed or otherwise incorrect.",
             ),
             StatusCode::FORBIDDEN => plain("Access was denied to this resource."),
             StatusCode::NOT_FOUND => plain("The resource could not be found."),
@@ -249,7 +249,7 @@ impl Words {
             }
             StatusCode::URI_TOO_LONG => plain("The request URI was too long for this server."),
             _ => plain(
-                "The server has either erred or is incapable of performing\r\nthe requested operation.\r\n",
+                "The server has either erred or is incapable of performing the requested operation.",
             ),
         };
         Words { explanation, message: fault.message.clone().into_owned(), tail }

@@ -15,6 +15,8 @@ use allod_edge::{Identity, Principal, Role};
 
 use check::{Check, Target};
 
+use crate::fault::Fault;
+
 /// What an operator says about policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
@@ -29,6 +31,13 @@ pub struct PolicySettings {
 impl Default for PolicySettings {
     fn default() -> PolicySettings {
         PolicySettings { enforce_new_defaults: true, enforce_scope: true, rules: BTreeMap::new() }
+    }
+}
+
+impl PolicySettings {
+    /// Whether the rules can be understood, and if not why.
+    pub fn check(&self) -> Result<(), String> {
+        Policy::new(self).map(|_| ())
     }
 }
 
@@ -69,15 +78,21 @@ impl Policy {
         Ok(Policy { rules, written, enforce_scope: settings.enforce_scope })
     }
 
-    /// Whether somebody may do what a rule is about. `writes`: it changes something; `project`: whose it is, if it is about
-    /// a project.
-    pub(crate) fn allows(
+    /// Refuses what somebody may not do. `writes`: it changes something; `project`: whose it is, if it is about a project.
+    pub(crate) fn check(
         &self,
         identity: &Identity,
         rule: &str,
         writes: bool,
         project: Option<&str>,
-    ) -> bool {
+    ) -> Result<(), Fault> {
+        match self.allows(identity, rule, writes, project) {
+            true => Ok(()),
+            false => Err(Fault::forbidden(rule)),
+        }
+    }
+
+    fn allows(&self, identity: &Identity, rule: &str, writes: bool, project: Option<&str>) -> bool {
         match identity {
             Identity::Everybody => true,
             Identity::Stranger => false,
@@ -151,9 +166,9 @@ mod tests {
             assert_eq!(old.allows(&who, rule, false, about), by_old, "{roles:?} {rule}");
         }
         let system = somebody(&["admin"], "mine", Some("all"));
-        assert!(!new.allows(&system, list, false, None));
+        assert!(new.check(&system, list, false, None).is_err());
         let settings = PolicySettings { enforce_scope: false, ..PolicySettings::default() };
-        assert!(Policy::new(&settings).unwrap().allows(&system, list, false, None));
+        assert_eq!(Policy::new(&settings).unwrap().check(&system, list, false, None), Ok(()));
         assert!(new.allows(&Identity::Everybody, reshape, true, None));
         assert!(!new.allows(&Identity::Stranger, list, false, None));
     }

@@ -202,10 +202,7 @@ impl Placement {
         let query = (rule == TOTAL_USAGES).then(|| ask.query());
         let project = query.as_ref().and_then(|query| query.last("project_id"));
         let writes = matches!(entry.run, Run::Write(_));
-        match self.policy.allows(ask.call.identity(), rule, writes, project) {
-            true => Ok(()),
-            false => Err(Fault::forbidden(rule)),
-        }
+        self.policy.check(ask.call.identity(), rule, writes, project)
     }
 
     async fn run(&self, entry: &Entry, ask: &Ask) -> Result<Shown, Fault> {

@@ -1,4 +1,6 @@
-//! What is asked for: few pools of every kind, few keys, so that everything collides.
+//! What is asked for: few pools of every kind, few keys, few providers, so that everything collides.
+
+mod capacity;
 
 use std::sync::Arc;
 
@@ -46,10 +48,11 @@ pub fn batch(dice: &mut Dice) -> Vec<Command> {
     (0..count).map(|_| command(dice)).collect()
 }
 
-/// Every pool, as it is before anybody changes it.
+/// Every pool and some providers, as they are before anybody changes them.
 pub fn pools(dice: &mut Dice) -> Vec<Command> {
     let names = POOLS.iter().take(7);
-    names.map(|(name, _, _)| put_pool(dice, name, Expect::Any)).collect()
+    let pools = names.map(|(name, _, _)| put_pool(dice, name, Expect::Any));
+    pools.collect::<Vec<_>>().into_iter().chain(capacity::providers(dice)).collect()
 }
 
 fn command(dice: &mut Dice) -> Command {
@@ -62,7 +65,8 @@ fn command(dice: &mut Dice) -> Command {
             let expect = *dice.one_of(&[Expect::Any, Expect::Present, Expect::Is(1)]);
             Command::DeletePool(DeletePool { pool: pool(dice).into(), expect })
         }
-        10..75 => Command::Transact(Transact::one(op(dice))),
+        10..22 => capacity::command(dice),
+        22..75 => Command::Transact(Transact::one(op(dice))),
         _ => transact(dice),
     }
 }
@@ -86,7 +90,8 @@ fn several(dice: &mut Dice) -> Transact {
 
 fn op(dice: &mut Dice) -> Op {
     match dice.below(100) {
-        0..55 => Op::Claim(claim(dice)),
+        0..38 => Op::Claim(claim(dice)),
+        38..55 => capacity::op(dice),
         55..75 => {
             Op::Release(ReleaseOp { pool: pool(dice).into(), key: key(dice), expect: expect(dice) })
         }

@@ -78,6 +78,11 @@ impl Capacity {
                     return Err(format!("provider {} is removed twice", event.provider));
                 }
             }
+            Event::ClassDefined(event) => {
+                if let Some(was) = &event.was {
+                    self.renamed(was, &event.class);
+                }
+            }
             Event::ProviderCounted(event) => self.counted(event.provider, event.generation, 1)?,
             Event::InventoriesSet(event) => self.inventories(event)?,
             Event::TraitsSet(event) => self.counted(event.provider, event.generation, 1)?,
@@ -101,6 +106,23 @@ impl Capacity {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whatever was of one class is of the other now.
+    fn renamed(&mut self, was: &Arc<str>, class: &Arc<str>) {
+        let rename = |map: &mut BTreeMap<(Uuid, Arc<str>), u64>| {
+            let names = |(what, amount): ((Uuid, Arc<str>), u64)| match what {
+                (uuid, name) if name == *was => ((uuid, class.clone()), amount),
+                what => (what, amount),
+            };
+            *map = std::mem::take(map).into_iter().map(names).collect();
+        };
+        rename(&mut self.used);
+        self.consumers.values_mut().for_each(|consumer| rename(&mut consumer.held));
+        for provider in self.providers.values_mut() {
+            let inventory = provider.inventories.remove(was);
+            provider.inventories.extend(inventory.map(|inventory| (class.clone(), inventory)));
+        }
     }
 
     fn counted(&mut self, provider: Uuid, generation: u64, least: u64) -> Result<(), String> {

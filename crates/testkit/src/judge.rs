@@ -109,6 +109,7 @@ fn accepted(
             same(&model.pools.contains_key(&delete.pool), &false)
         }
         (Command::Transact(transact), done) => transaction(model, events, transact, done, now_ms),
+        (Command::Capacity(_), [Done::Capacity]) => Open,
         (command, done) => Wrong(format!("{done:?} is no answer to {command:?}")),
     }
 }

@@ -110,6 +110,12 @@ fn judge_transaction(
     let Some(op) = transact.ops.get(refused.op) else {
         return wrong("it names an operation that the transaction does not have");
     };
+    // Of providers and consumers the model knows only what was before the transaction.
+    let of_capacity = |op: &Op| matches!(op, Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_));
+    let checks_capacity = matches!(op, Op::Check(Check::Provider { .. } | Check::Consumer { .. }));
+    if checks_capacity && transact.ops[..refused.op].iter().any(of_capacity) {
+        return Open;
+    }
     // What the operations before it did is known only where they are in other pools.
     let touched = pools_of(op);
     let before = transact.ops[..refused.op].iter().flat_map(pools_of);

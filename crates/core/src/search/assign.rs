@@ -1,34 +1,17 @@
 //! One provider for each slot of a tree, in all ways that fit together, one way at a time.
 //!
 //! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed already
-//! allows it. When many tries in a row came to nothing, [`super::bound`] is asked at each further one whether the rest can be
-//! placed at all, so that a request that does not fit is found out without trying all ways not to fit it.
+//! allows it. When it came to dead ends many times in a row, [`super::bound`] is asked whether the request can fit into the tree at
+//! all, and at each further try whether the rest can, so that one that does not fit is found out without trying all ways not
+//! to fit it.
 
+use super::placed::Placed;
 use super::plan::{Loose, Plan};
 use super::tree::{Place, Tree};
 use super::{Budget, bound, subtree};
 
-/// After so many tries without a candidate, bounds are looked at.
-const TRIES_BEFORE_BOUNDS: usize = 64;
-
-/// For each slot: who serves it, so far.
-#[derive(Debug)]
-pub(super) struct Placed(Vec<Place>);
-
-const NOBODY: Place = Place::MAX;
-
-impl Placed {
-    pub fn get(&self, slot: usize) -> Option<Place> {
-        Some(self.0[slot]).filter(|place| *place != NOBODY)
-    }
-
-    /// How much of a class the placed slots take of one place.
-    pub fn taken(&self, plan: &Plan<'_>, place: Place, class: u32) -> u64 {
-        let here = self.0.iter().zip(&plan.slots).filter(|(other, _)| **other == place);
-        let asks = here.flat_map(|(_, slot)| &slot.asks).filter(|ask| ask.class == class);
-        asks.map(|ask| ask.amount).sum()
-    }
-}
+/// After so many dead ends without a candidate, bounds are looked at.
+const DEAD_ENDS_BEFORE_BOUNDS: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Assign {
@@ -40,8 +23,8 @@ pub(super) struct Assign {
     /// For each of the order: how many options were tried, and with which it began.
     tried: Vec<(u32, u32)>,
     cover: Cover,
-    /// Tries since the last candidate.
-    tries: usize,
+    /// How often nobody was left to try, since the last candidate.
+    dead_ends: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,9 +57,9 @@ impl Assign {
         Assign {
             tried: tried.collect(),
             cover: Cover::new(plan, &tree, &order),
-            placed: Placed(vec![NOBODY; plan.slots.len()]),
+            placed: Placed::nothing(plan, tree.places.len()),
             depth: 0,
-            tries: 0,
+            dead_ends: 0,
             order,
             tree,
         }
@@ -86,7 +69,7 @@ impl Assign {
     pub fn next(&mut self, plan: &Plan<'_>, tries_max: usize, budget: &mut Budget) -> Step {
         let mut tries_left = tries_max;
         if self.depth == self.order.len() {
-            self.step_back();
+            self.step_back(plan);
         }
         loop {
             let slot = self.order[self.depth];
@@ -97,7 +80,11 @@ impl Assign {
                 if self.depth == 0 {
                     return Step::Done;
                 }
-                self.step_back();
+                self.step_back(plan);
+                self.dead_ends += 1;
+                if self.dead_ends == DEAD_ENDS_BEFORE_BOUNDS && !self.may_fit_at_all(plan, budget) {
+                    return Step::Done;
+                }
                 continue;
             }
             if tries_left == 0 || budget.is_spent() {
@@ -106,81 +93,89 @@ impl Assign {
             let place = options[(*tried as usize + *start as usize) % options.len()];
             *tried += 1;
             tries_left -= 1;
-            self.tries += 1;
             if !self.place(plan, slot, place, budget) {
                 continue;
             }
             self.depth += 1;
             if self.depth == self.order.len() {
                 if self.is_covered(plan) {
-                    self.tries = 0;
+                    self.dead_ends = 0;
                     return Step::Found;
                 }
-                self.step_back();
+                self.step_back(plan);
             }
         }
     }
 
-    fn step_back(&mut self) {
+    fn step_back(&mut self, plan: &Plan<'_>) {
         self.depth -= 1;
-        self.placed.0[self.order[self.depth]] = NOBODY;
+        self.placed.take_back(plan, self.order[self.depth]);
     }
 
     /// Places a slot, if what is placed already allows it and the rest may still fit.
     fn place(&mut self, plan: &Plan<'_>, slot: usize, place: Place, budget: &mut Budget) -> bool {
-        budget.spend(1 + self.depth / 16);
-        if !self.is_apart(plan, slot, place) || !self.covers(plan, slot, place) {
+        budget.spend(1);
+        let is_allowed = self.is_apart(plan, slot, place, budget)
+            && self.has_room(plan, slot, place)
+            && self.covers(plan, slot, place, budget);
+        if !is_allowed {
             return false;
         }
-        self.placed.0[slot] = place;
+        self.placed.put(plan, slot, place);
         let mut sets = plan.subtrees.iter().filter(|set| set.contains(&slot));
-        let fits = self.has_room(plan, slot, place)
-            && sets.all(|set| subtree::is_possible(&self.tree, set, &self.placed, budget))
-            && (self.tries < TRIES_BEFORE_BOUNDS || {
+        let may_fit = sets.all(|set| subtree::is_possible(&self.tree, set, &self.placed, budget))
+            && (self.dead_ends < DEAD_ENDS_BEFORE_BOUNDS || {
                 let rest = &self.order[self.depth + 1..];
                 bound::may_fit(plan, &self.tree, &self.placed, rest, budget)
             });
-        if !fits {
-            self.placed.0[slot] = NOBODY;
+        if !may_fit {
+            self.placed.take_back(plan, slot);
         }
-        fits
+        may_fit
+    }
+
+    fn may_fit_at_all(&self, plan: &Plan<'_>, budget: &mut Budget) -> bool {
+        let nothing = Placed::nothing(plan, self.tree.places.len());
+        bound::may_fit(plan, &self.tree, &nothing, &self.order, budget)
     }
 
     /// Isolation, and one provider of a tree for whoever knows no trees.
-    fn is_apart(&self, plan: &Plan<'_>, slot: usize, place: Place) -> bool {
-        if !plan.isolate && plan.nested {
+    fn is_apart(&self, plan: &Plan<'_>, slot: usize, place: Place, budget: &mut Budget) -> bool {
+        if plan.slots[slot].suffixed && self.placed.has_guest(place) {
+            return false;
+        }
+        if plan.nested || plan.slots[slot].asks.is_empty() {
             return true;
         }
-        let gives = |slot: usize| !plan.slots[slot].asks.is_empty();
+        budget.spend(self.depth / 8);
         let root = |place: Place| self.tree.places[place as usize].root;
-        self.order[..self.depth].iter().all(|&other| {
-            let there = self.placed.0[other];
-            if there == place {
-                !plan.isolate || !plan.slots[slot].suffixed || !plan.slots[other].suffixed
-            } else {
-                plan.nested || !gives(slot) || !gives(other) || root(there) != root(place)
-            }
+        let mut givers =
+            self.order[..self.depth].iter().filter(|other| !plan.slots[**other].asks.is_empty());
+        givers.all(|other| {
+            self.placed.get(*other).is_none_or(|at| at == place || root(at) != root(place))
         })
     }
 
     /// What several slots take of the same class of the same provider must fit together. Each alone does already.
     fn has_room(&self, plan: &Plan<'_>, slot: usize, place: Place) -> bool {
-        plan.slots[slot].asks.iter().filter(|ask| ask.contested).all(|ask| {
-            let taken = self.placed.taken(plan, place, ask.class);
-            let room = ask.room(self.tree.ix(place));
-            i64::try_from(taken).is_ok_and(|taken| taken <= room.room)
-                && taken <= u64::from(room.max_unit)
-        })
+        !plan.sums
+            || plan.slots[slot].asks.iter().all(|ask| {
+                let Some(class) = ask.contested else { return true };
+                let taken = self.placed.taken(place, class);
+                taken == 0 || ask.room(self.tree.ix(place)).holds(taken.saturating_add(ask.amount))
+            })
     }
 
     /// Whether the traits that the group without a suffix needs can still come together.
-    fn covers(&self, plan: &Plan<'_>, slot: usize, place: Place) -> bool {
+    fn covers(&self, plan: &Plan<'_>, slot: usize, place: Place, budget: &mut Budget) -> bool {
         if self.cover.all == 0 || plan.slots[slot].suffixed {
             return true;
         }
+        budget.spend(self.depth / 8);
         let so_far = self.order[..self.depth].iter().filter(|other| !plan.slots[**other].suffixed);
         let of = |place: Place| self.cover.by_place[place as usize];
-        let covered = so_far.fold(of(place), |all, other| all | of(self.placed.0[*other]));
+        let places = so_far.filter_map(|other| self.placed.get(*other));
+        let covered = places.fold(of(place), |all, place| all | of(place));
         (covered | self.cover.rest[self.depth + 1]) & self.cover.all == self.cover.all
     }
 
@@ -188,8 +183,9 @@ impl Assign {
     fn is_covered(&self, plan: &Plan<'_>) -> bool {
         let Some(Loose { required, .. }) = &plan.loose else { return true };
         required.iter().all(|set| {
-            let slots = self.placed.0.iter().zip(&plan.slots).filter(|(_, slot)| !slot.suffixed);
-            slots.into_iter().any(|(place, _)| set.contains(self.tree.ix(*place)))
+            let mut slots = (0..plan.slots.len()).filter(|slot| !plan.slots[*slot].suffixed);
+            let is_in = |place| set.contains(self.tree.ix(place));
+            slots.any(|slot| self.placed.get(slot).is_some_and(is_in))
         })
     }
 }

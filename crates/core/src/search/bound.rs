@@ -4,10 +4,9 @@
 //! ways: a matching between slots and places, which is polynomial.
 
 use super::Budget;
-use super::assign::Placed;
+use super::placed::Placed;
 use super::plan::Plan;
 use super::tree::{Place, Tree};
-use crate::state::capacity::names::NameIx;
 
 /// Above so many slots a look costs too much.
 const SLOTS_MAX: usize = 256;
@@ -24,22 +23,14 @@ pub(super) fn may_fit(
         return true;
     }
     if plan.isolate {
-        let is_free = |place: Place| {
-            let mut others = (0..plan.slots.len()).filter(|slot| plan.slots[*slot].suffixed);
-            u64::from(!others.any(|other| placed.get(other) == Some(place)))
-        };
+        let is_free = |place: Place| u64::from(!placed.has_guest(place));
         let suffixed = rest.iter().copied().filter(|slot| plan.slots[*slot].suffixed);
-        if !Matching::of(tree, suffixed.collect(), is_free).is_complete(budget) {
+        if !Matching::of(tree, suffixed.collect(), is_free).complete(budget) {
             return false;
         }
     }
-    let mut classes: Vec<NameIx> = Vec::new();
-    for ask in rest.iter().flat_map(|slot| &plan.slots[*slot].asks) {
-        if ask.contested && !classes.contains(&ask.class) {
-            classes.push(ask.class);
-        }
-    }
-    classes.into_iter().all(|class| class_may_fit(plan, tree, placed, rest, class, budget))
+    let mut classes = if plan.sums { 0..plan.contested.len() } else { 0..0 };
+    classes.all(|class| class_may_fit(plan, tree, placed, rest, class, budget))
 }
 
 fn class_may_fit(
@@ -47,17 +38,18 @@ fn class_may_fit(
     tree: &Tree,
     placed: &Placed,
     rest: &[usize],
-    class: NameIx,
+    class: usize,
     budget: &mut Budget,
 ) -> bool {
-    let ask_of = |slot: usize| plan.slots[slot].asks.iter().find(|ask| ask.class == class);
+    let ask_of =
+        |slot: usize| plan.slots[slot].asks.iter().find(|ask| ask.contested == Some(class));
     let asking: Vec<(usize, u64)> =
         rest.iter().filter_map(|slot| Some((*slot, ask_of(*slot)?.amount))).collect();
-    let column = plan.capacity.column(class);
+    let column = plan.capacity.column(plan.contested[class]);
     let left = |place: Place| {
         let room = column.map_or_else(Default::default, |column| column.room(tree.ix(place)));
         let most = room.room.clamp(0, i64::from(room.max_unit)) as u64;
-        most.saturating_sub(placed.taken(plan, place, class))
+        most.saturating_sub(placed.taken(place, class))
     };
 
     let mut places: Vec<Place> =
@@ -78,7 +70,7 @@ fn class_may_fit(
     portions.into_iter().filter(|portion| *portion > 0).all(|portion| {
         let slots = asking.iter().filter(|(_, amount)| *amount >= portion);
         let slots = slots.map(|(slot, _)| *slot).collect();
-        Matching::of(tree, slots, |place| left(place) / portion).is_complete(budget)
+        Matching::of(tree, slots, |place| left(place) / portion).complete(budget)
     })
 }
 
@@ -102,7 +94,7 @@ impl<'t, F: Fn(Place) -> u64> Matching<'t, F> {
         Matching { tree, slots, holds, at, load, seen }
     }
 
-    fn is_complete(mut self, budget: &mut Budget) -> bool {
+    fn complete(mut self, budget: &mut Budget) -> bool {
         budget.spend(self.load.len() / 8);
         (0..self.slots.len()).all(|which| self.find_place(which, which, budget))
     }

@@ -5,10 +5,11 @@
 
 use std::collections::VecDeque;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use super::anchors::Anchors;
 use super::assign::{Assign, Step};
+use super::flat::Solo;
 use super::plan::Plan;
 use super::tree::Tree;
 use super::{Budget, Cut, Found, Order, Query, SearchLimits, flat};
@@ -45,6 +46,7 @@ pub fn candidates(capacity: &Capacity, query: &Query, limits: &SearchLimits) -> 
         sizes: 0,
         later: Vec::new(),
         twins: HashSet::new(),
+        foreign: HashMap::new(),
     };
     search.run();
     search.found.steps = search.budget.used;
@@ -64,6 +66,8 @@ struct Search<'p, 'a> {
     later: Vec<(ProviderIx, usize)>,
     /// Who serves each slot, for candidates that are served by sharing providers alone: another tree may find them again.
     twins: HashSet<Vec<ProviderIx>>,
+    /// Trees that are served by others alone, by whom: the next that is served by the same has nothing new.
+    foreign: HashMap<Vec<ProviderIx>, ProviderIx>,
 }
 
 /// Whether a tree may have more.
@@ -80,7 +84,14 @@ enum Turn {
 impl Search<'_, '_> {
     fn run(&mut self) {
         let mut anchors = Anchors::new(self.plan, self.query.seed);
+        let solo = Solo::new(self.plan);
         while let Some(anchor) = anchors.next(&mut self.budget) {
+            if self.plan.is_alone(anchor) {
+                if solo.serves(anchor) && self.show_solo(&solo, anchor) == Turn::Over {
+                    return;
+                }
+                continue;
+            }
             if let Some(assign) = self.begin(anchor)
                 && self.turn(assign, anchor) == Turn::Over
             {
@@ -103,6 +114,17 @@ impl Search<'_, '_> {
         if self.budget.is_spent() {
             self.found.cut = Some(Cut::Steps);
         }
+    }
+
+    /// A tree of one has one way at most.
+    fn show_solo(&mut self, solo: &Solo<'_, '_>, ix: ProviderIx) -> Turn {
+        if self.found.len() == self.max {
+            self.found.cut = Some(Cut::Candidates);
+            return Turn::Over;
+        }
+        let written = solo.push(ix, &mut self.found);
+        self.budget.spend(written);
+        if self.query.limit == Some(self.found.len()) { Turn::Over } else { Turn::Done }
     }
 
     /// Takes up as many of the trees that were let go as may be kept.
@@ -137,8 +159,14 @@ impl Search<'_, '_> {
         let mut work = 0;
         let tree = Tree::new(self.plan, anchor, &mut work);
         self.budget.spend(work);
+        let tree = tree?;
+        if let Some(foreign) = tree.only_foreign()
+            && *self.foreign.entry(foreign).or_insert(anchor) != anchor
+        {
+            return None;
+        }
         let spin = self.query.seed.map(|seed| seed ^ u64::from(anchor) << 32);
-        Some(Assign::new(self.plan, tree?, spin))
+        Some(Assign::new(self.plan, tree, spin))
     }
 
     /// Lets a tree show its next way, or all of them, and keeps it if there may be more.

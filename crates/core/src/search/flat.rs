@@ -13,39 +13,27 @@ pub(super) fn run(
     budget: &mut Budget,
     found: &mut Found,
 ) {
-    let suffixed = plan.slots.iter().filter(|slot| slot.suffixed).count();
-    if plan.isolate && suffixed > 1 {
-        return;
-    }
-    let filter = filter(plan);
-    let asks = Asks::new(plan);
-    let mut trees = plan.slots.iter().filter_map(|slot| slot.tree);
-    let mut named = trees.next();
-    let is_elsewhere = trees.any(|tree| Some(tree) != named);
-    let mut walk = Walk::new(if named.is_some() { 0 } else { filter.words() }, query.seed);
+    let solo = Solo::new(plan);
+    let named = plan.slots.iter().find_map(|slot| slot.tree);
+    let words = if named.is_some() || solo.is_impossible { 0 } else { solo.filter.words() };
+    let mut walk = Walk::new(words, query.seed);
+    let mut named = named.filter(|ix| solo.filter.contains(*ix));
     let mut words = 0;
-    while let Some(ix) = named
-        .take()
-        .filter(|ix| !is_elsewhere && filter.contains(*ix))
-        .or_else(|| walk.next(&filter, &mut words))
-    {
+    while let Some(ix) = named.take().or_else(|| walk.next(&solo.filter, &mut words)) {
         budget.spend(words + 1);
         words = 0;
         if budget.is_spent() {
             found.cut = Some(Cut::Steps);
             return;
         }
-        if !asks.fit(ix) {
+        if !solo.fits(ix) {
             continue;
         }
         if found.len() == max {
             found.cut = Some(Cut::Candidates);
             return;
         }
-        let amounts = asks.totals.iter().map(|(ask, _)| (ix, ask.class, ask.amount));
-        let unsuffixed = plan.loose.is_some().then_some(ix);
-        let written = found.push(ix, amounts, unsuffixed, std::iter::repeat_n(ix, suffixed));
-        budget.spend(written);
+        budget.spend(solo.push(ix, found));
         if query.limit == Some(found.len()) {
             return;
         }
@@ -53,12 +41,51 @@ pub(super) fn run(
     budget.spend(words);
 }
 
-fn filter<'a>(plan: &Plan<'a>) -> Filter<'a> {
-    let mut filter = plan.slots.iter().fold(Filter::default(), |all, slot| all.and(&slot.filter));
-    if let Some(loose) = &plan.loose {
-        filter = loose.required.iter().chain(&loose.member_of).fold(filter, Filter::and);
+/// What a provider needs to serve all of a request by itself.
+pub(super) struct Solo<'p, 'a> {
+    plan: &'p Plan<'a>,
+    filter: Filter<'a>,
+    asks: Asks<'p, 'a>,
+    suffixed: usize,
+    /// Two groups must be apart, or are to be in different trees.
+    is_impossible: bool,
+}
+
+impl<'p, 'a> Solo<'p, 'a> {
+    pub fn new(plan: &'p Plan<'a>) -> Solo<'p, 'a> {
+        let suffixed = plan.slots.iter().filter(|slot| slot.suffixed).count();
+        let filters = plan.slots.iter().map(|slot| &slot.filter);
+        let mut filter = filters.fold(Filter::default(), Filter::and);
+        if let Some(loose) = &plan.loose {
+            filter = loose.required.iter().chain(&loose.member_of).fold(filter, Filter::and);
+        }
+        let mut trees = plan.slots.iter().filter_map(|slot| slot.tree);
+        let first = trees.next();
+        Solo {
+            filter: filter.and(&plan.roots),
+            asks: Asks::new(plan),
+            suffixed,
+            is_impossible: plan.isolate && suffixed > 1 || trees.any(|tree| Some(tree) != first),
+            plan,
+        }
     }
-    filter.and(&plan.roots)
+
+    pub fn serves(&self, ix: ProviderIx) -> bool {
+        self.filter.contains(ix) && self.fits(ix)
+    }
+
+    /// Of one who passes the filter.
+    fn fits(&self, ix: ProviderIx) -> bool {
+        let mut trees = self.plan.slots.iter().filter_map(|slot| slot.tree);
+        !self.is_impossible && trees.all(|tree| tree == ix) && self.asks.fit(ix)
+    }
+
+    /// Gives back how much was written.
+    pub fn push(&self, ix: ProviderIx, found: &mut Found) -> usize {
+        let amounts = self.asks.totals.iter().map(|(ask, _)| (ix, ask.class, ask.amount));
+        let unsuffixed = self.plan.loose.is_some().then_some(ix);
+        found.push(ix, amounts, unsuffixed, std::iter::repeat_n(ix, self.suffixed))
+    }
 }
 
 /// What all slots ask for, by class.
@@ -80,7 +107,7 @@ impl<'p, 'a> Asks<'p, 'a> {
                 }
                 None => totals.push((*ask, false)),
             }
-            if ask.contested {
+            if ask.contested.is_some() {
                 parts.push(ask);
             }
         }
@@ -91,11 +118,7 @@ impl<'p, 'a> Asks<'p, 'a> {
     fn fit(&self, ix: ProviderIx) -> bool {
         let whole = self.totals.iter().all(|(total, is_sum)| {
             let room = total.room(ix);
-            if !is_sum {
-                return room.fits(total.amount);
-            }
-            i64::try_from(total.amount).is_ok_and(|amount| amount <= room.room)
-                && total.amount <= u64::from(room.max_unit)
+            if *is_sum { room.holds(total.amount) } else { room.fits(total.amount) }
         });
         whole && self.parts.iter().all(|part| part.room(ix).fits(part.amount))
     }

@@ -2,6 +2,7 @@
 
 use super::{Cut, Query};
 use crate::state::capacity::Capacity;
+use crate::state::capacity::bits::Bits;
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::ProviderIx;
 
@@ -135,16 +136,11 @@ impl Found {
 /// The providers that an answer has to describe, each once: all of each tree that gives something, or, for a request that
 /// knows no trees, only those that give.
 pub fn summaries(capacity: &Capacity, found: &Found) -> Vec<ProviderIx> {
-    let mut givers: Vec<ProviderIx> =
-        found.amounts.iter().map(|(provider, ..)| *provider).collect();
-    givers.sort_unstable();
-    givers.dedup();
+    let givers: Bits = found.amounts.iter().map(|(provider, ..)| *provider).collect();
     if !found.nested || !capacity.is_nested() {
-        return givers;
+        return givers.iter().collect();
     }
-    let mut roots: Vec<ProviderIx> =
-        givers.iter().filter_map(|ix| capacity.at(*ix)).map(|provider| provider.root).collect();
-    roots.sort_unstable();
-    roots.dedup();
-    roots.into_iter().flat_map(|root| capacity.tree(root)).collect()
+    let providers = givers.iter().filter_map(|ix| capacity.at(ix));
+    let roots: Bits = providers.map(|provider| provider.root).collect();
+    roots.iter().flat_map(|root| capacity.tree(root)).collect()
 }

@@ -21,6 +21,10 @@ pub(super) struct Plan<'a> {
     pub roots: Filter<'a>,
     pub isolate: bool,
     pub nested: bool,
+    /// Whether what several slots take of one provider must fit together. Only an explanation looks away from it.
+    pub sums: bool,
+    /// Classes that several slots ask for, in order.
+    pub contested: Vec<NameIx>,
     /// Slots of whose providers one must stand above all others, or be it.
     pub subtrees: Vec<Vec<usize>>,
     /// The group without a suffix, if there is one.
@@ -37,6 +41,8 @@ pub(super) struct Plan<'a> {
 /// What one provider has to give.
 #[derive(Debug)]
 pub(super) struct Slot<'a> {
+    /// By its place in the query.
+    pub group: usize,
     pub suffixed: bool,
     /// What must hold of the provider, room and tree aside.
     pub filter: Filter<'a>,
@@ -49,8 +55,8 @@ pub(super) struct Ask<'a> {
     pub class: NameIx,
     pub amount: u64,
     pub column: Option<&'a Column>,
-    /// Whether another slot asks for the same class, so that one provider may have to serve both.
-    pub contested: bool,
+    /// If another slot asks for the same class, so that one provider may have to serve both: its place among such classes.
+    pub contested: Option<usize>,
 }
 
 /// What concerns the slots of the group without a suffix together.
@@ -102,26 +108,26 @@ impl<'a> Plan<'a> {
         let mut slots = Vec::new();
         let mut slot_of = Vec::new();
         let mut loose = None;
-        for group in &query.groups {
+        for (at, group) in query.groups.iter().enumerate() {
             let tree = match group.in_tree {
                 Some(uuid) => Some(capacity.provider(uuid)?.root),
                 None => None,
             };
             slot_of.push(slots.len());
             if group.suffix.is_empty() {
-                slots.extend(loose_slots(capacity, group, tree));
+                slots.extend(loose_slots(capacity, at, group, tree));
                 loose = Some(Loose::new(capacity, group));
                 if group.resources.is_empty() {
                     return None;
                 }
             } else {
-                slots.push(suffixed_slot(capacity, group, tree)?);
+                slots.push(suffixed_slot(capacity, at, group, tree)?);
             }
         }
         if slots.is_empty() {
             return None;
         }
-        contest(&mut slots);
+        let contested = contest(&mut slots);
         let subtrees = query.same_subtree.iter().map(|groups| {
             let mut named: Vec<usize> =
                 groups.iter().filter_map(|group| slot_of.get(*group).copied()).collect();
@@ -134,6 +140,8 @@ impl<'a> Plan<'a> {
             roots: Filter::default().only(capacity.roots()).with_traits(capacity, &query.root),
             isolate: query.isolate,
             nested: query.nested,
+            sums: true,
+            contested,
             subtrees: subtrees.filter(|slots| slots.len() > 1).collect(),
             loose,
             sharing: Vec::new(),
@@ -148,6 +156,18 @@ impl<'a> Plan<'a> {
     /// Whether every provider is a tree of its own that nobody else serves.
     pub fn is_flat(&self) -> bool {
         !self.capacity.is_nested() && self.sharing.is_empty()
+    }
+
+    /// Whether the tree of this root is the root alone, and nobody serves it or is served by it.
+    pub fn is_alone(&self, root: ProviderIx) -> bool {
+        let is_shared = |aggregate: &AggregateIx| {
+            let at = self.shared_in.partition_point(|(other, _)| other < aggregate);
+            self.shared_in.get(at).is_some_and(|(other, _)| other == aggregate)
+        };
+        self.capacity.at(root).is_some_and(|provider| {
+            provider.children.is_empty()
+                && (self.shared_in.is_empty() || !provider.aggregates.iter().any(is_shared))
+        })
     }
 
     /// Providers that share serve every tree of which a member is in an aggregate with them.
@@ -187,6 +207,7 @@ impl<'a> Plan<'a> {
 
 fn suffixed_slot<'a>(
     capacity: &'a Capacity,
+    at: usize,
     group: &Group,
     tree: Option<ProviderIx>,
 ) -> Option<Slot<'a>> {
@@ -205,16 +226,18 @@ fn suffixed_slot<'a>(
         return None;
     }
     let tree = tree.filter(|_| !asks.is_empty());
-    Some(Slot { suffixed: true, filter, asks, tree })
+    Some(Slot { group: at, suffixed: true, filter, asks, tree })
 }
 
 fn loose_slots<'a>(
     capacity: &'a Capacity,
+    at: usize,
     group: &Group,
     tree: Option<ProviderIx>,
 ) -> impl Iterator<Item = Slot<'a>> {
     let asks = asks(capacity, &group.resources).into_iter();
     asks.map(move |ask| Slot {
+        group: at,
         suffixed: false,
         filter: Filter::default()
             .having(capacity, ask.class)
@@ -246,19 +269,23 @@ fn asks<'a>(capacity: &'a Capacity, resources: &[(NameIx, u64)]) -> Vec<Ask<'a>>
             Some(ask) => ask.amount = ask.amount.saturating_add(amount),
             None => {
                 let column = capacity.column(class);
-                asks.push(Ask { class, amount, column, contested: false });
+                asks.push(Ask { class, amount, column, contested: None });
             }
         }
     }
     asks
 }
 
-fn contest(slots: &mut [Slot<'_>]) {
-    let mut classes: Vec<NameIx> =
-        slots.iter().flat_map(|slot| slot.asks.iter().map(|ask| ask.class)).collect();
+/// Finds the classes that several slots ask for.
+fn contest(slots: &mut [Slot<'_>]) -> Vec<NameIx> {
+    let asks = slots.iter().flat_map(|slot| &slot.asks);
+    let mut classes: Vec<NameIx> = asks.map(|ask| ask.class).collect();
     classes.sort_unstable();
+    let mut contested: Vec<NameIx> =
+        classes.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
+    contested.dedup();
     for ask in slots.iter_mut().flat_map(|slot| &mut slot.asks) {
-        let first = classes.partition_point(|class| *class < ask.class);
-        ask.contested = classes.get(first + 1) == Some(&ask.class);
+        ask.contested = contested.binary_search(&ask.class).ok();
     }
+    contested
 }

@@ -1,7 +1,7 @@
 //! Groups that must be served below one of their own providers.
 
 use super::Budget;
-use super::assign::Placed;
+use super::placed::Placed;
 use super::tree::{Place, Tree};
 
 /// Whether the slots of a set can still all be served at or below one of them. Exact once all are placed; before that, no

@@ -6,7 +6,7 @@ use crate::state::capacity::provider::{AggregateIx, ProviderIx};
 /// Where a provider stands among those that a tree can use. All that stand below one follow it directly.
 pub(super) type Place = u32;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Tree {
     pub anchor: ProviderIx,
     pub places: Vec<Standing>,
@@ -30,47 +30,69 @@ pub(super) struct Standing {
 impl Tree {
     /// The tree of this root, if each slot has somebody who could serve it. `work` counts who was looked at.
     pub fn new(plan: &Plan<'_>, anchor: ProviderIx, work: &mut usize) -> Option<Tree> {
-        if plan.loose.as_ref().is_some_and(|loose| !loose.anchor.contains(anchor)) {
-            return None;
+        let (mut tree, foreign) = Tree::empty(plan, anchor, work);
+        let is_served = (0..plan.slots.len()).all(|slot| tree.fill(plan, slot, &foreign, work));
+        is_served.then_some(tree)
+    }
+
+    /// The tree of this root, also if it cannot serve some slots.
+    pub fn survey(plan: &Plan<'_>, anchor: ProviderIx, work: &mut usize) -> Tree {
+        let (mut tree, foreign) = Tree::empty(plan, anchor, work);
+        for slot in 0..plan.slots.len() {
+            tree.fill(plan, slot, &foreign, work);
         }
+        tree
+    }
+
+    fn empty(plan: &Plan<'_>, anchor: ProviderIx, work: &mut usize) -> (Tree, Vec<usize>) {
         let mut tree =
             Tree { anchor, places: Vec::new(), own: 0, options: Vec::new(), ends: Vec::new() };
         tree.add_own(plan);
         let foreign = tree.foreign(plan);
         tree.add_foreign(plan, &foreign);
         *work += tree.places.len();
-        for (at, slot) in plan.slots.iter().enumerate() {
-            let start = tree.options.len();
-            *work += tree.places.len();
-            if slot.tree.is_none_or(|wanted| wanted == anchor) {
-                let anchored = match &plan.loose {
-                    Some(loose) if !slot.suffixed => &loose.member_of,
-                    _ => &None,
-                };
-                let anchored = anchored.as_ref().filter(|sets| !sets.contains(anchor));
-                for place in 0..tree.own {
-                    let ix = tree.places[place].ix;
-                    if slot.admits(ix) && anchored.is_none_or(|sets| sets.contains(ix)) {
-                        tree.options.push(place as Place);
-                    }
-                }
-            }
-            for (place, sharing) in (tree.own..).zip(&foreign) {
-                if plan.sharing[*sharing].slots.contains(&at) {
-                    tree.options.push(place as Place);
-                }
-            }
-            if tree.options.len() == start {
-                return None;
-            }
-            tree.ends.push(tree.options.len());
+        (tree, foreign)
+    }
+
+    /// Finds who could serve the next slot, and says whether there is anybody.
+    fn fill(&mut self, plan: &Plan<'_>, at: usize, foreign: &[usize], work: &mut usize) -> bool {
+        let (slot, anchor, start) = (&plan.slots[at], self.anchor, self.options.len());
+        let loose = plan.loose.as_ref().filter(|_| !slot.suffixed);
+        *work += self.places.len();
+        if loose.is_some_and(|loose| !loose.anchor.contains(anchor)) {
+            self.ends.push(start);
+            return false;
         }
-        Some(tree)
+        if slot.tree.is_none_or(|tree| tree == anchor) {
+            // An anchor that is in the aggregates is so for its whole tree.
+            let member_of = loose.and_then(|loose| loose.member_of.as_ref());
+            let member_of = member_of.filter(|sets| !sets.contains(anchor));
+            for place in 0..self.own {
+                let ix = self.places[place].ix;
+                if slot.admits(ix) && member_of.is_none_or(|sets| sets.contains(ix)) {
+                    self.options.push(place as Place);
+                }
+            }
+        }
+        for (place, sharing) in (self.own..).zip(foreign) {
+            if plan.sharing[*sharing].slots.contains(&at) {
+                self.options.push(place as Place);
+            }
+        }
+        self.ends.push(self.options.len());
+        self.options.len() > start
     }
 
     pub fn options(&self, slot: usize) -> &[Place] {
         let start = slot.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.options[start..self.ends[slot]]
+    }
+
+    /// If nobody of the tree itself could serve anything: those of other trees who could, by which all is said.
+    pub fn only_foreign(&self) -> Option<Vec<ProviderIx>> {
+        let is_own = |place: &Place| (*place as usize) < self.own;
+        let foreign = || self.places[self.own..].iter().map(|standing| standing.ix).collect();
+        (!self.options.iter().any(is_own)).then(foreign)
     }
 
     /// About how large it is.
@@ -138,9 +160,11 @@ impl Tree {
         for sharing in foreign {
             let sharing = &plan.sharing[*sharing];
             let place = self.places.len() as Place;
-            let parent = (self.own as Place..place)
-                .rev()
-                .find(|other| sharing.path.contains(&self.places[*other as usize].ix));
+            // They come in an order in which whoever stands above is the one before, or above that.
+            let before = (place as usize > self.own).then(|| place - 1);
+            let above = |other: &Place| self.places[*other as usize].parent;
+            let mut line = std::iter::successors(before, above);
+            let parent = line.find(|other| sharing.path.contains(&self.ix(*other)));
             self.places.push(Standing {
                 ix: sharing.ix,
                 root: sharing.root(),

@@ -111,6 +111,11 @@ impl Capacity {
         self.providers.iter().map(|(ix, provider)| (ix, provider.as_ref()))
     }
 
+    /// All providers from this one on, in the order of their uuids.
+    pub fn providers_from(&self, from: Uuid) -> impl Iterator<Item = &Provider> {
+        self.uuids.range(from..).filter_map(|(_, ix)| self.at(*ix))
+    }
+
     pub fn parent(&self, provider: &Provider) -> Option<Uuid> {
         provider.parent.and_then(|ix| self.at(ix)).map(|parent| parent.uuid)
     }

@@ -7,5 +7,13 @@ mod check;
 mod cloud;
 mod query;
 
+mod explain;
+mod fair;
+mod groups;
 mod naive;
+mod nested;
+mod providers;
 mod random;
+mod sharing;
+mod single;
+mod work;

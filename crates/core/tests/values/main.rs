@@ -19,6 +19,7 @@ mod pools;
 mod prefixes;
 mod quarantine;
 mod random;
+mod random_holdings;
 mod refusals;
 mod strategies;
 mod sync;

@@ -161,16 +161,7 @@ pub fn dump(state: &State) -> String {
     for named in capacity.classes().chain(capacity.traits()) {
         let _ = writeln!(out, "{named:?}");
     }
-    let mut providers: Vec<_> = capacity
-        .providers()
-        .map(|mut image| {
-            // Numbers differ from copy to copy, and with them the order of what goes by numbers.
-            image.stocks.sort_by(|one, other| one.class.cmp(&other.class));
-            image.traits.sort();
-            image.aggregates.sort();
-            image
-        })
-        .collect();
+    let mut providers: Vec<_> = capacity.providers().collect();
     providers.sort_by_key(|image| image.uuid);
     let mut consumers: Vec<_> = capacity.consumers().collect();
     consumers.sort_by_key(|image| image.uuid);

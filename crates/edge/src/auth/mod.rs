@@ -18,6 +18,7 @@ mod noauth2;
 mod secret;
 mod tokens;
 
+use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -43,6 +44,16 @@ pub enum Auth {
     Tokens,
     /// They say who they are and are believed, so only this machine may connect.
     NoAuth2,
+}
+
+impl fmt::Display for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Auth::None => "none",
+            Auth::Tokens => "tokens",
+            Auth::NoAuth2 => "noauth2",
+        })
+    }
 }
 
 impl FromStr for Auth {

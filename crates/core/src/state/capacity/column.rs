@@ -33,6 +33,13 @@ impl Room {
     }
 }
 
+impl Room {
+    /// Whether several allocations that fit each fit together, if this is their sum.
+    pub fn holds(&self, sum: u64) -> bool {
+        i64::try_from(sum).is_ok_and(|sum| sum <= self.room) && sum <= u64::from(self.max_unit)
+    }
+}
+
 impl From<&Stock> for Room {
     fn from(stock: &Stock) -> Room {
         Room {

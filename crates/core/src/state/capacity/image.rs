@@ -1,6 +1,7 @@
 //! Capacity of one moment, taken apart for a checkpoint and put together again.
 //!
-//! The parts name things by what they are called and not by their numbers, which differ from copy to copy.
+//! The parts name things by what they are called and not by their numbers, and stand in the order of their names: numbers
+//! differ from copy to copy.
 
 use std::sync::Arc;
 
@@ -82,14 +83,21 @@ impl FrozenCapacity {
             changed_ms: stock.changed_ms,
         };
         let aggregates = provider.aggregates.iter().filter_map(|ix| self.aggregates[*ix as usize]);
+        let mut stocks: Vec<StockImage> = provider.stocks.iter().map(stock).collect();
+        let mut traits: Vec<Arc<str>> =
+            provider.traits.iter().map(|ix| self.traits.name(*ix)).collect();
+        let mut aggregates: Vec<Uuid> = aggregates.collect();
+        stocks.sort_unstable_by(|one, other| one.class.cmp(&other.class));
+        traits.sort_unstable();
+        aggregates.sort_unstable();
         ProviderImage {
             uuid: provider.uuid,
             name: provider.name.clone(),
             generation: provider.generation,
             parent: provider.parent.map(|ix| self.uuid(ix)),
-            stocks: provider.stocks.iter().map(stock).collect(),
-            traits: provider.traits.iter().map(|ix| self.traits.name(*ix)).collect(),
-            aggregates: aggregates.collect(),
+            stocks,
+            traits,
+            aggregates,
             changed_ms: provider.changed_ms,
         }
     }
