@@ -12,23 +12,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Optional
 
-from .compare import Difference, message
-from .request import Request
-from .target import Reply
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """One request, what both answered, and in what they differ."""
-
-    request: Request
-    left: Reply
-    right: Reply
-    difference: Difference
-
-    def same_refusal(self) -> bool:
-        """Whether both refused it alike, but for the words."""
-        return self.left.status == self.right.status >= 400 and self.difference.aspect == "detail"
+from . import amounts
+from .compare import message
+from .exchange import Exchange
 
 
 @dataclass(frozen=True)
@@ -40,8 +26,8 @@ class Accepted:
 
 def _empty_consumer(exchange: Exchange) -> bool:
     """The real one expects generation 0 of a consumer that holds nothing and was never seen to."""
-    said = message(exchange.left.error())
-    return exchange.left.status == 409 and "expected 0 but got None" in said
+    said, ours = message(exchange.left.error()), message(exchange.right.error())
+    return "expected 0 but got None" in said or ("expected 0 but got" in said and "expected null but got" in ours)
 
 
 def _leaks_sql(exchange: Exchange) -> bool:
@@ -68,11 +54,65 @@ def _is_uuid(text: str) -> bool:
 
 def _words_of_a_parser(exchange: Exchange) -> bool:
     both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
-    return exchange.same_refusal() and all("Malformed JSON:" in said for said in both)
+    begins = ("Malformed JSON:", "invalid version string:")
+    return exchange.same_refusal() and any(all(begin in said for said in both) for begin in begins)
 
 
 def _breaks_inside(exchange: Exchange) -> bool:
     return exchange.left.status == 500 and exchange.right.status < 500
+
+
+def _spelling_of_a_uuid(exchange: Exchange) -> bool:
+    parts = exchange.request.path.split("/")
+    other = [part for part in parts if re.fullmatch(r"[0-9a-fA-F-]{32,36}", part) and _is_odd(part)]
+    return bool(other) and exchange.left.status in (200, 404)
+
+
+def _is_odd(text: str) -> bool:
+    """Whether it is a uuid, but not written as one usually is."""
+    try:
+        return str(uuid.UUID(text)) != text
+    except ValueError:
+        return False
+
+
+def _unknown_name(exchange: Exchange) -> bool:
+    said = message(exchange.right.error())
+    found = exchange.left.json() or {}
+    nothing = exchange.left.status == 200 and [] in (found.get("allocation_requests"), found.get("resource_providers"))
+    return nothing and ("No such trait(s):" in said or "No such resource class" in said)
+
+
+def _one_of_several(exchange: Exchange) -> bool:
+    both = [message(reply.error()) for reply in (exchange.left, exchange.right)]
+    return (
+        exchange.same_refusal()
+        and exchange.left.status == 409
+        and all("Unable to allocate inventory:" in said for said in both)
+        and len(resources_written(exchange.request.body)) > 1
+    )
+
+
+def resources_written(body: Any) -> List[int]:
+    """The amounts of all allocations in a body, of whatever version."""
+    if isinstance(body, list):
+        return [amount for item in body for amount in resources_written(item)]
+    if not isinstance(body, dict):
+        return []
+    own = body.get("resources")
+    here = list(own.values()) if isinstance(own, dict) else []
+    return here + [amount for key, value in body.items() if key != "resources" for amount in resources_written(value)]
+
+
+def _always_dated(exchange: Exchange) -> bool:
+    difference = exchange.difference
+    return (difference.aspect, difference.left) == ("header last-modified", "missing")
+
+
+def _scope(exchange: Exchange) -> bool:
+    rule = re.search(r"placement:[a-z_:]+", message(exchange.left.error()))
+    both = exchange.same_refusal() and exchange.left.status == 403 and rule is not None
+    return both and rule is not None and rule.group() in message(exchange.right.error())
 
 
 LIST: List[Accepted] = [
@@ -93,14 +133,48 @@ LIST: List[Accepted] = [
         _consumer_that_is_no_uuid,
     ),
     Accepted(
-        "words-of-the-json-parser",
-        "where a text is no JSON, what follows 'Malformed JSON:' are the words of the parser in use",
+        "words-of-a-parser",
+        "where a text is no JSON, or a version is none, what follows are the words of the parser in use",
         _words_of_a_parser,
     ),
     Accepted(
         "internal-errors",
         "upstream answers 500 where it did not expect what it was sent; ours answers what is wrong with it, or does it",
         _breaks_inside,
+    ),
+    Accepted(
+        "amounts-that-add-up",
+        "upstream adds up amounts in objects that several candidates share, so that some candidates ask for more than was "
+        "requested, and others are lost because they would not fit",
+        amounts.upstream_miscounts,
+    ),
+    Accepted(
+        "spelling-of-uuids",
+        "a uuid in a path means the same in capital letters or without dashes; upstream compares texts, except where it does not",
+        _spelling_of_a_uuid,
+    ),
+    Accepted(
+        "names-before-answers",
+        "a trait or class that does not exist is refused; upstream stops at the first filter that leaves nothing, and does not "
+        "look at the names in later ones",
+        _unknown_name,
+    ),
+    Accepted(
+        "one-of-several-reasons",
+        "of an allocation that is impossible in several ways, each server names one",
+        _one_of_several,
+    ),
+    Accepted(
+        "words-of-a-wrong-scope",
+        "a token of the wrong scope is refused in the words of every other refusal; upstream says the name of the rule and "
+        "nothing else",
+        _scope,
+    ),
+    Accepted(
+        "always-dated",
+        "from version 1.15 on every answer with a body has last-modified; upstream leaves it out where it has no row to take "
+        "a date from",
+        _always_dated,
     ),
 ]
 

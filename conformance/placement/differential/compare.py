@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
+from .explain import explain
 from .request import Request
 from .target import Reply
 
@@ -19,7 +20,9 @@ PRESENT = ("last-modified", "x-openstack-request-id")
 
 # The dump of a schema and of what was checked against it, which python-jsonschema appends for a human to read.
 _DUMP = re.compile(r"(Failed validating '\w+' in schema\S*?):\s.*", re.DOTALL)
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9a-fA-F]{32}")
+_NAME = re.compile(r"'[A-Z0-9_]+'")
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,16 @@ class Difference:
 
     def kind(self, request: Request) -> str:
         """What it has in common with others that come from the same cause, as far as one can tell."""
+        both = f"{_skeleton(self.left)} | {_skeleton(self.right)}"
+        if self.aspect == "detail":
+            return f"detail: {both}"
         route = f"{request.method} {request.route}: {self.aspect}"
         if self.aspect == "body":
-            return route
-        return f"{route}: {_skeleton(self.left)} | {_skeleton(self.right)}"
+            places = (line.split(": ")[0] for line in explain(self.left, self.right))
+            return f"{route}: {_skeleton(next(places, ''))}"
+        if self.aspect == "status":
+            return f"{route}: {self.left[:4]}{_skeleton(self.left[4:])} | {self.right[:4]}{_skeleton(self.right[4:])}"
+        return f"{route}: {both}"
 
 
 def compare(left: Reply, right: Reply) -> List[Difference]:
@@ -122,7 +131,9 @@ def _words(text: str) -> List[str]:
 
 def _skeleton(text: str) -> str:
     """A message without what is particular to one request."""
-    return re.sub(r"\d+", "N", _UUID.sub("UUID", text))[:300]
+    for pattern, instead in ((_UUID, "UUID"), (_NAME, "'X'"), (_NUMBER, "N")):
+        text = pattern.sub(instead, text)
+    return text[:300]
 
 
 def _said(reply: Reply) -> str:

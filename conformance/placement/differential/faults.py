@@ -34,7 +34,7 @@ PATHS = ["/no_such_thing", "/resource_providers/", "/traits/", "/resource_provid
 
 def spoil(rng: Random, request: Request) -> Request:
     """The request with one fault in it."""
-    kinds: List[Callable[[Random, Request], Request]] = [_version, _method, _path, _query, _header, _case]
+    kinds: List[Callable[[Random, Request], Request]] = [_version, _method, _path, _query, _header, _header]
     if request.body is not None:
         kinds = [_value, _value, _value, _member, _member, _surplus, _text, _content_type, *kinds]
     if request.query:
@@ -62,6 +62,8 @@ def _path(rng: Random, request: Request) -> Request:
 
 
 def _header(rng: Random, request: Request) -> Request:
+    if chance(rng, 8):
+        return _case(rng, request)
     return replace(request, headers=(rng.choice(HEADERS),))
 
 

@@ -13,14 +13,15 @@ from .world import World
 
 Maker = Callable[[Random, World], Request]
 
-BUILDING: List[Tuple[int, Maker]] = [
+BUILDING: List[Tuple[float, Maker]] = [
     (10, writes.create_provider),
     (10, writes.put_inventories),
     (3, writes.post_inventory),
     (5, writes.put_traits),
     (5, writes.put_aggregates),
 ]
-LIVING: List[Tuple[int, Maker]] = [
+LIVING: List[Tuple[float, Maker]] = [
+    (0.3, writes.write_nothing),
     (2, writes.create_provider),
     (3, writes.update_provider),
     (2, writes.delete_provider),
@@ -83,7 +84,7 @@ def _furnished(rng: Random, world: World) -> Iterator[Request]:
             yield writes.put_aggregates_of(rng, world, uuid)
 
 
-def _mixed(rng: Random, world: World, mix: List[Tuple[int, Maker]], steps: int) -> Iterator[Request]:
+def _mixed(rng: Random, world: World, mix: List[Tuple[float, Maker]], steps: int) -> Iterator[Request]:
     weights, makers = [weight for weight, _ in mix], [maker for _, maker in mix]
     for maker in rng.choices(makers, weights, k=steps):
         if chance(rng, ONE_FAULT_IN):

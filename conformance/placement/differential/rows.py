@@ -1,36 +1,32 @@
-"""A row that upstream leaves behind unseen, and how to do without it most of the time.
+"""Rows that upstream leaves behind unseen, and how an episode can do without them.
 
-Whoever writes no allocations for a consumer that does not exist creates it in upstream's database, with generation 0. That is
-an accepted difference, after which both servers are in different states and an episode has to end. Where it would come about
-by chance, because a consumer turned out not to exist, the request is not sent.
+A consumer is created in upstream's database before its allocations are looked at. When nothing is written for it, or when the
+write is refused because of a provider that does not exist, the row stays, with generation 0. No answer shows it, but the next
+writer has to know of it. After that both servers are in different states, and there is nothing more to compare. So the real one
+is made to forget such rows after each request, unless an episode leaves one on purpose.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from .request import Request
 
 
-def would_leave(made: Request, filled: Request) -> bool:
-    """Whether a request that was made in good faith would leave such a row behind."""
-    before, after = _consumers(made), _consumers(filled)
-    return any(_empty(after[key]) and isinstance(before[key].get("consumer_generation"), dict) for key in after)
+def meant(steps: List[Request]) -> bool:
+    """Whether one of the steps says that a consumer is new and writes nothing for it."""
+    return any(
+        written.get("allocations") == {} and written.get("consumer_generation", 0) is None
+        for step in steps
+        for written in _consumers(step)
+    )
 
 
-def _empty(written: Dict[str, Any]) -> bool:
-    return written.get("allocations") == {} and written.get("consumer_generation", 0) is None
-
-
-def _consumers(request: Request) -> Dict[str, Dict[str, Any]]:
-    """What a request writes, by consumer."""
+def _consumers(request: Request) -> List[Dict[str, Any]]:
+    """What a request writes, for each consumer."""
     body = request.body
     if request.route == "/allocations/{consumer}":
         body = {"": body}
-    elif request.route == "/reshaper" and isinstance(body, dict):
-        body = body.get("allocations")
     elif request.route != "/allocations":
-        return {}
-    if not isinstance(body, dict):
-        return {}
-    return {key: written for key, written in body.items() if isinstance(written, dict)}
+        return []
+    return [one for one in body.values() if isinstance(one, dict)] if isinstance(body, dict) else []

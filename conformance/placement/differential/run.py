@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Set, Tuple
 
 from . import limited, rows
-from .accepted import Exchange, Register
+from .accepted import Register
 from .compare import Difference, compare
+from .exchange import Exchange
 from .request import CONSUMER, PROVIDER, Request
 from .target import Reply, Target
 
@@ -38,8 +39,9 @@ class Pair:
 
         Kinds that are known already are passed over.
         """
-        self.left.reset()
-        self.right.reset()
+        keep_rows = rows.meant(steps)
+        self.left.reset(keep_rows)
+        self.right.reset(keep_rows)
         found: List[Finding] = []
         sent: List[Request] = []
         for index, step in enumerate(steps):
@@ -65,8 +67,6 @@ class Pair:
             done.append((ask, left, right, compare(left, right)))
             known[kind, uuid] = _generation(kind, left)
         request = step.resolved(lambda kind, uuid: known[kind, uuid])
-        if rows.would_leave(step, request):
-            return done
         left, right = self._send(request)
         if limited.applies(request, left, right):
             whole = self.left.send(request.without("limit"))

@@ -44,7 +44,7 @@ class Target(Protocol):
 
     def send(self, request: Request) -> Reply: ...
 
-    def reset(self) -> None: ...
+    def reset(self, keep_rows: bool) -> None: ...
 
 
 class Http:
@@ -54,9 +54,9 @@ class Http:
         self._server = server
         self._connection: Optional[http.client.HTTPConnection] = None
 
-    def reset(self) -> None:
+    def reset(self, keep_rows: bool) -> None:
         self._close()
-        self._server.reset()
+        self._server.reset(keep_rows)
 
     def stop(self) -> None:
         self._close()

@@ -162,6 +162,12 @@ def put_allocations(rng: Random, world: World) -> Request:
     return Request("PUT", f"/allocations/{consumer}", f"1.{minor}", body=body)
 
 
+def write_nothing(rng: Random, world: World) -> Request:
+    """Leaves behind what ``rows`` is about."""
+    body = {**allocation_body(rng, v.NEWEST, v.NOBODY, {}), "consumer_generation": None}
+    return Request("PUT", f"/allocations/{rng.choice(v.CONSUMERS)}", f"1.{v.NEWEST}", body=body)
+
+
 def post_allocations(rng: Random, world: World) -> Request:
     """Several consumers at once; sometimes one takes over what another had, as in a migration."""
     minor = minor_version(rng, 13)
@@ -171,9 +177,7 @@ def post_allocations(rng: Random, world: World) -> Request:
     if holders and chance(rng, 2):
         source = rng.choice(holders)
         target = rng.choice([consumer for consumer in v.CONSUMERS if consumer != source])
-        # Before there were generations of consumers, nothing tells whether the source exists; see rows.
-        emptied = chance(rng, 2 if minor >= 28 else 20)
-        written = {target: world.allocations[source], source: {} if emptied else allocation(rng, world)}
+        written = {target: world.allocations[source], source: {} if chance(rng, 2) else allocation(rng, world)}
     world.allocations.update(written)
     body = {consumer: allocation_body(rng, minor, consumer, held) for consumer, held in written.items()}
     return Request("POST", "/allocations", f"1.{minor}", body=body)

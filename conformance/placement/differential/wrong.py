@@ -24,8 +24,8 @@ class Wrong:
         self._fault(request, value)
         return replace(reply, body=json.dumps(value).encode())
 
-    def reset(self) -> None:
-        self._target.reset()
+    def reset(self, keep_rows: bool) -> None:
+        self._target.reset(keep_rows)
 
 
 def _loses_a_candidate(request: Request, value: Any) -> None:

@@ -10,6 +10,10 @@ import sys
 from typing import Protocol
 
 
+# Paths that the real one answers besides those of the interface.
+RESET, RESET_AND_KEEP_ROWS = "/-/reset", "/-/reset-and-keep-rows"
+
+
 class Server(Protocol):
     """A running server, alone with whoever started it."""
 
@@ -17,8 +21,8 @@ class Server(Protocol):
     def port(self) -> int:
         """Where it listens on the loopback address; another one after each reset, perhaps."""
 
-    def reset(self) -> None:
-        """Makes it empty again."""
+    def reset(self, keep_rows: bool = False) -> None:
+        """Makes it empty again. Whether it may keep rows that nobody sees is of interest to the real one only."""
 
     def stop(self) -> None:
         """Ends it, and removes what it kept."""

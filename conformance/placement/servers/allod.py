@@ -25,7 +25,7 @@ class Allod:
     def port(self) -> int:
         return self._port
 
-    def reset(self) -> None:
+    def reset(self, keep_rows: bool = False) -> None:
         self.stop()
         self._start()
 

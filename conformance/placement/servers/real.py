@@ -11,9 +11,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from . import RESET, RESET_AND_KEEP_ROWS
 from .profiles import DEFAULT, Profile
 
-RESET = "/-/reset"
 START_SECONDS = 60.0
 
 
@@ -49,8 +49,8 @@ class Real:
     def port(self) -> int:
         return self._port
 
-    def reset(self) -> None:
-        if self._ask(RESET) != 204:
+    def reset(self, keep_rows: bool = False) -> None:
+        if self._ask(RESET_AND_KEEP_ROWS if keep_rows else RESET) != 204:
             raise RuntimeError(f"the real Placement cannot be emptied: {self._log()}")
 
     def stop(self) -> None:

@@ -1,5 +1,8 @@
 """The real Placement as a WSGI application for gunicorn, with one more route that makes it empty again.
 
+It can also be told to forget, after each request, consumers that hold nothing: rows that upstream leaves behind unseen. What
+they are about is in ``differential.rows``.
+
 It takes the place of upstream's own entry point, ``placement.wsgi.api``, and like that one is made when it is imported.
 """
 
@@ -11,19 +14,25 @@ import sqlalchemy
 from placement import db_api, wsgi
 from placement.db.sqlalchemy import models
 
-RESET = "/-/reset"
+from . import RESET, RESET_AND_KEEP_ROWS
 
 _placement = wsgi.init_application()
+_keep_rows = True
 
 
 def application(environ: Any, start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Answers one request."""
-    if environ["PATH_INFO"] != RESET:
-        answer: Iterable[bytes] = _placement(environ, start_response)
-        return answer
-    _empty()
-    start_response("204 No Content", [])
-    return []
+    global _keep_rows
+    path = environ["PATH_INFO"]
+    if path in (RESET, RESET_AND_KEEP_ROWS):
+        _keep_rows = path == RESET_AND_KEEP_ROWS
+        _empty()
+        start_response("204 No Content", [])
+        return []
+    answer: Iterable[bytes] = _placement(environ, start_response)
+    if not _keep_rows and environ["REQUEST_METHOD"] != "GET":
+        _forget_unseen_consumers()
+    return answer
 
 
 def _empty() -> None:
@@ -34,3 +43,10 @@ def _empty() -> None:
             if table.name in ("traits", "resource_classes"):
                 rows = rows.where(table.c.name.startswith("CUSTOM\\_", escape="\\"))
             connection.execute(rows)
+
+
+def _forget_unseen_consumers() -> None:
+    consumers, allocations = models.Consumer.__table__, models.Allocation.__table__
+    holding = sqlalchemy.select(allocations.c.consumer_id)
+    with db_api.get_placement_engine().begin() as connection:
+        connection.execute(sqlalchemy.delete(consumers).where(consumers.c.uuid.not_in(holding)))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Optional
+from typing import Dict, Optional
 
-from differential.accepted import LIST, Exchange, Register
+from differential.accepted import LIST, Register
 from differential.compare import compare
+from differential.exchange import Exchange
 from differential.request import Request
 from differential.target import Reply
 
@@ -36,8 +37,52 @@ def test_each_is_recognised() -> None:
     odd = Request("POST", "/allocations", body={"-" * 36: {}})
     assert name_of(odd, done, refusal(400, "no uuid")) == "consumers-are-uuids"
     parsers = refusal(400, "Malformed JSON: line 1"), refusal(400, "Malformed JSON: EOF")
-    assert name_of(PUT, *parsers) == "words-of-the-json-parser"
+    assert name_of(PUT, *parsers) == "words-of-a-parser"
     assert name_of(PUT, refusal(500, "TypeError"), refusal(400, "no")) == "internal-errors"
+    loud = Request("GET", "/resource_providers/00000001-AAAA-4000-8000-000000000000")
+    assert name_of(loud, refusal(404, "no such provider"), done) == "spelling-of-uuids"
+    empty = answer({"allocation_requests": [], "provider_summaries": {}})
+    assert name_of(PUT, empty, refusal(400, "No such trait(s): CUSTOM_X.")) == "names-before-answers"
+    dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
+    assert name_of(PUT, Reply(200, {}, b""), dated) == "always-dated"
+    two = Request("PUT", "/allocations/x", body={"allocations": {"p": {"resources": {"VCPU": 1, "DISK_GB": 2}}}})
+    reasons = [refusal(409, f"Unable to allocate inventory: {why}") for why in ("too much", "too little")]
+    assert name_of(two, *reasons) == "one-of-several-reasons"
+    scope = refusal(403, "denied placement:traits:show"), refusal(403, "Policy does not allow placement:traits:show")
+    assert name_of(PUT, *scope) == "words-of-a-wrong-scope"
+
+
+def answer(body: object) -> Reply:
+    return Reply(200, {"content-type": "application/json"}, json.dumps(body).encode())
+
+
+def candidates(*amounts: Dict[str, int]) -> Reply:
+    """One candidate each, with so much VCPU on these providers."""
+    asked = [
+        {
+            "allocations": {uuid: {"resources": {"VCPU": amount}} for uuid, amount in held.items()},
+            "mappings": {"": [min(held)], "1": [max(held)]},
+        }
+        for held in amounts
+    ]
+    return answer({"allocation_requests": asked, "provider_summaries": {}})
+
+
+def test_amounts_that_do_not_add_up_are_upstreams() -> None:
+    query = (("resources", "VCPU:1"), ("resources1", "VCPU:1"))
+    two_groups = Request("GET", "/allocation_candidates", "1.39", query)
+    sound = candidates({"p": 1, "q": 1}, {"p": 2})
+    leaked = candidates({"p": 2, "q": 1}, {"p": 2})
+    lost = candidates({"p": 1, "q": 1})
+    assert name_of(two_groups, leaked, sound) == "amounts-that-add-up"
+    assert name_of(two_groups, lost, sound) == "amounts-that-add-up"
+    assert name_of(two_groups, sound, leaked) is None, "ours has to add up"
+    assert name_of(two_groups, sound, lost) is None, "ours may lose none"
+    assert name_of(two_groups, candidates({"q": 2}), sound) is None, "upstream has one that ours has not"
+    with_copies = Request("GET", "/allocation_candidates", "1.39", (*query, ("group_policy", "none")))
+    assert name_of(with_copies, leaked, sound) is None
+    one_group = Request("GET", "/allocation_candidates", "1.39", (("resources", "VCPU:2"),))
+    assert name_of(one_group, leaked, sound) is None
 
 
 def test_nothing_else_is() -> None:
@@ -47,6 +92,15 @@ def test_nothing_else_is() -> None:
     sound = Request("POST", "/allocations", body={"00000001-cccc-4000-8000-000000000000": {}})
     assert name_of(sound, done, refusal(400, "no uuid")) is None
     assert name_of(PUT, refusal(400, "no"), refusal(500, "panic")) is None
+    usual = Request("GET", "/resource_providers/00000001-aaaa-4000-8000-000000000000")
+    assert name_of(usual, refusal(404, "no such provider"), done) is None
+    one = Request("PUT", "/allocations/x", body={"allocations": {"p": {"resources": {"VCPU": 1}}}})
+    reasons = [refusal(409, f"Unable to allocate inventory: {why}") for why in ("too much", "too little")]
+    assert name_of(one, *reasons) is None, "there is only one reason"
+    dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
+    assert name_of(PUT, dated, Reply(200, {}, b"")) is None
+    full = candidates({"p": 1})
+    assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
 
 def test_one_that_never_matches_is_told() -> None:

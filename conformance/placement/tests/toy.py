@@ -17,7 +17,7 @@ class Toy:
         self._generations: Dict[str, int] = {}
         self.resets = 0
 
-    def reset(self) -> None:
+    def reset(self, keep_rows: bool) -> None:
         self._generations, self.resets = {}, self.resets + 1
 
     def send(self, request: Request) -> Reply:

@@ -1,0 +1,68 @@
+"""Candidates whose amounts upstream gets wrong, because several of them share the objects in which it adds up.
+
+That happens where a class is asked for by several groups and the groups may meet on one provider, unless the policy of the
+groups is ``none``, for which upstream makes copies.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any, Dict, List, Tuple
+
+from .exchange import Exchange
+from .request import Request
+
+_RESOURCES = re.compile(r"resources[a-zA-Z0-9_-]{0,64}")
+
+Amounts = Dict[str, int]
+
+
+def upstream_miscounts(exchange: Exchange) -> bool:
+    """Whether ours adds up, and upstream's is the same but for amounts and for candidates that it lost by them."""
+    asked, several = requested(exchange.request)
+    left, right = exchange.left.json(), exchange.right.json()
+    statuses = exchange.left.status, exchange.right.status
+    if exchange.request.route != "/allocation_candidates" or statuses != (200, 200) or not several:
+        return False
+    if exchange.request.parameter("group_policy") == "none" or not (left and right):
+        return False
+    ours, theirs = right["allocation_requests"], left["allocation_requests"]
+    if any(_sum(one) != asked for one in ours):
+        return False
+    miscounted = any(_sum(one) != asked for one in theirs) or len(theirs) < len(ours)
+    return miscounted and not Counter(map(_shape, theirs)) - Counter(map(_shape, ours))
+
+
+def requested(request: Request) -> Tuple[Amounts, bool]:
+    """The amounts of all groups, by class, and whether some class is in more than one group."""
+    amounts: Counter[str] = Counter()
+    groups: Counter[str] = Counter()
+    for name, value in request.query:
+        if _RESOURCES.fullmatch(name):
+            for part in value.split(","):
+                kind, _, amount = part.partition(":")
+                amounts[kind] += int(amount) if amount.isdigit() else 0
+                groups[kind] += 1
+    return dict(amounts), any(count > 1 for count in groups.values())
+
+
+def _resources(candidate: Any) -> List[Tuple[str, Amounts]]:
+    held = candidate["allocations"]
+    if isinstance(held, dict):
+        return [(uuid, one["resources"]) for uuid, one in held.items()]
+    return [(one["resource_provider"]["uuid"], one["resources"]) for one in held]
+
+
+def _sum(candidate: Any) -> Amounts:
+    total: Counter[str] = Counter()
+    for _, resources in _resources(candidate):
+        total.update(resources)
+    return dict(total)
+
+
+def _shape(candidate: Any) -> str:
+    """A candidate without its amounts."""
+    held = sorted((uuid, sorted(resources)) for uuid, resources in _resources(candidate))
+    mappings = sorted((name, sorted(uuids)) for name, uuids in candidate.get("mappings", {}).items())
+    return str((held, mappings))
