@@ -24,7 +24,7 @@ use crate::versions::{Feature, Version};
 
 pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let wanted = Wanted::read(&ask.query(), ask.version)?;
-    let answer = face.read(|capacity, snapshot| {
+    let (found, taken, summaries, at, now_ms) = face.read(|capacity, snapshot| {
         let query = face.look_up(capacity, &wanted, ask.version)?;
         let found = search::candidates(capacity, &query, &face.settings.search);
         let taken = Taken::of(capacity, &query, &found, ask.version);
@@ -33,7 +33,6 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         Ok((found, taken, summaries, snapshot.at, snapshot.now_ms))
     })?;
     // The rest is written when nobody waits for the state any more.
-    let (found, taken, summaries, at, now_ms) = answer?;
     if let Some(cut) = found.cut {
         tracing::debug!(?cut, candidates = found.len(), "a search ended early");
     }

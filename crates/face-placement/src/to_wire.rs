@@ -13,7 +13,7 @@ use crate::date;
 use crate::out::{ARRAY, Out};
 use crate::versions::{self, Feature};
 
-const POSITION: HeaderName = HeaderName::from_static("allod-position");
+pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
 
 /// An answer that is not an error.
 #[derive(Debug)]
