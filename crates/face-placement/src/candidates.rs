@@ -27,7 +27,7 @@ use crate::versions::{Feature, Version};
 
 pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let wanted = Wanted::read(&ask.query(), ask.version)?;
-    let answer = face.read(|capacity, snapshot| {
+    let (found, taken, summaries, shown) = face.read(|capacity, snapshot| {
         let query = face.look_up(capacity, &wanted, ask.version)?;
         let found = search::candidates(capacity, &query, &face.settings.search);
         let taken = Taken::of(capacity, &query, &found, ask.version);
@@ -39,7 +39,6 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         Ok((found, taken, summaries, shown.explained(why)))
     })?;
     // The rest is written when nobody waits for the state any more.
-    let (found, taken, summaries, shown) = answer?;
     if let Some(cut) = found.cut {
         tracing::debug!(?cut, candidates = found.len(), "a search ended early");
     }

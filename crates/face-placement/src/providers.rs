@@ -24,10 +24,10 @@ use crate::{Placement, uuid};
 impl Placement {
     /// The provider that the path names, as far as writes need it: whether it is there, and at which generation.
     pub(crate) fn provider(&self, ask: &Ask) -> Result<(Uuid, u64), Fault> {
-        let found = ask.uuid(0).map(|uuid| {
-            self.read(|capacity, _| capacity.provider(uuid).map(|found| (uuid, found.generation)))
-        });
-        found.transpose()?.flatten().ok_or_else(|| missing(ask))
+        self.read(|capacity, _| {
+            let provider = look(capacity, ask, || missing(ask))?;
+            Ok((provider.uuid, provider.generation))
+        })
     }
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     face.read(|capacity, snapshot| {
         let provider = look(capacity, ask, || missing(ask))?;
         Ok(show(ask, &taken(capacity, provider), snapshot.at))
-    })?
+    })
 }
 
 pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -77,7 +77,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         let found = filter.find(capacity)?;
         let found = found.into_iter().map(|provider| taken(capacity, provider));
         Ok((found.collect::<Vec<ProviderNow>>(), snapshot.at, snapshot.now_ms))
-    })??;
+    })?;
     let mut out = Out::with_room(64 + 800 * found.len());
     out.raw("{\"resource_providers\":");
     out.list(ARRAY, &found, |out, provider| to_wire::provider(out, ask, provider));

@@ -14,7 +14,7 @@ use crate::explain;
 use crate::out::{ARRAY, Out};
 use crate::versions::{self, Feature};
 
-const POSITION: HeaderName = HeaderName::from_static("allod-position");
+pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
 
 /// An answer that is not an error.
 #[derive(Debug)]
