@@ -11,8 +11,11 @@ use allod_core::state::capacity::Capacity;
 use allod_core::state::capacity::names::NameIx;
 use allod_core::state::capacity::provider::ProviderIx;
 
+use http::StatusCode;
+
 use crate::Placement;
 use crate::ask::Ask;
+use crate::explain;
 use crate::fault::Fault;
 use crate::names;
 use crate::out::{ARRAY, OBJECT, Out};
@@ -24,13 +27,16 @@ use crate::versions::{Feature, Version};
 
 pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let wanted = Wanted::read(&ask.query(), ask.version)?;
-    let (found, taken, summaries, at, now_ms) = face.read(|capacity, snapshot| {
+    let (found, taken, summaries, shown) = face.read(|capacity, snapshot| {
         let query = face.look_up(capacity, &wanted, ask.version)?;
         let found = search::candidates(capacity, &query, &face.settings.search);
         let taken = Taken::of(capacity, &query, &found, ask.version);
         let mut summaries = Out::default();
         face.summarise(&mut summaries, capacity, &query, &found, ask.version);
-        Ok((found, taken, summaries, snapshot.at, snapshot.now_ms))
+        let explain = ask.call.head.headers.contains_key(explain::HEADER);
+        let why = explain.then(|| explain::line(capacity, &query, &face.settings.search));
+        let shown = Shown::nothing(snapshot.at, StatusCode::OK).modified(snapshot.now_ms);
+        Ok((found, taken, summaries, shown.explained(why)))
     })?;
     // The rest is written when nobody waits for the state any more.
     if let Some(cut) = found.cut {
@@ -41,7 +47,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     Requests::new(&taken, ask.version).write(&mut out, &found);
     out.raw(",\"provider_summaries\":{").0.extend_from_slice(&summaries.0);
     out.raw("}}");
-    Ok(Shown::json(at, out).modified(now_ms))
+    Ok(shown.body(out))
 }
 
 impl Placement {

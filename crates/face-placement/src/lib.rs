@@ -9,6 +9,7 @@
 //! - `schema`, `query`, `from_wire`: what a request means
 //! - `out`, `to_wire`, `summaries`: how an answer is written
 //! - `fault`, `accept`, `refusals`, `manner`: how a no is told
+//! - `explain`: why there are no candidates
 //! - `policy`: who may do what
 //! - `providers`, `inventories`, `aggregates`, `traits`, `classes`, `allocations`, `usages`, `candidates`, `reshaper`,
 //!   `root`: what each route does with these
@@ -22,6 +23,7 @@ mod ask;
 mod candidates;
 mod classes;
 mod date;
+mod explain;
 mod fault;
 mod fresh;
 mod from_wire;

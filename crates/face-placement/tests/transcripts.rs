@@ -138,7 +138,7 @@ async fn shown(reply: Reply) -> (String, String) {
         write!(text, " position {}", position.to_str().unwrap()).unwrap();
     }
     let names = ["openstack-api-version", "vary", "allow", "location", "last-modified"];
-    for name in names.into_iter().chain(["cache-control", "content-type"]) {
+    for name in names.into_iter().chain(["cache-control", "content-type", "allod-explain"]) {
         let value = head.headers.get(name).map(|value| value.to_str().unwrap());
         if let Some(value) = value.filter(|value| *value != "application/json") {
             write!(text, "\n   {name}: {value}").unwrap();
