@@ -67,9 +67,11 @@ def _breaks_inside(exchange: Exchange) -> bool:
 
 
 def _spelling_of_a_uuid(exchange: Exchange) -> bool:
-    parts = exchange.request.path.split("/")
-    other = [part for part in parts if re.fullmatch(r"[0-9a-fA-F-]{32,36}", part) and _is_odd(part)]
-    return bool(other) and exchange.left.status in (200, 404)
+    in_path = any(_is_odd(part) for part in exchange.request.path.split("/"))
+    in_body = exchange.request.route.endswith("/aggregates") and any(
+        _is_odd(text) for text in re.findall(r'"([^"]*)"', exchange.request.sent_body() or "")
+    )
+    return (in_path or in_body) and exchange.left.status in (200, 404)
 
 
 def _is_odd(text: str) -> bool:
@@ -171,7 +173,8 @@ LIST: List[Accepted] = [
     ),
     Accepted(
         "spelling-of-uuids",
-        "a uuid in a path means the same in capital letters or without dashes; upstream compares texts, except where it does not",
+        "a uuid in a path, or of an aggregate, means the same in capital letters or without dashes; upstream compares texts, except "
+        "where it does not",
         _spelling_of_a_uuid,
     ),
     Accepted(

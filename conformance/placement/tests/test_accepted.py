@@ -43,6 +43,8 @@ def test_each_is_recognised() -> None:
     assert name_of(PUT, refusal(500, "TypeError"), refusal(400, "no")) == "internal-errors"
     loud = Request("GET", "/resource_providers/00000001-AAAA-4000-8000-000000000000")
     assert name_of(loud, refusal(404, "no such provider"), done) == "spelling-of-uuids"
+    bare = Request("PUT", "/resource_providers/x/aggregates", body=["0" * 32])
+    assert name_of(bare, answer({"aggregates": ["0" * 32]}), answer({"aggregates": ["0-0"]})) == "spelling-of-uuids"
     empty = answer({"allocation_requests": [], "provider_summaries": {}})
     assert name_of(PUT, empty, refusal(400, "No such trait(s): CUSTOM_X.")) == "names-before-answers"
     dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
