@@ -28,9 +28,12 @@ def upstream_miscounts(exchange: Exchange) -> bool:
     if exchange.request.parameter("group_policy") == "none" or not (left and right):
         return False
     ours, theirs = right["allocation_requests"], left["allocation_requests"]
-    if any(_sum(one) != asked for one in ours):
+    if any(total(one) != asked for one in ours):
         return False
-    miscounted = any(_sum(one) != asked for one in theirs) or len(theirs) < len(ours)
+    if exchange.request.parameter("limit") is not None:
+        # Which of them are missing cannot be told.
+        return True
+    miscounted = any(total(one) != asked for one in theirs) or len(theirs) < len(ours)
     return miscounted and not Counter(map(_shape, theirs)) - Counter(map(_shape, ours))
 
 
@@ -54,11 +57,16 @@ def _resources(candidate: Any) -> List[Tuple[str, Amounts]]:
     return [(one["resource_provider"]["uuid"], one["resources"]) for one in held]
 
 
-def _sum(candidate: Any) -> Amounts:
-    total: Counter[str] = Counter()
+def providers(candidate: Any) -> List[str]:
+    return [uuid for uuid, _ in _resources(candidate)]
+
+
+def total(candidate: Any) -> Amounts:
+    """What a candidate takes of each class, from all providers together."""
+    taken: Counter[str] = Counter()
     for _, resources in _resources(candidate):
-        total.update(resources)
-    return dict(total)
+        taken.update(resources)
+    return dict(taken)
 
 
 def _shape(candidate: Any) -> str:

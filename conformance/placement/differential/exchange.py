@@ -15,6 +15,8 @@ class Exchange:
     left: Reply
     right: Reply
     difference: Difference
+    keep_rows: bool = False
+    """Whether the real one keeps rows that nobody sees; see ``rows``."""
 
     def same_refusal(self) -> bool:
         """Whether both refused it alike, but for the words."""

@@ -8,7 +8,7 @@ from typing import Callable, Iterator, List, Tuple
 
 from . import candidates, faults, reads, writes
 from .request import Request
-from .vocabulary import CLASSES, CUSTOM_CLASSES, CUSTOM_TRAITS, chance
+from .vocabulary import AGGREGATES, CLASSES, CUSTOM_CLASSES, CUSTOM_TRAITS, chance
 from .world import World
 
 Maker = Callable[[Random, World], Request]
@@ -21,7 +21,8 @@ BUILDING: List[Tuple[float, Maker]] = [
     (5, writes.put_aggregates),
 ]
 LIVING: List[Tuple[float, Maker]] = [
-    (0.3, writes.write_nothing),
+    (0.2, writes.write_nothing),
+    (0.1, writes.write_for_no_uuid),
     (2, writes.create_provider),
     (3, writes.update_provider),
     (2, writes.delete_provider),
@@ -61,7 +62,10 @@ def episodes(seed: int, steps: int) -> Iterator[List[Request]]:
 
 def episode(seed: str) -> List[Request]:
     rng = Random(seed)
-    world = World(classes=rng.sample(CLASSES, rng.randint(2, len(CLASSES))))
+    world = World(
+        classes=rng.sample(CLASSES, rng.randint(2, len(CLASSES))),
+        groupings=rng.sample(AGGREGATES, rng.randint(1, len(AGGREGATES))),
+    )
     made = [Request("PUT", f"/traits/{name}", "1.39") for name in CUSTOM_TRAITS if not chance(rng, 20)]
     made += [Request("PUT", f"/resource_classes/{name}", "1.39") for name in CUSTOM_CLASSES if not chance(rng, 20)]
     made += [writes.create_provider(rng, world) for _ in range(rng.randint(3, 9))]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Set, Tuple
 
-from . import limited, rows
+from . import limited, rows, script
 from .accepted import Register
 from .compare import Difference, compare
 from .exchange import Exchange
 from .request import CONSUMER, PROVIDER, Request
 from .target import Reply, Target
+
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# What stands for the project and the user of consumers from before there were any.
+_INCOMPLETE = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True)
@@ -33,15 +39,19 @@ class Pair:
     right: Target
     register: Register = field(default_factory=Register)
     requests: int = 0
+    _named: Set[str] = field(default_factory=set)
+    """All uuids that the requests of an episode name."""
+    _keep_rows: bool = False
 
     def run(self, steps: List[Request], known: Set[str]) -> List[Finding]:
         """All differences of an episode from empty, as long as both can be said to be in the same state.
 
         Kinds that are known already are passed over.
         """
-        keep_rows = rows.meant(steps)
-        self.left.reset(keep_rows)
-        self.right.reset(keep_rows)
+        self._keep_rows = rows.meant(steps)
+        self._named = {_INCOMPLETE, *_UUID.findall(script.write(steps))}
+        self.left.reset(self._keep_rows)
+        self.right.reset(self._keep_rows)
         found: List[Finding] = []
         sent: List[Request] = []
         for index, step in enumerate(steps):
@@ -69,7 +79,7 @@ class Pair:
         request = step.resolved(lambda kind, uuid: known[kind, uuid])
         left, right = self._send(request)
         if limited.applies(request, left, right):
-            whole = self.left.send(request.without("limit"))
+            whole = self._steady(self.left.send(request.without("limit")))
             differences = limited.compare(whole, right, int(request.parameter("limit") or 0))
         else:
             differences = compare(left, right)
@@ -78,10 +88,20 @@ class Pair:
 
     def _send(self, request: Request) -> Tuple[Reply, Reply]:
         self.requests += 1
-        return self.left.send(request), self.right.send(request)
+        return self._steady(self.left.send(request)), self._steady(self.right.send(request))
+
+    def _steady(self, reply: Reply) -> Reply:
+        """Without uuids that a server made up itself, which the other one cannot know."""
+
+        def name(found: "re.Match[str]") -> str:
+            return found.group() if found.group() in self._named else "NEW"
+
+        headers = {key: _UUID.sub(name, value) for key, value in reply.headers.items()}
+        body = reply.body.decode(errors="surrogateescape")
+        return replace(reply, headers=headers, body=_UUID.sub(name, body).encode(errors="surrogateescape"))
 
     def _accepted(self, request: Request, left: Reply, right: Reply, difference: Difference) -> bool:
-        return self.register.accepts(Exchange(request, left, right, difference))
+        return self.register.accepts(Exchange(request, left, right, difference, self._keep_rows))
 
 
 def _question(kind: str, uuid: str) -> Request:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Dict, List, Optional
 
-from .vocabulary import CLASSES, CONSUMERS, NOBODY, PROVIDERS, chance
+from .vocabulary import AGGREGATES, CLASSES, CONSUMERS, NOBODY, PROVIDERS, chance
 
 Resources = Dict[str, int]
 
@@ -18,6 +18,8 @@ Resources = Dict[str, int]
 class World:
     classes: List[str] = field(default_factory=lambda: list(CLASSES))
     """The classes in use; where there are few, providers compete for the same requests."""
+    groupings: List[str] = field(default_factory=lambda: list(AGGREGATES))
+    """The aggregates in use; where there are few, more is shared."""
     parents: Dict[str, Optional[str]] = field(default_factory=dict)
     """Every provider, with its parent."""
     inventories: Dict[str, Dict[str, Dict[str, Any]]] = field(default_factory=dict)

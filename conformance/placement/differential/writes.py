@@ -125,7 +125,7 @@ def put_aggregates(rng: Random, world: World) -> Request:
 
 def put_aggregates_of(rng: Random, world: World, uuid: str) -> Request:
     minor = minor_version(rng, 1)
-    aggregates = some(rng, v.AGGREGATES, 2, least=0)
+    aggregates = some(rng, world.groupings, 2, least=0 if chance(rng, 3) else 1)
     world.aggregates[uuid] = aggregates
     body: Any = aggregates
     if minor >= 19:
@@ -166,6 +166,12 @@ def write_nothing(rng: Random, world: World) -> Request:
     """Leaves behind what ``rows`` is about."""
     body = {**allocation_body(rng, v.NEWEST, v.NOBODY, {}), "consumer_generation": None}
     return Request("PUT", f"/allocations/{rng.choice(v.CONSUMERS)}", f"1.{v.NEWEST}", body=body)
+
+
+def write_for_no_uuid(rng: Random, world: World) -> Request:
+    """A consumer that only looks like one."""
+    body = {"-" * 36: {**allocation_body(rng, v.NEWEST, v.NOBODY, allocation(rng, world)), "consumer_generation": None}}
+    return Request("POST", "/allocations", f"1.{v.NEWEST}", body=body)
 
 
 def post_allocations(rng: Random, world: World) -> Request:

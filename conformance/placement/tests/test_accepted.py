@@ -22,9 +22,9 @@ def refusal(status: int, detail: str) -> Reply:
     return Reply(status, {"content-type": "application/json"}, json.dumps(body).encode())
 
 
-def name_of(request: Request, left: Reply, right: Reply) -> Optional[str]:
+def name_of(request: Request, left: Reply, right: Reply, *, keep_rows: bool = False) -> Optional[str]:
     register = Register()
-    exchange = Exchange(request, left, right, compare(left, right)[0])
+    exchange = Exchange(request, left, right, compare(left, right)[0], keep_rows)
     return next(iter(register.counts)) if register.accepts(exchange) else None
 
 
@@ -32,6 +32,8 @@ def test_each_is_recognised() -> None:
     done = Reply(204, {}, b"")
     gone = refusal(409, "consumer generation conflict - expected 0 but got None")
     assert name_of(PUT, gone, done) == "empty-consumer"
+    typed, untyped = answer({"consumer_type": "INSTANCE"}), answer({"consumer_type": "unknown"})
+    assert name_of(PUT, typed, untyped, keep_rows=True) == "empty-consumer"
     leak = refusal(409, "Update conflict: (sqlite3.IntegrityError) UNIQUE constraint failed")
     assert name_of(PUT, leak, refusal(409, "Update conflict: there is one")) == "sql-in-texts"
     odd = Request("POST", "/allocations", body={"-" * 36: {}})
@@ -41,6 +43,8 @@ def test_each_is_recognised() -> None:
     assert name_of(PUT, refusal(500, "TypeError"), refusal(400, "no")) == "internal-errors"
     loud = Request("GET", "/resource_providers/00000001-AAAA-4000-8000-000000000000")
     assert name_of(loud, refusal(404, "no such provider"), done) == "spelling-of-uuids"
+    bare = Request("PUT", "/resource_providers/x/aggregates", body=["0" * 32])
+    assert name_of(bare, answer({"aggregates": ["0" * 32]}), answer({"aggregates": ["0-0"]})) == "spelling-of-uuids"
     empty = answer({"allocation_requests": [], "provider_summaries": {}})
     assert name_of(PUT, empty, refusal(400, "No such trait(s): CUSTOM_X.")) == "names-before-answers"
     dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
@@ -48,6 +52,11 @@ def test_each_is_recognised() -> None:
     two = Request("PUT", "/allocations/x", body={"allocations": {"p": {"resources": {"VCPU": 1, "DISK_GB": 2}}}})
     reasons = [refusal(409, f"Unable to allocate inventory: {why}") for why in ("too much", "too little")]
     assert name_of(two, *reasons) == "one-of-several-reasons"
+    stale = [refusal(409, f"consumer generation conflict - expected {n} but got 9") for n in (1, 2)]
+    assert name_of(Request("POST", "/allocations", body={"c": {}, "d": {}}), *stale) == "one-of-several-reasons"
+    reshape = Request("POST", "/reshaper", body={"inventories": {"p": {}, "q": {}}, "allocations": {}})
+    gone, changed = refusal(400, "p in inventories not found"), refusal(409, "resource provider generation conflict")
+    assert name_of(reshape, gone, changed) == "one-of-several-reasons"
     scope = refusal(403, "denied placement:traits:show"), refusal(403, "Policy does not allow placement:traits:show")
     assert name_of(PUT, *scope) == "words-of-a-wrong-scope"
 
@@ -99,6 +108,9 @@ def test_nothing_else_is() -> None:
     assert name_of(one, *reasons) is None, "there is only one reason"
     dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
     assert name_of(PUT, dated, Reply(200, {}, b"")) is None
+    typed, untyped = answer({"consumer_type": "INSTANCE"}), answer({"consumer_type": "unknown"})
+    assert name_of(PUT, typed, untyped) is None, "no such row is kept"
+    assert name_of(PUT, answer({"a": 1}), answer({"a": 2}), keep_rows=True) is None
     full = candidates({"p": 1})
     assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
@@ -114,3 +126,24 @@ def test_readers_are_told_of_all_of_them() -> None:
     told = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     assert told == [entry.name for entry in LIST]
     assert all(entry.reason for entry in LIST)
+
+
+def test_trees_that_are_lost_are_upstreams() -> None:
+    def found(*held: str) -> Reply:
+        asked = [
+            {
+                "allocations": {"s": {"resources": {"DISK_GB": 1}}, uuid: {"resources": {"VCPU": 1}}},
+                "mappings": {"": ["s"], "1": [uuid]},
+            }
+            for uuid in held
+        ]
+        traits = {"s": ["MISC_SHARES_VIA_AGGREGATE"], "p": [], "q": []}
+        summaries = {uuid: {"resources": {}, "traits": traits[uuid]} for uuid in ["s", *held]}
+        return answer({"allocation_requests": asked, "provider_summaries": summaries})
+
+    both = Request("GET", "/allocation_candidates", "1.39", (("resources", "DISK_GB:1"), ("resources1", "VCPU:1")))
+    assert name_of(both, found("p"), found("p", "q")) == "lost-anchors"
+    assert name_of(both, found("p", "q"), found("p")) is None, "ours may lose none"
+    other_way = Request("GET", "/allocation_candidates", "1.39", (("resources", "VCPU:1"), ("resources1", "DISK_GB:1")))
+    swapped = [Reply(200, one.headers, one.body.replace(b'{"": ["s"], "1"', b'{"1": ["s"], ""')) for one in (found("p"), found("p", "q"))]
+    assert name_of(other_way, *swapped) is None, "nothing is shared with the group without a suffix"

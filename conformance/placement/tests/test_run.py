@@ -52,6 +52,16 @@ def test_a_difference_is_found_once_and_made_small() -> None:
     assert Shrinker(shows).shrink(found.symbolic) == [create("b"), *[change("b")] * 3, show("b")]
 
 
+def test_what_a_server_names_itself_is_the_same() -> None:
+    """A provider without a uuid gets one, from each server another."""
+    steps = [Request("POST", "/resource_providers", "1.39", body={}), show("a")]
+    assert Pair(Toy(), Toy()).run(steps, set()) == []
+    given = "00000001-aaaa-4000-8000-000000000000"
+    steps = [Request("POST", "/resource_providers", "1.39", body={"uuid": given}), show(given)]
+    (found,) = Pair(Toy(), Toy(renames=given)).run(steps, set())
+    assert given in found.differences[0].left, "one that was given is to stay"
+
+
 def test_generations_are_asked_for_when_they_are_needed() -> None:
     steps = [create("a"), change("a"), change("a"), change("a", generation=0), show("a")]
     left = Toy()

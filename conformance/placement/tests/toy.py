@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from typing import Any, Dict, Optional
+from uuid import uuid4
 
 from differential.request import Request
 from differential.target import Reply
 
 
 class Toy:
-    """Answers a few requests as Placement would; ``forgets`` names a provider that it loses at its third generation."""
+    """Answers a few requests as Placement would.
 
-    def __init__(self, forgets: Optional[str] = None) -> None:
-        self._forgets = forgets
+    ``forgets`` names a provider that it loses at its third generation, ``renames`` one that it shows under another name.
+    """
+
+    def __init__(self, forgets: Optional[str] = None, renames: Optional[str] = None) -> None:
+        self._forgets, self._renames = forgets, renames
         self._generations: Dict[str, int] = {}
         self.resets = 0
 
@@ -23,8 +27,9 @@ class Toy:
     def send(self, request: Request) -> Reply:
         uuid = request.path.split("/")[2] if request.path.count("/") > 1 else ""
         if request.method == "POST":
-            self._generations[request.body.get("uuid", "")] = 0
-            return _reply(200, {})
+            made = request.body.get("uuid") or str(uuid4())
+            self._generations[made] = 0
+            return _reply(200, {"uuid": str(uuid4()) if made == self._renames else made})
         if self._generations.get(uuid) is None:
             return _reply(404, {"errors": [{"detail": "no such provider"}]})
         if request.method == "GET":

@@ -9,6 +9,7 @@
 //! - `schema`, `query`, `from_wire`: what a request means
 //! - `out`, `to_wire`, `summaries`: how an answer is written
 //! - `fault`, `accept`, `refusals`, `manner`: how a no is told
+//! - `explain`: why there are no candidates
 //! - `policy`: who may do what
 //! - `providers`, `inventories`, `aggregates`, `traits`, `classes`, `allocations`, `usages`, `candidates`, `reshaper`,
 //!   `root`: what each route does with these
@@ -22,6 +23,7 @@ mod ask;
 mod candidates;
 mod classes;
 mod date;
+mod explain;
 mod fault;
 mod fresh;
 mod from_wire;
@@ -101,13 +103,19 @@ impl Placement {
                 Some(outcome) => Ok((outcome, reply.at)),
                 None => Err(refusals::unexpected()),
             },
-            Err(refused) => Err(refusals::fault(&refused.refusal, &doing)),
+            Err(refused) => Err(refusals::fault(&refused.refusal, &doing).at(reply.at.position)),
         }
     }
 
-    /// Looks at what is committed.
-    fn read<T>(&self, look: impl FnOnce(&Capacity, &Snapshot<'_>) -> T) -> Result<T, Fault> {
-        let look = |snapshot: &Snapshot<'_>| look(snapshot.state.capacity(), snapshot);
-        self.handle.read(look).map_err(|why| refusals::failure(&why))
+    /// Looks at what is committed. What is wrong with it is wrong at that position.
+    fn read<T>(
+        &self,
+        look: impl FnOnce(&Capacity, &Snapshot<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let look = |snapshot: &Snapshot<'_>| {
+            look(snapshot.state.capacity(), snapshot)
+                .map_err(|fault| fault.at(snapshot.at.position))
+        };
+        self.handle.read(look).map_err(|why| refusals::failure(&why))?
     }
 }

@@ -1,6 +1,7 @@
 //! From what a handler found to a reply: the headers that every answer has, and the forms that several routes share.
 
-use allod_core::capacity::{Inventory, Uuid};
+use allod_core::capacity::Inventory;
+use allod_core::receipt::ProviderNow;
 use allod_edge::Reply;
 use allod_engine::At;
 use bytes::Bytes;
@@ -9,10 +10,11 @@ use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::ask::Ask;
 use crate::date;
+use crate::explain;
 use crate::out::{ARRAY, Out};
 use crate::versions::{self, Feature};
 
-const POSITION: HeaderName = HeaderName::from_static("allod-position");
+pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
 
 /// An answer that is not an error.
 #[derive(Debug)]
@@ -21,17 +23,21 @@ pub(crate) struct Shown {
     body: Option<Vec<u8>>,
     location: Option<String>,
     modified_ms: Option<u64>,
+    explanation: Option<String>,
     at: At,
 }
 
 impl Shown {
     pub(crate) fn json(at: At, out: Out) -> Shown {
-        let body = Some(out.0);
-        Shown { status: StatusCode::OK, body, location: None, modified_ms: None, at }
+        Shown::nothing(at, StatusCode::OK).body(out)
     }
 
     pub(crate) fn nothing(at: At, status: StatusCode) -> Shown {
-        Shown { status, body: None, location: None, modified_ms: None, at }
+        Shown { status, body: None, location: None, modified_ms: None, explanation: None, at }
+    }
+
+    pub(crate) fn body(self, out: Out) -> Shown {
+        Shown { body: Some(out.0), ..self }
     }
 
     pub(crate) fn status(self, status: StatusCode) -> Shown {
@@ -45,6 +51,11 @@ impl Shown {
     /// When what is shown changed last; told in versions that tell it.
     pub(crate) fn modified(self, ms: u64) -> Shown {
         Shown { modified_ms: Some(ms), ..self }
+    }
+
+    /// Why it is not more, for whoever asked.
+    pub(crate) fn explained(self, explanation: Option<String>) -> Shown {
+        Shown { explanation, ..self }
     }
 
     pub(crate) fn reply(self, ask: &Ask) -> Reply {
@@ -65,6 +76,9 @@ impl Shown {
         }
         headers.insert(versions::HEADER, ask.version.header());
         headers.insert(VARY, HeaderValue::from_static("openstack-api-version"));
+        if let Some(text) = self.explanation.and_then(|text| HeaderValue::try_from(text).ok()) {
+            headers.insert(explain::HEADER, text);
+        }
         headers.insert(POSITION, self.at.position.into());
         if let Some(body) = self.body {
             *reply.body_mut() = Bytes::from(body).into();
@@ -79,17 +93,8 @@ pub(crate) fn newest(times: impl IntoIterator<Item = u64>, now_ms: u64) -> u64 {
 }
 
 /// A provider as lists and single answers show it.
-#[derive(Debug)]
-pub(crate) struct ProviderShown<'a> {
-    pub uuid: Uuid,
-    pub name: &'a str,
-    pub generation: u64,
-    pub parent: Option<Uuid>,
-    pub root: Uuid,
-}
-
-pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderShown<'_>) {
-    out.raw("{\"uuid\":").uuid(shown.uuid).raw(",\"name\":").text(shown.name);
+pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderNow) {
+    out.raw("{\"uuid\":").uuid(shown.uuid).raw(",\"name\":").text(&shown.name);
     out.raw(",\"generation\":").number(shown.generation).raw(",\"links\":");
     let links = [
         ("self", Feature::Always),
