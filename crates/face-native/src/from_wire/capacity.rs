@@ -50,3 +50,61 @@ fn lease(ttl: Option<Seconds>, reclaim: Option<ReclaimName>) -> Option<LeaseAsk>
     };
     ttl.map(|ttl| LeaseAsk { ttl_ms: ttl.ms, reclaim })
 }
+
+#[cfg(test)]
+mod tests {
+    use allod_core::capacity::Uuid;
+    use allod_core::command::capacity::DeallocateOp;
+    use allod_core::command::{Check, Command, Op, Transact};
+    use allod_core::value::Kind;
+    use allod_engine::At;
+    use allod_testkit::history::Request;
+
+    use super::super::{Reader, operation};
+    use super::*;
+    use crate::wire::TransactionBody;
+
+    /// What the checker of the tests writes is what this face reads.
+    #[test]
+    fn operations_mean_what_they_were_written_for() {
+        let (host, consumer) = (Uuid(1), Uuid(2 << 90));
+        let reap = LeaseAsk { ttl_ms: 1500, reclaim: Reclaim::Reap };
+        let keep = LeaseAsk { ttl_ms: 60_000, reclaim: Reclaim::Keep };
+        let holding = |expect, lease, allocations| Holding {
+            consumer,
+            expect,
+            project: "red".into(),
+            user: "anna".into(),
+            consumer_type: None,
+            allocations,
+            lease,
+        };
+        // The checker writes names in order.
+        let amounts = vec![("MEMORY_MB".into(), 512), ("VCPU".into(), 2)];
+        let other = Holding {
+            consumer: Uuid(3),
+            consumer_type: Some("INSTANCE".into()),
+            ..holding(Expect::Is(7), Some(keep), vec![])
+        };
+        let first = holding(Expect::Absent, Some(reap), vec![(host, amounts)]);
+        let ops = vec![
+            Op::Allocate(AllocateOp { consumers: vec![first, other] }),
+            Op::Allocate(AllocateOp { consumers: vec![holding(Expect::Any, None, vec![])] }),
+            Op::Deallocate(DeallocateOp { consumer, expect: Expect::Present }),
+            Op::Extend(ExtendOp { consumer, expect: Expect::Is(2), lease: Some(keep) }),
+            Op::Extend(ExtendOp { consumer, expect: Expect::Any, lease: None }),
+            Op::Check(Check::Provider { provider: host, expect: Expect::Is(4) }),
+            Op::Check(Check::Consumer { consumer, expect: Expect::Absent }),
+        ];
+        let transact = Transact { ops: ops.clone(), ..Transact::default() };
+        let request = Request::Command(Command::Transact(transact));
+        let wire = allod_testkit::native::wire(&request, &|_| Kind::Id32);
+        let text = wire.body.unwrap();
+        let body: TransactionBody<'_> = serde_json::from_str(&text).unwrap();
+        let kind = |_: &str| Ok((None, At::default()));
+        let mut reader = Reader::new(&kind);
+        let read = body.ops.into_iter().enumerate();
+        let read: Vec<Op> = read.map(|(n, op)| operation(n, op, &mut reader).unwrap()).collect();
+        assert_eq!(read, ops);
+    }
+}
