@@ -6,12 +6,14 @@ everything; see ``Retry``.
 
 from .aio import AsyncClient, AsyncWatch
 from .answers import (
+    Allocated,
     Change,
     Checked,
     Claim,
     Claimed,
     Done,
     Event,
+    Extended,
     Leased,
     OpResult,
     Pool,
@@ -24,6 +26,7 @@ from .client import Client, Watch
 from .errors import (
     AllodError,
     BadAnswer,
+    CapacityExceeded,
     CheckFailed,
     Exhausted,
     Forbidden,
@@ -55,10 +58,12 @@ from .transaction import Transaction
 from .values import Moment, Value, ValueLike
 
 __all__ = [
+    "Allocated",
     "AllodError",
     "AsyncClient",
     "AsyncWatch",
     "BadAnswer",
+    "CapacityExceeded",
     "Change",
     "CheckFailed",
     "Checked",
@@ -68,6 +73,7 @@ __all__ = [
     "Done",
     "Event",
     "Exhausted",
+    "Extended",
     "Forbidden",
     "HeldOutside",
     "IdempotencyDiffers",

@@ -126,7 +126,21 @@ class Checked:
     pass
 
 
-OpResult = Union[Claimed, Released, Leased, Checked]
+@dataclass(frozen=True)
+class Allocated:
+    generations: Mapping[str, Optional[int]]
+    """For each consumer its generation; ``None``: it holds nothing any more."""
+
+
+@dataclass(frozen=True)
+class Extended:
+    consumer: str
+    generation: int
+    expires: Optional[datetime]
+    """``None``: held until given up."""
+
+
+OpResult = Union[Claimed, Released, Leased, Allocated, Extended, Checked]
 
 
 @dataclass(frozen=True)
@@ -142,8 +156,9 @@ class Event:
     """One thing that happened. What does not apply to its kind is ``None``."""
 
     kind: str
-    """``pool_defined``, ``pool_removed``, ``claim_granted``, ``lease_changed``, ``claim_released`` or ``quarantine_ended``."""
-    pool: str
+    """``pool_defined``, ``claim_granted``, ``allocations_set`` and others; the guide to watching has them all."""
+    pool: Optional[str]
+    """``None`` where it is about providers and consumers, which belong to no pool."""
     key: Optional[str]
     owner: Optional[str]
     values: Optional[Tuple[Value, ...]]
@@ -153,6 +168,8 @@ class Event:
     cause: Optional[str]
     """Of a release: ``asked``, ``taken`` or ``reaped``."""
     quarantine_until: Optional[datetime]
+    provider: Optional[str]
+    consumer: Optional[str]
     members: Json = field(repr=False)
     """The event as it came, with what has no field here."""
 
@@ -262,8 +279,13 @@ def _op(json: Json) -> OpResult:
     if name == "claim":
         claims = tuple(claim(one, new=said["created"]) for one in said["claims"])
         return Claimed(new=said["created"], claims=claims)
-    if name == "release":
+    if name in ("release", "deallocate"):
         return Released(existed=said["existed"])
+    if name == "allocate":
+        return Allocated({one["consumer"]: one["generation"] for one in said["consumers"]})
+    if name == "extend":
+        expires = _maybe(read_time, said["expires"])
+        return Extended(said["consumer"], int(said["generation"]), expires)
     if name in ("renew", "confirm"):
         return Leased(claim=claim(said))
     if name == "check":
@@ -282,7 +304,7 @@ def change(json: Json) -> Change:
 def event(json: Json) -> Event:
     return Event(
         kind=json["kind"],
-        pool=json["pool"],
+        pool=json.get("pool"),
         key=json.get("key"),
         owner=json.get("owner"),
         values=_maybe(_values, json.get("values")),
@@ -290,6 +312,8 @@ def event(json: Json) -> Event:
         expires=_maybe(read_time, json.get("expires")),
         cause=json.get("cause"),
         quarantine_until=_maybe(read_time, json.get("quarantine_until")),
+        provider=json.get("provider"),
+        consumer=json.get("consumer"),
         members=json,
     )
 

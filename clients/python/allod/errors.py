@@ -107,7 +107,7 @@ class NotHeld(Problem):
 
 
 class VersionDiffers(Problem):
-    """The claim or the pool is at another version than the call expects."""
+    """The claim, the pool or the consumer is at another version than the call expects."""
 
     @property
     def actual(self) -> Optional[int]:
@@ -177,6 +177,18 @@ class Exhausted(Problem):
         return tuple(self.members.get("exhausted", ()))
 
 
+class CapacityExceeded(Problem):
+    """The provider has too little left, none at all, or does not give out this amount."""
+
+    @property
+    def provider(self) -> Optional[str]:
+        return self.members.get("provider")
+
+    @property
+    def resource_class(self) -> Optional[str]:
+        return self.members.get("class")
+
+
 class CheckFailed(Problem):
     """A check of the transaction does not hold."""
 
@@ -219,6 +231,11 @@ BY_CODE: Dict[str, Type[Problem]] = {
     "held_outside": HeldOutside,
     "claim_unknown": NotHeld,
     "claim_version_differs": VersionDiffers,
+    "consumer_generation_differs": VersionDiffers,
+    "consumer_unknown": NotHeld,
+    "capacity_exceeded": CapacityExceeded,
+    "portion_violated": CapacityExceeded,
+    "not_in_stock": CapacityExceeded,
     "params_differ": ParamsDiffer,
     "no_lease": NoLease,
     "value_outside": ValueUnavailable,

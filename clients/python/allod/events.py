@@ -47,7 +47,9 @@ class WatchState:
         position: Optional[int],
         *,
         pool: Union[None, str, Iterable[str]],
-        owner_prefix: Optional[str],
+        owner_prefix: Optional[str] = None,
+        provider: Union[None, str, Iterable[str]] = None,
+        consumer: Union[None, str, Iterable[str]] = None,
         kind: Union[None, str, Iterable[str]],
         patience: Optional[float],
         retry: Retry,
@@ -55,7 +57,7 @@ class WatchState:
     ) -> None:
         self.position = position
         """Everything up to here has been seen. ``None``: it is not yet known where to begin."""
-        several = {"pool": pool, "kind": kind}
+        several = {"pool": pool, "provider": provider, "consumer": consumer, "kind": kind}
         self._query: Dict[str, Union[None, str, List[str]]] = {
             name: given if given is None or isinstance(given, str) else list(given)
             for name, given in several.items()

@@ -97,6 +97,41 @@ class Transaction:
     def confirm(self, pool: str, key: str, *, expect: Expect = None) -> Transaction:
         return self._add("confirm", members(pool=pool, key=key, expect=expect))
 
+    def allocate(
+        self,
+        consumer: str,
+        allocations: Mapping[str, Mapping[str, int]],
+        *,
+        project: str,
+        user: str,
+        type: Optional[str] = None,
+        expect: Expect = None,
+        ttl: Optional[float] = None,
+        reclaim: Optional[str] = None,
+    ) -> Transaction:
+        """The consumer holds exactly this from now on: so much of each resource class of each provider. A number in
+        ``expect`` is its generation."""
+        held = {provider: dict(amounts) for provider, amounts in allocations.items()}
+        said = members(expect=expect, type=type, ttl=ttl, reclaim=reclaim)
+        who = {"consumer": consumer, "project": project, "user": user}
+        return self._add("allocate", {**who, "allocations": held, **said})
+
+    def deallocate(self, consumer: str, *, expect: Expect = None) -> Transaction:
+        """The consumer gives up all that it holds."""
+        return self._add("deallocate", members(consumer=consumer, expect=expect))
+
+    def extend(
+        self,
+        consumer: str,
+        *,
+        ttl: Optional[float] = None,
+        reclaim: Optional[str] = None,
+        expect: Expect = None,
+    ) -> Transaction:
+        """What the consumer holds lasts so long from now; without ``ttl`` for ever."""
+        said = members(consumer=consumer, expect=expect, ttl=ttl, reclaim=reclaim)
+        return self._add("extend", said)
+
     def check_claim(
         self,
         pool: str,
@@ -118,6 +153,14 @@ class Transaction:
     def check_pool(self, pool: str, *, expect: Expect = None) -> Transaction:
         """The pool is there, or as ``expect`` says; a number is its generation."""
         return self._add("check", {"pool": members(pool=pool, expect=expect)})
+
+    def check_provider(self, provider: str, *, expect: Expect = None) -> Transaction:
+        """The provider is there, or as ``expect`` says; a number is its generation."""
+        return self._add("check", {"provider": members(provider=provider, expect=expect)})
+
+    def check_consumer(self, consumer: str, *, expect: Expect = None) -> Transaction:
+        """The consumer holds something, or is as ``expect`` says; a number is its generation."""
+        return self._add("check", {"consumer": members(consumer=consumer, expect=expect)})
 
     def _add(self, name: str, body: Dict[str, Any]) -> Transaction:
         self.ops.append({name: body})

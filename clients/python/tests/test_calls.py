@@ -221,6 +221,6 @@ def test_many_threads_share_a_client(server: Server) -> None:
 
 
 def test_a_slash_before_v1_is_kept(server: Server) -> None:
-    with Client(f"{server.url}/proxy/") as client, pytest.raises(Problem) as raised:
+    with Client(f"{server.url}/v1/proxy/") as client, pytest.raises(Problem) as raised:
         client.limits()
-    assert raised.value.code == "route_unknown" and "/proxy/v1/limits" in raised.value.detail
+    assert raised.value.code == "route_unknown" and "/v1/proxy/v1/limits" in raised.value.detail

@@ -155,3 +155,32 @@ fn the_guide_has_the_metrics_that_are_exported() {
     assert_eq!(rows.collect::<BTreeSet<&str>>(), exported);
     assert_eq!(server.stop().0, Some(0));
 }
+
+#[test]
+fn placement_is_at_the_root_and_the_others_keep_their_own_words() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), &[]);
+    let uuid = "11111111-1111-4111-8111-111111111111";
+    let body = format!(r#"{{"name":"one","uuid":"{uuid}"}}"#);
+    let created = server.client().send("POST", "/placement/resource_providers", &[], Some(&body));
+    let created = created.unwrap();
+    assert_eq!(created.status, 201, "{}", created.text());
+    let location = created.header("location").unwrap();
+    let address = format!("http://{}/placement/resource_providers/{uuid}", server.address);
+    assert_eq!(location, address);
+    server.kill();
+
+    let server = start(data.path(), &["--auth", "noauth2"]);
+    let shown = server.get(&format!("/resource_providers/{uuid}"));
+    assert!(shown.status == 401 && shown.text().contains("401 Unauthorized"), "{shown:?}");
+    let token = [("x-auth-token", "admin")];
+    let ask = |path: &str| server.client().send("GET", path, &token, None).unwrap();
+    let shown = ask(&format!("/resource_providers/{uuid}"));
+    assert!(shown.text().contains("\"name\":\"one\""), "{shown:?}");
+    assert!(ask("/nothing").text().starts_with("{\"errors\":["));
+    for (path, code) in [("/v1/nothing", "route_unknown"), ("/healthz/x", "route_unknown")] {
+        let reply = ask(path);
+        assert!(reply.status == 404 && reply.text().contains(code), "{path}: {reply:?}");
+    }
+    assert!(server.get("/").text().starts_with("{\"versions\":["));
+}

@@ -5,6 +5,7 @@ mod ask;
 mod candidates;
 mod capacity;
 mod change;
+mod named;
 mod scalar;
 
 pub(crate) use answer::*;
@@ -13,4 +14,5 @@ pub(crate) use candidates::*;
 pub(crate) use capacity::*;
 pub use change::Change;
 pub(crate) use change::*;
+pub(crate) use named::*;
 pub(crate) use scalar::*;

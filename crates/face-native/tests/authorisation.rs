@@ -296,7 +296,12 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
                 r#"{{"allocate":{{"consumer":"{CONSUMER}","project":"p","user":"u","allocations":{{}}}}}}"#
             ),
         ),
-        (0, r#"{"allocate":{"consumers":[]}}"#.to_owned()),
+        (
+            0,
+            format!(
+                r#"{{"allocate":{{"consumers":[{{"consumer":"{CONSUMER}","project":"p","user":"u","allocations":{{}}}}]}}}}"#
+            ),
+        ),
         (0, format!(r#"{{"deallocate":{{"consumer":"{CONSUMER}"}}}}"#)),
         (0, format!(r#"{{"extend":{{"consumer":"{CONSUMER}"}}}}"#)),
         (0, format!(r#"{{"check":{{"provider":{{"provider":"{PROVIDER}"}}}}}}"#)),

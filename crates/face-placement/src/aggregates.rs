@@ -22,7 +22,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         let aggregates: Vec<Uuid> = capacity.aggregates(provider).collect();
         let shown = show(ask, snapshot.at, &aggregates, provider.generation);
         Ok(shown.modified(snapshot.now_ms))
-    })?
+    })
 }
 
 pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {

@@ -41,7 +41,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         out.raw("}");
         let times = consumer.map(|consumer| consumer.written_ms);
         Ok(Shown::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
-    })?
+    })
 }
 
 fn owner(out: &mut Out, ask: &Ask, consumer: &Consumer) {
@@ -80,7 +80,7 @@ pub(crate) fn of_provider(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         out.raw(",\"resource_provider_generation\":").number(provider.generation).raw("}");
         let times = consumers().map(|consumer| consumer.written_ms);
         Ok(Shown::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
-    })?
+    })
 }
 
 fn resources<'a>(out: &mut Out, capacity: &Capacity, held: impl Iterator<Item = &'a Held>) {

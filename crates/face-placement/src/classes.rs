@@ -27,7 +27,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         out.raw("}");
         let times = capacity.classes().iter().map(|(_, named)| named.changed_ms);
         Ok(Shown::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
-    })?
+    })
 }
 
 pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -39,7 +39,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         write(&mut out, ask, &named.name);
         let modified = newest([named.changed_ms], snapshot.now_ms);
         Ok(Shown::json(snapshot.at, out).modified(modified))
-    })?
+    })
 }
 
 pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {

@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 
 use crate::accept::{Accept, Form};
+use crate::to_wire::POSITION;
 use crate::versions::{self, Feature, Version};
 
 /// What programs look at, from version 1.23 on.
@@ -65,6 +66,8 @@ pub(crate) struct Fault {
     reached: Reached,
     allow: Option<HeaderValue>,
     retry_after_s: Option<u32>,
+    /// Where in the journal it is so.
+    position: Option<u64>,
 }
 
 /// What the telling of a fault depends on.
@@ -86,6 +89,7 @@ impl Fault {
             reached: Reached::Handler,
             allow: None,
             retry_after_s: None,
+            position: None,
         }
     }
 
@@ -136,6 +140,11 @@ impl Fault {
         Fault { retry_after_s: Some(seconds), ..self }
     }
 
+    /// With the position in the journal at which it was found.
+    pub(crate) fn at(self, position: u64) -> Fault {
+        Fault { position: Some(position), ..self }
+    }
+
     pub(crate) fn reply(&self, listener: &Listener<'_>) -> Reply {
         let accept = Accept::of(listener.headers);
         let body = Words::of(self, listener, &accept);
@@ -153,6 +162,9 @@ impl Fault {
         }
         if let Some(seconds) = self.retry_after_s {
             headers.insert(RETRY_AFTER, seconds.into());
+        }
+        if let Some(position) = self.position {
+            headers.insert(POSITION, position.into());
         }
         if let (Some(version), true) = (listener.version, self.reached != Reached::Nothing) {
             headers.insert(versions::HEADER, version.header());

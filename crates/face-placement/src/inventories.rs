@@ -35,7 +35,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         write_all(&mut out, provider.generation, stocks);
         let times = provider.stocks.iter().map(|stock| stock.changed_ms);
         Ok(Shown::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
-    })?
+    })
 }
 
 pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -48,7 +48,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         })?;
         let shown = show_one(snapshot.at, provider.generation, &stock.inventory);
         Ok(shown.modified(stock.changed_ms))
-    })?
+    })
 }
 
 pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {

@@ -103,13 +103,19 @@ impl Placement {
                 Some(outcome) => Ok((outcome, reply.at)),
                 None => Err(refusals::unexpected()),
             },
-            Err(refused) => Err(refusals::fault(&refused.refusal, &doing)),
+            Err(refused) => Err(refusals::fault(&refused.refusal, &doing).at(reply.at.position)),
         }
     }
 
-    /// Looks at what is committed.
-    fn read<T>(&self, look: impl FnOnce(&Capacity, &Snapshot<'_>) -> T) -> Result<T, Fault> {
-        let look = |snapshot: &Snapshot<'_>| look(snapshot.state.capacity(), snapshot);
-        self.handle.read(look).map_err(|why| refusals::failure(&why))
+    /// Looks at what is committed. What is wrong with it is wrong at that position.
+    fn read<T>(
+        &self,
+        look: impl FnOnce(&Capacity, &Snapshot<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let look = |snapshot: &Snapshot<'_>| {
+            look(snapshot.state.capacity(), snapshot)
+                .map_err(|fault| fault.at(snapshot.at.position))
+        };
+        self.handle.read(look).map_err(|why| refusals::failure(&why))?
     }
 }

@@ -17,17 +17,17 @@ use crate::fault::Fault;
 use crate::out::{ARRAY, Out};
 use crate::refusals::{Doing, unexpected};
 use crate::schema::forms;
-use crate::to_wire::{self, ProviderShown, Shown, newest};
+use crate::to_wire::{self, Shown, newest};
 use crate::versions::Feature;
 use crate::{Placement, uuid};
 
 impl Placement {
     /// The provider that the path names, as far as writes need it: whether it is there, and at which generation.
     pub(crate) fn provider(&self, ask: &Ask) -> Result<(Uuid, u64), Fault> {
-        let found = ask.uuid(0).map(|uuid| {
-            self.read(|capacity, _| capacity.provider(uuid).map(|found| (uuid, found.generation)))
-        });
-        found.transpose()?.flatten().ok_or_else(|| missing(ask))
+        self.read(|capacity, _| {
+            let provider = look(capacity, ask, || missing(ask))?;
+            Ok((provider.uuid, provider.generation))
+        })
     }
 }
 
@@ -49,40 +49,41 @@ pub(crate) fn look<'a>(
     ask.uuid(0).and_then(|uuid| capacity.provider(uuid)).ok_or_else(wrong)
 }
 
-fn shown<'a>(capacity: &Capacity, provider: &'a Provider) -> ProviderShown<'a> {
-    ProviderShown {
+/// What is shown of a provider, taken out of the state.
+fn taken(capacity: &Capacity, provider: &Provider) -> ProviderNow {
+    ProviderNow {
         uuid: provider.uuid,
-        name: &provider.name,
+        name: provider.name.clone(),
         generation: provider.generation,
         parent: capacity.parent(provider),
         root: capacity.root(provider),
+        changed_ms: provider.changed_ms,
     }
 }
 
 pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     face.read(|capacity, snapshot| {
         let provider = look(capacity, ask, || missing(ask))?;
-        let mut out = Out::with_room(1024);
-        to_wire::provider(&mut out, ask, &shown(capacity, provider));
-        Ok(Shown::json(snapshot.at, out).modified(provider.changed_ms))
-    })?
+        Ok(show(ask, &taken(capacity, provider), snapshot.at))
+    })
 }
 
 pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let query = ask.query();
     query.check(forms::list_providers(ask.version))?;
     let filter = filter::Filter::read(&query, ask.version)?;
-    face.read(|capacity, snapshot| {
+    // A long list is written when nobody waits for the state any more.
+    let (found, at, now_ms) = face.read(|capacity, snapshot| {
         let found = filter.find(capacity)?;
-        let mut out = Out::with_room(64 + 640 * found.len());
-        out.raw("{\"resource_providers\":");
-        out.list(ARRAY, &found, |out, provider| {
-            to_wire::provider(out, ask, &shown(capacity, provider));
-        });
-        out.raw("}");
-        let modified = newest(found.iter().map(|provider| provider.changed_ms), snapshot.now_ms);
-        Ok(Shown::json(snapshot.at, out).modified(modified))
-    })?
+        let found = found.into_iter().map(|provider| taken(capacity, provider));
+        Ok((found.collect::<Vec<ProviderNow>>(), snapshot.at, snapshot.now_ms))
+    })?;
+    let mut out = Out::with_room(64 + 800 * found.len());
+    out.raw("{\"resource_providers\":");
+    out.list(ARRAY, &found, |out, provider| to_wire::provider(out, ask, provider));
+    out.raw("}");
+    let modified = newest(found.iter().map(|provider| provider.changed_ms), now_ms);
+    Ok(Shown::json(at, out).modified(modified))
 }
 
 pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -98,7 +99,7 @@ pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let now = now(outcome)?;
     let location = ask.address(face.settings.scheme, &format!("/resource_providers/{uuid}"));
     if ask.has(Feature::PostProviderBody) {
-        return Ok(show_now(ask, &now, at).location(location));
+        return Ok(show(ask, &now, at).location(location));
     }
     Ok(Shown::nothing(at, StatusCode::CREATED).location(location))
 }
@@ -116,7 +117,7 @@ pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let update = UpdateProvider { uuid, name: name.into(), parent };
     let command = Command::Capacity(CapacityCommand::UpdateProvider(update));
     let (outcome, at) = face.submit(command, Doing::UpdateProvider { uuid, name }).await?;
-    Ok(show_now(ask, &now(outcome)?, at))
+    Ok(show(ask, &now(outcome)?, at))
 }
 
 pub(crate) async fn delete(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -136,9 +137,8 @@ pub(crate) fn now(outcome: Outcome) -> Result<ProviderNow, Fault> {
     }
 }
 
-fn show_now(ask: &Ask, now: &ProviderNow, at: At) -> Shown {
-    let &ProviderNow { uuid, ref name, generation, parent, root, changed_ms } = now;
+fn show(ask: &Ask, provider: &ProviderNow, at: At) -> Shown {
     let mut out = Out::with_room(1024);
-    to_wire::provider(&mut out, ask, &ProviderShown { uuid, name, generation, parent, root });
-    Shown::json(at, out).modified(changed_ms)
+    to_wire::provider(&mut out, ask, provider);
+    Shown::json(at, out).modified(provider.changed_ms)
 }

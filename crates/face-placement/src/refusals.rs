@@ -175,7 +175,8 @@ fn capacity(refusal: &CapacityRefusal, doing: &Doing<'_>) -> Fault {
             Fault::not_found(format!("No allocations for consumer '{consumer}'"))
         }
         CapacityRefusal::ConsumerGenerationDiffers { expected, actual, .. } => {
-            let got = expected.map_or("None".to_owned(), |generation| generation.to_string());
+            // A number below zero, which no generation is, has come through as its bits.
+            let got = expected.map_or("None".to_owned(), |given| (given as i64).to_string());
             let wanted = actual.map_or("null".to_owned(), |generation| generation.to_string());
             Fault::conflict(format!(
                 "consumer generation conflict - expected {wanted} but got {got}"

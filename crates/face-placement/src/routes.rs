@@ -61,11 +61,17 @@ pub(crate) struct Entry {
 }
 
 macro_rules! entry {
-    ($method:ident $path:literal, $since:ident, $takes:expr, $rule:expr, read $run:path) => {
-        entry!(@ $method $path, $since, $takes, $rule, Run::Read($run))
+    ($method:ident $path:literal, $since:ident, $takes:ident, read $run:path) => {
+        entry!(@ $method $path, $since, $takes, None, Run::Read($run))
     };
-    ($method:ident $path:literal, $since:ident, $takes:expr, $rule:expr, write $run:path) => {
-        entry!(@ $method $path, $since, $takes, $rule, Run::Write(|face, ask| Box::pin($run(face, ask))))
+    ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, read $run:path) => {
+        entry!(@ $method $path, $since, $takes, Some(concat!("placement:", $rule)), Run::Read($run))
+    };
+    ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, write $run:path) => {
+        entry!(
+            @ $method $path, $since, $takes, Some(concat!("placement:", $rule)),
+            Run::Write(|face, ask| Box::pin($run(face, ask)))
+        )
     };
     (@ $method:ident $path:literal, $since:ident, $takes:expr, $rule:expr, $run:expr) => {
         Entry {
@@ -81,46 +87,47 @@ macro_rules! entry {
 
 const NOTHING: Takes = Takes::Nothing;
 const BODY: Takes = Takes::Json;
+const BODY_BEFORE: Takes = Takes::JsonBefore(Feature::PutClass);
 const SHOWS: Takes = Takes::AcceptJson;
 
 /// In the order in which Allow headers list the methods of a path.
 pub(crate) static TABLE: &[Entry] = &[
-    entry!(GET "/", Always, NOTHING, None, read root::get),
-    entry!(GET "/resource_classes", Classes, SHOWS, Some("placement:resource_classes:list"), read classes::list),
-    entry!(POST "/resource_classes", Classes, BODY, Some("placement:resource_classes:create"), write classes::post),
-    entry!(GET "/resource_classes/{name}", Classes, SHOWS, Some("placement:resource_classes:show"), read classes::get),
-    entry!(PUT "/resource_classes/{name}", Classes, Takes::JsonBefore(Feature::PutClass), Some("placement:resource_classes:update"), write classes::put),
-    entry!(DELETE "/resource_classes/{name}", Classes, NOTHING, Some("placement:resource_classes:delete"), write classes::delete),
-    entry!(GET "/resource_providers", Always, SHOWS, Some("placement:resource_providers:list"), read providers::list),
-    entry!(POST "/resource_providers", Always, BODY, Some("placement:resource_providers:create"), write providers::post),
-    entry!(GET "/resource_providers/{uuid}", Always, SHOWS, Some("placement:resource_providers:show"), read providers::get),
-    entry!(DELETE "/resource_providers/{uuid}", Always, NOTHING, Some("placement:resource_providers:delete"), write providers::delete),
-    entry!(PUT "/resource_providers/{uuid}", Always, BODY, Some("placement:resource_providers:update"), write providers::put),
-    entry!(GET "/resource_providers/{uuid}/inventories", Always, SHOWS, Some("placement:resource_providers:inventories:list"), read inventories::list),
-    entry!(POST "/resource_providers/{uuid}/inventories", Always, BODY, Some("placement:resource_providers:inventories:create"), write inventories::post),
-    entry!(PUT "/resource_providers/{uuid}/inventories", Always, BODY, Some("placement:resource_providers:inventories:update"), write inventories::put_all),
-    entry!(DELETE "/resource_providers/{uuid}/inventories", DeleteInventories, NOTHING, Some("placement:resource_providers:inventories:delete"), write inventories::delete_all),
-    entry!(GET "/resource_providers/{uuid}/inventories/{class}", Always, SHOWS, Some("placement:resource_providers:inventories:show"), read inventories::get),
-    entry!(PUT "/resource_providers/{uuid}/inventories/{class}", Always, BODY, Some("placement:resource_providers:inventories:update"), write inventories::put),
-    entry!(DELETE "/resource_providers/{uuid}/inventories/{class}", Always, NOTHING, Some("placement:resource_providers:inventories:delete"), write inventories::delete),
-    entry!(GET "/resource_providers/{uuid}/usages", Always, SHOWS, Some("placement:resource_providers:usages"), read usages::of_provider),
-    entry!(GET "/resource_providers/{uuid}/aggregates", Aggregates, SHOWS, Some("placement:resource_providers:aggregates:list"), read aggregates::get),
-    entry!(PUT "/resource_providers/{uuid}/aggregates", Aggregates, BODY, Some("placement:resource_providers:aggregates:update"), write aggregates::put),
-    entry!(GET "/resource_providers/{uuid}/allocations", Always, SHOWS, Some("placement:resource_providers:allocations:list"), read allocations::of_provider),
-    entry!(POST "/allocations", PostAllocations, BODY, Some("placement:allocations:manage"), write allocations::post),
-    entry!(GET "/allocations/{consumer}", Always, SHOWS, Some("placement:allocations:list"), read allocations::get),
-    entry!(PUT "/allocations/{consumer}", Always, BODY, Some("placement:allocations:update"), write allocations::put),
-    entry!(DELETE "/allocations/{consumer}", Always, NOTHING, Some("placement:allocations:delete"), write allocations::delete),
-    entry!(GET "/allocation_candidates", Candidates, SHOWS, Some("placement:allocation_candidates:list"), read candidates::list),
-    entry!(GET "/traits", Traits, SHOWS, Some("placement:traits:list"), read traits::list),
-    entry!(GET "/traits/{name}", Traits, NOTHING, Some("placement:traits:show"), read traits::get),
-    entry!(PUT "/traits/{name}", Traits, NOTHING, Some("placement:traits:update"), write traits::put),
-    entry!(DELETE "/traits/{name}", Traits, NOTHING, Some("placement:traits:delete"), write traits::delete),
-    entry!(GET "/resource_providers/{uuid}/traits", Traits, SHOWS, Some("placement:resource_providers:traits:list"), read traits::of_provider),
-    entry!(PUT "/resource_providers/{uuid}/traits", Traits, BODY, Some("placement:resource_providers:traits:update"), write traits::set),
-    entry!(DELETE "/resource_providers/{uuid}/traits", Traits, NOTHING, Some("placement:resource_providers:traits:delete"), write traits::clear),
-    entry!(GET "/usages", Usages, SHOWS, Some(TOTAL_USAGES), read usages::total),
-    entry!(POST "/reshaper", Reshaper, BODY, Some("placement:reshaper:reshape"), write reshaper::post),
+    entry!(GET "/", Always, NOTHING, read root::get),
+    entry!(GET "/resource_classes", Classes, SHOWS, "resource_classes:list", read classes::list),
+    entry!(POST "/resource_classes", Classes, BODY, "resource_classes:create", write classes::post),
+    entry!(GET "/resource_classes/{name}", Classes, SHOWS, "resource_classes:show", read classes::get),
+    entry!(PUT "/resource_classes/{name}", Classes, BODY_BEFORE, "resource_classes:update", write classes::put),
+    entry!(DELETE "/resource_classes/{name}", Classes, NOTHING, "resource_classes:delete", write classes::delete),
+    entry!(GET "/resource_providers", Always, SHOWS, "resource_providers:list", read providers::list),
+    entry!(POST "/resource_providers", Always, BODY, "resource_providers:create", write providers::post),
+    entry!(GET "/resource_providers/{uuid}", Always, SHOWS, "resource_providers:show", read providers::get),
+    entry!(DELETE "/resource_providers/{uuid}", Always, NOTHING, "resource_providers:delete", write providers::delete),
+    entry!(PUT "/resource_providers/{uuid}", Always, BODY, "resource_providers:update", write providers::put),
+    entry!(GET "/resource_providers/{uuid}/inventories", Always, SHOWS, "resource_providers:inventories:list", read inventories::list),
+    entry!(POST "/resource_providers/{uuid}/inventories", Always, BODY, "resource_providers:inventories:create", write inventories::post),
+    entry!(PUT "/resource_providers/{uuid}/inventories", Always, BODY, "resource_providers:inventories:update", write inventories::put_all),
+    entry!(DELETE "/resource_providers/{uuid}/inventories", DeleteInventories, NOTHING, "resource_providers:inventories:delete", write inventories::delete_all),
+    entry!(GET "/resource_providers/{uuid}/inventories/{class}", Always, SHOWS, "resource_providers:inventories:show", read inventories::get),
+    entry!(PUT "/resource_providers/{uuid}/inventories/{class}", Always, BODY, "resource_providers:inventories:update", write inventories::put),
+    entry!(DELETE "/resource_providers/{uuid}/inventories/{class}", Always, NOTHING, "resource_providers:inventories:delete", write inventories::delete),
+    entry!(GET "/resource_providers/{uuid}/usages", Always, SHOWS, "resource_providers:usages", read usages::of_provider),
+    entry!(GET "/resource_providers/{uuid}/aggregates", Aggregates, SHOWS, "resource_providers:aggregates:list", read aggregates::get),
+    entry!(PUT "/resource_providers/{uuid}/aggregates", Aggregates, BODY, "resource_providers:aggregates:update", write aggregates::put),
+    entry!(GET "/resource_providers/{uuid}/allocations", Always, SHOWS, "resource_providers:allocations:list", read allocations::of_provider),
+    entry!(POST "/allocations", PostAllocations, BODY, "allocations:manage", write allocations::post),
+    entry!(GET "/allocations/{consumer}", Always, SHOWS, "allocations:list", read allocations::get),
+    entry!(PUT "/allocations/{consumer}", Always, BODY, "allocations:update", write allocations::put),
+    entry!(DELETE "/allocations/{consumer}", Always, NOTHING, "allocations:delete", write allocations::delete),
+    entry!(GET "/allocation_candidates", Candidates, SHOWS, "allocation_candidates:list", read candidates::list),
+    entry!(GET "/traits", Traits, SHOWS, "traits:list", read traits::list),
+    entry!(GET "/traits/{name}", Traits, NOTHING, "traits:show", read traits::get),
+    entry!(PUT "/traits/{name}", Traits, NOTHING, "traits:update", write traits::put),
+    entry!(DELETE "/traits/{name}", Traits, NOTHING, "traits:delete", write traits::delete),
+    entry!(GET "/resource_providers/{uuid}/traits", Traits, SHOWS, "resource_providers:traits:list", read traits::of_provider),
+    entry!(PUT "/resource_providers/{uuid}/traits", Traits, BODY, "resource_providers:traits:update", write traits::set),
+    entry!(DELETE "/resource_providers/{uuid}/traits", Traits, NOTHING, "resource_providers:traits:delete", write traits::clear),
+    entry!(GET "/usages", Usages, SHOWS, "usages", read usages::total),
+    entry!(POST "/reshaper", Reshaper, BODY, "reshaper:reshape", write reshaper::post),
 ];
 
 /// The one rule that is about a project.

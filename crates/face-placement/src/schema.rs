@@ -148,7 +148,7 @@ enum Step<'a> {
 enum Route<'a> {
     Root,
     Named(&'static str, &'a str),
-    Numbered(&'static str, usize),
+    Choice(usize),
     Items,
 }
 
@@ -294,9 +294,9 @@ impl<'a> Place<'a> {
                 let mut inside = Vec::new();
                 let tries = choices.iter().enumerate().map(|(n, schema)| {
                     let before = inside.len();
-                    let route = Route::Numbered("anyOf", n);
-                    Place { up: Some(self), step: Step::Root, value, schema, route }
-                        .look(&mut inside);
+                    // What is wrong within a choice is told from there, and not from the top.
+                    let route = Route::Choice(n);
+                    Place { up: None, step: Step::Root, value, schema, route }.look(&mut inside);
                     inside.len() == before
                 });
                 if tries.collect::<Vec<bool>>().contains(&true) {
@@ -374,7 +374,7 @@ impl<'a> Place<'a> {
         let _ = match self.route {
             Route::Root => Ok(()),
             Route::Named(keyword, name) => write!(text, "['{keyword}'][{}]", quoted(name)),
-            Route::Numbered(keyword, number) => write!(text, "['{keyword}'][{number}]"),
+            Route::Choice(number) => write!(text, "[{number}]"),
             Route::Items => write!(text, "['items']"),
         };
     }

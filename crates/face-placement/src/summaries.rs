@@ -2,7 +2,7 @@
 //!
 //! An answer has hundreds of summaries and most of them were in the answer before. So the text of each is kept until
 //! the provider changes, which its count of touches tells; a class may get another name without any provider being
-//! touched, so the time of that is looked at, too.
+//! touched, so that is looked at, too.
 
 use allod_core::state::capacity::Capacity;
 use allod_core::state::capacity::names::NameIx;
@@ -25,7 +25,7 @@ pub(crate) struct Summaries(RwLock<Vec<Kept>>);
 #[derive(Debug, Clone, Default)]
 struct Kept {
     touched: u64,
-    named_ms: u64,
+    renamed: u64,
     /// `"<uuid>":{…}`; empty: not kept.
     text: Box<[u8]>,
 }
@@ -34,6 +34,7 @@ impl Summaries {
     /// Writes the summaries of some providers, with commas between them.
     pub(crate) fn write(&self, out: &mut Out, capacity: &Capacity, providers: &[ProviderIx]) {
         let mut missed: Vec<(ProviderIx, Kept)> = Vec::new();
+        let renamed = capacity.renamed();
         {
             let kept = self.0.read();
             let mut is_first = true;
@@ -41,11 +42,10 @@ impl Summaries {
                 let Some(provider) = capacity.at(*ix) else { continue };
                 out.comma(is_first);
                 is_first = false;
-                let named_ms = named_ms(capacity, provider);
                 match kept.get(*ix as usize) {
                     Some(kept)
                         if kept.touched == provider.touched
-                            && kept.named_ms == named_ms
+                            && kept.renamed == renamed
                             && !kept.text.is_empty() =>
                     {
                         out.0.extend_from_slice(&kept.text);
@@ -56,7 +56,7 @@ impl Summaries {
                         let text = &out.0[begin..];
                         if (*ix as usize) < KEPT_MAX && text.len() <= TEXT_BYTES_MAX {
                             let touched = provider.touched;
-                            missed.push((*ix, Kept { touched, named_ms, text: text.into() }));
+                            missed.push((*ix, Kept { touched, renamed, text: text.into() }));
                         }
                     }
                 }
@@ -79,17 +79,6 @@ impl Summaries {
             }
         }
     }
-}
-
-/// When the newest name among the provider's custom classes was given.
-fn named_ms(capacity: &Capacity, provider: &Provider) -> u64 {
-    let classes = capacity.classes();
-    let custom = provider.stocks.iter().filter(|stock| !classes.is_standard(stock.class));
-    custom
-        .filter_map(|stock| classes.get(stock.class))
-        .map(|named| named.changed_ms)
-        .max()
-        .unwrap_or(0)
 }
 
 /// Writes one summary: the classes that are wanted, and what the version has besides.

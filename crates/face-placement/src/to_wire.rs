@@ -1,6 +1,7 @@
 //! From what a handler found to a reply: the headers that every answer has, and the forms that several routes share.
 
-use allod_core::capacity::{Inventory, Uuid};
+use allod_core::capacity::Inventory;
+use allod_core::receipt::ProviderNow;
 use allod_edge::Reply;
 use allod_engine::At;
 use bytes::Bytes;
@@ -13,7 +14,7 @@ use crate::explain;
 use crate::out::{ARRAY, Out};
 use crate::versions::{self, Feature};
 
-const POSITION: HeaderName = HeaderName::from_static("allod-position");
+pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
 
 /// An answer that is not an error.
 #[derive(Debug)]
@@ -28,12 +29,15 @@ pub(crate) struct Shown {
 
 impl Shown {
     pub(crate) fn json(at: At, out: Out) -> Shown {
-        let body = Some(out.0);
-        Shown { body, ..Shown::nothing(at, StatusCode::OK) }
+        Shown::nothing(at, StatusCode::OK).body(out)
     }
 
     pub(crate) fn nothing(at: At, status: StatusCode) -> Shown {
         Shown { status, body: None, location: None, modified_ms: None, explanation: None, at }
+    }
+
+    pub(crate) fn body(self, out: Out) -> Shown {
+        Shown { body: Some(out.0), ..self }
     }
 
     pub(crate) fn status(self, status: StatusCode) -> Shown {
@@ -89,17 +93,8 @@ pub(crate) fn newest(times: impl IntoIterator<Item = u64>, now_ms: u64) -> u64 {
 }
 
 /// A provider as lists and single answers show it.
-#[derive(Debug)]
-pub(crate) struct ProviderShown<'a> {
-    pub uuid: Uuid,
-    pub name: &'a str,
-    pub generation: u64,
-    pub parent: Option<Uuid>,
-    pub root: Uuid,
-}
-
-pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderShown<'_>) {
-    out.raw("{\"uuid\":").uuid(shown.uuid).raw(",\"name\":").text(shown.name);
+pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderNow) {
+    out.raw("{\"uuid\":").uuid(shown.uuid).raw(",\"name\":").text(&shown.name);
     out.raw(",\"generation\":").number(shown.generation).raw(",\"links\":");
     let links = [
         ("self", Feature::Always),

@@ -78,7 +78,7 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         let modified = newest(listed.iter().map(|named| named.changed_ms), snapshot.now_ms);
         let names = listed.iter().map(|named| &named.name);
         Ok(show(snapshot.at, names, None).modified(modified))
-    })?
+    })
 }
 
 pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -88,7 +88,7 @@ pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         let named = named.ok_or_else(|| Fault::not_found(format!("No such trait(s): {name}.")))?;
         let modified = newest([named.changed_ms], snapshot.now_ms);
         Ok(Shown::nothing(snapshot.at, StatusCode::NO_CONTENT).modified(modified))
-    })?
+    })
 }
 
 pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -122,7 +122,7 @@ pub(crate) fn of_provider(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         let modified = newest(rows.map(|named| named.changed_ms), snapshot.now_ms);
         let names = capacity.trait_names(provider);
         Ok(show(snapshot.at, names, Some(provider.generation)).modified(modified))
-    })?
+    })
 }
 
 pub(crate) async fn set(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {

@@ -32,7 +32,7 @@ pub(crate) fn of_provider(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         });
         out.raw("}");
         Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms))
-    })?
+    })
 }
 
 pub(crate) fn total(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
@@ -61,7 +61,7 @@ pub(crate) fn total(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
         }
         out.raw("}");
         Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms))
-    })?
+    })
 }
 
 fn by_type(

@@ -134,6 +134,9 @@ async fn shown(reply: Reply) -> (String, String) {
     let id = head.headers["x-openstack-request-id"].to_str().unwrap().to_owned();
     assert!(id.starts_with("req-") && head.headers["x-request-id"] == id.as_str(), "{id}");
     let mut text = head.status.as_u16().to_string();
+    if let Some(position) = head.headers.get("allod-position") {
+        write!(text, " position {}", position.to_str().unwrap()).unwrap();
+    }
     let names = ["openstack-api-version", "vary", "allow", "location", "last-modified"];
     for name in names.into_iter().chain(["cache-control", "content-type", "allod-explain"]) {
         let value = head.headers.get(name).map(|value| value.to_str().unwrap());

@@ -16,8 +16,9 @@ use allod_core::state::restore::PoolImage;
 use crate::chunk::{self, Chunk, Head};
 use crate::error::{CheckpointError, DecodeError};
 use crate::kinds::{self, check_level};
-use crate::stored::capacity::{CheckpointProviderV1, ConsumerV1};
+use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
+use crate::stored::consumer::ConsumerV1;
 use crate::stored::pool::CheckpointPoolV1;
 use crate::stored::{read_event, write_event};
 

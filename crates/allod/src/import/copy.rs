@@ -86,6 +86,7 @@ pub async fn run(ends: &Arc<Ends>, replace: bool, found: Found) -> Result<Copyin
         again: Mutex::default(),
     });
     copy.names().await?;
+    copy.make_way(&found).await?;
     copy.providers(&found).await?;
     copy.consumers(&found).await?;
     copy.second_try().await?;
@@ -128,6 +129,18 @@ impl Copy {
             } else {
                 self.note(Kind::Traits, &name, target.custom_trait(&name).await?);
             }
+        }
+        Ok(())
+    }
+
+    /// Takes names from providers that are to have another one, or are to go, where some other provider is to get them.
+    async fn make_way(&self, found: &Found) -> Result<(), Failed> {
+        let known = found.target.values().filter(|_| self.replace);
+        let others = found.others.iter().filter(|_| self.ends.others == Others::Delete);
+        for row in plan::in_the_way(&found.source, known.chain(others)) {
+            let renamed = Provider { name: row.uuid.to_string().into(), ..row.clone() };
+            // If it cannot be renamed, the one that wants the name is refused, which is noted.
+            self.ends.target.provider(&renamed, true).await?;
         }
         Ok(())
     }

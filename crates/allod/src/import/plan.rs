@@ -67,6 +67,16 @@ fn half_done(wanted: &Part, there: &Part) -> bool {
         })
 }
 
+/// Which of the target's providers have a name that another one is to get: names are unique, so they have to give way.
+pub fn in_the_way<'a>(
+    wanted: &[Provider],
+    there: impl IntoIterator<Item = &'a Provider>,
+) -> Vec<&'a Provider> {
+    let names: HashMap<&str, Uuid> = wanted.iter().map(|row| (&*row.name, row.uuid)).collect();
+    let is = |row: &&Provider| names.get(&*row.name).is_some_and(|uuid| *uuid != row.uuid);
+    there.into_iter().filter(is).collect()
+}
+
 /// The providers by how deep they stand in their tree, so that each comes after its parent.
 pub fn by_depth(providers: &[Provider]) -> Vec<Vec<usize>> {
     let at: HashMap<Uuid, usize> =
@@ -200,6 +210,16 @@ mod tests {
         let mut unset = held(1, "unknown");
         unset.consumer_type = None;
         assert_eq!(consumer(&held(1, "unknown"), &unset, true, false), Step::Leave);
+    }
+
+    #[test]
+    fn a_name_that_another_is_to_get_is_in_the_way() {
+        let named = |uuid, name: &str| Provider { name: name.into(), ..row(uuid, None) };
+        let wanted = [named(1, "a"), named(2, "b"), named(3, "c")];
+        let there = [named(1, "b"), named(2, "a"), named(3, "c"), named(4, "x"), named(5, "c")];
+        let found: Vec<u128> =
+            in_the_way(&wanted, &there).iter().map(|provider| provider.uuid.0).collect();
+        assert_eq!(found, [1, 2, 5]);
     }
 
     #[test]

@@ -183,6 +183,11 @@ fn what_differs_is_told_and_replaced_only_when_that_is_asked_for() {
     let renamed = json!({ "name": "renamed", "parent_provider_uuid": provider_uuid(3) });
     source.write("PUT", &format!("/resource_providers/{}", provider_uuid(BARE)), &renamed);
 
+    for (provider, name) in [(1, "aside"), (2, "provider-1"), (1, "provider-2")] {
+        let path = format!("/resource_providers/{}", provider_uuid(provider));
+        source.write("PUT", &path, &json!({ "name": name }));
+    }
+
     let there = to.placement.everything();
     let (code, report, said) = run(source, &to.placement, &[]);
     assert_eq!((code, copied(&report, "written")), (4, 0), "{report:#}");
@@ -222,11 +227,15 @@ fn providers_of_others_are_refused_kept_or_deleted() {
     assert_eq!(to.placement.everything(), there);
     let report = agreed(&from.placement, &to.placement, &["--others", "keep"]);
     assert_eq!(report["compared"]["others"], json!(2));
+    // A machine that was set up anew has its old name and a new uuid.
+    from.placement.create(2, None);
+    let path = format!("/resource_providers/{}", provider_uuid(7));
+    to.placement.write("PUT", &path, &json!({ "name": "provider-2" }));
     let (code, _, said) = run(&from.placement, &to.placement, &["--others", "delete"]);
     assert!(code == 2 && said.contains("needs --replace"), "{said}");
     let report = agreed(&from.placement, &to.placement, &["--others", "delete", "--replace"]);
     assert_eq!(copied(&report, "removed"), 3);
-    assert_eq!(to.placement.everything()["resource_providers"].as_array().unwrap().len(), 1);
+    assert_eq!(to.placement.everything()["resource_providers"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -238,6 +247,9 @@ fn an_old_source_loses_types_and_a_widened_inventory_is_put_right() {
     assert_eq!(report["lost"].as_array().unwrap().len(), 1);
     let consumer = to.placement.get(&format!("/allocations/{}", consumer_uuid(1)));
     assert_eq!(consumer["consumer_type"], "unknown");
+    agreed(&from.placement, &to.placement, &["--verify", "--from-version", "1.14"]);
+    let (code, _, said) = run(&from.placement, &to.placement, &["--from-version", "1.13"]);
+    assert!(code == 2 && said.contains("1.14 is needed"), "{said}");
     // Types that the source tells now are differences, and so written only when asked for.
     assert_eq!(run(&from.placement, &to.placement, &["--verify"]).0, 4);
     agreed(&from.placement, &to.placement, &["--replace"]);

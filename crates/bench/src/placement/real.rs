@@ -121,9 +121,11 @@ impl Real {
 impl Drop for Real {
     fn drop(&mut self) {
         for child in [&mut self.nginx, &mut self.uwsgi] {
-            // What has ended cannot be signalled, which is what is wanted. uWSGI takes its workers along only when asked.
-            let _ = process::signal(child, "TERM");
-            let _ = child.wait();
+            // uWSGI takes its workers along only when it is asked to end. What has ended already needs nothing.
+            if let Ok(None) = child.try_wait() {
+                let _ = process::signal(child, "TERM");
+                let _ = child.wait();
+            }
         }
     }
 }

@@ -109,7 +109,7 @@ impl State {
         }
         let renamed = event.was.as_ref().and_then(|was| classes.find(was));
         let change = match renamed {
-            Some(ix) => classes.rename(ix, named).map(|was| Change::ClassRenamed(ix, was)),
+            Some(ix) => self.capacity.rename_class(ix, named),
             None => Some(Change::ClassAdded(classes.add(named))),
         };
         self.note_capacity(change);

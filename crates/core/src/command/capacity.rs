@@ -118,6 +118,9 @@ pub struct AllocateOp {
     pub consumers: Vec<Holding>,
 }
 
+/// Classes, and how much of each.
+pub type Resources = Vec<(Arc<str>, u64)>;
+
 /// What a consumer is to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holding {
@@ -129,7 +132,7 @@ pub struct Holding {
     /// `None`: whatever it was before.
     pub consumer_type: Option<Arc<str>>,
     /// Empty: nothing any more.
-    pub allocations: Vec<(Uuid, Vec<(Arc<str>, u64)>)>,
+    pub allocations: Vec<(Uuid, Resources)>,
     /// `None`: held until given up.
     pub lease: Option<LeaseAsk>,
 }

@@ -46,6 +46,8 @@ pub struct Capacity {
     pub(crate) due: BTreeSet<(u64, Uuid)>,
     /// How often anything has changed, within one run of the program.
     pub(crate) touches: u64,
+    /// What `touches` was when a class got another name last, which touches no provider.
+    pub(crate) renamed: u64,
 }
 
 /// The sets that providers are in. A set exists while it has members.
@@ -79,6 +81,7 @@ impl Default for Capacity {
             usages: Usages::default(),
             due: BTreeSet::new(),
             touches: 0,
+            renamed: 0,
         }
     }
 }
@@ -209,6 +212,11 @@ impl Capacity {
     /// Grows whenever anything about any provider or consumer changes.
     pub fn touched(&self) -> u64 {
         self.touches
+    }
+
+    /// Grows whenever a class gets another name.
+    pub fn renamed(&self) -> u64 {
+        self.renamed
     }
 
     /// When time will next take back what a consumer holds.

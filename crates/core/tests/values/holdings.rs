@@ -92,7 +92,7 @@ fn traits_count_when_they_change_and_aggregates_when_the_version_says_so() {
         provider a
         traits a HW_CPU_X86_AVX2 gen=0 -> a at 1
         traits a HW_CPU_X86_AVX2 gen=1 -> a at 1
-        traits a CUSTOM_X HW_NOPE -> no trait_unknown: there is no trait CUSTOM_X, HW_NOPE
+        traits a HW_NOPE CUSTOM_X HW_NOPE -> no trait_unknown: there is no trait CUSTOM_X, HW_NOPE
         trait CUSTOM_X -> created
         trait CUSTOM_X -> was there
         trait HW_CPU_X86_AVX2 -> was there
@@ -130,6 +130,7 @@ fn custom_classes_come_and_go() {
         class CUSTOM_GPU ensure -> was there
         class VCPU ensure -> was there
         class GPU -> no invalid: 'GPU' is not a name that a resource class can be given; let it begin with CUSTOM_ and go on with capital letters, digits and underscores
+        rename_class CUSTOM_GPU CUSTOM_GPU -> was there
         rename_class CUSTOM_GPU CUSTOM_TPU -> created
         rename_class CUSTOM_GPU CUSTOM_X -> no class_unknown: there is no resource class CUSTOM_GPU
         rename_class VCPU CUSTOM_X -> no class_standard: VCPU is a standard resource class and stays as it is
@@ -243,6 +244,7 @@ fn a_reshape_moves_stock_and_holders_in_one_step() {
         reshape host gen=2 DISK_GB=10 | numa gen=0 VCPU=8 => c numa:VCPU=4 host:DISK_GB=5 -> no provider_generation_differs: provider host is at generation 3, not 2
         reshape host gen=3 DISK_GB=10 | numa gen=0 VCPU=8 => c numa:VCPU=4 host:DISK_GB=5 -> no inventory_in_use: consumers hold VCPU of provider host
         reshape host gen=3 DISK_GB=10 | numa gen=0 VCPU=4 => c numa:VCPU=4 host:DISK_GB=5 | d numa:VCPU=1 -> no capacity_exceeded: provider numa has 4 of VCPU, of which 0 are used; 5 more do not fit
+        reshape host gen=3 NOPE=1 => c expect=7 -> no consumer_generation_differs: consumer c is at generation 1
         reshape host gen=3 NOPE=1 => c -> no class_unknown: there is no resource class NOPE
         reshape host gen=3 DISK_GB=10 | numa gen=0 VCPU=8 => c numa:VCPU=4 host:DISK_GB=5 | d numa:VCPU=1 -> reshaped
         has host -> at 6 DISK_GB 5/10

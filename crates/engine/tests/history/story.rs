@@ -6,7 +6,7 @@ use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::claim::Want;
 use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
-    ExtendOp, Holding, InventoryChange, LeaseAsk, SetAggregates, SetTraits,
+    ExtendOp, Holding, InventoryChange, LeaseAsk, Resources, SetAggregates, SetTraits,
 };
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Op, PutPool, ReleaseOp, RenewOp, Transact,
@@ -169,7 +169,7 @@ pub fn of_capacity(dice: &mut Dice) -> Command {
             })));
         }
         _ => {
-            let mut allocations: Vec<(Uuid, Vec<(Arc<str>, u64)>)> = Vec::new();
+            let mut allocations: Vec<(Uuid, Resources)> = Vec::new();
             for uuid in PROVIDERS {
                 if dice.one_in(2) {
                     allocations.push((uuid, vec![("VCPU".into(), 1 + dice.below(3))]));

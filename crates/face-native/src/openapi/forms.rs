@@ -9,6 +9,7 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{RefOr, Schema};
 
+use crate::providers::rows::Fields;
 use crate::to_wire::KINDS;
 
 /// Of whatever a path, a query or a header can carry.
@@ -39,7 +40,10 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         "provider" | "consumer" | "in_tree" => uuid(),
         "trait" | "class" => Array::new(pattern(NAME, "VCPU")).into(),
         "project" | "name_prefix" => Object::with_type(Type::String).into(),
-        "fields" => text("name,inventories"),
+        "fields" => {
+            let part = format!("(uuid|{})", Fields::names().join("|"));
+            pattern(&format!("^{part}(,{part})*$"), "name,inventories")
+        }
         "limit" if operation == "listProviders" => number(1, crate::providers::LIMIT_MAX),
         "limit" => number(1, 1000),
         "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),

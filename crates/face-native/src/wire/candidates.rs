@@ -9,7 +9,7 @@ use serde::{Deserialize as Readable, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::{Allocations, AllocationsSchema, Amounts, Pairs, UuidText, words};
+use super::{Allocations, Amounts, Pairs, UuidText, allocations, amounts, words};
 
 /// What is to be found: for every group a provider, or for the group without a name several of one tree.
 #[derive(Debug, Readable, ToSchema)]
@@ -61,7 +61,7 @@ pub(crate) struct GroupBody {
     #[serde(default)]
     pub name: String,
     #[serde(default)]
-    #[schema(value_type = std::collections::BTreeMap<String, u64>)]
+    #[schema(schema_with = amounts)]
     pub resources: Amounts,
     #[serde(default)]
     #[schema(schema_with = traits)]
@@ -158,7 +158,7 @@ fn cut() -> Schema {
 pub(crate) struct Candidate {
     /// The root of the tree that it was found in.
     pub root: UuidText,
-    #[schema(value_type = AllocationsSchema)]
+    #[schema(schema_with = allocations)]
     pub allocations: Allocations,
     /// For each group, by its name: the providers that serve it.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<UuidText>>)]

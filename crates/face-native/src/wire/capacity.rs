@@ -1,7 +1,6 @@
 //! What clients send and get about providers, consumers and what these hold.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Deserialize as Readable, Serialize};
@@ -16,8 +15,33 @@ pub(crate) type Amounts = Pairs<String, u64>;
 /// What is held, or to be held, of each provider.
 pub(crate) type Allocations = Pairs<UuidText, Amounts>;
 
+/// [`Amounts`] for the document.
+pub(crate) fn amounts() -> Schema {
+    let amount = utoipa::openapi::schema::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::schema::Type::Integer)
+        .minimum(Some(1));
+    members_of(None, amount.into(), "So much of each resource class.")
+}
+
 /// [`Allocations`] for the document.
-pub(crate) type AllocationsSchema = BTreeMap<String, BTreeMap<String, u64>>;
+pub(crate) fn allocations() -> Schema {
+    let uuid = <UuidText as utoipa::PartialSchema>::schema();
+    members_of(Some(uuid), amounts().into(), "So much of each resource class of each provider.")
+}
+
+/// An object whose members are named by the client.
+fn members_of(name: Option<RefOr<Schema>>, member: RefOr<Schema>, about: &str) -> Schema {
+    let name = name.and_then(|name| match name {
+        RefOr::T(schema) => Some(schema),
+        RefOr::Ref(_) => None,
+    });
+    utoipa::openapi::schema::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::schema::Type::Object)
+        .property_names(name)
+        .additional_properties(Some(member))
+        .description(Some(about))
+        .into()
+}
 
 /// What becomes of what is held when the lease has run out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Readable, ToSchema)]
@@ -37,6 +61,7 @@ pub(crate) enum AllocateBody {
 /// What several consumers are to hold from now on, all together: what one gives up, another can have.
 #[derive(Debug, ToSchema)]
 #[schema(as = HoldingsBody)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "it is there for its schema")]
 struct HoldingsBody {
     #[schema(min_items = 1)]
@@ -46,6 +71,7 @@ struct HoldingsBody {
 /// What a consumer is to hold from now on, instead of all that it held before.
 #[derive(Debug, ToSchema)]
 #[schema(example = json!({"consumer": "00000000-0000-4000-8000-0000000000c1", "project": "p1", "user": "u1", "expect": "absent", "allocations": {"00000000-0000-4000-8000-000000000001": {"VCPU": 2}}}))]
+#[serde(deny_unknown_fields)]
 pub(crate) struct HoldingBody {
     pub consumer: UuidText,
     /// What must hold of the consumer beforehand, a number being its generation; one that holds nothing is absent. `any`
@@ -56,7 +82,7 @@ pub(crate) struct HoldingBody {
     /// What kind of consumer it is; whatever it was before when not given.
     pub r#type: Option<String>,
     /// So much of each class of each provider. Nothing at all: the consumer gives up everything.
-    #[schema(value_type = AllocationsSchema)]
+    #[schema(schema_with = allocations)]
     pub allocations: Allocations,
     /// For how long; until given up when not given.
     #[schema(schema_with = lease_schema)]
@@ -126,6 +152,9 @@ impl<'de> Deserialize<'de> for AllocateBody {
         let mut members = Members::deserialize(deserializer)?;
         match members.consumers.take() {
             None => Ok(AllocateBody::One(Box::new(members.one()?))),
+            Some(consumers) if consumers.is_empty() => {
+                Err(de::Error::custom("consumers is empty; name at least one"))
+            }
             Some(_) if members.names_one() => Err(de::Error::custom(
                 "consumers and the members of one consumer exclude each other",
             )),
@@ -223,7 +252,7 @@ pub(crate) struct Consumer<'a> {
     pub user: &'a str,
     /// Null: nobody ever said.
     pub r#type: Option<&'a str>,
-    #[schema(value_type = AllocationsSchema)]
+    #[schema(schema_with = allocations)]
     pub allocations: Held<'a>,
     /// When it was written last.
     pub written: Time,

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 // Under its own name utoipa takes it for any JSON value.
 use super::Value as Shown;
 use super::{
-    AllocationsSchema, EachValue, Held, Inventory, LabelsOf, Pairs, Pool, Time, UuidText, reclaim,
+    EachValue, Held, Inventory, LabelsOf, Pairs, Pool, Time, UuidText, allocations, reclaim,
 };
 
 /// What happened at one position, all at once.
@@ -147,7 +147,7 @@ pub(crate) enum ChangeEvent<'a> {
         project: &'a str,
         user: &'a str,
         r#type: Option<&'a str>,
-        #[schema(value_type = AllocationsSchema)]
+        #[schema(schema_with = allocations)]
         allocations: Held<'a>,
         /// Providers of which it held something and no longer does.
         left: Vec<UuidText>,
@@ -177,7 +177,7 @@ pub(crate) enum ChangeEvent<'a> {
         project: &'a str,
         user: &'a str,
         /// What it held.
-        #[schema(value_type = AllocationsSchema)]
+        #[schema(schema_with = allocations)]
         allocations: Held<'a>,
         /// `asked`: it was given up. `reaped`: its lease had run out.
         cause: &'static str,

@@ -32,7 +32,7 @@ impl Filter {
             aggregates: query.member_of("", version)?,
             traits: query.traits("required", version)?,
             resources: resources(query)?.unwrap_or_default(),
-            name: query.last("name").map(str::to_owned),
+            name: query.last("name").filter(|name| !name.is_empty()).map(str::to_owned),
             uuid: uuid("uuid"),
             in_tree: uuid("in_tree"),
         })

@@ -5,6 +5,7 @@
 
 pub(crate) mod capacity;
 pub(crate) mod claim;
+pub(crate) mod consumer;
 pub(crate) mod number;
 pub(crate) mod pool;
 pub(crate) mod request;
@@ -17,12 +18,12 @@ use crate::chunk::{self, Chunk};
 use crate::error::DecodeError;
 use crate::kinds;
 use capacity::{
-    AggregatesSetV1, AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1,
-    ClassDefinedV1, InventoriesSetV1, NameRemovedV1, ProviderCountedV1, ProviderDefinedV1,
-    ProviderRemovedV1, TraitDefinedV1, TraitsSetV1,
+    AggregatesSetV1, ClassDefinedV1, InventoriesSetV1, NameRemovedV1, ProviderCountedV1,
+    ProviderDefinedV1, ProviderRemovedV1, TraitDefinedV1, TraitsSetV1,
 };
 use claim::{ClaimGrantedV1, ClaimReleasedV1, LeaseChangedV1, QuarantineEndedV1};
 use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
+use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
 use pool::{PoolDefinedV1, PoolRemovedV1};
 use request::{RequestForgottenV1, RequestRememberedV1, RequestRememberedV2};
 

@@ -36,7 +36,11 @@ pub(super) fn rename_class(
     rename: &RenameClass,
 ) -> Result<Outcome, Refusal> {
     let (from, to) = (rename.from.clone(), rename.to.clone());
-    custom_class(draft, &from)?;
+    let ix = custom_class(draft, &from)?;
+    if from == to {
+        let changed_ms = draft.state.capacity.classes.get(ix).map_or(0, |named| named.changed_ms);
+        return Ok(Outcome::Named { created: false, changed_ms });
+    }
     custom(&to, "resource class", draft)?;
     if draft.state.capacity.classes.find(&to).is_some() {
         return Err(CapacityRefusal::ClassExists { class: to }.into());

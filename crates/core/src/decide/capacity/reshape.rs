@@ -4,6 +4,7 @@
 //! can be held without any. So the generation of a provider goes up for each of these steps, as it does in Placement.
 
 use super::allocate::allocate;
+use super::hold::expected;
 use super::inventory;
 use crate::command::capacity::Reshape;
 use crate::decide::Draft;
@@ -14,6 +15,9 @@ use crate::refusal::Refusal;
 pub(super) fn run(draft: &mut Draft<'_>, reshape: &Reshape) -> Result<Outcome, Refusal> {
     for reshaped in &reshape.inventories {
         draft.provider_at(reshaped.provider, Some(reshaped.expect))?;
+    }
+    for holding in &reshape.allocations.consumers {
+        expected(draft, holding.consumer, holding.expect)?;
     }
     for reshaped in &reshape.inventories {
         for (class, _) in &reshaped.inventories {

@@ -1,5 +1,8 @@
 //! The traits and aggregates of a provider.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::capacity::Uuid;
 use crate::command::capacity::{SetAggregates, SetTraits};
 use crate::decide::Draft;
@@ -15,8 +18,9 @@ pub(super) fn traits(draft: &mut Draft<'_>, set: &SetTraits) -> Result<Outcome, 
     at_most("traits_per_provider_max", draft.limits.traits_per_provider_max, many)?;
     let provider = draft.provider_at(set.provider, set.expect)?;
     let known = &draft.state.capacity.traits;
-    let unknown: Vec<_> =
-        set.traits.iter().filter(|name| known.find(name).is_none()).cloned().collect();
+    let unknown: BTreeSet<&Arc<str>> =
+        set.traits.iter().filter(|name| known.find(name).is_none()).collect();
+    let unknown: Vec<Arc<str>> = unknown.into_iter().cloned().collect();
     if !unknown.is_empty() {
         return Err(CapacityRefusal::TraitUnknown { traits: unknown }.into());
     }

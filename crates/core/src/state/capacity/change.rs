@@ -35,7 +35,7 @@ impl Capacity {
         match change {
             Change::ClassAdded(ix) => drop(self.classes.remove(ix)),
             Change::ClassRemoved(named) => drop(self.classes.add(named)),
-            Change::ClassRenamed(ix, named) => drop(self.classes.rename(ix, named)),
+            Change::ClassRenamed(ix, named) => drop(self.rename_class(ix, named)),
             Change::TraitAdded(ix) => drop(self.traits.remove(ix)),
             Change::TraitRemoved(named) => drop(self.traits.add(named)),
             Change::ProviderAdded(ix) => drop(self.remove_provider(ix)),
@@ -56,6 +56,12 @@ impl Capacity {
         self.touches += 1;
         provider.touched = self.touches;
         Some(provider)
+    }
+
+    pub(crate) fn rename_class(&mut self, ix: NameIx, named: Named) -> Option<Change> {
+        self.touches += 1;
+        self.renamed = self.touches;
+        self.classes.rename(ix, named).map(|was| Change::ClassRenamed(ix, was))
     }
 
     /// A provider without children, stocks, traits, aggregates or consumers.

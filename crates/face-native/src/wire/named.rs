@@ -1,0 +1,126 @@
+//! Names in JSON: uuids, and objects whose members are named by the client.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::marker::PhantomData;
+
+use allod_core::capacity::Uuid;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::{Serialize, Serializer};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
+
+/// A provider, a consumer or an aggregate by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct UuidText(pub Uuid);
+
+impl<'de> Deserialize<'de> for UuidText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<UuidText, D::Error> {
+        struct AsUuid;
+        impl Visitor<'_> for AsUuid {
+            type Value = UuidText;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a uuid such as \"4e8e5957-649f-477b-9e5b-f1f75b21c03c\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<UuidText, E> {
+                let wrong = |_| E::invalid_value(de::Unexpected::Str(text), &self);
+                text.parse().map(UuidText).map_err(wrong)
+            }
+        }
+        deserializer.deserialize_str(AsUuid)
+    }
+}
+
+impl Serialize for UuidText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(std::str::from_utf8(&self.0.text()).unwrap_or_default())
+    }
+}
+
+impl PartialSchema for UuidText {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::Custom("uuid".into());
+        ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+    }
+}
+
+impl ToSchema for UuidText {
+    fn name() -> Cow<'static, str> {
+        "Uuid".into()
+    }
+}
+
+/// An object whose members are named by the client: in the order in which they were written, each name once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pairs<K, V>(pub Vec<(K, V)>);
+
+impl<K, V> Default for Pairs<K, V> {
+    fn default() -> Pairs<K, V> {
+        Pairs(Vec::new())
+    }
+}
+
+impl<'de, K, V> Deserialize<'de> for Pairs<K, V>
+where
+    K: Deserialize<'de> + Ord + Clone,
+    V: Deserialize<'de>,
+{
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<K, V>, D::Error> {
+        struct AsPairs<K, V>(PhantomData<(K, V)>);
+        impl<'de, K, V> Visitor<'de> for AsPairs<K, V>
+        where
+            K: Deserialize<'de> + Ord + Clone,
+            V: Deserialize<'de>,
+        {
+            type Value = Pairs<K, V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs: Vec<(K, V)> = Vec::new();
+                let mut seen = BTreeSet::new();
+                while let Some((name, value)) = map.next_entry::<K, V>()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(de::Error::custom("the same name is there twice"));
+                    }
+                    pairs.push((name, value));
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(AsPairs(PhantomData))
+    }
+}
+
+impl<K: Serialize, V: Serialize> Serialize for Pairs<K, V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_client_stay_in_order_and_are_there_once() {
+        let uuid = "4e8e5957-649f-477b-9e5b-f1f75b21c03c";
+        let bare = uuid.replace('-', "").to_uppercase();
+        let pairs: Pairs<String, u64> = serde_json::from_str(r#"{"b":1,"a":2}"#).unwrap();
+        assert_eq!(pairs.0, [("b".to_owned(), 1), ("a".to_owned(), 2)]);
+        assert_eq!(serde_json::to_string(&pairs).unwrap(), r#"{"b":1,"a":2}"#);
+        let one: Pairs<UuidText, u64> = serde_json::from_str(&format!("{{\"{bare}\":1}}")).unwrap();
+        assert_eq!(serde_json::to_string(&one).unwrap(), format!("{{\"{uuid}\":1}}"));
+        let twice = format!("{{\"{uuid}\":1,\"{bare}\":2}}");
+        let error = serde_json::from_str::<Pairs<UuidText, u64>>(&twice).unwrap_err().to_string();
+        assert!(error.starts_with("the same name is there twice"), "{error}");
+        let error = serde_json::from_str::<UuidText>("\"4e8e\"").unwrap_err().to_string();
+        assert!(error.contains("a uuid such as"), "{error}");
+    }
+}
