@@ -57,6 +57,8 @@ def test_each_is_recognised() -> None:
     reshape = Request("POST", "/reshaper", body={"inventories": {"p": {}, "q": {}}, "allocations": {}})
     gone, changed = refusal(400, "p in inventories not found"), refusal(409, "resource provider generation conflict")
     assert name_of(reshape, gone, changed) == "one-of-several-reasons"
+    traits = refusal(400, "No such trait(s): a."), refusal(400, "No such trait(s): a, b.")
+    assert name_of(PUT, *traits) == "one-of-several-reasons"
     scope = refusal(403, "denied placement:traits:show"), refusal(403, "Policy does not allow placement:traits:show")
     assert name_of(PUT, *scope) == "words-of-a-wrong-scope"
 
@@ -111,6 +113,8 @@ def test_nothing_else_is() -> None:
     typed, untyped = answer({"consumer_type": "INSTANCE"}), answer({"consumer_type": "unknown"})
     assert name_of(PUT, typed, untyped) is None, "no such row is kept"
     assert name_of(PUT, answer({"a": 1}), answer({"a": 2}), keep_rows=True) is None
+    traits = refusal(400, "No such trait(s): a, b."), refusal(400, "No such trait(s): a.")
+    assert name_of(PUT, *traits) is None, "ours names all of them"
     full = candidates({"p": 1})
     assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
