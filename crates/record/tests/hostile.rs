@@ -64,10 +64,19 @@ fn read(bytes: &[u8]) {
 
 const HEADER: Header = Header { level: 1, position: 1, now_ms: 1 };
 
-fn checkpoint(pool: &PoolImage, claims: &[Claim]) -> Vec<u8> {
+fn checkpoint(pool: &PoolImage, claims: &[Claim], capacity: &[Part]) -> Vec<u8> {
     let mut writer = CheckpointWriter::begin(Vec::new(), &HEADER).unwrap();
     writer.pool(pool).unwrap();
     claims.iter().for_each(|claim| writer.claim(claim).unwrap());
+    for part in capacity {
+        match part {
+            Part::Class(named) => writer.class(named).unwrap(),
+            Part::Trait(named) => writer.trait_name(named).unwrap(),
+            Part::Provider(image) => writer.provider(image).unwrap(),
+            Part::Consumer(image) => writer.consumer(image).unwrap(),
+            other => unreachable!("{other:?} is not about capacity"),
+        }
+    }
     writer.finish().unwrap()
 }
 
@@ -111,10 +120,11 @@ proptest! {
     fn damaged_checkpoints(
         pool in arbitrary::pool_image(),
         claims in vec(arbitrary::claim(), 0..4),
+        capacity in arbitrary::capacity_parts().boxed(),
         changes in vec((any::<Index>(), any::<u8>()), 1..4),
         cut in any::<Option<Index>>(),
     ) {
-        let mut bytes = checkpoint(&pool, &claims);
+        let mut bytes = checkpoint(&pool, &claims, &capacity);
         damage(&mut bytes, &changes, cut);
         read(&bytes);
     }

@@ -9,7 +9,7 @@ use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
 use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
     ExtendOp, Holding, InventoryChange, LeaseAsk, Parent, RenameClass, Reshape, Reshaped,
-    SetAggregates, SetTraits, UpdateProvider,
+    Resources, SetAggregates, SetTraits, UpdateProvider,
 };
 use allod_core::command::{Check, Command, Op};
 use allod_core::receipt::Outcome;
@@ -38,7 +38,7 @@ pub fn with_names(line: &str) -> String {
             out.push_str(&name(found));
             rest = &rest[36..];
         } else {
-            let first = rest.chars().next().unwrap();
+            let first = rest.chars().next().expect("it is not empty");
             out.push(first);
             rest = &rest[first.len_utf8()..];
         }
@@ -49,7 +49,7 @@ pub fn with_names(line: &str) -> String {
 /// `VCPU=8,ratio:1.5,reserved:1`
 fn inventory((class, text): (&str, &str)) -> (Arc<str>, Inventory) {
     let mut parts = text.split(',');
-    let mut inventory = Inventory::of(number(parts.next().unwrap()) as u32);
+    let mut inventory = Inventory::of(number(parts.next().expect("a total")) as u32);
     for (what, value) in parts.filter_map(|part| part.split_once(':')) {
         let whole = || number(value) as u32;
         match what {
@@ -57,7 +57,7 @@ fn inventory((class, text): (&str, &str)) -> (Arc<str>, Inventory) {
             "min" => inventory.min_unit = whole(),
             "max" => inventory.max_unit = whole(),
             "step" => inventory.step_size = whole(),
-            "ratio" => inventory.allocation_ratio = Ratio(value.parse().unwrap()),
+            "ratio" => inventory.allocation_ratio = Ratio(value.parse().expect("a ratio")),
             other => panic!("'{other}' is not part of an inventory"),
         }
     }
@@ -70,7 +70,7 @@ fn inventories(words: &Words<'_>) -> Vec<(Arc<str>, Inventory)> {
 
 /// `c1 a:VCPU=2 a:DISK_GB=10 b:VCPU=1 project=p user=u type=T expect=1 ttl=10s keep`
 fn holding(words: &Words<'_>) -> Holding {
-    let mut allocations: Vec<(Uuid, Vec<(Arc<str>, u64)>)> = Vec::new();
+    let mut allocations: Vec<(Uuid, Resources)> = Vec::new();
     for (what, amount) in words.named() {
         let Some((provider, class)) = what.split_once(':') else { continue };
         let resource = (class.into(), number(amount));
@@ -164,7 +164,7 @@ pub fn command(line: &str) -> Option<Command> {
                 let words = Words::of(&line);
                 Reshaped {
                     provider: uuid(words.plain(0)),
-                    expect: number(words.get("gen").unwrap()),
+                    expect: number(words.get("gen").expect("a generation")),
                     inventories: inventories(&words),
                 }
             };
