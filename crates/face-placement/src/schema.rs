@@ -14,6 +14,7 @@ pub(crate) mod forms;
 pub(crate) mod pattern;
 pub(crate) mod python;
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use serde_json::Value;
@@ -244,8 +245,8 @@ impl<'a> Place<'a> {
             }
             Rule::UniqueItems => {
                 let Some(items) = value.as_array() else { return };
-                let twice = |(n, item): (usize, &Value)| items[..n].contains(item);
-                if items.iter().enumerate().any(twice) {
+                let mut seen = HashSet::with_capacity(items.len());
+                if !items.iter().all(|item| seen.insert(item)) {
                     fail("uniqueItems", format!("{} has non-unique elements", shown()));
                 }
             }

@@ -204,8 +204,8 @@ fn take(draft: &mut Draft<'_>, holding: &Holding, counted: &mut Vec<Uuid>) -> Op
         })
         .collect();
     counted.extend(allocations.iter().map(|allocated| allocated.provider));
-    let stays = |provider: &Uuid| allocations.iter().any(|now| now.provider == *provider);
-    let left = had.into_iter().filter(|provider| !stays(provider)).collect();
+    let stays: BTreeSet<Uuid> = allocations.iter().map(|now| now.provider).collect();
+    let left = had.into_iter().filter(|provider| !stays.contains(provider)).collect();
     draft.record(Event::AllocationsSet(AllocationsSet {
         consumer: holding.consumer,
         generation,
