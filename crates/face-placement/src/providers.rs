@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::ask::Ask;
 use crate::fault::Fault;
 use crate::out::{ARRAY, Out};
-use crate::refusals::{Doing, unexpected};
+use crate::refusals::{Doing, nameless, unexpected};
 use crate::schema::forms;
 use crate::to_wire::{self, Shown, newest};
 use crate::versions::Feature;
@@ -93,9 +93,13 @@ pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let given = text("uuid").filter(|text| !text.is_empty()).and_then(uuid::read).map(Uuid);
     let uuid = given.unwrap_or_else(|| face.fresh.next());
     let parent = text("parent_provider_uuid").and_then(uuid::read).map(Uuid);
+    let doing = Doing::CreateProvider { uuid, name };
+    if name.is_empty() {
+        return Err(nameless(&doing));
+    }
     let create = CreateProvider { uuid, name: name.into(), parent };
     let command = Command::Capacity(CapacityCommand::CreateProvider(create));
-    let (outcome, at) = face.submit(command, Doing::CreateProvider { uuid, name }).await?;
+    let (outcome, at) = face.submit(command, doing).await?;
     let now = now(outcome)?;
     let location = ask.address(face.settings.scheme, &format!("/resource_providers/{uuid}"));
     if ask.has(Feature::PostProviderBody) {

@@ -230,6 +230,11 @@ fn provider_exists(provider: Uuid, uuid: bool, name: Option<&str>, doing: &Doing
     Fault::conflict(message).coded(Code::DuplicateName)
 }
 
+/// A provider is to be made without a name.
+pub(crate) fn nameless(doing: &Doing<'_>) -> Fault {
+    placed(doing, "create", "name is required")
+}
+
 /// A provider cannot stand where it should.
 fn placed(doing: &Doing<'_>, action: &str, reason: &str) -> Fault {
     let failed = format!("Object action {action} failed because: {reason}");
