@@ -72,8 +72,11 @@ def candidates(*providers: str, root: str = "r") -> Reply:
     return reply({"allocation_requests": asked, "provider_summaries": summaries if providers else {}})
 
 
-def limited_aspects(whole: Reply, right: Reply, limit: int) -> List[str]:
-    return [difference.aspect for difference in limited.compare(whole, right, limit)]
+def limited_aspects(whole: Reply, right: Reply, limit: int, left: Optional[Reply] = None) -> List[str]:
+    """The reference gives as many as it can, unless it is said what it gives."""
+    if left is None:
+        left = reply({"allocation_requests": json.loads(whole.body)["allocation_requests"][:limit]})
+    return [difference.aspect for difference in limited.compare(whole, left, right, limit)]
 
 
 def test_of_limited_candidates_any_will_do() -> None:
@@ -83,6 +86,8 @@ def test_of_limited_candidates_any_will_do() -> None:
     assert limited_aspects(whole, reply(kept), 2) == []
     assert limited_aspects(whole, whole, 5) == []
     assert limited_aspects(whole, reply(kept), 3) == ["number of candidates"]
+    assert limited_aspects(whole, whole, 2) == ["number of candidates"]
+    assert limited_aspects(whole, reply(kept), 3, left=candidates("a")) == [], "the reference gave fewer itself"
     assert limited_aspects(whole, candidates("a", "d"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "a"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of kept candidates"]
