@@ -91,6 +91,21 @@ def test_of_limited_candidates_any_will_do() -> None:
     assert limited_aspects(whole, candidates("a", "d"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "a"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of kept candidates"]
+    del kept["provider_summaries"]["b"]
+    assert limited_aspects(whole, reply(kept), 2) == ["summaries of kept candidates"]
+
+
+def test_before_trees_were_shown_more_than_what_is_used_may_be_summed_up() -> None:
+    whole, kept = (json.loads(candidates("a", "b").body) for _ in range(2))
+    kept["allocation_requests"].pop()
+    for answer in (whole, kept):
+        for summary in answer["provider_summaries"].values():
+            del summary["root_provider_uuid"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == []
+    del kept["provider_summaries"]["b"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == []
+    del kept["provider_summaries"]["a"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == ["summaries of kept candidates"]
 
 
 def test_a_difference_of_bodies_is_explained() -> None:
