@@ -100,6 +100,10 @@ def _one_of_several(exchange: Exchange) -> bool:
     same = any(all(reason in said for said in both) for reason in REASONS)
     if exchange.same_refusal() and (several and same or _all_of_several_traits(*both)):
         return True
+    inventories = body.get("inventories") if isinstance(body, dict) else None
+    bad = isinstance(inventories, dict) and len(inventories) > 1 and all("Invalid inventory for" in said for said in both)
+    if exchange.same_refusal() and bad:
+        return True
     return _one_of_several_providers(exchange)
 
 

@@ -46,7 +46,9 @@ LIVING: List[Tuple[float, Maker]] = [
     (20, candidates.query),
 ]
 
-BUILDING_STEPS, LIVING_STEPS, LAST_QUERIES = 10, 70, 20
+BUILDING_STEPS = 10
+# How long to live, and how many candidates to ask for then: mostly a long life, sometimes a thorough search.
+SHAPES = [(70, 20), (70, 20), (25, 90)]
 ONE_FAULT_IN = 8
 
 
@@ -71,8 +73,9 @@ def episode(seed: str) -> List[Request]:
     made += [writes.create_provider(rng, world) for _ in range(rng.randint(3, 9))]
     made += _furnished(rng, world)
     made += _mixed(rng, world, BUILDING, BUILDING_STEPS)
-    made += _mixed(rng, world, LIVING, LIVING_STEPS)
-    made += [candidates.query(rng, world) for _ in range(LAST_QUERIES)]
+    living, queries = rng.choice(SHAPES)
+    made += _mixed(rng, world, LIVING, living)
+    made += [candidates.query(rng, world) for _ in range(queries)]
     made += reads.sweep(rng)
     return made
 

@@ -80,7 +80,7 @@ class Pair:
         left, right = self._send(request)
         if limited.applies(request, left, right):
             whole = self._steady(self.left.send(request.without("limit")))
-            differences = limited.compare(whole, right, int(request.parameter("limit") or 0))
+            differences = limited.compare(whole, left, right, int(request.parameter("limit") or 0))
         else:
             differences = compare(left, right)
         done.append((request, left, right, differences))

@@ -57,6 +57,9 @@ def test_each_is_recognised() -> None:
     reshape = Request("POST", "/reshaper", body={"inventories": {"p": {}, "q": {}}, "allocations": {}})
     gone, changed = refusal(400, "p in inventories not found"), refusal(409, "resource provider generation conflict")
     assert name_of(reshape, gone, changed) == "one-of-several-reasons"
+    stock = Request("PUT", "/resource_providers/x/inventories", body={"inventories": {"VCPU": {}, "DISK_GB": {}}})
+    bad = [refusal(400, f"Invalid inventory for '{name}'") for name in ("VCPU", "DISK_GB")]
+    assert name_of(stock, *bad) == "one-of-several-reasons"
     traits = refusal(400, "No such trait(s): a."), refusal(400, "No such trait(s): a, b.")
     assert name_of(PUT, *traits) == "one-of-several-reasons"
     scope = refusal(403, "denied placement:traits:show"), refusal(403, "Policy does not allow placement:traits:show")

@@ -72,8 +72,11 @@ def candidates(*providers: str, root: str = "r") -> Reply:
     return reply({"allocation_requests": asked, "provider_summaries": summaries if providers else {}})
 
 
-def limited_aspects(whole: Reply, right: Reply, limit: int) -> List[str]:
-    return [difference.aspect for difference in limited.compare(whole, right, limit)]
+def limited_aspects(whole: Reply, right: Reply, limit: int, left: Optional[Reply] = None) -> List[str]:
+    """The reference gives as many as it can, unless it is said what it gives."""
+    if left is None:
+        left = reply({"allocation_requests": json.loads(whole.body)["allocation_requests"][:limit]})
+    return [difference.aspect for difference in limited.compare(whole, left, right, limit)]
 
 
 def test_of_limited_candidates_any_will_do() -> None:
@@ -83,9 +86,26 @@ def test_of_limited_candidates_any_will_do() -> None:
     assert limited_aspects(whole, reply(kept), 2) == []
     assert limited_aspects(whole, whole, 5) == []
     assert limited_aspects(whole, reply(kept), 3) == ["number of candidates"]
+    assert limited_aspects(whole, whole, 2) == ["number of candidates"]
+    assert limited_aspects(whole, reply(kept), 3, left=candidates("a")) == [], "the reference gave fewer itself"
     assert limited_aspects(whole, candidates("a", "d"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "a"), 2) == ["a candidate that is none"]
     assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of kept candidates"]
+    del kept["provider_summaries"]["b"]
+    assert limited_aspects(whole, reply(kept), 2) == ["summaries of kept candidates"]
+
+
+def test_before_trees_were_shown_more_than_what_is_used_may_be_summed_up() -> None:
+    whole, kept = (json.loads(candidates("a", "b").body) for _ in range(2))
+    kept["allocation_requests"].pop()
+    for answer in (whole, kept):
+        for summary in answer["provider_summaries"].values():
+            del summary["root_provider_uuid"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == []
+    del kept["provider_summaries"]["b"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == []
+    del kept["provider_summaries"]["a"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == ["summaries of kept candidates"]
 
 
 def test_a_difference_of_bodies_is_explained() -> None:
