@@ -14,6 +14,10 @@ pub enum Ask {
     Candidates {
         limit: u64,
     },
+    /// Three classes of any host.
+    AnyHost {
+        limit: u64,
+    },
     /// One group without a suffix and four with one: two of VCPU, two of virtual functions.
     NestedCandidates {
         limit: u64,
@@ -120,6 +124,14 @@ impl Script for Asker {
                     out,
                     &format!(
                         "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:10&required=HW_CPU_X86_AVX2,!COMPUTE_STATUS_DISABLED&member_of={zone}&limit={limit}"
+                    ),
+                );
+            }
+            Ask::AnyHost { limit } => {
+                get(
+                    out,
+                    &format!(
+                        "/allocation_candidates?resources=VCPU:1,MEMORY_MB:512,DISK_GB:10&limit={limit}"
                     ),
                 );
             }
