@@ -119,10 +119,15 @@ impl Inventory {
 
     /// Whether one allocation may have this size, room aside.
     pub fn portions(&self, amount: u64) -> bool {
-        amount >= u64::from(self.min_unit)
-            && amount <= u64::from(self.max_unit)
-            && amount.is_multiple_of(u64::from(self.step_size.max(1)))
+        portions(self.min_unit, self.max_unit, self.step_size, amount)
     }
+}
+
+/// Whether something that is given out from a smallest to a largest unit in steps can be given out in this amount.
+pub(crate) fn portions(min_unit: u32, max_unit: u32, step_size: u32, amount: u64) -> bool {
+    amount >= u64::from(min_unit)
+        && amount <= u64::from(max_unit)
+        && (step_size <= 1 || amount.is_multiple_of(u64::from(step_size)))
 }
 
 /// What becomes of an allocation whose lease has run out. Until then it counts, and everybody sees that it has expired.

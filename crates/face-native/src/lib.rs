@@ -43,7 +43,7 @@ use bytes::Bytes;
 
 pub use openapi::document as openapi;
 pub use scope::Scope;
-pub use to_wire::change;
+pub use to_wire::{KINDS, change};
 pub use watch::Limits;
 pub use wire::Change;
 

@@ -19,8 +19,8 @@ use http::header::{CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-pub use change::change;
-pub(crate) use change::{KINDS, kind_index};
+pub(crate) use change::kind_index;
+pub use change::{KINDS, change};
 
 use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, UuidText, Value};
 

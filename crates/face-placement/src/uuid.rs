@@ -2,6 +2,8 @@
 //!
 //! Not here: the core's type for them.
 
+use allod_core::capacity::Uuid;
+
 /// The 32 hexadecimal digits of what Python's library would take for a uuid.
 fn digits(text: &str) -> Option<String> {
     let bare = text.replace("urn:", "").replace("uuid:", "");
@@ -17,17 +19,8 @@ pub(crate) fn is_like(text: &str) -> bool {
 
 /// What a text that is a uuid in some form is as a number.
 pub(crate) fn read(text: &str) -> Option<u128> {
-    // The usual form needs no copy.
-    let plain = text.len() == 36 && [8, 13, 18, 23].iter().all(|&at| text.as_bytes()[at] == b'-');
-    if plain {
-        let mut number = 0_u128;
-        for (at, byte) in text.bytes().enumerate() {
-            match (byte as char).to_digit(16) {
-                Some(digit) => number = number << 4 | u128::from(digit),
-                None if byte == b'-' && [8, 13, 18, 23].contains(&at) => {}
-                None => return None,
-            }
-        }
+    // The usual forms are the core's, and need no copy.
+    if let Ok(Uuid(number)) = text.parse() {
         return Some(number);
     }
     u128::from_str_radix(&digits(text)?, 16).ok()

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use allod_core::capacity::Uuid;
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 
@@ -266,9 +267,7 @@ pub async fn uuid_of(client: &Client, named: &str) -> Result<String, Failed> {
 }
 
 fn is_uuid(text: &str) -> bool {
-    let digits = text.bytes().filter(u8::is_ascii_hexdigit).count();
-    let dashes = text.bytes().filter(|byte| *byte == b'-').count();
-    digits == 32 && matches!(dashes, 0 | 4) && text.len() == digits + dashes
+    text.parse::<Uuid>().is_ok()
 }
 
 #[cfg(test)]

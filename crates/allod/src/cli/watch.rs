@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use allod_face_native::KINDS;
 use clap::Args;
 use http::HeaderName;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -17,28 +18,6 @@ Examples:
   allod watch                                     everything from now on
   allod watch --from 17 --pool vlans              what happened to a pool after position 17, and goes on
   allod watch --kind claim_released -o json       one JSON object on each line";
-
-/// What can happen.
-const KINDS: [&str; 18] = [
-    "pool_defined",
-    "pool_removed",
-    "claim_granted",
-    "lease_changed",
-    "claim_released",
-    "quarantine_ended",
-    "provider_defined",
-    "provider_removed",
-    "inventories_set",
-    "traits_set",
-    "aggregates_set",
-    "class_defined",
-    "class_removed",
-    "trait_defined",
-    "trait_removed",
-    "allocations_set",
-    "allocations_extended",
-    "allocations_released",
-];
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 

@@ -8,7 +8,7 @@ use super::{Spelled, capacity, defined, spell};
 use crate::wire::{Change, ChangeEvent, Held, LabelsOf, Pairs, Time, UuidText};
 
 /// The names of the kinds of events that are shown, in the order of the core's events.
-pub(crate) const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 18] = [
     "pool_defined",
     "pool_removed",
     "claim_granted",

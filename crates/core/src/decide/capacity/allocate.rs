@@ -177,10 +177,10 @@ fn take(draft: &mut Draft<'_>, holding: &Holding, counted: &mut Vec<Uuid>) -> Op
     let capacity = &draft.state.capacity;
     let before = capacity.consumer(holding.consumer);
     let had: Vec<Uuid> = before
-        .map(|consumer| capacity.allocated(consumer))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|allocated| allocated.provider)
+        .iter()
+        .flat_map(|consumer| consumer.by_provider())
+        .filter_map(|held| capacity.at(held.first()?.provider))
+        .map(|provider| provider.uuid)
         .collect();
     if holding.allocations.iter().all(|(_, resources)| resources.is_empty()) {
         let event = released(draft, holding.consumer, ReleaseCause::Asked)?;

@@ -41,7 +41,6 @@ pub(super) fn change(
         }
         InventoryChange::Remove(class) => {
             class_known(draft, class)?;
-            // What is held of it is looked at first, as it would be if there were any.
             if !has(class) {
                 let class = class.clone();
                 return Err(CapacityRefusal::InventoryUnknown { provider: uuid, class }.into());

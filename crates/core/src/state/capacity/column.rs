@@ -4,6 +4,7 @@
 
 use super::bits::Bits;
 use super::provider::{ProviderIx, Stock};
+use crate::capacity::portions;
 
 /// Providers are kept in blocks, so that a class that few providers have is small.
 const BLOCK: usize = 256;
@@ -27,9 +28,7 @@ impl Room {
     /// Whether one more allocation of this size fits.
     pub fn fits(&self, amount: u64) -> bool {
         i64::try_from(amount).is_ok_and(|amount| amount <= self.room)
-            && amount >= u64::from(self.min_unit)
-            && amount <= u64::from(self.max_unit)
-            && (self.step_size == 1 || amount.is_multiple_of(u64::from(self.step_size.max(1))))
+            && portions(self.min_unit, self.max_unit, self.step_size, amount)
     }
 }
 
