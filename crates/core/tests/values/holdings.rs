@@ -48,6 +48,24 @@ fn providers_stand_in_trees() {
     );
 }
 
+/// Rows stand in the order in which classes came, and a restored copy has them by name: found by random requests.
+#[test]
+fn what_a_copy_decides_does_not_hang_on_the_order_in_which_classes_came() {
+    check(
+        "
+        class CUSTOM_B
+        class CUSTOM_A
+        provider a
+        stock a CUSTOM_B=1 CUSTOM_A=4 -> a at 1
+        stock_add a DISK_GB=5 -> a at 2
+        take x a:CUSTOM_A=1 a:CUSTOM_B=1
+        stock a DISK_GB=5 -> no inventory_in_use: consumers hold CUSTOM_A, CUSTOM_B of provider a
+        provider b
+        take y b:CUSTOM_B=1 b:CUSTOM_A=1 -> no not_in_stock: provider b has no inventory of CUSTOM_A, CUSTOM_B
+        ",
+    );
+}
+
 #[test]
 fn inventories_are_replaced_one_by_one_or_all_at_once() {
     check(

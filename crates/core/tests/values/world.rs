@@ -62,6 +62,8 @@ impl World {
         let decision = match answer {
             Err(refused) => {
                 assert_eq!(after, before, "a refusal left something behind: {refused:?}");
+                let again = again.err();
+                assert_eq!(again.as_ref(), Some(&refused), "a restored state refuses otherwise");
                 if let Some(dry) = dry {
                     assert_eq!(dry.err(), Some(refused.clone()), "a dry run answers otherwise");
                 }

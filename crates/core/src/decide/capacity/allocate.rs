@@ -120,11 +120,11 @@ fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), 
     let empty: BTreeSet<Uuid> =
         asked.iter().filter(|one| has_none(one.provider)).map(|one| one.uuid).collect();
     if !empty.is_empty() {
-        return Err(CapacityRefusal::NothingInStock {
-            providers: empty.into_iter().collect(),
-            classes: classes.into_iter().map(|class| capacity.classes.name(class)).collect(),
-        }
-        .into());
+        let mut classes: Vec<Arc<str>> = asked.iter().map(|one| one.name.clone()).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let providers = empty.into_iter().collect();
+        return Err(CapacityRefusal::NothingInStock { providers, classes }.into());
     }
     let mut freed: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
     for consumer in op.consumers.iter().filter_map(|one| capacity.consumer(one.consumer)) {

@@ -64,7 +64,7 @@ pub(super) fn written(inventories: &[(Arc<str>, Inventory)]) -> Vec<InventorySet
     inventories.iter().map(set).collect()
 }
 
-/// What the provider has, as it is.
+/// What the provider has, as it is, in the order of names: the order of rows is another on another copy.
 pub(super) fn kept(draft: &Draft<'_>, uuid: Uuid) -> Result<Vec<InventorySet>, Refusal> {
     let provider = draft.provider(uuid)?;
     let classes = &draft.state.capacity.classes;
@@ -73,7 +73,9 @@ pub(super) fn kept(draft: &Draft<'_>, uuid: Uuid) -> Result<Vec<InventorySet>, R
         inventory: stock.inventory,
         written: false,
     });
-    Ok(sets.collect())
+    let mut sets: Vec<InventorySet> = sets.collect();
+    sets.sort_unstable_by(|one, other| one.class.cmp(&other.class));
+    Ok(sets)
 }
 
 /// What the provider has, and this class of it written now.
@@ -106,7 +108,8 @@ pub(super) fn set(
         let class = classes.name(stock.class);
         (!inventories.iter().any(|set| set.class == class)).then_some(class)
     });
-    let gone: Vec<Arc<str>> = gone.collect();
+    let mut gone: Vec<Arc<str>> = gone.collect();
+    gone.sort_unstable();
     if !gone.is_empty() {
         return Err(CapacityRefusal::InventoryInUse { provider: uuid, classes: gone }.into());
     }
