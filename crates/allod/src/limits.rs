@@ -66,6 +66,7 @@ static TABLE: &[Limit] = table![
     core.consumers_max,
     core.consumers_per_request_max,
     core.allocations_per_consumer_max,
+    core.ids_per_edit_max,
     engine.queue_commands_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,

@@ -5,6 +5,7 @@
 //! event does; add a new one.
 
 mod capacity;
+mod ids;
 
 use std::sync::Arc;
 
@@ -23,16 +24,11 @@ use crate::state::{PoolIx, Slot, State};
 impl State {
     /// One journal entry: all events of one command.
     pub fn apply_entry(&mut self, at_ms: u64, events: &[Event]) {
+        self.now_ms = self.now_ms.max(at_ms);
         for event in events {
             self.apply(event);
         }
-        self.advance(at_ms);
-    }
-
-    /// Counts an entry whose events have been applied.
-    pub(crate) fn advance(&mut self, at_ms: u64) {
         self.position += 1;
-        self.now_ms = self.now_ms.max(at_ms);
     }
 
     pub(crate) fn apply(&mut self, event: &Event) {
@@ -84,6 +80,8 @@ impl State {
             Event::AllocationsSet(event) => self.allocations_set(event),
             Event::AllocationsExtended(event) => self.allocations_extended(event),
             Event::AllocationsReleased(event) => self.allocations_released(event.consumer),
+            Event::LedgerDefined(event) => self.ledger_defined(event),
+            Event::BlocksMoved(event) => self.blocks_moved(event),
         }
     }
 
@@ -135,6 +133,7 @@ impl State {
             self.note(Change::Pool(ix, PoolChange::Cursor(before)));
             self.change(ix, |pool| pool.cursor = Some(cursor));
         }
+        self.ids_granted(ix, event.values.spans(), event.at_ms, event.cursor);
     }
 
     fn lease_changed(&mut self, event: &LeaseChanged) {
@@ -142,15 +141,28 @@ impl State {
         let Some(row) = self.remove_row(ix, slot) else { return };
         let claim = Claim { version: event.version, expires_ms: event.expires_ms, ..row.claim() };
         self.add_row(ix, Row::of(claim));
+        self.touch(ix);
     }
 
     fn claim_released(&mut self, event: &ClaimReleased) {
         let Some((ix, slot)) = self.held_slot(&event.pool, &event.key) else { return };
-        let Some(until_ms) = event.quarantine_until_ms else { return self.set_free(ix, slot) };
-        let Some(row) = self.remove_row(ix, slot) else { return };
-        let state = ClaimState::Quarantined { until_ms };
-        let claim = Claim { version: event.version, expires_ms: None, state, ..row.claim() };
-        self.add_row(ix, Row::of(claim));
+        let Some(row) = self.pool_at(ix).and_then(|pool| pool.rows.get(slot)).cloned() else {
+            return;
+        };
+        match event.quarantine_until_ms {
+            None => self.set_free(ix, slot),
+            Some(until_ms) => {
+                self.remove_row(ix, slot);
+                let state = ClaimState::Quarantined { until_ms };
+                let claim =
+                    Claim { version: event.version, expires_ms: None, state, ..row.claim() };
+                self.add_row(ix, Row::of(claim));
+            }
+        }
+        if self.pool_at(ix).is_some_and(|pool| pool.account.is_some()) {
+            let ids: Vec<Span> = row.values().spans().collect();
+            self.ids_released(ix, &ids, event.quarantine_until_ms);
+        }
     }
 
     /// Removes a row for good: its values are free from here on, and were released just now.
@@ -260,6 +272,7 @@ impl State {
             PoolChange::PieceRemoved(piece) => self.add_piece(ix, piece),
             PoolChange::Cursor(cursor) => drop(self.change(ix, |pool| pool.cursor = cursor)),
             PoolChange::Ages(ages) => drop(self.change(ix, |pool| pool.ages = ages)),
+            PoolChange::Account(change) => drop(self.change(ix, |pool| pool.undo_account(change))),
             PoolChange::Spec { spec, generation } => {
                 self.change(ix, |pool| pool.set_spec(spec, generation));
             }

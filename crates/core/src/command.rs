@@ -3,6 +3,7 @@
 //! A claim, a release or a check alone is a transaction of one operation; there is no second mechanism.
 
 pub mod capacity;
+pub mod ids;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::pool::{Labels, PoolSpec};
 use crate::span::Span;
 use crate::value::Kind;
 use capacity::{AllocateOp, CapacityCommand, DeallocateOp, ExtendOp};
+use ids::IdsCommand;
 
 /// What the engine adds to a command so that deciding needs no clock and no dice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,7 @@ pub enum Command {
     DeletePool(DeletePool),
     Transact(Transact),
     Capacity(CapacityCommand),
+    Ids(IdsCommand),
     /// Time has passed: end quarantines and reap claims that are due. Sent by the engine, never by a face.
     Tick,
 }

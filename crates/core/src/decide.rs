@@ -7,6 +7,7 @@ mod capacity;
 mod check;
 mod claim;
 mod exhausted;
+pub(crate) mod ids;
 mod lease;
 mod pick;
 mod pool;
@@ -48,6 +49,7 @@ pub fn decide(
     let now_ms = stamp.now_ms.max(state.now_ms);
     let version = state.position + 1;
     state.begin();
+    state.now_ms = now_ms;
     let mut draft =
         Draft { state, limits, now_ms, version, seed: stamp.seed, events: Vec::new(), ended: 0 };
     let answer = match command {
@@ -57,12 +59,13 @@ pub fn decide(
         Command::Capacity(command) => {
             capacity::run(&mut draft, command).map(Receipt::from).map_err(first)
         }
+        Command::Ids(command) => ids::run(&mut draft, command).map(Receipt::from).map_err(first),
         Command::Tick => Ok(tick::run(&mut draft)),
     };
     let mut events = draft.events;
     let keep = answer.is_ok() && !command.is_dry_run();
     if keep && !events.is_empty() {
-        state.advance(now_ms);
+        state.position += 1;
     }
     let mut undo = state.end();
     if !keep || events.is_empty() {

@@ -3,6 +3,7 @@
 //! One file for the vocabulary; the stored form, with its numbers and versions, is `allod-record`.
 
 pub mod capacity;
+pub mod ids;
 
 use std::sync::Arc;
 
@@ -15,6 +16,8 @@ use capacity::{
     ClassRemoved, InventoriesSet, ProviderCounted, ProviderDefined, ProviderRemoved, TraitDefined,
     TraitRemoved, TraitsSet,
 };
+
+use ids::{BlocksMoved, LedgerDefined};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -39,6 +42,8 @@ pub enum Event {
     AllocationsSet(AllocationsSet),
     AllocationsExtended(AllocationsExtended),
     AllocationsReleased(AllocationsReleased),
+    LedgerDefined(LedgerDefined),
+    BlocksMoved(BlocksMoved),
 }
 
 /// The pool is now like this; `generation` counts the definitions it has had, from 1.

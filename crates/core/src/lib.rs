@@ -11,6 +11,7 @@ pub mod command;
 mod decide;
 pub mod dice;
 pub mod event;
+pub mod ids;
 pub mod invariant;
 pub mod limits;
 pub mod pool;

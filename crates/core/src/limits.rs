@@ -38,6 +38,8 @@ pub struct Limits {
     pub consumers_per_request_max: u64,
     /// Classes of providers that one consumer holds.
     pub allocations_per_consumer_max: u64,
+    /// Entries of pools of ids that one edit writes, or that go with a pool.
+    pub ids_per_edit_max: u64,
 }
 
 impl Default for Limits {
@@ -70,6 +72,7 @@ impl Default for Limits {
             consumers_max: 20_000_000,
             consumers_per_request_max: 10_000,
             allocations_per_consumer_max: 10_000,
+            ids_per_edit_max: 200_000,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::capacity::Uuid;
 use crate::claim::Claim;
+use crate::span::Span;
 use crate::value::Kind;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +56,10 @@ pub enum Outcome {
     /// A resource class or a trait is no longer there.
     Unnamed,
     Reshaped,
+    /// The ids that the id-manager gave or took back, ascending. None: nothing was asked for.
+    Ids(Vec<Span>),
+    /// What an operator wrote into the tree of pools is there.
+    IdsEdited,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

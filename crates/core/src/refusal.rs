@@ -5,6 +5,7 @@
 //! variants is the order in which the checks are made.
 
 pub mod capacity;
+pub mod ids;
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use crate::span::Span;
 use crate::value::Kind;
 pub use capacity::CapacityRefusal;
+pub use ids::IdsRefusal;
 
 /// A refusal, and for a transaction which of its operations met it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,11 +131,19 @@ pub enum Refusal {
     },
     /// About providers, inventories and allocations.
     Capacity(CapacityRefusal),
+    /// About pools as the id-manager sees them.
+    Ids(IdsRefusal),
 }
 
 impl From<CapacityRefusal> for Refusal {
     fn from(refusal: CapacityRefusal) -> Refusal {
         Refusal::Capacity(refusal)
+    }
+}
+
+impl From<IdsRefusal> for Refusal {
+    fn from(refusal: IdsRefusal) -> Refusal {
+        Refusal::Ids(refusal)
     }
 }
 
@@ -208,6 +218,7 @@ impl Refusal {
             Refusal::SyncExhausted { .. } => "sync_exhausted",
             Refusal::CheckFailed { .. } => "check_failed",
             Refusal::Capacity(refusal) => refusal.code(),
+            Refusal::Ids(refusal) => refusal.code(),
         }
     }
 
@@ -239,6 +250,7 @@ impl Refusal {
                 report.quarantined_until_ms.map_or(Advice::WaitForRelease, Advice::WaitUntil)
             }
             Refusal::Capacity(refusal) => refusal.advice(),
+            Refusal::Ids(refusal) => refusal.advice(),
         }
     }
 }
@@ -337,6 +349,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::CheckFailed { what, actual } => write!(f, "{what} does not hold: {actual}"),
             Refusal::Capacity(refusal) => refusal.fmt(f),
+            Refusal::Ids(refusal) => refusal.fmt(f),
         }
     }
 }

@@ -3,11 +3,13 @@
 //! Plain data with indexes. It changes only through `apply` (and back, through [`undo`], while a decision is being
 //! made); deciding is in `decide`, reading for faces in `view`.
 
+pub mod account;
 pub mod capacity;
 pub mod pool;
 pub mod recent;
 pub mod restore;
 pub mod rows;
+mod shelf;
 mod slots;
 pub mod undo;
 pub mod zones;

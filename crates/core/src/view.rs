@@ -1,6 +1,7 @@
 //! Answers for faces: what is held, by whom, and what is left. Each costs what it shows, not what exists.
 
 mod claims;
+pub mod ids;
 mod usage;
 
 use std::sync::Arc;

@@ -74,6 +74,8 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::SyncExhausted { .. }
         | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
         Refusal::Capacity(refusal) => capacity::status(refusal),
+        // Only the id-manager asks in a way that is refused like this.
+        Refusal::Ids(_) => StatusCode::CONFLICT,
     }
 }
 
@@ -101,6 +103,7 @@ fn title(refusal: &Refusal) -> &'static str {
         Refusal::SyncExhausted { .. } => "no value is free in all of the pools",
         Refusal::CheckFailed { .. } => "a check does not hold",
         Refusal::Capacity(refusal) => capacity::title(refusal),
+        Refusal::Ids(_) => "the id-manager says no",
     }
 }
 
@@ -108,7 +111,7 @@ fn title(refusal: &Refusal) -> &'static str {
 fn members(refusal: &Refusal) -> RefusalMembers<'_> {
     let none = RefusalMembers::default();
     match refusal {
-        Refusal::Invalid { .. } | Refusal::CheckFailed { .. } => none,
+        Refusal::Invalid { .. } | Refusal::CheckFailed { .. } | Refusal::Ids(_) => none,
         Refusal::Capacity(refusal) => capacity::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }

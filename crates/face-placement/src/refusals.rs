@@ -50,7 +50,8 @@ pub(crate) fn fault(refusal: &Refusal, doing: &Doing<'_>) -> Fault {
             Fault::bad_request(refusal.to_string())
         }
         // About pools and claims, of which this face asks nothing.
-        Refusal::IdempotencyDiffers { .. }
+        Refusal::Ids(_)
+        | Refusal::IdempotencyDiffers { .. }
         | Refusal::PoolUnknown { .. }
         | Refusal::PoolGenerationDiffers { .. }
         | Refusal::PoolKindDiffers { .. }

@@ -45,6 +45,8 @@ pub enum Cause {
     Tick,
     /// About providers, inventories, traits, aggregates or classes.
     Capacity,
+    /// Asked for by the id-manager.
+    Ids,
 }
 
 impl Cause {
@@ -55,6 +57,7 @@ impl Cause {
             Command::Transact(_) => Cause::Transact,
             Command::Tick => Cause::Tick,
             Command::Capacity(_) => Cause::Capacity,
+            Command::Ids(_) => Cause::Ids,
         }
     }
 
@@ -65,6 +68,7 @@ impl Cause {
             Cause::Transact => "transact",
             Cause::Tick => "tick",
             Cause::Capacity => "capacity",
+            Cause::Ids => "ids",
         }
     }
 }
@@ -101,7 +105,8 @@ pub fn level_needed(item: &Item) -> u32 {
     match item {
         Item::Entry(entry) => {
             let events = entry.events.iter().map(|event| of(written_as(event)));
-            events.fold(of((kinds::ENTRY, 1)), u32::max)
+            let cause = if entry.cause == Cause::Ids { 4 } else { 1 };
+            events.fold(of((kinds::ENTRY, 1)).max(cause), u32::max)
         }
         Item::Epoch { .. } => of((kinds::EPOCH_BEGUN, 1)),
         // Nobody who does not know the level may go past this point.

@@ -19,7 +19,7 @@ use crate::kinds::{self, check_level};
 use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
 use crate::stored::consumer::ConsumerV1;
-use crate::stored::pool::CheckpointPoolV1;
+use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2};
 use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";
@@ -141,7 +141,13 @@ impl<W: Write> CheckpointWriter<W> {
     pub fn pool(&mut self, image: &PoolImage) -> io::Result<()> {
         self.close_rows();
         self.counts.pools += 1;
-        chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 1, &CheckpointPoolV1::from(image));
+        match CheckpointPoolV2::of(image) {
+            Some(stored) => chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 2, &stored),
+            None => {
+                let stored = CheckpointPoolV1::from(image);
+                chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 1, &stored);
+            }
+        }
         self.write_when_full()
     }
 
@@ -323,6 +329,11 @@ impl<R: Read> CheckpointReader<R> {
                 (kinds::CHECKPOINT_POOL, 1) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV1 = self.chunk(found).read()?;
+                    return Ok(Part::Pool(stored.into()));
+                }
+                (kinds::CHECKPOINT_POOL, 2) => {
+                    self.counts.pools += 1;
+                    let stored: CheckpointPoolV2 = self.chunk(found).read()?;
                     return Ok(Part::Pool(stored.into()));
                 }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {

@@ -5,7 +5,7 @@
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
-pub const LEVEL: u32 = 3;
+pub const LEVEL: u32 = 4;
 
 // What a journal record's body consists of.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
@@ -34,6 +34,8 @@ pub(crate) const TRAIT_REMOVED: u32 = 41;
 pub(crate) const ALLOCATIONS_SET: u32 = 42;
 pub(crate) const ALLOCATIONS_EXTENDED: u32 = 43;
 pub(crate) const ALLOCATIONS_RELEASED: u32 = 44;
+pub(crate) const LEDGER_DEFINED: u32 = 45;
+pub(crate) const BLOCKS_MOVED: u32 = 46;
 
 // What a checkpoint consists of, beside remembered requests and custom names, which are stored as their events.
 pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
@@ -93,8 +95,11 @@ const KINDS: &[KindInfo] = &[
     row(ALLOCATIONS_SET, "allocations_set", 1, 3),
     row(ALLOCATIONS_EXTENDED, "allocations_extended", 1, 3),
     row(ALLOCATIONS_RELEASED, "allocations_released", 1, 3),
+    row(LEDGER_DEFINED, "ledger_defined", 1, 4),
+    row(BLOCKS_MOVED, "blocks_moved", 1, 4),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
+    row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
     row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 2, 3),

@@ -191,7 +191,9 @@ impl Done {
             | Outcome::Provider(_)
             | Outcome::Named { .. }
             | Outcome::Unnamed
-            | Outcome::Reshaped => Done::Capacity,
+            | Outcome::Reshaped
+            | Outcome::Ids(_)
+            | Outcome::IdsEdited => Done::Capacity,
         }
     }
 }

@@ -256,6 +256,8 @@ impl Model {
             | Event::AllocationsSet(_)
             | Event::AllocationsExtended(_)
             | Event::AllocationsReleased(_) => self.capacity.event(event)?,
+            // From where the next id comes is nothing that anybody holds.
+            Event::LedgerDefined(_) | Event::BlocksMoved(_) => {}
         }
         Ok(())
     }

@@ -247,6 +247,8 @@ fn grant(
             report: Box::new(exhausted::report(pool, draft.now_ms)),
         });
     };
+    // Where the id-manager has a cursor, only its own grants move it.
+    let cursor = cursor.filter(|_| pool.account.is_none());
     let event = ClaimGranted {
         pool: name.clone(),
         kind: Some(pool.spec.kind),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Draft, valid};
+use super::{Draft, ids, valid};
 use crate::command::{DeletePool, PutPool};
 use crate::event::{Event, PoolDefined, PoolRemoved};
 use crate::limits::at_most;
@@ -32,7 +32,11 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
     }
     let generation = actual.unwrap_or(0) + 1;
     let (pool, spec) = (put.pool.clone(), put.spec.clone());
+    let given = before.map(|pool| pool.zones.automatic.clone());
     draft.record(Event::PoolDefined(PoolDefined { pool, generation, spec }));
+    if let Some(given) = given {
+        ids::parcel_again(draft, &put.pool, &given)?;
+    }
     Ok(Outcome::PoolPut { created: actual.is_none(), generation }.into())
 }
 

@@ -1,7 +1,7 @@
 //! What time does by itself: quarantines end, leases of pools that reap are released, allocations whose lease has run out
 //! are taken back, old answers are forgotten.
 
-use super::{Draft, capacity, release, room};
+use super::{Draft, capacity, ids, release, room};
 use crate::event::{Event, ReleaseCause, RequestForgotten};
 use crate::receipt::{Outcome, Receipt};
 
@@ -25,6 +25,10 @@ fn pool_due(draft: &Draft<'_>) -> Option<Event> {
     let pool = draft.state.pool_at(ix)?;
     if let Some(&(_, first)) = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms) {
         return pool.at(first).map(|(_, row, _)| room::quarantine_ended(pool, row));
+    }
+    let clean_ms = pool.account.as_ref().and_then(|account| account.counts.clean_ms);
+    if clean_ms.is_some_and(|at| at <= draft.now_ms) {
+        return ids::give_back(draft, pool);
     }
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;

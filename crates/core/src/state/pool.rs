@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::Slot;
+use super::account::{Account, Change as AccountChange};
 use super::recent::{Piece, Recent, pieces_max};
 use super::rows::{FrozenRows, Row};
 use super::slots::Slots;
@@ -29,6 +30,7 @@ pub(crate) enum Change {
     Cursor(Option<u128>),
     Ages(u64),
     Spec { spec: Arc<PoolSpec>, generation: u64 },
+    Account(AccountChange),
 }
 
 /// Expired claims are looked for by what their values could serve.
@@ -75,6 +77,8 @@ pub struct Pool {
     pub(crate) held_in: [u128; ZONES],
     pub(crate) quarantined_in: [u128; ZONES],
     pub(crate) held_claims: u64,
+    /// How its ids are parcelled out, once the id-manager has to do with it.
+    pub(crate) account: Option<Box<Account>>,
 }
 
 impl Pool {
@@ -100,6 +104,7 @@ impl Pool {
             held_in: [0; ZONES],
             quarantined_in: [0; ZONES],
             held_claims: 0,
+            account: None,
         };
         pool.chill();
         pool
@@ -164,7 +169,8 @@ impl Pool {
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         let quarantine = self.quarantine.first().map(|&(at, _)| at);
         let lease = if self.spec.reap { self.first_lease().map(|(at, _)| at) } else { None };
-        quarantine.into_iter().chain(lease).min()
+        let clean = self.account.as_ref().and_then(|account| account.counts.clean_ms);
+        quarantine.into_iter().chain(lease).chain(clean).min()
     }
 
     /// The claim whose lease ends, or ended, first.

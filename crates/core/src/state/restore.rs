@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
+use super::account::{Account, AccountImage};
 use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use super::capacity::names::Named;
 use super::pool::Pool;
@@ -25,6 +26,7 @@ pub struct PoolImage {
     pub cursor: Option<u128>,
     /// Released and still free, oldest first.
     pub released: Vec<Span>,
+    pub account: Option<AccountImage>,
 }
 
 /// A state that no longer changes. Taking one costs little; it shares what it can with the state it came from.
@@ -45,6 +47,7 @@ impl State {
             spec: PoolSpec::clone(&pool.spec),
             cursor: pool.cursor,
             released: pool.recent.oldest_first().map(|piece| piece.span).collect(),
+            account: pool.account.as_ref().map(|account| account.image()),
         };
         let requests =
             self.requests_due.iter().filter_map(|(_, key)| self.requests.get(key).cloned());
@@ -120,6 +123,7 @@ impl Restorer {
             pool.add_piece(Piece { span, age: pool.ages });
             pool.ages += 1;
         }
+        pool.account = image.account.map(|image| Box::new(Account::restore(&image)));
         self.state.add_pool(Box::new(pool));
     }
 }

@@ -132,7 +132,10 @@ impl<'a> About<'a> {
 fn about(event: &Event) -> Option<About<'_>> {
     let pool_alone = |pool| Some(About { pool, key: None, owner: None, values: None });
     match event {
-        Event::RequestRemembered(_) | Event::RequestForgotten(_) => None,
+        Event::RequestRemembered(_)
+        | Event::RequestForgotten(_)
+        | Event::LedgerDefined(_)
+        | Event::BlocksMoved(_) => None,
         Event::ProviderDefined(_)
         | Event::ProviderRemoved(_)
         | Event::ProviderCounted(_)

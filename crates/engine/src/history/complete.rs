@@ -35,7 +35,9 @@ pub(super) fn lacks(event: &Event) -> bool {
         | Event::TraitRemoved(_)
         | Event::AllocationsSet(_)
         | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => false,
+        | Event::AllocationsReleased(_)
+        | Event::LedgerDefined(_)
+        | Event::BlocksMoved(_) => false,
     }
 }
 

@@ -49,7 +49,9 @@ impl<'a> Parties<'a> {
             | Event::ClaimReleased(_)
             | Event::QuarantineEnded(_)
             | Event::RequestRemembered(_)
-            | Event::RequestForgotten(_) => return None,
+            | Event::RequestForgotten(_)
+            | Event::LedgerDefined(_)
+            | Event::BlocksMoved(_) => return None,
         })
     }
 

@@ -104,7 +104,10 @@ impl Sizes {
 /// Every term of an event, some perhaps twice.
 pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
     let (pool, key, owner, values, kind) = match event {
-        Event::RequestRemembered(_) | Event::RequestForgotten(_) => return,
+        Event::RequestRemembered(_)
+        | Event::RequestForgotten(_)
+        | Event::LedgerDefined(_)
+        | Event::BlocksMoved(_) => return,
         Event::ProviderDefined(_)
         | Event::ProviderRemoved(_)
         | Event::ProviderCounted(_)

@@ -50,10 +50,13 @@ pub(crate) fn kind_index(event: &Event) -> Option<usize> {
         Event::AllocationsSet(_) => Some(15),
         Event::AllocationsExtended(_) => Some(16),
         Event::AllocationsReleased(_) => Some(17),
-        // That a provider's generation goes up follows from what stands beside it.
-        Event::ProviderCounted(_) | Event::RequestRemembered(_) | Event::RequestForgotten(_) => {
-            None
-        }
+        // That a provider's generation goes up follows from what stands beside it, and from where an id comes concerns
+        // nobody who holds one.
+        Event::ProviderCounted(_)
+        | Event::RequestRemembered(_)
+        | Event::RequestForgotten(_)
+        | Event::LedgerDefined(_)
+        | Event::BlocksMoved(_) => None,
     }
 }
 

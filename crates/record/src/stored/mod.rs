@@ -6,6 +6,7 @@
 pub(crate) mod capacity;
 pub(crate) mod claim;
 pub(crate) mod consumer;
+pub(crate) mod ids;
 pub(crate) mod number;
 pub(crate) mod pool;
 pub(crate) mod request;
@@ -24,6 +25,7 @@ use capacity::{
 use claim::{ClaimGrantedV1, ClaimReleasedV1, LeaseChangedV1, QuarantineEndedV1};
 use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
+use ids::{BlocksMovedV1, LedgerDefinedV1};
 use pool::{PoolDefinedV1, PoolRemovedV1};
 use request::{RequestForgottenV1, RequestRememberedV1, RequestRememberedV2};
 
@@ -56,6 +58,8 @@ pub(crate) fn written_as(event: &Event) -> (u32, u32) {
         Event::AllocationsSet(_) => (kinds::ALLOCATIONS_SET, 1),
         Event::AllocationsExtended(_) => (kinds::ALLOCATIONS_EXTENDED, 1),
         Event::AllocationsReleased(_) => (kinds::ALLOCATIONS_RELEASED, 1),
+        Event::LedgerDefined(_) => (kinds::LEDGER_DEFINED, 1),
+        Event::BlocksMoved(_) => (kinds::BLOCKS_MOVED, 1),
     }
 }
 
@@ -99,6 +103,8 @@ pub(crate) fn write_event(out: &mut Vec<u8>, event: &Event) {
         Event::AllocationsSet(event) => chunk::put(out, &AllocationsSetV1::from(event)),
         Event::AllocationsExtended(event) => chunk::put(out, &AllocationsExtendedV1::from(event)),
         Event::AllocationsReleased(event) => chunk::put(out, &AllocationsReleasedV1::from(event)),
+        Event::LedgerDefined(event) => chunk::put(out, &LedgerDefinedV1::from(event)),
+        Event::BlocksMoved(event) => chunk::put(out, &BlocksMovedV1::from(event)),
     });
 }
 
@@ -160,6 +166,8 @@ pub(crate) fn read_event(chunk: &Chunk<'_>) -> Result<Event, DecodeError> {
         (kinds::ALLOCATIONS_RELEASED, 1) => {
             Event::AllocationsReleased(chunk.read::<AllocationsReleasedV1>()?.into())
         }
+        (kinds::LEDGER_DEFINED, 1) => Event::LedgerDefined(chunk.read::<LedgerDefinedV1>()?.into()),
+        (kinds::BLOCKS_MOVED, 1) => Event::BlocksMoved(chunk.read::<BlocksMovedV1>()?.into()),
         _ => return Err(chunk.unexpected()),
     })
 }

@@ -79,6 +79,8 @@ numbered!(CauseV1(Cause) {
     3 => Tick,
     // Level 3. It stands only in entries whose events need that level themselves, so nobody meets it who does not know it.
     4 => Capacity,
+    // Level 4, and every entry that has it says so.
+    5 => Ids,
 });
 
 #[cfg(test)]

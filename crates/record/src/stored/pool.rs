@@ -9,6 +9,7 @@ use serde::ser::{Serialize, Serializer};
 use allod_core::event::PoolDefined;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 
+use super::ids::AccountV1;
 use super::number::{KindV1, StrategyV1};
 use super::span::{SpanV1, load_spans, store_spans};
 use allod_core::state::restore::PoolImage;
@@ -33,6 +34,15 @@ pub(crate) struct CheckpointPoolV1<'a> {
     spec: PoolSpecV1,
     cursor: Option<u128>,
     released: Vec<SpanV1>,
+}
+
+/// A pool with an account of its ids.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CheckpointPoolV2<'a> {
+    #[serde(borrow)]
+    pool: CheckpointPoolV1<'a>,
+    #[serde(borrow)]
+    account: AccountV1<'a>,
 }
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -96,7 +106,22 @@ impl From<CheckpointPoolV1<'_>> for PoolImage {
             spec: stored.spec.into(),
             cursor: stored.cursor,
             released: load_spans(stored.released),
+            account: None,
         }
+    }
+}
+
+impl<'a> CheckpointPoolV2<'a> {
+    /// `None`: version 1 says it all.
+    pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV2<'a>> {
+        let account = AccountV1::from(image.account.as_ref()?);
+        Some(CheckpointPoolV2 { pool: CheckpointPoolV1::from(image), account })
+    }
+}
+
+impl From<CheckpointPoolV2<'_>> for PoolImage {
+    fn from(stored: CheckpointPoolV2<'_>) -> PoolImage {
+        PoolImage { account: Some(stored.account.into()), ..stored.pool.into() }
     }
 }
 

@@ -113,7 +113,9 @@ fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
         | Outcome::Provider(_)
         | Outcome::Named { .. }
         | Outcome::Unnamed
-        | Outcome::Reshaped => return None,
+        | Outcome::Reshaped
+        | Outcome::Ids(_)
+        | Outcome::IdsEdited => return None,
     })
 }
 
