@@ -60,9 +60,17 @@ fn partition(state: &State, name: &str) {
             places.entry(id).or_default().push("released".into());
         }
     }
-    for (id, places) in &places {
-        assert!(places.len() == 1, "{id} of {name}: {places:?}");
+    // What is ahead of a cursor is available, unless somebody has it or it came back; the rest is reserved.
+    let ledger = &frame.ledger;
+    let blocks = ledger.children.iter().map(|child| (child.cursor, child.end));
+    let ahead: Vec<(i64, u32)> = blocks.chain([(ledger.cursor, frame.high)]).collect();
+    for id in frame.low..=frame.high {
+        let open = ahead.iter().filter(|(cursor, end)| i64::from(id) > *cursor && id <= *end);
+        let open = open.filter(|(_, end)| *end <= frame.high).count();
+        let places = places.get(&id.into()).map_or(&[][..], |places| places);
+        assert!(places.len() <= 1 && open <= 1, "{id} of {name}: {places:?}, {open} times ahead");
     }
+    assert!(places.values().all(|places| places.len() == 1), "{name}: {places:?}");
     // Nothing that rests is free for anybody.
     for claim in
         state.pool(name).into_iter().flat_map(|pool| pool.claims_by_value().collect::<Vec<_>>())
