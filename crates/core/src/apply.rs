@@ -6,6 +6,7 @@
 
 mod capacity;
 mod ids;
+mod resource;
 
 use std::sync::Arc;
 
@@ -82,6 +83,14 @@ impl State {
             Event::AllocationsReleased(event) => self.allocations_released(event.consumer),
             Event::LedgerDefined(event) => self.ledger_defined(event),
             Event::BlocksMoved(event) => self.blocks_moved(event),
+            Event::ResourcePoolDefined(event) => self.resource_pool_defined(event),
+            Event::RequestAnswered(event) => self.request_answered(event),
+            Event::RequestWithdrawn(event) => self.request_changed(&event.pool, &event.key, None),
+            Event::AlarmChanged(event) => self.alarm_changed(event),
+            Event::AlarmPurged(event) => self.alarm_purged(&event.object, event.kind),
+            Event::NoticeQueued(event) => self.notice_queued(event),
+            Event::NoticeTried(event) => self.notice_tried(event),
+            Event::NoticeSettled(event) => self.put_notice(event.number, None),
         }
     }
 
@@ -272,6 +281,10 @@ impl State {
             PoolChange::PieceRemoved(piece) => self.add_piece(ix, piece),
             PoolChange::Cursor(cursor) => drop(self.change(ix, |pool| pool.cursor = cursor)),
             PoolChange::Ages(ages) => drop(self.change(ix, |pool| pool.ages = ages)),
+            PoolChange::Resource(config) => drop(self.set_resource(ix, config)),
+            PoolChange::Request { key, before, changed } => {
+                self.put_request(ix, &key, before, changed);
+            }
             PoolChange::Account(change) => drop(self.change(ix, |pool| pool.undo_account(change))),
             PoolChange::Spec { spec, generation } => {
                 self.change(ix, |pool| pool.set_spec(spec, generation));
@@ -289,6 +302,10 @@ impl State {
         self.names.insert(pool.name.clone(), ix);
         self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
         self.owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
+        let requests = pool.requests.iter().flat_map(|requests| requests.iter());
+        for asked in requests.filter(|asked| asked.request.is_sync()) {
+            self.sync.entry(asked.key.clone()).or_default().insert(ix);
+        }
         self.pools[ix as usize] = Some(pool);
     }
 
@@ -298,6 +315,9 @@ impl State {
         pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
         for (slot, row) in pool.rows.iter() {
             self.owners.remove(&(row.owner().clone(), ix, slot));
+        }
+        for asked in pool.requests.iter().flat_map(|requests| requests.iter()) {
+            self.in_group(ix, &asked.key, false);
         }
         self.vacant.push(ix);
         Some(pool)

@@ -4,6 +4,7 @@
 
 pub mod capacity;
 pub mod ids;
+pub mod resource;
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use crate::span::Span;
 use crate::value::Kind;
 use capacity::{AllocateOp, CapacityCommand, DeallocateOp, ExtendOp};
 use ids::IdsCommand;
+use resource::ResourceCommand;
 
 /// What the engine adds to a command so that deciding needs no clock and no dice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub enum Command {
     Transact(Transact),
     Capacity(CapacityCommand),
     Ids(IdsCommand),
+    Resource(ResourceCommand),
     /// Time has passed: end quarantines and reap claims that are due. Sent by the engine, never by a face.
     Tick,
 }

@@ -12,6 +12,7 @@ mod lease;
 mod pick;
 mod pool;
 mod release;
+mod resource;
 mod room;
 mod tick;
 mod transact;
@@ -59,9 +60,18 @@ pub fn decide(
         Command::Capacity(command) => {
             capacity::run(&mut draft, command).map(Receipt::from).map_err(first)
         }
+        Command::Resource(command) => {
+            resource::run(&mut draft, command).map(Receipt::from).map_err(first)
+        }
         Command::Ids(command) => ids::run(&mut draft, command).map(Receipt::from).map_err(first),
         Command::Tick => Ok(tick::run(&mut draft)),
     };
+    // Whatever was released may be what somebody waits for.
+    let settled = match (&answer, command) {
+        (Err(_), _) | (_, Command::Resource(_)) => Ok(()),
+        _ => resource::settle(&mut draft).map_err(first),
+    };
+    let answer = settled.and(answer);
     let mut events = draft.events;
     let keep = answer.is_ok() && !command.is_dry_run();
     if keep && !events.is_empty() {

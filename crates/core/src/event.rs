@@ -4,6 +4,7 @@
 
 pub mod capacity;
 pub mod ids;
+pub mod resource;
 
 use std::sync::Arc;
 
@@ -18,6 +19,10 @@ use capacity::{
 };
 
 use ids::{BlocksMoved, LedgerDefined};
+use resource::{
+    AlarmChanged, AlarmPurged, NoticeQueued, NoticeSettled, NoticeTried, RequestAnswered,
+    RequestWithdrawn, ResourcePoolDefined,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -44,6 +49,14 @@ pub enum Event {
     AllocationsReleased(AllocationsReleased),
     LedgerDefined(LedgerDefined),
     BlocksMoved(BlocksMoved),
+    ResourcePoolDefined(ResourcePoolDefined),
+    RequestAnswered(RequestAnswered),
+    RequestWithdrawn(RequestWithdrawn),
+    AlarmChanged(AlarmChanged),
+    AlarmPurged(AlarmPurged),
+    NoticeQueued(NoticeQueued),
+    NoticeTried(NoticeTried),
+    NoticeSettled(NoticeSettled),
 }
 
 /// The pool is now like this; `generation` counts the definitions it has had, from 1.

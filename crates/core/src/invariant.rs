@@ -5,6 +5,7 @@
 
 mod capacity;
 mod ids;
+mod resource;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,5 +143,6 @@ fn check_pool(pool: &Pool) -> Vec<String> {
         wrong.push("more is held than there is".into());
     }
     wrong.extend(ids::check(pool));
+    wrong.extend(resource::check(pool));
     wrong
 }

@@ -17,6 +17,7 @@ pub mod limits;
 pub mod pool;
 pub mod receipt;
 pub mod refusal;
+pub mod resource;
 pub mod search;
 pub mod span;
 pub mod spanset;

@@ -40,6 +40,10 @@ pub struct Limits {
     pub allocations_per_consumer_max: u64,
     /// Entries of pools of ids that one edit writes, or that go with a pool.
     pub ids_per_edit_max: u64,
+    /// Requests to pools of resources that one edit writes, or that go with a pool.
+    pub requests_per_edit_max: u64,
+    /// Notices that wait to be told, or were given up. 0: nobody is told anything, and none is kept.
+    pub outbox_max: u64,
 }
 
 impl Default for Limits {
@@ -73,6 +77,8 @@ impl Default for Limits {
             consumers_per_request_max: 10_000,
             allocations_per_consumer_max: 10_000,
             ids_per_edit_max: 200_000,
+            requests_per_edit_max: 200_000,
+            outbox_max: 0,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::capacity::Uuid;
 use crate::claim::Claim;
+use crate::resource::Failure;
 use crate::span::Span;
 use crate::value::Kind;
 
@@ -60,6 +61,10 @@ pub enum Outcome {
     Ids(Vec<Span>),
     /// What an operator wrote into the tree of pools is there.
     IdsEdited,
+    /// What was written about pools of resources and requests is there, and answered.
+    ResourcesEdited,
+    /// What a request would get.
+    Found(Result<Span, Failure>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 
 pub mod capacity;
 pub mod ids;
+pub mod resource;
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::span::Span;
 use crate::value::Kind;
 pub use capacity::CapacityRefusal;
 pub use ids::IdsRefusal;
+pub use resource::ResourceRefusal;
 
 /// A refusal, and for a transaction which of its operations met it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,6 +135,8 @@ pub enum Refusal {
     Capacity(CapacityRefusal),
     /// About pools as the id-manager sees them.
     Ids(IdsRefusal),
+    /// About pools that the resource-manager keeps.
+    Resource(ResourceRefusal),
 }
 
 impl From<CapacityRefusal> for Refusal {
@@ -144,6 +148,12 @@ impl From<CapacityRefusal> for Refusal {
 impl From<IdsRefusal> for Refusal {
     fn from(refusal: IdsRefusal) -> Refusal {
         Refusal::Ids(refusal)
+    }
+}
+
+impl From<ResourceRefusal> for Refusal {
+    fn from(refusal: ResourceRefusal) -> Refusal {
+        Refusal::Resource(refusal)
     }
 }
 
@@ -219,6 +229,7 @@ impl Refusal {
             Refusal::CheckFailed { .. } => "check_failed",
             Refusal::Capacity(refusal) => refusal.code(),
             Refusal::Ids(refusal) => refusal.code(),
+            Refusal::Resource(refusal) => refusal.code(),
         }
     }
 
@@ -251,6 +262,7 @@ impl Refusal {
             }
             Refusal::Capacity(refusal) => refusal.advice(),
             Refusal::Ids(refusal) => refusal.advice(),
+            Refusal::Resource(refusal) => refusal.advice(),
         }
     }
 }
@@ -350,6 +362,7 @@ impl fmt::Display for Refusal {
             Refusal::CheckFailed { what, actual } => write!(f, "{what} does not hold: {actual}"),
             Refusal::Capacity(refusal) => refusal.fmt(f),
             Refusal::Ids(refusal) => refusal.fmt(f),
+            Refusal::Resource(refusal) => refusal.fmt(f),
         }
     }
 }

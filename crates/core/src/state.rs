@@ -5,8 +5,11 @@
 
 pub mod account;
 pub mod capacity;
+mod hosts;
+pub mod outbox;
 pub mod pool;
 pub mod recent;
+pub mod requests;
 pub mod restore;
 pub mod rows;
 mod shelf;
@@ -19,6 +22,7 @@ use std::sync::Arc;
 
 use crate::event::RequestRemembered;
 use capacity::Capacity;
+use outbox::{Alarms, Outbox};
 use pool::Pool;
 use undo::Log;
 
@@ -45,6 +49,10 @@ pub struct State {
     pub(crate) requests_due: BTreeSet<(u64, Arc<str>)>,
     /// Providers, and what consumers hold of them.
     pub(crate) capacity: Capacity,
+    /// The pools with a request of this key that is to get the same value in all of them.
+    pub(crate) sync: BTreeMap<Arc<str>, BTreeSet<PoolIx>>,
+    pub(crate) outbox: Outbox,
+    pub(crate) alarms: Alarms,
     /// The position from which on slots and places of pools have been counted here. Two states that have it and their
     /// events in common have the same slots.
     pub(crate) counted_from: u64,
@@ -80,6 +88,16 @@ impl State {
     /// What was answered to a request under this idempotency key.
     pub fn request(&self, key: &str) -> Option<&Arc<RequestRemembered>> {
         self.requests.get(key)
+    }
+
+    /// Who is still to be told what.
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// What is wrong with pools and services, and what was.
+    pub fn alarms(&self) -> &Alarms {
+        &self.alarms
     }
 
     /// Providers, inventories and consumers.

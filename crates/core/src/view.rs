@@ -2,6 +2,7 @@
 
 mod claims;
 pub mod ids;
+pub mod resource;
 mod usage;
 
 use std::sync::Arc;

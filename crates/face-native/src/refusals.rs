@@ -75,7 +75,7 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
         Refusal::Capacity(refusal) => capacity::status(refusal),
         // Only the id-manager asks in a way that is refused like this.
-        Refusal::Ids(_) => StatusCode::CONFLICT,
+        Refusal::Ids(_) | Refusal::Resource(_) => StatusCode::CONFLICT,
     }
 }
 
@@ -104,6 +104,7 @@ fn title(refusal: &Refusal) -> &'static str {
         Refusal::CheckFailed { .. } => "a check does not hold",
         Refusal::Capacity(refusal) => capacity::title(refusal),
         Refusal::Ids(_) => "the id-manager says no",
+        Refusal::Resource(_) => "the resource-manager keeps it",
     }
 }
 
@@ -111,7 +112,8 @@ fn title(refusal: &Refusal) -> &'static str {
 fn members(refusal: &Refusal) -> RefusalMembers<'_> {
     let none = RefusalMembers::default();
     match refusal {
-        Refusal::Invalid { .. } | Refusal::CheckFailed { .. } | Refusal::Ids(_) => none,
+        Refusal::Invalid { .. } | Refusal::CheckFailed { .. } => none,
+        Refusal::Ids(_) | Refusal::Resource(_) => none,
         Refusal::Capacity(refusal) => capacity::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }

@@ -263,7 +263,9 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
         | Outcome::Unnamed
         | Outcome::Reshaped
         | Outcome::Ids(_)
-        | Outcome::IdsEdited => None,
+        | Outcome::IdsEdited
+        | Outcome::ResourcesEdited
+        | Outcome::Found(_) => None,
     }
 }
 

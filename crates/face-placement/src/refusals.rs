@@ -51,6 +51,7 @@ pub(crate) fn fault(refusal: &Refusal, doing: &Doing<'_>) -> Fault {
         }
         // About pools and claims, of which this face asks nothing.
         Refusal::Ids(_)
+        | Refusal::Resource(_)
         | Refusal::IdempotencyDiffers { .. }
         | Refusal::PoolUnknown { .. }
         | Refusal::PoolGenerationDiffers { .. }

@@ -47,6 +47,8 @@ pub enum Cause {
     Capacity,
     /// Asked for by the id-manager.
     Ids,
+    /// Asked for by the resource-manager.
+    Resource,
 }
 
 impl Cause {
@@ -58,6 +60,7 @@ impl Cause {
             Command::Tick => Cause::Tick,
             Command::Capacity(_) => Cause::Capacity,
             Command::Ids(_) => Cause::Ids,
+            Command::Resource(_) => Cause::Resource,
         }
     }
 
@@ -69,6 +72,7 @@ impl Cause {
             Cause::Tick => "tick",
             Cause::Capacity => "capacity",
             Cause::Ids => "ids",
+            Cause::Resource => "resource",
         }
     }
 }

@@ -193,7 +193,9 @@ impl Done {
             | Outcome::Unnamed
             | Outcome::Reshaped
             | Outcome::Ids(_)
-            | Outcome::IdsEdited => Done::Capacity,
+            | Outcome::IdsEdited
+            | Outcome::ResourcesEdited
+            | Outcome::Found(_) => Done::Capacity,
         }
     }
 }

@@ -258,6 +258,15 @@ impl Model {
             | Event::AllocationsReleased(_) => self.capacity.event(event)?,
             // From where the next id comes is nothing that anybody holds.
             Event::LedgerDefined(_) | Event::BlocksMoved(_) => {}
+            // Nor is what was asked, and whom it is told.
+            Event::ResourcePoolDefined(_)
+            | Event::RequestAnswered(_)
+            | Event::RequestWithdrawn(_)
+            | Event::AlarmChanged(_)
+            | Event::AlarmPurged(_)
+            | Event::NoticeQueued(_)
+            | Event::NoticeTried(_)
+            | Event::NoticeSettled(_) => {}
         }
         Ok(())
     }

@@ -80,7 +80,7 @@ pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -
             }
         }
         Command::Transact(transact) => judge_transaction(model, transact, refused, now_ms),
-        Command::Capacity(_) | Command::Ids(_) => Open,
+        Command::Capacity(_) | Command::Ids(_) | Command::Resource(_) => Open,
         Command::Tick => wrong("a tick is never refused"),
     }
 }

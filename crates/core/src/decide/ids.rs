@@ -85,7 +85,8 @@ pub(crate) fn fresh(ids: Span, enhanced: bool, child: &Arc<str>, access_s: u32) 
 pub(crate) fn bounds(pool: &Pool) -> Option<Span> {
     let members = &pool.zones.members;
     let (first, last) = (members.first()?.first, members.last()?.last);
-    let fits = pool.spec.kind == Kind::Id32 && last <= u128::from(u32::MAX);
+    let fits =
+        pool.requests.is_none() && pool.spec.kind == Kind::Id32 && last <= u128::from(u32::MAX);
     fits.then_some(Span { first, last })
 }
 

@@ -7,7 +7,7 @@ use crate::command::{DeletePool, PutPool};
 use crate::event::{Event, PoolDefined, PoolRemoved};
 use crate::limits::at_most;
 use crate::receipt::{Outcome, Receipt};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, ResourceRefusal};
 use crate::span;
 use crate::state::pool::Pool;
 use crate::state::zones::Zones;
@@ -23,6 +23,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
     if !put.expect.holds(actual) {
         return Err(Refusal::PoolGenerationDiffers { pool: put.pool.clone(), actual });
     }
+    kept(before)?;
     match before {
         None => at_most("pools_max", draft.limits.pools_max, draft.state.pool_count() as u64 + 1)?,
         Some(pool) if *pool.spec == put.spec => {
@@ -38,6 +39,14 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
         ids::parcel_again(draft, &put.pool, &given)?;
     }
     Ok(Outcome::PoolPut { created: actual.is_none(), generation }.into())
+}
+
+/// Refuses what only the resource-manager may do.
+fn kept(pool: Option<&Pool>) -> Result<(), Refusal> {
+    match pool.filter(|pool| pool.requests.is_some()) {
+        Some(pool) => Err(ResourceRefusal::Kept { pool: pool.name.clone(), key: None }.into()),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a change that would leave held values without a place.
@@ -70,6 +79,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Recei
     if !delete.expect.holds(actual) {
         return Err(Refusal::PoolGenerationDiffers { pool: delete.pool.clone(), actual });
     }
+    kept(pool)?;
     let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }.into()) };
     if pool.held_claims > 0 {
         let quarantined = pool.rows.len() as u64 - pool.held_claims;

@@ -4,13 +4,17 @@ use super::{Draft, valid};
 use crate::command::{Expect, ReleaseOp};
 use crate::event::{ClaimReleased, Event, ReleaseCause};
 use crate::receipt::Outcome;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, ResourceRefusal};
 use crate::state::pool::Pool;
 use crate::state::rows::Row;
 
 pub(super) fn run(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, Refusal> {
     valid::key(&op.key, draft.limits)?;
     let pool = draft.pool(&op.pool)?;
+    if pool.requests.as_ref().is_some_and(|requests| requests.get(&op.key).is_some()) {
+        let (pool, key) = (op.pool.clone(), Some(op.key.clone()));
+        return Err(ResourceRefusal::Kept { pool, key }.into());
+    }
     let held = pool.held(&op.key).map(|(_, row)| row);
     let actual = held.map(|row| row.version);
     if op.expect == Expect::Present && actual.is_none() {

@@ -11,12 +11,15 @@ use hashbrown::HashTable;
 
 use super::Slot;
 use super::account::{Account, Change as AccountChange};
+use super::hosts::Hosts;
 use super::recent::{Piece, Recent, pieces_max};
+use super::requests::{Asked, Requests};
 use super::rows::{FrozenRows, Row};
 use super::slots::Slots;
 use super::zones::{ZONES, Zone, Zones, overlapping};
 use crate::claim::{Claim, Parity};
 use crate::pool::{PoolSpec, Strategy};
+use crate::resource::{Given, ResourcePool};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
 
@@ -31,6 +34,8 @@ pub(crate) enum Change {
     Ages(u64),
     Spec { spec: Arc<PoolSpec>, generation: u64 },
     Account(AccountChange),
+    Resource(Option<(Arc<ResourcePool>, u64)>),
+    Request { key: Arc<str>, before: Option<Asked>, changed: u64 },
 }
 
 /// Expired claims are looked for by what their values could serve.
@@ -79,6 +84,10 @@ pub struct Pool {
     pub(crate) held_claims: u64,
     /// How its ids are parcelled out, once the id-manager has to do with it.
     pub(crate) account: Option<Box<Account>>,
+    /// What is asked of it, if the resource-manager keeps it.
+    pub(crate) requests: Option<Box<Requests>>,
+    /// Pools of addresses that the resource-manager keeps: what is free for hosts.
+    pub(crate) hosts: Option<Box<Hosts>>,
 }
 
 impl Pool {
@@ -105,6 +114,8 @@ impl Pool {
             quarantined_in: [0; ZONES],
             held_claims: 0,
             account: None,
+            requests: None,
+            hosts: None,
         };
         pool.chill();
         pool
@@ -200,6 +211,7 @@ impl Pool {
             for part in overlapping(&self.zones.automatic, span) {
                 self.free.remove(part);
                 self.cold.iter_mut().for_each(|cold| cold.subtract(part));
+                self.hosts.iter_mut().for_each(|hosts| hosts.changed(part, &self.free));
             }
         }
         slot
@@ -232,6 +244,7 @@ impl Pool {
             for part in overlapping(&self.zones.automatic, span) {
                 self.free.insert(part);
                 cool(&mut self.cold, &self.recent, part);
+                self.hosts.iter_mut().for_each(|hosts| hosts.changed(part, &self.free));
             }
         }
         self.count(&row, false);
@@ -312,9 +325,19 @@ impl Pool {
         if self.spec.strategy != strategy {
             self.chill();
         }
+        self.settle_hosts();
         for row in &moved {
             self.count(row, true);
         }
+    }
+
+    /// Works out anew what is free for hosts, for pools that tell hosts from networks.
+    pub(crate) fn settle_hosts(&mut self) {
+        let config = self.requests.as_ref().map(|requests| &requests.config.given);
+        self.hosts = match config {
+            Some(Given::Addresses(given)) => Some(Box::new(Hosts::new(given.edges(), &self.free))),
+            _ => None,
+        };
     }
 
     pub(crate) fn add_piece(&mut self, piece: Piece) {

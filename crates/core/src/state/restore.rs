@@ -7,13 +7,16 @@ use super::State;
 use super::account::{Account, AccountImage};
 use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use super::capacity::names::Named;
+use super::outbox::Notice;
 use super::pool::Pool;
 use super::recent::Piece;
+use super::requests::{Asked, FrozenRequests, Requests};
 use super::rows::{FrozenRows, Row};
 use crate::capacity::Uuid;
 use crate::claim::Claim;
 use crate::event::RequestRemembered;
 use crate::pool::PoolSpec;
+use crate::resource::{Alarm, ResourcePool};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
 
@@ -27,6 +30,16 @@ pub struct PoolImage {
     /// Released and still free, oldest first.
     pub released: Vec<Span>,
     pub account: Option<AccountImage>,
+    /// How the resource-manager has it configured, and when anything about that last changed.
+    pub resource: Option<(ResourcePool, u64)>,
+}
+
+/// A pool that no longer changes.
+#[derive(Debug)]
+pub struct FrozenPool {
+    pub image: PoolImage,
+    pub rows: FrozenRows,
+    pub requests: Option<FrozenRequests>,
 }
 
 /// A state that no longer changes. Taking one costs little; it shares what it can with the state it came from.
@@ -34,9 +47,12 @@ pub struct PoolImage {
 pub struct Frozen {
     pub position: u64,
     pub now_ms: u64,
-    pub pools: Vec<(PoolImage, FrozenRows)>,
+    pub pools: Vec<FrozenPool>,
     pub requests: Vec<Arc<RequestRemembered>>,
     pub capacity: FrozenCapacity,
+    /// Oldest first.
+    pub notices: Vec<Arc<Notice>>,
+    pub alarms: Vec<Alarm>,
 }
 
 impl State {
@@ -48,15 +64,26 @@ impl State {
             cursor: pool.cursor,
             released: pool.recent.oldest_first().map(|piece| piece.span).collect(),
             account: pool.account.as_ref().map(|account| account.image()),
+            resource: pool
+                .requests
+                .as_ref()
+                .map(|requests| (ResourcePool::clone(&requests.config), requests.changed)),
+        };
+        let pool = |pool: &Pool| FrozenPool {
+            image: image(pool),
+            rows: pool.freeze_rows(),
+            requests: pool.requests.as_ref().map(|requests| requests.freeze()),
         };
         let requests =
             self.requests_due.iter().filter_map(|(_, key)| self.requests.get(key).cloned());
         Frozen {
             position: self.position,
             now_ms: self.now_ms,
-            pools: self.pools().map(|pool| (image(pool), pool.freeze_rows())).collect(),
+            pools: self.pools().map(pool).collect(),
             requests: requests.collect(),
             capacity: self.capacity.freeze(),
+            notices: self.outbox.from(0).cloned().collect(),
+            alarms: self.alarms.values().cloned().collect(),
         }
     }
 }
@@ -66,7 +93,7 @@ impl State {
 #[derive(Debug, Default)]
 pub struct Restorer {
     state: State,
-    pool: Option<(PoolImage, Vec<Row>)>,
+    pool: Option<(PoolImage, Vec<Row>, Vec<Asked>)>,
     /// Providers and their parents, which may come after them.
     parents: Vec<(Uuid, Uuid)>,
 }
@@ -79,13 +106,28 @@ impl Restorer {
 
     pub fn pool(&mut self, image: PoolImage) {
         self.finish_pool();
-        self.pool = Some((image, Vec::new()));
+        self.pool = Some((image, Vec::new(), Vec::new()));
     }
 
     pub fn claim(&mut self, claim: Claim) {
-        if let Some((_, rows)) = &mut self.pool {
+        if let Some((_, rows, _)) = &mut self.pool {
             rows.push(Row::of(claim));
         }
+    }
+
+    /// A request to the pool.
+    pub fn asked(&mut self, asked: Asked) {
+        if let Some((_, _, all)) = &mut self.pool {
+            all.push(asked);
+        }
+    }
+
+    pub fn notice(&mut self, notice: Notice) {
+        self.state.outbox.put(notice.number, Some(Arc::new(notice)));
+    }
+
+    pub fn alarm(&mut self, alarm: Alarm) {
+        self.state.put_alarm(alarm.object.clone(), alarm.kind, Some(alarm));
     }
 
     pub fn request(&mut self, request: RequestRemembered) {
@@ -115,7 +157,7 @@ impl Restorer {
     }
 
     fn finish_pool(&mut self) {
-        let Some((image, rows)) = self.pool.take() else { return };
+        let Some((image, rows, asked)) = self.pool.take() else { return };
         let mut pool = Pool::new(image.name, image.generation, Arc::new(image.spec));
         pool.load_rows(rows);
         pool.cursor = image.cursor;
@@ -124,6 +166,12 @@ impl Restorer {
             pool.ages += 1;
         }
         pool.account = image.account.map(|image| Box::new(Account::restore(&image)));
+        if let Some((config, changed)) = image.resource {
+            let mut requests = Requests::new(Arc::new(config), changed);
+            asked.into_iter().for_each(|asked| drop(requests.put(asked)));
+            pool.requests = Some(Box::new(requests));
+            pool.settle_hosts();
+        }
         self.state.add_pool(Box::new(pool));
     }
 }

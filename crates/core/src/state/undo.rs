@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use super::capacity::change::Change as CapacityChange;
+use super::outbox::Notice;
 use super::pool::{Change as PoolChange, Pool};
 use super::{PoolIx, State};
 use crate::event::RequestRemembered;
+use crate::resource::{Alarm, AlarmKind};
 
 /// One thing that changed, and what it was before.
 #[derive(Debug, Clone)]
@@ -20,6 +22,8 @@ pub(crate) enum Change {
     RequestAdded(Arc<str>),
     RequestDropped(Arc<RequestRemembered>),
     Capacity(CapacityChange),
+    Alarm { object: Arc<str>, kind: AlarmKind, before: Option<Alarm> },
+    Notice { number: u128, before: Option<Arc<Notice>> },
 }
 
 /// The changes of the decision under way.
@@ -74,6 +78,10 @@ impl State {
                 Change::RequestAdded(key) => drop(self.drop_request(&key)),
                 Change::RequestDropped(request) => self.add_request(request),
                 Change::Capacity(change) => self.capacity.undo(change),
+                Change::Alarm { object, kind, before } => {
+                    drop(self.put_alarm(object, kind, before))
+                }
+                Change::Notice { number, before } => drop(self.outbox.put(number, before)),
             }
         }
     }

@@ -6,6 +6,7 @@
 mod answer;
 mod capacity;
 mod ids;
+mod resource;
 mod script;
 mod world;
 
@@ -28,3 +29,4 @@ mod strategies;
 mod sync;
 mod transactions;
 mod views;
+mod wanted;

@@ -17,6 +17,7 @@ use allod_core::value::Kind;
 use crate::answer;
 use crate::capacity;
 use crate::ids;
+use crate::resource;
 use crate::world::World;
 
 /// Plays a script in a new world and compares what it answers with what it says.
@@ -84,6 +85,11 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "has" => return capacity::has(&world.state, &words),
         "holds" => return capacity::holds(&world.state, world.now_ms, &words),
         "uses" => return capacity::uses(&world.state, &words),
+        "answers" | "left" | "alarms" | "outbox" => return resource::show(&world.state, &words),
+        "ask" | "net" => {
+            let answer = answer::of(world, &resource::command(&world.state, &words).expect("one"));
+            return resource::answered(&world.state, &words, answer);
+        }
         "account" => return ids::account(&world.state, words.plain(0)),
         "begin" => {
             *open = Some(Vec::new());
@@ -102,6 +108,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             return answer::of(world, &Command::Transact(transact));
         }
         _ => {}
+    }
+    if let Some(command) = resource::command(&world.state, &words) {
+        return answer::of(world, &command);
     }
     if let Some(command) = ids::command(&world.state, &words) {
         return answer::of(world, &command);
@@ -307,6 +316,7 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "consumers_max" => &mut limits.consumers_max,
             "consumers_per_request_max" => &mut limits.consumers_per_request_max,
             "allocations_per_consumer_max" => &mut limits.allocations_per_consumer_max,
+            "outbox_max" => &mut limits.outbox_max,
             other => panic!("'{other}' is no limit"),
         };
         *limit = number(value);

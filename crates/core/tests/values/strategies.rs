@@ -308,5 +308,5 @@ fn memory_of_releases_is_bounded_however_they_are_cut_up() {
             &format!("claim p k{n} value=10.{n}.0.0/32 -> new 10.{n}.0.0/32"),
         );
     }
-    assert_eq!(world.state.freeze().pools[0].0.released.len(), 64);
+    assert_eq!(world.state.freeze().pools[0].image.released.len(), 64);
 }

@@ -11,7 +11,7 @@ use allod_core::limits::Limits;
 use allod_core::receipt::Receipt;
 use allod_core::refusal::{Refusal, Refused};
 use allod_core::state::State;
-use allod_core::state::restore::Restorer;
+use allod_core::state::restore::{FrozenPool, Restorer};
 use allod_core::{decide, invariant};
 
 /// When every world begins.
@@ -130,10 +130,14 @@ fn assert_sound(state: &State) {
 pub fn restored(state: &State) -> State {
     let frozen = state.freeze();
     let mut restorer = Restorer::new(frozen.position, frozen.now_ms);
-    for (image, rows) in frozen.pools {
-        restorer.pool(image);
-        rows.claims().for_each(|claim| restorer.claim(claim));
+    for pool in frozen.pools {
+        restorer.pool(pool.image);
+        pool.rows.claims().for_each(|claim| restorer.claim(claim));
+        let asked = pool.requests.iter().flat_map(|requests| requests.iter());
+        asked.for_each(|asked| restorer.asked(asked.clone()));
     }
+    frozen.notices.into_iter().for_each(|notice| restorer.notice((*notice).clone()));
+    frozen.alarms.into_iter().for_each(|alarm| restorer.alarm(alarm));
     frozen.requests.into_iter().for_each(|request| restorer.request((*request).clone()));
     frozen.capacity.classes().for_each(|named| restorer.class(named.clone()));
     frozen.capacity.traits().for_each(|named| restorer.trait_name(named.clone()));
@@ -146,17 +150,21 @@ pub fn restored(state: &State) -> State {
 pub fn dump(state: &State) -> String {
     let frozen = state.freeze();
     let mut out = format!("position {} at {}\n", frozen.position, frozen.now_ms);
-    for (image, rows) in &frozen.pools {
+    for FrozenPool { image, rows, requests } in &frozen.pools {
         let (name, generation, spec) = (&image.name, image.generation, &image.spec);
         let _ = writeln!(out, "pool {name} generation {generation} {spec:?}");
         let _ = writeln!(out, "  cursor {:?} released {:?}", image.cursor, image.released);
-        let _ = writeln!(out, "  account {:?}", image.account);
+        let _ = writeln!(out, "  account {:?} resource {:?}", image.account, image.resource);
+        let mut asked: Vec<_> = requests.iter().flat_map(|requests| requests.iter()).collect();
+        asked.sort_by_key(|asked| asked.key.clone());
+        let _ = writeln!(out, "  {asked:?}");
         let mut claims: Vec<Claim> = rows.claims().collect();
         claims.sort_by_key(|claim| claim.values.first());
         for claim in claims {
             let _ = writeln!(out, "  {claim:?}");
         }
     }
+    let _ = writeln!(out, "outbox {:?} alarms {:?}", frozen.notices, frozen.alarms);
     for request in &frozen.requests {
         let _ = writeln!(out, "request {request:?}");
     }

@@ -135,7 +135,15 @@ fn about(event: &Event) -> Option<About<'_>> {
         Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_) => None,
+        | Event::BlocksMoved(_)
+        | Event::ResourcePoolDefined(_)
+        | Event::RequestAnswered(_)
+        | Event::RequestWithdrawn(_)
+        | Event::AlarmChanged(_)
+        | Event::AlarmPurged(_)
+        | Event::NoticeQueued(_)
+        | Event::NoticeTried(_)
+        | Event::NoticeSettled(_) => None,
         Event::ProviderDefined(_)
         | Event::ProviderRemoved(_)
         | Event::ProviderCounted(_)

@@ -37,7 +37,15 @@ pub(super) fn lacks(event: &Event) -> bool {
         | Event::AllocationsExtended(_)
         | Event::AllocationsReleased(_)
         | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_) => false,
+        | Event::BlocksMoved(_)
+        | Event::ResourcePoolDefined(_)
+        | Event::RequestAnswered(_)
+        | Event::RequestWithdrawn(_)
+        | Event::AlarmChanged(_)
+        | Event::AlarmPurged(_)
+        | Event::NoticeQueued(_)
+        | Event::NoticeTried(_)
+        | Event::NoticeSettled(_) => false,
     }
 }
 

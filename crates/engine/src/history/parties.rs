@@ -51,7 +51,15 @@ impl<'a> Parties<'a> {
             | Event::RequestRemembered(_)
             | Event::RequestForgotten(_)
             | Event::LedgerDefined(_)
-            | Event::BlocksMoved(_) => return None,
+            | Event::BlocksMoved(_)
+            | Event::ResourcePoolDefined(_)
+            | Event::RequestAnswered(_)
+            | Event::RequestWithdrawn(_)
+            | Event::AlarmChanged(_)
+            | Event::AlarmPurged(_)
+            | Event::NoticeQueued(_)
+            | Event::NoticeTried(_)
+            | Event::NoticeSettled(_) => return None,
         })
     }
 

@@ -107,7 +107,15 @@ pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
         Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_) => return,
+        | Event::BlocksMoved(_)
+        | Event::ResourcePoolDefined(_)
+        | Event::RequestAnswered(_)
+        | Event::RequestWithdrawn(_)
+        | Event::AlarmChanged(_)
+        | Event::AlarmPurged(_)
+        | Event::NoticeQueued(_)
+        | Event::NoticeTried(_)
+        | Event::NoticeSettled(_) => return,
         Event::ProviderDefined(_)
         | Event::ProviderRemoved(_)
         | Event::ProviderCounted(_)

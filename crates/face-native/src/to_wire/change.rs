@@ -56,7 +56,15 @@ pub(crate) fn kind_index(event: &Event) -> Option<usize> {
         | Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_) => None,
+        | Event::BlocksMoved(_)
+        | Event::ResourcePoolDefined(_)
+        | Event::RequestAnswered(_)
+        | Event::RequestWithdrawn(_)
+        | Event::AlarmChanged(_)
+        | Event::AlarmPurged(_)
+        | Event::NoticeQueued(_)
+        | Event::NoticeTried(_)
+        | Event::NoticeSettled(_) => None,
     }
 }
 
@@ -189,7 +197,15 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
         | Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_) => {
+        | Event::BlocksMoved(_)
+        | Event::ResourcePoolDefined(_)
+        | Event::RequestAnswered(_)
+        | Event::RequestWithdrawn(_)
+        | Event::AlarmChanged(_)
+        | Event::AlarmPurged(_)
+        | Event::NoticeQueued(_)
+        | Event::NoticeTried(_)
+        | Event::NoticeSettled(_) => {
             return None;
         }
     })

@@ -115,7 +115,9 @@ fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
         | Outcome::Unnamed
         | Outcome::Reshaped
         | Outcome::Ids(_)
-        | Outcome::IdsEdited => return None,
+        | Outcome::IdsEdited
+        | Outcome::ResourcesEdited
+        | Outcome::Found(_) => return None,
     })
 }
 

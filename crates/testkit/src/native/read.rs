@@ -69,7 +69,9 @@ fn accepted(request: &Request, status: u16, body: &Value) -> Option<Answer> {
             Done::PoolPut { created, generation: body["generation"].as_u64()? }
         }
         Request::Command(Command::DeletePool(_)) => Done::PoolDeleted,
-        Request::Command(Command::Capacity(_) | Command::Ids(_)) => Done::Capacity,
+        Request::Command(Command::Capacity(_) | Command::Ids(_) | Command::Resource(_)) => {
+            Done::Capacity
+        }
         Request::Command(Command::Transact(transact)) => {
             let several = body.get("results").is_some();
             match transact.ops.as_slice() {

@@ -1,0 +1,72 @@
+//! Commands of the resource-manager, and of the outbox through which services are told.
+
+use std::sync::Arc;
+
+use crate::resource::{AlarmKind, Request, ResourcePool};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResourceCommand {
+    Edit(EditResources),
+    /// What the request would get, without asking for it.
+    Find(FindResource),
+    Notice(NoticeCommand),
+    /// Forgets an alarm that is over.
+    PurgeAlarm {
+        object: Arc<str>,
+        kind: AlarmKind,
+    },
+}
+
+/// What an operator or a service has written, all of it or nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditResources {
+    /// The position of the state that the edit was made on: a pool that has changed since refuses.
+    pub seen: u64,
+    /// Whether anything that has changed since refuses.
+    pub seen_all: bool,
+    pub pools: Vec<(Arc<str>, ResourceEdit)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResourceEdit {
+    /// With all that was asked of it. One that is not there is no error.
+    Remove,
+    Put(Box<PutResource>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutResource {
+    /// `None`: it stays as it is.
+    pub config: Option<ResourcePool>,
+    /// Whether the requests below are all there are from now on.
+    pub replace: bool,
+    pub put: Vec<(Arc<str>, Request)>,
+    pub withdraw: Vec<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindResource {
+    pub pools: Vec<Arc<str>>,
+    pub key: Arc<str>,
+    pub request: Request,
+}
+
+/// What the reactor tells of a notice, or an operator does to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoticeCommand {
+    Delivered {
+        number: u128,
+    },
+    Failed {
+        number: u128,
+        error: Arc<str>,
+        again_ms: Option<u64>,
+    },
+    /// Tries it again at once.
+    Retry {
+        number: u128,
+    },
+    Drop {
+        number: u128,
+    },
+}

@@ -1,0 +1,89 @@
+//! Pools of resources: what is configured, what is asked of them, who is told of the answers.
+//!
+//! - `edit`: what an operator or a service writes, in the order in which it takes effect
+//! - `answer`: what a request gets; `group`: what requests get that must all get the same
+//! - `alarms`, `notices`: what follows from it
+
+mod alarms;
+mod answer;
+mod edit;
+mod group;
+mod notices;
+
+use std::sync::Arc;
+
+use super::{Draft, pick, release, valid};
+use crate::command::resource::{FindResource, ResourceCommand};
+use crate::event::Event;
+use crate::event::resource::AlarmPurged;
+use crate::receipt::Outcome;
+use crate::refusal::{Refusal, ResourceRefusal};
+use crate::state::pool::Pool;
+use crate::state::requests::Requests;
+
+pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Outcome, Refusal> {
+    match command {
+        ResourceCommand::Edit(edit) => edit::run(draft, edit),
+        ResourceCommand::Find(find) => look(draft, find),
+        ResourceCommand::Notice(notice) => notices::run(draft, notice),
+        ResourceCommand::PurgeAlarm { object, kind } => {
+            let key = (object.clone(), *kind);
+            let over = draft.state.alarms.get(&key).is_some_and(|alarm| alarm.cleared_ms.is_some());
+            if !over {
+                return Err(ResourceRefusal::AlarmNotOver { object: object.clone() }.into());
+            }
+            let event = AlarmPurged { object: object.clone(), kind: *kind };
+            draft.record(Event::AlarmPurged(event));
+            Ok(Outcome::ResourcesEdited)
+        }
+    }
+}
+
+/// What a request would get. Nothing changes.
+fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> {
+    let pools = find.pools.iter().map(|name| Ok((name, requests(draft, name)?.1)));
+    let pools: Vec<_> = pools.collect::<Result<_, Refusal>>()?;
+    drop(pools);
+    let members: Vec<_> =
+        find.pools.iter().map(|name| (name.clone(), find.request.clone())).collect();
+    let found = match &members[..] {
+        [(name, request)] => answer::found(draft, name, request)?,
+        _ => group::found(draft, &find.key, &members)?,
+    };
+    Ok(Outcome::Found(found))
+}
+
+/// A pool that the resource-manager keeps.
+fn requests<'a>(
+    draft: &'a Draft<'_>,
+    name: &Arc<str>,
+) -> Result<(&'a Pool, &'a Requests), Refusal> {
+    let pool = draft.pool(name)?;
+    match &pool.requests {
+        Some(requests) => Ok((pool, requests)),
+        None => Err(ResourceRefusal::NotResources { pool: name.clone() }.into()),
+    }
+}
+
+/// Values have become free in pools: whoever waits for some gets them. For every decision that released any.
+pub(super) fn settle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let mut pools: Vec<Arc<str>> = Vec::new();
+    for event in &draft.events {
+        let pool = match event {
+            Event::ClaimReleased(event) => &event.pool,
+            Event::ClaimGranted(event) => &event.pool,
+            _ => continue,
+        };
+        let kept = draft.state.pool(pool).is_some_and(|pool| pool.requests.is_some());
+        if kept && !pools.contains(pool) {
+            pools.push(pool.clone());
+        }
+    }
+    if pools.is_empty() {
+        return Ok(());
+    }
+    let mut told = notices::Told::default();
+    edit::retry(draft, &pools, &mut told)?;
+    pools.iter().try_for_each(|pool| alarms::evaluate(draft, pool))?;
+    told.queue(draft)
+}

@@ -1,0 +1,108 @@
+//! Whether a pool is running out, as its alarms are configured.
+
+use std::sync::Arc;
+
+use super::{Draft, Pool};
+use crate::claim::Parity;
+use crate::event::Event;
+use crate::event::resource::AlarmChanged;
+use crate::refusal::Refusal;
+use crate::resource::{AlarmKind, AlarmSettings, Given, GivenAddresses, GivenIds, blocks_of};
+use crate::span::Span;
+
+const LOW_USUAL: u8 = 10;
+const LOW_OF_PARITY_USUAL: u8 = 50;
+
+const KINDS: [AlarmKind; 6] = [
+    AlarmKind::Exhausted,
+    AlarmKind::Low,
+    AlarmKind::OddExhausted,
+    AlarmKind::OddLow,
+    AlarmKind::EvenExhausted,
+    AlarmKind::EvenLow,
+];
+
+/// Raises and clears what has changed.
+pub(super) fn evaluate(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
+    let Some(pool) = draft.state.pool(name) else { return Ok(()) };
+    let Some(requests) = &pool.requests else { return Ok(()) };
+    let config = requests.config.clone();
+    let ids = matches!(config.given, Given::Ids(_));
+    let raised = match &config.given {
+        _ if !config.alarms.enabled => Vec::new(),
+        Given::Ids(given) => of_ids(pool, given, &config.alarms),
+        Given::Addresses(given) => of_addresses(pool, given, &config.alarms),
+    };
+    set(draft, name, ids, &raised);
+    Ok(())
+}
+
+/// Of a pool that goes nothing is wrong any more.
+pub(super) fn clear(draft: &mut Draft<'_>, name: &Arc<str>) {
+    set(draft, name, true, &[]);
+}
+
+fn set(draft: &mut Draft<'_>, name: &Arc<str>, ids: bool, raised: &[AlarmKind]) {
+    for kind in KINDS {
+        let known = draft.state.alarms.get(&(name.clone(), kind));
+        let was = known.is_some_and(|alarm| alarm.cleared_ms.is_none());
+        let is = raised.contains(&kind);
+        if was != is {
+            let (object, at_ms) = (name.clone(), draft.now_ms);
+            let changed = AlarmChanged { object, kind, ids, raised: is, at_ms };
+            draft.record(Event::AlarmChanged(changed));
+        }
+    }
+}
+
+/// Empty, or getting there: never both.
+fn level(left: u128, total: u128, percent: u8, kinds: [AlarmKind; 2]) -> Option<AlarmKind> {
+    if left == 0 {
+        return Some(kinds[0]);
+    }
+    (left <= total.saturating_mul(percent.into()) / 100).then_some(kinds[1])
+}
+
+fn of_ids(pool: &Pool, given: &GivenIds, settings: &AlarmSettings) -> Vec<AlarmKind> {
+    // The original counts one less than there are, and its users have set their thresholds by that.
+    let total = u128::from(given.end - given.start);
+    let low = settings.low.unwrap_or(LOW_USUAL);
+    let whole = [AlarmKind::Exhausted, AlarmKind::Low];
+    let mut raised: Vec<AlarmKind> =
+        level(pool.free.len(), total, low, whole).into_iter().collect();
+    // Who never asks for even or odd ids does not want to hear of them.
+    if settings.low_odd.is_some() || settings.low_even.is_some() {
+        let odd = (Parity::Odd, settings.low_odd, [AlarmKind::OddExhausted, AlarmKind::OddLow]);
+        let even =
+            (Parity::Even, settings.low_even, [AlarmKind::EvenExhausted, AlarmKind::EvenLow]);
+        for (parity, low, kinds) in [odd, even] {
+            let left = pool.free.count_of(Some(parity));
+            raised.extend(level(left, total / 2, low.unwrap_or(LOW_OF_PARITY_USUAL), kinds));
+        }
+    }
+    raised
+}
+
+fn of_addresses(pool: &Pool, given: &GivenAddresses, settings: &AlarmSettings) -> Vec<AlarmKind> {
+    let total = given.blocks().into_iter().map(usable).fold(0, u128::saturating_add);
+    let low = settings.low.unwrap_or(LOW_USUAL);
+    // Counting ends when there are enough.
+    let enough = total.saturating_mul(low.into()) / 100;
+    let mut left: u128 = 0;
+    for block in pool.free.iter().flat_map(blocks_of) {
+        left = left.saturating_add(usable(block));
+        if left > enough {
+            break;
+        }
+    }
+    let kinds = [AlarmKind::Exhausted, AlarmKind::Low];
+    level(left, total, low, kinds).into_iter().collect()
+}
+
+/// How many hosts a block is good for.
+fn usable(block: Span) -> u128 {
+    match block.len() {
+        few @ 1..=2 => few,
+        many => many - 2,
+    }
+}

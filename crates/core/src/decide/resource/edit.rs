@@ -1,0 +1,399 @@
+//! What is written over pools and requests, in the order in which it takes effect: pools that go, what pools are, requests that
+//! go, what was displaced, what is new, and at last what could not be had before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::notices::Told;
+use super::{Draft, alarms, answer, group, release, requests, valid};
+use crate::command::resource::{EditResources, PutResource, ResourceEdit};
+use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
+use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
+use crate::limits::at_most;
+use crate::receipt::Outcome;
+use crate::refusal::{Refusal, ResourceRefusal};
+use crate::resource::{Answer, Failure, Given, Request, ResourcePool, Wanted};
+use crate::span::Span;
+use crate::state::pool::Pool;
+use crate::state::requests::Asked;
+use crate::state::zones::{Zone, Zones};
+
+/// Requests that have to be answered, by key and pool: all pools of a key at once, because some want the same.
+type Open = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Opened>>;
+
+struct Opened {
+    request: Request,
+    /// What was there before, if it was there.
+    before: Option<(Answer, Option<Span>)>,
+    /// Whether the services are told: not of what was moved, if the pool says so.
+    quiet: bool,
+}
+
+pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome, Refusal> {
+    let written = edit.pools.iter().map(|(_, edit)| match edit {
+        ResourceEdit::Remove => 0,
+        ResourceEdit::Put(put) => (put.put.len() + put.withdraw.len()) as u64,
+    });
+    at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, written.sum())?;
+    unchanged(draft, edit)?;
+    let mut told = Told::default();
+    let (mut displaced, mut new) = (Open::new(), Open::new());
+    for (name, edit) in &edit.pools {
+        if matches!(edit, ResourceEdit::Remove) {
+            remove(draft, name)?;
+        }
+    }
+    let puts = || {
+        edit.pools.iter().filter_map(|(name, edit)| match edit {
+            ResourceEdit::Put(put) => Some((name, put)),
+            ResourceEdit::Remove => None,
+        })
+    };
+    for (name, put) in puts() {
+        if let Some(config) = &put.config {
+            configure(draft, name, config, &mut displaced)?;
+        }
+        requests(draft, name)?;
+    }
+    for (name, put) in puts() {
+        withdraw(draft, name, put, &mut displaced)?;
+        for (key, request) in &put.put {
+            open(draft, name, key, request, &mut displaced, &mut new, &mut told)?;
+        }
+    }
+    answer_all(draft, displaced, &mut told)?;
+    answer_all(draft, new, &mut told)?;
+    let pools: Vec<Arc<str>> = puts().map(|(name, _)| name.clone()).collect();
+    retry(draft, &pools, &mut told)?;
+    pools.iter().try_for_each(|name| alarms::evaluate(draft, name))?;
+    told.queue(draft)?;
+    Ok(Outcome::ResourcesEdited)
+}
+
+fn unchanged(draft: &Draft<'_>, edit: &EditResources) -> Result<(), Refusal> {
+    let changed = |at| Err(ResourceRefusal::Changed { at }.into());
+    if edit.seen_all && draft.state.position > edit.seen {
+        return changed(draft.state.position);
+    }
+    for (name, _) in &edit.pools {
+        let pool = draft.state.pool(name);
+        let kept = pool.and_then(|pool| pool.requests.as_ref());
+        // Of a pool that is not kept only the whole state knows.
+        let at = kept.map_or(draft.state.position, |requests| requests.changed);
+        if at > edit.seen {
+            return changed(at);
+        }
+    }
+    Ok(())
+}
+
+fn remove(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
+    if draft.state.pool(name).is_none() {
+        return Ok(());
+    }
+    let keys: Vec<Arc<str>> =
+        requests(draft, name)?.1.iter().map(|asked| asked.key.clone()).collect();
+    at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, keys.len() as u64)?;
+    for key in keys {
+        withdraw_one(draft, name, &key)?;
+    }
+    let pool = draft.pool(name)?;
+    if pool.held_claims > 0 {
+        let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
+        return Err(Refusal::PoolInUse { pool: name.clone(), held, quarantined });
+    }
+    alarms::clear(draft, name);
+    draft.record(Event::PoolRemoved(PoolRemoved { pool: name.clone() }));
+    Ok(())
+}
+
+fn withdraw_one(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<(), Refusal> {
+    let (_, kept) = requests(draft, name)?;
+    if kept.get(key).is_none() {
+        return Ok(());
+    }
+    give_back(draft, name, key)?;
+    let event = RequestWithdrawn { pool: name.clone(), key: key.clone() };
+    draft.record(Event::RequestWithdrawn(event));
+    Ok(())
+}
+
+/// What the request has got is free again.
+fn give_back(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<(), Refusal> {
+    let pool = draft.pool(name)?;
+    let Some((_, row)) = pool.held(key) else { return Ok(()) };
+    let event = release::released(draft, pool, row, ReleaseCause::Asked);
+    draft.record(event);
+    Ok(())
+}
+
+/// What a request has got.
+fn value_of(pool: &Pool, key: &str) -> Option<Span> {
+    pool.held(key).map(|(_, row)| row.first)
+}
+
+fn configure(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    config: &ResourcePool,
+    displaced: &mut Open,
+) -> Result<(), Refusal> {
+    valid::pool_name(name, draft.limits)?;
+    let spec = config.spec();
+    let before = draft.state.pool(name);
+    let generation = before.map_or(0, |pool| pool.generation) + 1;
+    match before {
+        None => at_most("pools_max", draft.limits.pools_max, draft.state.pool_count() as u64 + 1)?,
+        Some(pool) => {
+            let (_, kept) = requests(draft, name)?;
+            if *kept.config == *config {
+                return Ok(());
+            }
+            let other = std::mem::discriminant(&kept.config.given);
+            if other != std::mem::discriminant(&config.given) {
+                return Err(ResourceRefusal::NotResources { pool: name.clone() }.into());
+            }
+            let zones = Zones::of(&spec);
+            let same_kind = pool.spec.kind == spec.kind;
+            let stays = |span: Span| same_kind && zones.worst(span) == Zone::Automatic;
+            // The cost is that of what changes, not of the pool.
+            let gone =
+                if same_kind { pool.zones.changed(&zones) } else { pool.zones.members.clone() };
+            let mut moved: BTreeSet<Arc<str>> = BTreeSet::new();
+            for span in gone {
+                let touched = pool.overlapping(span).filter(|(_, row, _)| !stays(row.first));
+                moved.extend(touched.map(|(_, row, _)| row.key.clone()));
+            }
+            let quiet = is_quiet(config);
+            let moved: Vec<(Arc<str>, Asked)> = moved
+                .into_iter()
+                .filter_map(|key| Some((key.clone(), kept.get(&key)?.clone())))
+                .collect();
+            for (key, asked) in moved {
+                let was = value_of(draft.pool(name)?, &key);
+                give_back(draft, name, &key)?;
+                let before = Some((asked.answer.clone(), was));
+                let request = Request::clone(&asked.request);
+                let opened = Opened { request, before, quiet };
+                displaced.entry(key).or_default().insert(name.clone(), opened);
+            }
+        }
+    }
+    let defined = draft.state.pool(name).is_some_and(|pool| *pool.spec == spec);
+    if !defined {
+        draft.record(Event::PoolDefined(PoolDefined { pool: name.clone(), generation, spec }));
+    }
+    let (pool, config) = (name.clone(), config.clone());
+    draft.record(Event::ResourcePoolDefined(ResourcePoolDefined { pool, config }));
+    Ok(())
+}
+
+/// Whether services are not told of what was moved.
+fn is_quiet(config: &ResourcePool) -> bool {
+    matches!(&config.given, Given::Addresses(given) if given.auto_redeploy == Some(false))
+}
+
+fn withdraw(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    put: &PutResource,
+    displaced: &mut Open,
+) -> Result<(), Refusal> {
+    let mut gone = put.withdraw.clone();
+    if put.replace {
+        let kept: BTreeSet<&Arc<str>> = put.put.iter().map(|(key, _)| key).collect();
+        let all = requests(draft, name)?.1.iter().map(|asked| asked.key.clone());
+        gone.extend(all.filter(|key| !kept.contains(key)));
+    }
+    for key in &gone {
+        withdraw_one(draft, name, key)?;
+        if let Some(pools) = displaced.get_mut(key) {
+            pools.remove(name);
+        }
+    }
+    Ok(())
+}
+
+/// A request as it is written now, which may be what it was.
+fn open(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    request: &Request,
+    displaced: &mut Open,
+    new: &mut Open,
+    told: &mut Told,
+) -> Result<(), Refusal> {
+    valid::key(key, draft.limits)?;
+    if let Some(opened) = displaced.get_mut(key).and_then(|pools| pools.get_mut(name)) {
+        opened.request = request.clone();
+        return Ok(());
+    }
+    let (pool, kept) = requests(draft, name)?;
+    let asked = kept.get(key).cloned();
+    let Some(asked) = asked else {
+        let opened = Opened { request: request.clone(), before: None, quiet: false };
+        new.entry(key.clone()).or_default().insert(name.clone(), opened);
+        return Ok(());
+    };
+    if *asked.request == *request {
+        return Ok(());
+    }
+    let was = value_of(pool, key);
+    let keeps = asked.answer == Answer::Granted
+        && was.is_some_and(|value| still_serves(draft, name, key, request, value));
+    if keeps {
+        record(draft, name, key, request, Answer::Granted);
+        // Who is new among the services has not heard of the answer yet.
+        for service in request.services.iter().filter(|one| !asked.request.services.contains(one)) {
+            told.tell(name, key, request, service);
+        }
+        return Ok(());
+    }
+    give_back(draft, name, key)?;
+    let before = Some((asked.answer, was));
+    let opened = Opened { request: request.clone(), before, quiet: false };
+    new.entry(key.clone()).or_default().insert(name.clone(), opened);
+    Ok(())
+}
+
+/// Whether what a request has is still what it asks for.
+fn still_serves(
+    draft: &Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    request: &Request,
+    value: Span,
+) -> bool {
+    let Ok((pool, _)) = requests(draft, name) else { return false };
+    match &request.want {
+        Wanted::Id(want) => {
+            let id = want.id.is_none_or(|id| u128::from(id) == value.first);
+            let parity = answer::parity(want);
+            let parity =
+                parity.is_none_or(|parity| crate::claim::Parity::of(value.first) == parity);
+            id && parity && (!request.is_sync() || agrees(draft, name, key, value))
+        }
+        Wanted::Prefix(want) => {
+            let kind = pool.spec.kind;
+            let len = want.len(kind.width());
+            len == kind.prefix_len(value)
+                && want.start.is_none_or(|(_, address)| address == value.first)
+        }
+    }
+}
+
+/// Whether the other pools of the group have the same, or nothing.
+fn agrees(draft: &Draft<'_>, name: &Arc<str>, key: &Arc<str>, value: Span) -> bool {
+    let pools = draft.state.sync.get(key).into_iter().flatten();
+    let mut others =
+        pools.filter_map(|ix| draft.state.pool_at(*ix)).filter(|pool| pool.name != *name);
+    others.all(|pool| value_of(pool, key).is_none_or(|other| other == value))
+}
+
+/// Answers requests in the order of their keys.
+fn answer_all(draft: &mut Draft<'_>, open: Open, told: &mut Told) -> Result<(), Refusal> {
+    for (key, pools) in open {
+        let (sync, alone): (Vec<_>, Vec<_>) =
+            pools.into_iter().partition(|(_, opened)| opened.request.is_sync());
+        for (name, opened) in alone {
+            let gift = answer::gift(draft, &name, &opened.request)?;
+            settle_one(draft, &name, &key, opened, gift, told)?;
+        }
+        if sync.is_empty() {
+            continue;
+        }
+        // Whoever of the group has nothing yet is part of it.
+        let mut members: BTreeMap<Arc<str>, Opened> = sync.into_iter().collect();
+        for waiting in waiting_in_group(draft, &key) {
+            members.entry(waiting.0).or_insert(waiting.1);
+        }
+        let asked: Vec<(Arc<str>, Request)> =
+            members.iter().map(|(name, opened)| (name.clone(), opened.request.clone())).collect();
+        let mut gifts = group::gifts(draft, &key, &asked)?;
+        for (name, opened) in members {
+            let gift = gifts.remove(&name).unwrap_or(Err(Failure::SyncExhausted));
+            settle_one(draft, &name, &key, opened, gift, told)?;
+        }
+    }
+    Ok(())
+}
+
+/// The requests of a group that have nothing.
+fn waiting_in_group(draft: &Draft<'_>, key: &Arc<str>) -> Vec<(Arc<str>, Opened)> {
+    let pools = draft.state.sync.get(key).into_iter().flatten();
+    let pools = pools.filter_map(|ix| draft.state.pool_at(*ix));
+    let waiting = pools.filter_map(|pool| {
+        let requests = pool.requests.as_ref()?;
+        let asked = requests.get(key).filter(|asked| asked.answer != Answer::Granted)?;
+        let before = Some((asked.answer.clone(), None));
+        let (request, quiet) = (Request::clone(&asked.request), is_quiet(&requests.config));
+        Some((pool.name.clone(), Opened { request, before, quiet }))
+    });
+    waiting.collect()
+}
+
+fn settle_one(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    opened: Opened,
+    gift: Result<answer::Gift, Failure>,
+    told: &mut Told,
+) -> Result<(), Refusal> {
+    let (answer, value) = match gift {
+        Ok(gift) => {
+            answer::grant(draft, name, key, &opened.request, gift)?;
+            (Answer::Granted, Some(gift.value))
+        }
+        Err(failure) => (Answer::Failed(failure), None),
+    };
+    let now = (answer.clone(), value);
+    let before = opened.before.as_ref();
+    let written = draft.state.pool(name).and_then(|pool| pool.requests.as_ref()?.get(key).cloned());
+    if written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer) {
+        record(draft, name, key, &opened.request, answer);
+    }
+    if before != Some(&now) && !(opened.quiet && before.is_some()) {
+        told.add(name, key, &opened.request);
+    }
+    Ok(())
+}
+
+fn record(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    request: &Request,
+    answer: Answer,
+) {
+    let (pool, key, request) = (name.clone(), key.clone(), request.clone());
+    draft.record(Event::RequestAnswered(RequestAnswered { pool, key, request, answer }));
+}
+
+/// Requests that have nothing are answered again, in the order of their keys, as long as there is anything to give.
+pub(super) fn retry(
+    draft: &mut Draft<'_>,
+    pools: &[Arc<str>],
+    told: &mut Told,
+) -> Result<(), Refusal> {
+    for name in pools {
+        let Ok((_, kept)) = requests(draft, name) else { continue };
+        let failed: Vec<Arc<str>> = kept.failed.iter().cloned().collect();
+        for key in failed {
+            let (pool, kept) = requests(draft, name)?;
+            if pool.free.is_empty() {
+                break;
+            }
+            let Some(asked) = kept.get(&key).filter(|asked| asked.answer != Answer::Granted) else {
+                continue;
+            };
+            let before = Some((asked.answer.clone(), None));
+            let (request, quiet) = (Request::clone(&asked.request), is_quiet(&kept.config));
+            let opened = Opened { request, before, quiet };
+            let open = Open::from([(key, BTreeMap::from([(name.clone(), opened)]))]);
+            answer_all(draft, open, told)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! What requests of one key get that must get the same id in all of their pools: one id for all, or nothing for any.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::answer::{self, Gift};
+use super::{Draft, pick, requests};
+use crate::claim::Want;
+use crate::refusal::Refusal;
+use crate::resource::{Answer, Failure, Request, Wanted};
+use crate::span::Span;
+use crate::state::pool::Pool;
+
+/// For each pool what its request gets.
+pub(super) type Gifts = BTreeMap<Arc<str>, Result<Gift, Failure>>;
+
+/// What requests would get together.
+pub(super) fn found(
+    draft: &mut Draft<'_>,
+    key: &Arc<str>,
+    members: &[(Arc<str>, Request)],
+) -> Result<Result<Span, Failure>, Refusal> {
+    let gifts = gifts(draft, key, members)?;
+    let mut found = Err(Failure::SyncExhausted);
+    for gift in gifts.into_values() {
+        match gift {
+            Ok(gift) => found = Ok(gift.value),
+            Err(failure) => return Ok(Err(failure)),
+        }
+    }
+    Ok(found)
+}
+
+/// What the members that have nothing get. `members`: all of them.
+pub(super) fn gifts(
+    draft: &mut Draft<'_>,
+    key: &Arc<str>,
+    members: &[(Arc<str>, Request)],
+) -> Result<Gifts, Refusal> {
+    // Whoever has an id already says which it is.
+    if let Some(value) = held_by_others(draft, key, members)? {
+        let mut gifts = Gifts::new();
+        for (name, request) in members {
+            let other = asked_id(request).is_some_and(|id| u128::from(id) != value.first);
+            let gift = match other {
+                true => Err(Failure::SyncConflict),
+                false => take(requests(draft, name)?.0, value),
+            };
+            gifts.insert(name.clone(), gift);
+        }
+        return Ok(gifts);
+    }
+    if let [(name, request)] = members {
+        let gift = answer::gift(draft, name, request)?;
+        return Ok(Gifts::from([(name.clone(), gift)]));
+    }
+    let all = |failure: Failure| -> Gifts {
+        members.iter().map(|(name, _)| (name.clone(), Err(failure.clone()))).collect()
+    };
+    let mut asked: Vec<u32> = members.iter().filter_map(|(_, request)| asked_id(request)).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let value = match asked[..] {
+        [_, _, ..] => return Ok(all(Failure::SyncConflict)),
+        [id] => {
+            for (name, _) in members {
+                if let Err(failure) = answer::exactly(requests(draft, name)?.0, id) {
+                    return Ok(all(failure));
+                }
+            }
+            Span::one(id.into())
+        }
+        [] => {
+            let pools = members.iter().map(|(name, _)| Ok(requests(draft, name)?.0));
+            let pools: Vec<&Pool> = pools.collect::<Result<_, Refusal>>()?;
+            let parity = members.iter().find_map(|(_, request)| match &request.want {
+                Wanted::Id(want) => answer::parity(want),
+                Wanted::Prefix(_) => None,
+            });
+            match pick::pick_common(&pools, &Want { parity, ..Want::any() }) {
+                Some(value) => value,
+                None => return Ok(all(Failure::SyncExhausted)),
+            }
+        }
+    };
+    let gift = Gift { value, cursor: None };
+    Ok(members.iter().map(|(name, _)| (name.clone(), Ok(gift))).collect())
+}
+
+fn asked_id(request: &Request) -> Option<u32> {
+    match &request.want {
+        Wanted::Id(want) => want.id,
+        Wanted::Prefix(_) => None,
+    }
+}
+
+fn take(pool: &Pool, value: Span) -> Result<Gift, Failure> {
+    let id = u32::try_from(value.first).unwrap_or(u32::MAX);
+    answer::exactly(pool, id).map(|value| Gift { value, cursor: Some(value.last) })
+}
+
+/// The id that a pool outside of these holds for the group.
+fn held_by_others(
+    draft: &Draft<'_>,
+    key: &Arc<str>,
+    members: &[(Arc<str>, Request)],
+) -> Result<Option<Span>, Refusal> {
+    for ix in draft.state.sync.get(key).into_iter().flatten() {
+        let Some(pool) = draft.state.pool_at(*ix) else { continue };
+        if members.iter().any(|(name, _)| *name == pool.name) {
+            continue;
+        }
+        let granted = pool.requests.as_ref().and_then(|requests| requests.get(key));
+        if granted.is_some_and(|asked| asked.answer == Answer::Granted)
+            && let Some((_, row)) = pool.held(key)
+        {
+            return Ok(Some(row.first));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,107 @@
+//! Who is still to be told what, in order; and what is wrong with pools and services.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::resource::{Alarm, AlarmKind, Redeploy};
+
+/// Something that somebody outside is to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    pub number: u128,
+    pub target: Arc<str>,
+    pub user: Arc<str>,
+    pub how: Redeploy,
+    pub about: Vec<(Arc<str>, Arc<str>)>,
+    pub at_ms: u64,
+    pub attempts: u32,
+    pub error: Option<Arc<str>>,
+    /// When it is to be tried. `None`: it has been given up.
+    pub due_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Outbox {
+    notices: BTreeMap<u128, Arc<Notice>>,
+    /// For each target what it is to be told, in order. What has been given up is not among it: it holds nobody up.
+    waiting: BTreeMap<Arc<str>, BTreeSet<u128>>,
+    /// The first of each target: when it is due, and its number.
+    first: BTreeMap<Arc<str>, (u64, u128)>,
+    due: BTreeSet<(u64, u128)>,
+}
+
+impl Outbox {
+    pub fn len(&self) -> usize {
+        self.notices.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.notices.is_empty()
+    }
+
+    pub fn get(&self, number: u128) -> Option<&Arc<Notice>> {
+        self.notices.get(&number)
+    }
+
+    /// All of it, oldest first, from this number on.
+    pub fn from(&self, number: u128) -> impl Iterator<Item = &Arc<Notice>> {
+        self.notices.range(number..).map(|(_, notice)| notice)
+    }
+
+    /// What can be told now: for each target the first that it is to be told, if its time has come.
+    pub fn ready(&self, now_ms: u64) -> impl Iterator<Item = &Arc<Notice>> {
+        let due = self.due.range(..=(now_ms, u128::MAX));
+        due.filter_map(|(_, number)| self.notices.get(number))
+    }
+
+    /// When the next one can be told.
+    pub fn next_due_ms(&self) -> Option<u64> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// How many have been given up.
+    pub fn dead(&self) -> usize {
+        let waiting: usize = self.waiting.values().map(BTreeSet::len).sum();
+        self.notices.len() - waiting
+    }
+
+    /// Puts a notice in the place of the one with its number, or takes that one out. Gives back what was there.
+    pub(crate) fn put(&mut self, number: u128, notice: Option<Arc<Notice>>) -> Option<Arc<Notice>> {
+        let before = self.notices.remove(&number);
+        let targets: BTreeSet<Arc<str>> =
+            before.iter().chain(&notice).map(|notice| notice.target.clone()).collect();
+        if let Some(notice) = notice.clone() {
+            self.notices.insert(number, notice);
+        }
+        for target in targets {
+            let told = notice.as_ref().filter(|notice| notice.target == target);
+            self.reschedule(target, number, told.is_some_and(|notice| notice.due_ms.is_some()));
+        }
+        before
+    }
+
+    /// Adds a number to what a target is to be told, or takes it out, and works out anew which is first.
+    fn reschedule(&mut self, target: Arc<str>, number: u128, waits: bool) {
+        if let Some(first) = self.first.remove(&target) {
+            self.due.remove(&first);
+        }
+        let waiting = self.waiting.entry(target.clone()).or_default();
+        if waits {
+            waiting.insert(number);
+        } else {
+            waiting.remove(&number);
+        }
+        let next = waiting.first().copied();
+        if next.is_none() {
+            self.waiting.remove(&target);
+        }
+        let due_ms = next.and_then(|next| self.notices.get(&next)).and_then(|next| next.due_ms);
+        if let (Some(next), Some(due_ms)) = (next, due_ms) {
+            self.first.insert(target, (due_ms, next));
+            self.due.insert((due_ms, next));
+        }
+    }
+}
+
+/// What is wrong, and what was, until somebody purges it.
+pub type Alarms = BTreeMap<(Arc<str>, AlarmKind), Alarm>;
