@@ -63,6 +63,11 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
     }
     answer_all(draft, displaced, &mut told)?;
     answer_all(draft, new, &mut told)?;
+    let gone = puts().flat_map(|(_, put)| &put.withdraw);
+    for key in gone.filter(|key| draft.state.sync.contains_key(*key)).cloned().collect::<Vec<_>>() {
+        let waiting: BTreeMap<_, _> = waiting_in_group(draft, &key).into_iter().collect();
+        answer_all(draft, Open::from([(key, waiting)]), &mut told)?;
+    }
     let pools: Vec<Arc<str>> = puts().map(|(name, _)| name.clone()).collect();
     retry(draft, &pools, &mut told)?;
     pools.iter().try_for_each(|name| alarms::evaluate(draft, name))?;
