@@ -17,5 +17,10 @@
 
 pub mod fault;
 pub mod model;
+pub mod protocol;
+pub mod settings;
 pub mod tree;
 pub mod yang;
+
+pub use protocol::Restconf;
+pub use settings::Settings;
