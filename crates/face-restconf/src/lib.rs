@@ -15,6 +15,7 @@
 //!
 //! Not here: which ids are free; that is the core's.
 
+pub mod codec;
 pub mod fault;
 pub mod model;
 pub mod protocol;
