@@ -86,8 +86,9 @@ impl Restconf {
         let mut owners = HashMap::new();
         for (index, model) in models.iter().enumerate() {
             for name in model.modules() {
-                let module =
-                    schema.module_named(name).ok_or_else(|| format!("there is no module {name}"))?;
+                let module = schema
+                    .module_named(name)
+                    .ok_or_else(|| format!("there is no module {name}"))?;
                 if owners.insert(module, index).is_some() {
                     return Err(format!("two models answer for the module {name}"));
                 }
@@ -123,15 +124,15 @@ impl Restconf {
         let model = self.owners.get(&module).and_then(|index| self.models.get(*index));
         model.ok_or_else(|| {
             let name = &self.schema.module(module).name;
-            Fault::protocol(Tag::OperationNotSupported, format!("{name} has nothing to answer with"))
+            Fault::protocol(
+                Tag::OperationNotSupported,
+                format!("{name} has nothing to answer with"),
+            )
         })
     }
 
     /// Looks at what is committed. What is wrong with it is wrong at that position.
-    fn look<T>(
-        &self,
-        look: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+    fn look<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
         let look = |snapshot: &Snapshot<'_>| {
             look(snapshot).map_err(|fault| fault.at_position(snapshot.at.position))
         };
@@ -166,10 +167,7 @@ impl Restconf {
 
 /// The streams that there are: one of each model that has notifications, and one of all.
 fn announced(models: &[Arc<dyn Model>]) -> Vec<Announced> {
-    let mut all = vec![Announced {
-        name: EVERYTHING,
-        description: "The events of all models",
-    }];
+    let mut all = vec![Announced { name: EVERYTHING, description: "The events of all models" }];
     for model in models {
         if let (Some(name), Some(description)) = (model.modules().first(), model.stream()) {
             all.push(Announced { name, description });

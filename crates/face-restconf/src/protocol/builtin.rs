@@ -8,8 +8,8 @@ use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
-use super::monitoring::{self, Announced};
 use super::library;
+use super::monitoring::{self, Announced};
 use crate::fault::{Fault, Tag};
 use crate::model::{Called, Content, Edit, Model, Output, Planned, Target};
 use crate::tree::{Node, Source};
@@ -61,12 +61,7 @@ impl Model for Builtin {
         Ok(if found.is_empty() { None } else { Some(Box::new(found)) })
     }
 
-    fn plan(
-        &self,
-        _: &Snapshot<'_>,
-        _: &[Edit],
-        _: Option<&Target>,
-    ) -> Result<Planned, Fault> {
+    fn plan(&self, _: &Snapshot<'_>, _: &[Edit], _: Option<&Target>) -> Result<Planned, Fault> {
         Err(read_only())
     }
 
@@ -74,13 +69,7 @@ impl Model for Builtin {
         false
     }
 
-    fn call(
-        &self,
-        _: &Snapshot<'_>,
-        _: NodeId,
-        _: &Target,
-        _: &[Node],
-    ) -> Result<Called, Fault> {
+    fn call(&self, _: &Snapshot<'_>, _: NodeId, _: &Target, _: &[Node]) -> Result<Called, Fault> {
         Err(read_only())
     }
 

@@ -1,15 +1,16 @@
 //! From edits to a command, and from its receipt to what is said of it: plan on a snapshot, submit, and plan again when
 //! something changed in between.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use allod_core::receipt::Receipt;
-use allod_engine::At;
+use allod_engine::{At, Snapshot};
 
 use super::conditions::Conditions;
 use super::{Restconf, errors};
+use crate::edit::patch::Patch;
 use crate::fault::{Fault, Tag};
-use crate::model::{Called, Content, Edit, Model, Op, Output, Target};
+use crate::model::{Called, Content, Edit, Model, Output, Target};
 use crate::tree::Node;
 use crate::yang::{Kind, NodeId};
 
@@ -28,12 +29,18 @@ pub(super) struct Answered {
 
 /// Edits of one request, and what must hold for them.
 pub(super) struct Wanted {
-    pub edits: Vec<Edit>,
+    pub edits: Edits,
     /// What the request names: the conditions are about it.
     pub target: Target,
     pub conditions: Conditions,
     /// Whether it is wrong if the target is not there: a plain PATCH does not make one.
     pub must_exist: bool,
+}
+
+pub(super) enum Edits {
+    Given(Vec<Edit>),
+    /// What some of its edits come to depends on what is there.
+    Patch(Patch),
 }
 
 impl Restconf {
@@ -44,7 +51,11 @@ impl Restconf {
             let (planned, at) = self.look(|snapshot| {
                 self.hold(snapshot, wanted)?;
                 let unchanged = wanted.conditions.any_for_edit().then_some(&wanted.target);
-                Ok((model.plan(snapshot, &wanted.edits, unchanged)?, snapshot.at))
+                let edits = match &wanted.edits {
+                    Edits::Given(edits) => Cow::Borrowed(edits.as_slice()),
+                    Edits::Patch(patch) => Cow::Owned(self.edits_of(snapshot, &**model, patch)?),
+                };
+                Ok((model.plan(snapshot, &edits, unchanged)?, snapshot.at))
             })?;
             let created = planned.created;
             let Some(command) = planned.command else { return Ok(Done { created, at }) };
@@ -79,7 +90,8 @@ impl Restconf {
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
                 Ok(receipt) => {
-                    return Ok(self.answered(model, operation, &receipt, reply.at));
+                    let output = model.output(operation, &receipt);
+                    return Ok(Answered { output, at: reply.at });
                 }
                 Err(refused) if model.stale(&refused) => {}
                 Err(refused) => {
@@ -91,18 +103,8 @@ impl Restconf {
         Err(self.overtaken())
     }
 
-    fn answered(
-        &self,
-        model: &Arc<dyn Model>,
-        operation: NodeId,
-        receipt: &Receipt,
-        at: At,
-    ) -> Answered {
-        Answered { output: model.output(operation, receipt), at }
-    }
-
     /// What the request rests on, on this snapshot.
-    fn hold(&self, snapshot: &allod_engine::Snapshot<'_>, wanted: &Wanted) -> Result<(), Fault> {
+    fn hold(&self, snapshot: &Snapshot<'_>, wanted: &Wanted) -> Result<(), Fault> {
         let target = &wanted.target;
         if !wanted.must_exist && !wanted.conditions.any_for_edit() {
             return Ok(());
@@ -117,11 +119,7 @@ impl Restconf {
     }
 
     /// Whether a container that says nothing by being there is meant, in something that is there.
-    fn goes_without_saying(
-        &self,
-        snapshot: &allod_engine::Snapshot<'_>,
-        target: &Target,
-    ) -> Result<bool, Fault> {
+    fn goes_without_saying(&self, snapshot: &Snapshot<'_>, target: &Target) -> Result<bool, Fault> {
         let mut above = target.clone();
         while let Some(step) = above.steps.last() {
             if self.schema.node(step.node).kind != (Kind::Container { presence: false }) {
@@ -138,10 +136,14 @@ impl Restconf {
     }
 
     /// A request is one command, and so it is about the data of one model.
-    fn owner_of_all(&self, edits: &[Edit]) -> Result<&Arc<dyn Model>, Fault> {
+    fn owner_of_all(&self, edits: &Edits) -> Result<&Arc<dyn Model>, Fault> {
+        let targets: Vec<&Target> = match edits {
+            Edits::Given(edits) => edits.iter().map(|edit| &edit.target).collect(),
+            Edits::Patch(patch) => patch.edits.iter().map(|edit| &edit.target).collect(),
+        };
         let mut owner: Option<&Arc<dyn Model>> = None;
-        for edit in edits {
-            let Some(first) = edit.target.steps.first() else { return Err(whole()) };
+        for target in targets {
+            let Some(first) = target.steps.first() else { return Err(whole()) };
             let model = self.owner(first.node)?;
             match owner {
                 Some(known) if !Arc::ptr_eq(known, model) => {
@@ -153,7 +155,9 @@ impl Restconf {
                 _ => owner = Some(model),
             }
         }
-        owner.ok_or_else(|| Fault::protocol(Tag::MissingElement, "there is nothing to change in the body"))
+        owner.ok_or_else(|| {
+            Fault::protocol(Tag::MissingElement, "there is nothing to change in the body")
+        })
     }
 
     fn overtaken(&self) -> Fault {
@@ -167,11 +171,9 @@ impl Restconf {
 }
 
 fn whole() -> Fault {
-    Fault::protocol(Tag::OperationNotSupported, "the datastore as a whole cannot be deleted or replaced")
-        .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
-}
-
-/// Says of which kind an edit is, for texts.
-pub(super) fn is_removal(op: Op) -> bool {
-    matches!(op, Op::Delete | Op::Remove)
+    Fault::protocol(
+        Tag::OperationNotSupported,
+        "the datastore as a whole cannot be deleted or replaced",
+    )
+    .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
 }

@@ -73,7 +73,8 @@ pub(crate) enum Fresh {
 
 impl Conditions {
     pub(crate) fn of(headers: &HeaderMap) -> Conditions {
-        let time = |name| headers.get(name).and_then(|text| text.to_str().ok()).and_then(date::read);
+        let time =
+            |name| headers.get(name).and_then(|text| text.to_str().ok()).and_then(date::read);
         Conditions {
             if_match: Tags::read(headers, &IF_MATCH, false),
             if_none_match: Tags::read(headers, &IF_NONE_MATCH, true),
@@ -84,7 +85,9 @@ impl Conditions {
 
     /// Whether an edit rests on how its target is.
     pub(crate) fn any_for_edit(&self) -> bool {
-        self.if_match.is_some() || self.if_none_match.is_some() || self.if_unmodified_since.is_some()
+        self.if_match.is_some()
+            || self.if_none_match.is_some()
+            || self.if_unmodified_since.is_some()
     }
 
     pub(crate) fn of_read(&self, now: Option<&Change>) -> Result<Fresh, Fault> {
@@ -203,10 +206,10 @@ mod tests {
     fn a_resource_is_marked_in_the_form_that_it_is_shown_in() {
         let mut headers = HeaderMap::new();
         mark(&mut headers, &NOW, Format::Xml);
-        assert_eq!((&headers[ETAG], &headers[LAST_MODIFIED]), (
-            &HeaderValue::from_static("\"7-xml\""),
-            &HeaderValue::from_static(EIGHT),
-        ));
+        assert_eq!(
+            (&headers[ETAG], &headers[LAST_MODIFIED]),
+            (&HeaderValue::from_static("\"7-xml\""), &HeaderValue::from_static(EIGHT),)
+        );
         mark(&mut headers, &Change { position: 8, at_ms: None }, Format::Json);
         assert_eq!(headers[ETAG], "\"8\"");
     }

@@ -15,11 +15,9 @@ use super::ask::Ask;
 use super::media;
 use super::space::RESTCONF;
 use super::{Restconf, library};
-use crate::codec::{Dialect, Format};
+use crate::codec::{Dialect, Format, RESTCONF_NAMESPACE as NAMESPACE};
 use crate::fault::{Fault, Tag};
 use crate::yang::{Module, Schema};
-
-const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
 
 /// The revision of ietf-yang-library that is served.
 const LIBRARY_VERSION: &str = "2019-01-04";
@@ -38,7 +36,8 @@ pub(super) fn api(ask: &Ask) -> Result<Reply, Fault> {
         Dialect::Rfc8040 => ("ietf-restconf:restconf", "restconf"),
         Dialect::Draft02 => ("restconf", "restconf"),
     };
-    let json = json!({ top: { "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION } });
+    let json =
+        json!({ top: { "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION } });
     let version = format!("<yang-library-version>{LIBRARY_VERSION}</yang-library-version>");
     let xml = format!("<{xml} xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</{xml}>");
     shown(ask, &json, xml)

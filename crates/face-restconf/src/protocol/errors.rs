@@ -2,24 +2,19 @@
 //!
 //! Not here: which fault there is.
 
-use std::fmt::Write;
-
 use allod_edge::Reply;
 use allod_engine::{Failure, Unread};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use quick_xml::escape::escape;
 
 use super::media;
 use super::space::Space;
-use crate::codec::Format;
+use crate::codec::{Format, RESTCONF_NAMESPACE, json_text, xml_text};
 use crate::fault::{Fault, Tag};
 use crate::settings::Settings;
 
 pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
-
-const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
 
 /// Whom a fault is told, and where.
 #[derive(Debug, Clone, Copy)]
@@ -72,40 +67,42 @@ pub(crate) fn members(fault: &Fault, rfc: bool) -> Vec<(&'static str, &str)> {
 
 fn json(fault: &Fault, prefixed: bool) -> Vec<u8> {
     let top = if prefixed { "ietf-restconf:errors" } else { "errors" };
-    let mut out = format!("{{\"{top}\":{{\"error\":[");
-    json_error(fault, prefixed, &mut out);
-    out.push_str("]}}");
-    out.into_bytes()
+    let mut out = format!("{{\"{top}\":{{\"error\":[").into_bytes();
+    json_error(&mut out, fault, prefixed);
+    out.extend_from_slice(b"]}}");
+    out
 }
 
 /// One error as an object.
-pub(crate) fn json_error(fault: &Fault, rfc: bool, out: &mut String) {
-    out.push('{');
+pub(crate) fn json_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
+    out.push(b'{');
     for (n, (name, text)) in members(fault, rfc).into_iter().enumerate() {
-        let comma = if n > 0 { "," } else { "" };
-        let text = serde_json::Value::from(text);
-        // Writing to a string cannot fail.
-        let _ = write!(out, "{comma}\"{name}\":{text}");
+        out.extend_from_slice(if n > 0 { b",\"" } else { b"\"" });
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(b"\":");
+        json_text(out, text);
     }
-    out.push('}');
+    out.push(b'}');
 }
 
 fn xml(fault: &Fault, prefixed: bool) -> Vec<u8> {
-    let mut out = format!("<errors xmlns=\"{NAMESPACE}\">");
-    xml_error(fault, prefixed, &mut out);
-    out.push_str("</errors>");
-    out.into_bytes()
+    let mut out = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">").into_bytes();
+    xml_error(&mut out, fault, prefixed);
+    out.extend_from_slice(b"</errors>");
+    out
 }
 
 /// One error as an element.
-pub(crate) fn xml_error(fault: &Fault, rfc: bool, out: &mut String) {
-    out.push_str("<error>");
+pub(crate) fn xml_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
+    out.extend_from_slice(b"<error>");
     for (name, text) in members(fault, rfc) {
         // XML has no way to write most control characters.
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
-        let _ = write!(out, "<{name}>{}</{name}>", escape(&*text));
+        out.extend_from_slice(format!("<{name}>").as_bytes());
+        xml_text(out, &text);
+        out.extend_from_slice(format!("</{name}>").as_bytes());
     }
-    out.push_str("</error>");
+    out.extend_from_slice(b"</error>");
 }
 
 /// Why there is no answer.

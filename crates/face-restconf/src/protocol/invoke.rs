@@ -28,7 +28,11 @@ pub(super) async fn operation(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, 
 }
 
 /// An action of the node that the last step but one names.
-pub(super) async fn action(face: &Arc<Restconf>, ask: &Ask, target: Target) -> Result<Reply, Fault> {
+pub(super) async fn action(
+    face: &Arc<Restconf>,
+    ask: &Ask,
+    target: Target,
+) -> Result<Reply, Fault> {
     let media = ask.reply_media()?;
     Query::parse(ask.query(), Use::Other)?;
     let mut above = target;

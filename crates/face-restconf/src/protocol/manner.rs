@@ -68,6 +68,7 @@ pub(super) fn of_problem(problem: &Problem) -> Fault {
         status if status.is_client_error() => Tag::MalformedMessage,
         _ => Tag::OperationFailed,
     };
-    let fault = Fault::new(Layer::Transport, tag, problem.detail.clone()).with_status(problem.status);
+    let fault =
+        Fault::new(Layer::Transport, tag, problem.detail.clone()).with_status(problem.status);
     Fault { retry_after_s: problem.retry_after_s, ..fault }
 }

@@ -72,8 +72,7 @@ fn patches(dialect: Dialect) -> &'static [Media] {
 /// Names for an `Accept-Patch` header, or a sentence.
 pub(crate) fn names(dialect: Dialect, with_patches: bool) -> String {
     let patches = if with_patches { patches(dialect) } else { &[] };
-    let all: Vec<&str> =
-        offers(dialect).iter().chain(patches).map(|media| media.name).collect();
+    let all: Vec<&str> = offers(dialect).iter().chain(patches).map(|media| media.name).collect();
     all.join(", ")
 }
 

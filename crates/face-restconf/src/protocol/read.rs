@@ -40,7 +40,8 @@ pub(super) async fn get(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
     let missing = || missing(ask.space.dialect).at_position(at.position);
     let source = source.ok_or_else(missing)?;
     let conditions = Conditions::of(ask.headers());
-    let fresh = conditions.of_read(Some(&change)).map_err(|fault| fault.at_position(at.position))?;
+    let fresh =
+        conditions.of_read(Some(&change)).map_err(|fault| fault.at_position(at.position))?;
     let mut reply = match fresh {
         Fresh::NotModified => {
             let mut reply = Reply::new(Bytes::new().into());

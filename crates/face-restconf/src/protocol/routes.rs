@@ -35,7 +35,8 @@ const API: &[&str] = &["/restconf", "/restconf/", "/rests", "/rests/"];
 const VERSION: &[&str] = &["/restconf/yang-library-version", "/rests/yang-library-version"];
 const MODULES: &[&str] = &["/restconf/modules", "/restconf/modules/", "/restconf/modules/{*rest}"];
 const TEXTS: &[&str] = &["/restconf/yang/{file}", "/rests/yang/{file}"];
-const STREAMS: &[&str] = &["/restconf/streams/{name}/{encoding}", "/rests/streams/{name}/{encoding}"];
+const STREAMS: &[&str] =
+    &["/restconf/streams/{name}/{encoding}", "/rests/streams/{name}/{encoding}"];
 const OPERATIONS: &[&str] =
     &["/restconf/operations", "/restconf/operations/", "/rests/operations", "/rests/operations/"];
 const OPERATION: &[&str] = &["/restconf/operations/{*rest}", "/rests/operations/{*rest}"];

@@ -46,10 +46,11 @@ pub(super) async fn body(
     shape: Shape,
     source: Box<dyn Source>,
 ) -> Result<Option<Body>, Fault> {
-    match small(face, &shape, &*source) {
+    let counted = Counted { source, nodes_max: SMALL_NODES_MAX };
+    match small(face, &shape, &counted) {
         Some((_, false)) => Ok(None),
         Some((bytes, true)) => Ok(Some(Bytes::from(bytes).into())),
-        None => large(face, shape, source).await,
+        None => large(face, shape, counted.source).await,
     }
 }
 
@@ -62,7 +63,7 @@ fn small(face: &Restconf, shape: &Shape, source: &dyn Source) -> Option<(Vec<u8>
         kept = chunk;
         if room { Ok(()) } else { Err(Stopped) }
     });
-    let any = write(face, shape, source, chunks, SMALL_NODES_MAX).ok()?;
+    let any = write(face, shape, source, chunks).ok()?;
     Some((kept, any))
 }
 
@@ -80,7 +81,7 @@ async fn large(
         let give = |piece| sender.blocking_send(piece).map_err(|_| Stopped);
         let chunks = Chunks::handed_over(PIECE_BYTES, |chunk| give(Piece::Bytes(chunk.into())));
         // Whoever asked may have gone; then there is nobody to tell.
-        if let Ok(any) = write(&writer, &shape, &*source, chunks, u64::MAX) {
+        if let Ok(any) = write(&writer, &shape, &*source, chunks) {
             let _ = give(Piece::End { any });
         }
         drop(permit);
@@ -91,7 +92,12 @@ async fn large(
         match pieces.recv().await {
             Some(Piece::End { any: false }) => return Ok(None),
             Some(piece) => first.push(piece),
-            None => return Err(Fault::application(Tag::OperationFailed, "the answer was not finished")),
+            None => {
+                return Err(Fault::application(
+                    Tag::OperationFailed,
+                    "the answer was not finished",
+                ));
+            }
         }
     }
     Ok(Some(Body::stream(|sink| async move {
@@ -110,7 +116,9 @@ async fn large(
 enum Piece {
     Bytes(Bytes),
     /// Everything has been written. Without it, something is missing.
-    End { any: bool },
+    End {
+        any: bool,
+    },
 }
 
 /// Writes what the shape lets through; says whether that was anything.
@@ -119,7 +127,6 @@ fn write(
     shape: &Shape,
     source: &dyn Source,
     chunks: Chunks<'_>,
-    nodes_max: u64,
 ) -> Result<bool, Stopped> {
     let schema = &*face.schema;
     let mut writer = Writer::new(schema, shape.format, shape.dialect, chunks);
@@ -127,7 +134,7 @@ fn write(
         writer.open_wrapper(name)?;
     }
     let mut noticing = Noticing { inner: &mut writer, any: false };
-    shape.view.walk(schema, &Counted { source, nodes_max }, &mut noticing)?;
+    shape.view.walk(schema, source, &mut noticing)?;
     let any = noticing.any || shape.wrapper.is_some();
     if shape.wrapper.is_some() {
         writer.close_wrapper()?;
@@ -164,12 +171,12 @@ impl Sink for Noticing<'_, '_> {
 }
 
 /// A source that stops when enough of it has been seen.
-struct Counted<'a> {
-    source: &'a dyn Source,
+struct Counted {
+    source: Box<dyn Source>,
     nodes_max: u64,
 }
 
-impl Source for Counted<'_> {
+impl Source for Counted {
     fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
         self.source.walk(&mut Counting { inner: sink, left: self.nodes_max })
     }

@@ -40,11 +40,11 @@ pub(crate) struct Space {
 impl Space {
     /// Of a path and what is said with it; and the rest of the path, as it was sent.
     pub(crate) fn of<'a>(path: &'a str, headers: &HeaderMap) -> (Space, &'a str) {
-        let (root, below) = match below(path, RESTS) {
-            Some(below) => (RESTS, below),
-            None => (RESTCONF, self::below(path, RESTCONF).unwrap_or_default()),
+        let (root, inside) = match below(path, RESTS) {
+            Some(inside) => (RESTS, inside),
+            None => (RESTCONF, below(path, RESTCONF).unwrap_or_default()),
         };
-        let (name, rest) = below.split_once('/').unwrap_or((below, ""));
+        let (name, rest) = inside.split_once('/').unwrap_or((inside, ""));
         let part = match name {
             "data" => Part::Data,
             "config" if root == RESTCONF => Part::Config,
@@ -145,9 +145,11 @@ mod tests {
             (DataMissing::Conflict, ErrorPrefix::Odl, (409, false), (409, false), (409, false)),
         ] {
             let settings = settings(missing, prefix);
-            for (path, wanted) in
-                [("/restconf/data/x", data), ("/rests/data/x", rests), ("/restconf/config/x", draft)]
-            {
+            for (path, wanted) in [
+                ("/restconf/data/x", data),
+                ("/rests/data/x", rests),
+                ("/restconf/config/x", draft),
+            ] {
                 let space = space(path);
                 let status = space.status(&fault, &settings).as_u16();
                 assert_eq!((status, space.prefixes_errors(&settings)), wanted, "{path}");

@@ -67,7 +67,8 @@ pub(super) async fn get(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
     let (models, format) = named(face, ask)?;
     takes_events(ask)?;
     let query = Query::parse(ask.query(), Use::Stream)?;
-    let filter = query.filter.as_deref().map(|text| Filter::parse(&face.schema, text)).transpose()?;
+    let filter =
+        query.filter.as_deref().map(|text| Filter::parse(&face.schema, text)).transpose()?;
     let position = face.look(|snapshot| Ok(snapshot.at.position))?;
     let now_ms = face.handle.status().now_ms;
     let (start_ms, stop_ms) = times(&query, now_ms)?;
@@ -119,7 +120,9 @@ fn named(face: &Restconf, ask: &Ask) -> Result<(Vec<Arc<dyn Model>>, Format), Fa
     };
     let models: Vec<Arc<dyn Model>> = face.models.iter().filter(is_named).cloned().collect();
     if models.is_empty() && name != EVERYTHING {
-        return Err(nothing(format!("there is no stream '{name}'; restconf-state says which there are")));
+        return Err(nothing(format!(
+            "there is no stream '{name}'; restconf-state says which there are"
+        )));
     }
     Ok((models, format))
 }
@@ -145,7 +148,8 @@ fn takes_events(ask: &Ask) -> Result<(), Fault> {
 /// When the events that are wanted begin and end.
 fn times(query: &Query, now_ms: u64) -> Result<(Option<u64>, Option<u64>), Fault> {
     let invalid = |message: String| Fault::protocol(Tag::InvalidValue, message);
-    let read = |text: &Option<String>| text.as_deref().map(expiry::read).transpose().map_err(invalid);
+    let read =
+        |text: &Option<String>| text.as_deref().map(expiry::read).transpose().map_err(invalid);
     let (start, stop) = (read(&query.start_time)?, read(&query.stop_time)?);
     if start.is_some_and(|start| start > now_ms) {
         return Err(invalid("start-time is in the future".to_owned()));
@@ -164,9 +168,12 @@ fn last_event(ask: &Ask, end: u64) -> Result<Option<u64>, Fault> {
     let Some(text) = ask.headers().get(LAST_EVENT_ID) else { return Ok(None) };
     let text = String::from_utf8_lossy(text.as_bytes());
     let seen = text.trim().parse::<u64>();
-    let seen = seen.map_err(|_| invalid(format!("last-event-id is '{text}'; a number is expected")))?;
+    let seen =
+        seen.map_err(|_| invalid(format!("last-event-id is '{text}'; a number is expected")))?;
     if seen > end {
-        return Err(invalid(format!("position {seen} is asked for, and the journal ends at {end}")));
+        return Err(invalid(format!(
+            "position {seen} is asked for, and the journal ends at {end}"
+        )));
     }
     Ok(Some(seen))
 }

@@ -8,13 +8,13 @@ use http::header::{HOST, LOCATION};
 use http::{HeaderValue, StatusCode};
 
 use super::ask::Ask;
-use super::commit::{Done, Wanted};
+use super::commit::{Done, Edits, Wanted};
 use super::conditions::{self, Conditions};
 use super::errors::POSITION;
 use super::{Restconf, invoke, patch};
 use crate::codec::{self, Dialect};
-use crate::fault::{Fault, Tag};
 use crate::edit;
+use crate::fault::{Fault, Tag};
 use crate::model::{Edit, Op, Step, Target};
 use crate::path;
 use crate::query::{Query, Use};
@@ -40,14 +40,14 @@ pub(super) async fn post(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault
     face.must_be_config(child.steps.last())?;
     let location = path::location(&face.schema, ask.space.dialect, &child);
     let place = query.place(&face.schema, &child)?;
-    let edit = Edit { op: Op::Create, target: child, data: Some(node), place };
-    let wanted = wanted(ask, vec![edit], target, false);
+    let edit = Edit { op: Op::Create, target: child.clone(), data: Some(node), place };
+    let wanted = wanted(ask, Edits::Given(vec![edit]), target, false);
     let done = face.commit(&wanted).await?;
     let status = match ask.space.dialect {
         Dialect::Draft02 => StatusCode::NO_CONTENT,
         Dialect::Rfc8040 => StatusCode::CREATED,
     };
-    let mut reply = reply(face, ask, status, &wanted.edits[0].target, &done)?;
+    let mut reply = reply(face, ask, status, &child, &done)?;
     locate(&mut reply, face, ask, &location);
     Ok(reply)
 }
@@ -66,7 +66,7 @@ pub(super) async fn put(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
             vec![Edit { op: Op::Replace, target, data: Some(node), place }]
         }
     };
-    let wanted = wanted(ask, edits, target, false);
+    let wanted = wanted(ask, Edits::Given(edits), target, false);
     let done = face.commit(&wanted).await?;
     let is_new = !wanted.target.steps.is_empty() && done.created.first() == Some(&true);
     let status = match ask.space.dialect {
@@ -98,7 +98,7 @@ pub(super) async fn patch(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Faul
             vec![Edit { op: Op::Merge, target: target.clone(), data: Some(node), place: None }]
         }
     };
-    let wanted = wanted(ask, edits, target, true);
+    let wanted = wanted(ask, Edits::Given(edits), target, true);
     let done = face.commit(&wanted).await?;
     let status = match ask.space.dialect {
         Dialect::Draft02 => StatusCode::OK,
@@ -112,7 +112,7 @@ pub(super) async fn delete(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fau
     face.may_be_edited(&target, Many::Refused)?;
     Query::parse(ask.query(), Use::Other)?;
     let edit = Edit { op: Op::Delete, target: target.clone(), data: None, place: None };
-    let wanted = wanted(ask, vec![edit], target, false);
+    let wanted = wanted(ask, Edits::Given(vec![edit]), target, false);
     let done = face.commit(&wanted).await?;
     let status = match ask.space.dialect {
         Dialect::Draft02 => StatusCode::OK,
@@ -123,7 +123,7 @@ pub(super) async fn delete(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fau
     Ok(reply)
 }
 
-pub(super) fn wanted(ask: &Ask, edits: Vec<Edit>, target: Target, must_exist: bool) -> Wanted {
+pub(super) fn wanted(ask: &Ask, edits: Edits, target: Target, must_exist: bool) -> Wanted {
     let conditions = Conditions::of(ask.headers());
     Wanted { edits, target, conditions, must_exist }
 }
@@ -174,7 +174,8 @@ async fn itself(face: &Arc<Restconf>, ask: &Ask, target: &Target) -> Result<Node
 fn one(nodes: Vec<Node>) -> Result<[Node; 1], Fault> {
     let count = nodes.len();
     nodes.try_into().map_err(|_| {
-        let message = format!("Error parsing input: one node is expected in the body, and {count} are there");
+        let message =
+            format!("Error parsing input: one node is expected in the body, and {count} are there");
         Fault::protocol(Tag::MalformedMessage, message)
     })
 }
@@ -184,7 +185,10 @@ fn below(face: &Restconf, parent: &Target, node: &Node) -> Result<Target, Fault>
     let keys = node.keys(&face.schema);
     let kind = face.schema.node(node.schema).kind;
     if keys.is_empty() && matches!(kind, Kind::List) {
-        return Err(Fault::protocol(Tag::OperationNotSupported, "an entry without keys cannot be named"));
+        return Err(Fault::protocol(
+            Tag::OperationNotSupported,
+            "an entry without keys cannot be named",
+        ));
     }
     Ok(path::below(&face.schema, parent, node))
 }
@@ -205,7 +209,8 @@ fn replace_all(face: &Restconf, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
     for &top in face.schema.top() {
         let node = face.schema.node(top);
         let is_data = matches!(node.kind, Kind::Container { .. } | Kind::Leaf);
-        let named = edits.iter().any(|edit| edit.data.as_ref().is_some_and(|data| data.schema == top));
+        let named =
+            edits.iter().any(|edit| edit.data.as_ref().is_some_and(|data| data.schema == top));
         if is_data && node.config && !named && face.owner(top).is_ok() {
             let target = Target { steps: vec![Step { node: top, keys: Vec::new() }] };
             edits.push(Edit { op: Op::Remove, target, data: None, place: None });
@@ -275,7 +280,10 @@ impl Restconf {
         if is_many && many == Many::Refused {
             return Err(Fault::protocol(
                 Tag::InvalidValue,
-                format!("'{}' names all entries; the keys of the one that is meant are missing", node.name),
+                format!(
+                    "'{}' names all entries; the keys of the one that is meant are missing",
+                    node.name
+                ),
             ));
         }
         Ok(())

@@ -40,7 +40,8 @@ impl Filter {
 
     pub(crate) fn picks(&self, notification: &Node) -> bool {
         self.0.iter().any(|pattern| {
-            let holds = |condition: &Condition| holds(notification, &condition.path, &condition.value);
+            let holds =
+                |condition: &Condition| holds(notification, &condition.path, &condition.value);
             pattern.notification == notification.schema && pattern.conditions.iter().all(holds)
         })
     }
@@ -154,7 +155,8 @@ impl<'a> Parser<'a> {
     }
 
     fn word(&mut self, word: &str) -> bool {
-        let after = self.rest.strip_prefix(word).filter(|after| !after.starts_with(char::is_alphanumeric));
+        let after =
+            self.rest.strip_prefix(word).filter(|after| !after.starts_with(char::is_alphanumeric));
         self.rest = after.unwrap_or(self.rest).trim_start();
         after.is_some()
     }
@@ -186,11 +188,14 @@ mod tests {
         let id = |path: &str| schema.find(path);
         let tag = id("/m:up/in/tag")?;
         let tags = tags.iter().map(|text| Node::leaf(tag, Value::text(*text))).collect();
-        Some(Node::inner(id("/m:up")?, vec![
-            Node::leaf(id("/m:up/name")?, Value::text(name)),
-            Node::leaf(id("/m:up/n")?, Value::Uint(n)),
-            Node::inner(id("/m:up/in")?, tags),
-        ]))
+        Some(Node::inner(
+            id("/m:up")?,
+            vec![
+                Node::leaf(id("/m:up/name")?, Value::text(name)),
+                Node::leaf(id("/m:up/n")?, Value::Uint(n)),
+                Node::inner(id("/m:up/in")?, tags),
+            ],
+        ))
     }
 
     #[test]
