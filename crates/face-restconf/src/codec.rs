@@ -11,10 +11,10 @@ mod xml_read;
 mod xml_write;
 
 pub use self::chunks::Chunks;
-pub use self::json_write::JsonWriter;
-pub use self::xml_write::XmlWriter;
+pub use self::json_write::{JsonWriter, write_text as json_text};
+pub use self::xml_write::{XmlWriter, write_text as xml_text};
 
-pub(crate) use self::xml_read::XmlReader;
+pub(crate) use self::xml_read::{Element, Piece, XmlReader};
 
 use crate::fault::{Fault, Tag};
 use crate::tree::{Node, Sink, Stopped, Value};
@@ -42,7 +42,12 @@ pub enum Format {
 }
 
 /// The body of a request that has data: children of the parent, or of the datastore. There the body may be wrapped in `data`.
-pub fn read(schema: &Schema, parent: Option<NodeId>, format: Format, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
+pub fn read(
+    schema: &Schema,
+    parent: Option<NodeId>,
+    format: Format,
+    bytes: &[u8],
+) -> Result<Vec<Node>, Fault> {
     let nodes = match format {
         Format::Json => json_read::data(schema, parent, bytes)?,
         Format::Xml => xml_read::data(schema, parent, bytes)?,
@@ -54,7 +59,12 @@ pub fn read(schema: &Schema, parent: Option<NodeId>, format: Format, bytes: &[u8
 }
 
 /// The input of an RPC or an action. No body is the same as an input with nothing in it.
-pub fn read_input(schema: &Schema, operation: NodeId, format: Format, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
+pub fn read_input(
+    schema: &Schema,
+    operation: NodeId,
+    format: Format,
+    bytes: &[u8],
+) -> Result<Vec<Node>, Fault> {
     let Some(input) = schema.input(operation) else { return Ok(Vec::new()) };
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
@@ -67,7 +77,10 @@ pub fn read_input(schema: &Schema, operation: NodeId, format: Format, bytes: &[u
 
 fn is_data(schema: &Schema, node: NodeId) -> bool {
     use crate::yang::Kind;
-    matches!(schema.node(node).kind, Kind::Container { .. } | Kind::List | Kind::Leaf | Kind::LeafList)
+    matches!(
+        schema.node(node).kind,
+        Kind::Container { .. } | Kind::List | Kind::Leaf | Kind::LeafList
+    )
 }
 
 /// What does not parse, or is not what the schema allows.
@@ -87,7 +100,12 @@ pub enum Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(schema: &'a Schema, format: Format, dialect: Dialect, out: Chunks<'a>) -> Writer<'a> {
+    pub fn new(
+        schema: &'a Schema,
+        format: Format,
+        dialect: Dialect,
+        out: Chunks<'a>,
+    ) -> Writer<'a> {
         match format {
             Format::Json => Writer::Json(JsonWriter::new(schema, dialect, out)),
             Format::Xml => Writer::Xml(XmlWriter::new(schema, out)),

@@ -104,7 +104,9 @@ impl Node {
     /// entry that lacks a key.
     pub fn keys(&self, schema: &Schema) -> Vec<Value> {
         match &self.body {
-            Body::Leaf(value) if schema.node(self.schema).kind == crate::yang::Kind::LeafList => vec![value.clone()],
+            Body::Leaf(value) if schema.node(self.schema).kind == crate::yang::Kind::LeafList => {
+                vec![value.clone()]
+            }
             Body::Leaf(_) => Vec::new(),
             Body::Inner(children) => {
                 let keys = &schema.node(self.schema).keys;

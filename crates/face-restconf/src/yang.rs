@@ -12,7 +12,9 @@ mod types;
 mod typing;
 mod well_known;
 
-pub use self::schema::{Choice, ChoiceId, InCase, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode};
+pub use self::schema::{
+    Choice, ChoiceId, InCase, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode,
+};
 pub use self::types::{Base, ModuleNames, Names, Scalar, Type, spelled, split_prefix};
 pub use self::well_known::WellKnown;
 

@@ -18,7 +18,10 @@ impl<'a> Chunks<'a> {
     }
 
     /// Chunks of about that size are handed over as they become full.
-    pub fn handed_over(size: usize, hand_over: impl FnMut(Vec<u8>) -> Result<(), Stopped> + 'a) -> Chunks<'a> {
+    pub fn handed_over(
+        size: usize,
+        hand_over: impl FnMut(Vec<u8>) -> Result<(), Stopped> + 'a,
+    ) -> Chunks<'a> {
         Chunks { buffer: Vec::with_capacity(size), size, hand_over: Some(Box::new(hand_over)) }
     }
 
@@ -44,6 +47,9 @@ impl<'a> Chunks<'a> {
 
 impl std::fmt::Debug for Chunks<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Chunks").field("buffered", &self.buffer.len()).field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("Chunks")
+            .field("buffered", &self.buffer.len())
+            .field("size", &self.size)
+            .finish_non_exhaustive()
     }
 }

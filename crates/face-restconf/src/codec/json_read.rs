@@ -13,7 +13,11 @@ use crate::fault::Fault;
 use crate::tree::{Node, Value};
 use crate::yang::{Kind, ModuleNames, NodeId, Scalar, Schema, split_prefix};
 
-pub(super) fn data(schema: &Schema, parent: Option<NodeId>, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
+pub(super) fn data(
+    schema: &Schema,
+    parent: Option<NodeId>,
+    bytes: &[u8],
+) -> Result<Vec<Node>, Fault> {
     document(schema, Root::Data(parent), bytes)
 }
 
@@ -25,7 +29,8 @@ fn document(schema: &Schema, root: Root, bytes: &[u8]) -> Result<Vec<Node>, Faul
     let context = Context { schema, fault: RefCell::new(None) };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let members = Members { context: &context, root };
-    let nodes = members.deserialize(&mut deserializer).and_then(|nodes| deserializer.end().map(|()| nodes));
+    let nodes =
+        members.deserialize(&mut deserializer).and_then(|nodes| deserializer.end().map(|()| nodes));
     nodes.map_err(|error| match context.fault.take() {
         Some(fault) => fault,
         None => malformed(schema, None, &error.to_string()),
@@ -81,7 +86,9 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.root {
-            Root::Node(node) => write!(f, "an object for '{}'", self.context.schema.node(node).name),
+            Root::Node(node) => {
+                write!(f, "an object for '{}'", self.context.schema.node(node).name)
+            }
             _ => f.write_str("an object"),
         }
     }
@@ -98,21 +105,26 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
         while let Some(Name(name)) = map.next_key::<Name<'_>>()? {
             let (module, plain) = split_prefix(&name);
             if let Root::Input(input) = self.root {
-                let own = schema.module(schema.node(input).module).name == module.unwrap_or_default();
+                let own =
+                    schema.module(schema.node(input).module).name == module.unwrap_or_default();
                 if plain != "input" || !(own || module.is_none()) || !seen.is_empty() {
-                    return Err(context.fail(None, &format!("'{name}' is not expected, but 'input'")));
+                    return Err(
+                        context.fail(None, &format!("'{name}' is not expected, but 'input'"))
+                    );
                 }
                 seen.push(input);
                 children = map.next_value_seed(Members { context, root: Root::Node(input) })?;
                 continue;
             }
-            let wrapper = matches!(self.root, Root::Data(None)) && matches!(&*name, "ietf-restconf:data" | "data");
+            let wrapper = matches!(self.root, Root::Data(None))
+                && matches!(&*name, "ietf-restconf:data" | "data");
             if wrapper && seen.is_empty() && children.is_empty() {
                 children = map.next_value_seed(Members { context, root: Root::Datastore })?;
                 match map.next_key::<Name<'_>>()? {
                     None => return Ok(children),
                     Some(Name(more)) => {
-                        return Err(context.fail(None, &format!("'{more}' is not expected beside '{name}'")));
+                        return Err(context
+                            .fail(None, &format!("'{more}' is not expected beside '{name}'")));
                     }
                 }
             }
@@ -139,7 +151,8 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
         }
         // An input is settled as what is in it already.
         if !matches!(self.root, Root::Input(_)) {
-            settle(schema, parent, &mut children).map_err(|fault| context.stop::<A::Error>(fault))?;
+            settle(schema, parent, &mut children)
+                .map_err(|fault| context.stop::<A::Error>(fault))?;
         }
         Ok(children)
     }
@@ -195,7 +208,9 @@ impl<'de> Visitor<'de> for Entries<'_, '_> {
         let (context, node) = (self.context, self.node);
         let mut nodes = Vec::new();
         if context.schema.is_list(node) {
-            while let Some(below) = entries.next_element_seed(Members { context, root: Root::Node(node) })? {
+            while let Some(below) =
+                entries.next_element_seed(Members { context, root: Root::Node(node) })?
+            {
                 nodes.push(Node::inner(node, below));
             }
         } else {
@@ -216,9 +231,12 @@ impl Leaf<'_, '_> {
     fn value<E: Error>(&self, scalar: Scalar<'_>) -> Result<Value, E> {
         let node = self.context.schema.node(self.node);
         let names = ModuleNames { own: &self.context.schema.module(node.module).name };
-        let Some(ty) = &node.ty else { return Err(self.context.fail(Some(self.node), "it has no value")) };
-        ty.read_scalar(scalar, &names)
-            .map_err(|message| self.context.fail(Some(self.node), &format!("{}: {message}", node.name)))
+        let Some(ty) = &node.ty else {
+            return Err(self.context.fail(Some(self.node), "it has no value"));
+        };
+        ty.read_scalar(scalar, &names).map_err(|message| {
+            self.context.fail(Some(self.node), &format!("{}: {message}", node.name))
+        })
     }
 }
 

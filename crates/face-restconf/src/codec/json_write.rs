@@ -200,7 +200,9 @@ fn is_decimal(ty: &Type) -> bool {
 /// Whether the value is of an integer type of 64 bits; in a union the first member counts that has it.
 fn is_wide(ty: &Type, value: &Value) -> bool {
     match (&ty.resolved().base, value) {
-        (Base::Int { bits, .. }, Value::Int(_)) | (Base::Uint { bits, .. }, Value::Uint(_)) => *bits == 64,
+        (Base::Int { bits, .. }, Value::Int(_)) | (Base::Uint { bits, .. }, Value::Uint(_)) => {
+            *bits == 64
+        }
         (Base::Union(members), _) => {
             let has = |member: &&Type| match (&member.resolved().base, value) {
                 (Base::Int { ranges, .. }, Value::Int(number)) => {
@@ -219,7 +221,7 @@ fn is_wide(ty: &Type, value: &Value) -> bool {
 }
 
 /// A JSON string.
-pub(crate) fn write_text(buffer: &mut Vec<u8>, text: &str) {
+pub fn write_text(buffer: &mut Vec<u8>, text: &str) {
     buffer.push(b'"');
     for char in text.chars() {
         match char {

@@ -8,7 +8,11 @@ use crate::tree::{Node, Value};
 use crate::yang::{Kind, NodeId, Schema};
 
 /// The children of the parent as the tree has them.
-pub(super) fn settle(schema: &Schema, parent: Option<NodeId>, children: &mut Vec<Node>) -> Result<(), Fault> {
+pub(super) fn settle(
+    schema: &Schema,
+    parent: Option<NodeId>,
+    children: &mut Vec<Node>,
+) -> Result<(), Fault> {
     // Where each kind of sibling comes first; the keys of an entry before all.
     let mut order: HashMap<NodeId, usize> = HashMap::new();
     if let Some(list) = parent.filter(|parent| schema.is_list(*parent)) {
@@ -43,7 +47,11 @@ fn unrepeated(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
             _ => !first,
         };
         if twice {
-            return Err(malformed(schema, Some(child.schema), &format!("'{}' is there twice", node.name)));
+            return Err(malformed(
+                schema,
+                Some(child.schema),
+                &format!("'{}' is there twice", node.name),
+            ));
         }
     }
     Ok(())

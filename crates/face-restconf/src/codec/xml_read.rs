@@ -11,7 +11,11 @@ use crate::fault::Fault;
 use crate::tree::Node;
 use crate::yang::{ModuleId, Names, NodeId, Schema};
 
-pub(super) fn data(schema: &Schema, parent: Option<NodeId>, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
+pub(super) fn data(
+    schema: &Schema,
+    parent: Option<NodeId>,
+    bytes: &[u8],
+) -> Result<Vec<Node>, Fault> {
     let mut reader = XmlReader::new(schema, bytes)?;
     let root = reader.root()?;
     let nodes = if parent.is_none() && root.is(RESTCONF_NAMESPACE, "data") {
@@ -87,7 +91,10 @@ impl<'a> XmlReader<'a> {
     pub fn next(&mut self) -> Result<Piece, Fault> {
         loop {
             let schema = self.schema;
-            let event = self.reader.read_event().map_err(|error| malformed(schema, None, &error.to_string()))?;
+            let event = self
+                .reader
+                .read_event()
+                .map_err(|error| malformed(schema, None, &error.to_string()))?;
             return Ok(match event {
                 Event::Start(start) => {
                     let (namespace, name) = self.reader.resolver().resolve_element(start.name());
@@ -95,7 +102,9 @@ impl<'a> XmlReader<'a> {
                         ResolveResult::Bound(Namespace(namespace)) => Some(namespace.to_owned()),
                         ResolveResult::Unbound => None,
                         ResolveResult::Unknown(prefix) => {
-                            return Err(self.fail(None, &format!("prefix '{prefix}' is not declared")));
+                            return Err(
+                                self.fail(None, &format!("prefix '{prefix}' is not declared"))
+                            );
                         }
                     };
                     Piece::Start(Element { namespace, name: name.into_inner().to_owned() })
@@ -103,7 +112,9 @@ impl<'a> XmlReader<'a> {
                 Event::End(_) => Piece::End,
                 Event::Text(text) => Piece::Text(text.xml10_content().into_owned()),
                 Event::CData(text) => Piece::Text(text.xml10_content().into_owned()),
-                Event::GeneralRef(reference) => Piece::Text(self.character(&reference)?.to_string()),
+                Event::GeneralRef(reference) => {
+                    Piece::Text(self.character(&reference)?.to_string())
+                }
                 Event::DocType(_) => return Err(self.fail(None, "a document type is not allowed")),
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::Empty(_) => continue,
                 Event::Eof => Piece::Eof,
@@ -130,7 +141,9 @@ impl<'a> XmlReader<'a> {
             match self.next()? {
                 Piece::Start(element) => return Ok(element),
                 Piece::Text(text) if blank(&text) => {}
-                Piece::Text(_) | Piece::End => return Err(self.fail(None, "text before the first element")),
+                Piece::Text(_) | Piece::End => {
+                    return Err(self.fail(None, "text before the first element"));
+                }
                 Piece::Eof => return Err(self.fail(None, "no element")),
             }
         }
@@ -155,7 +168,8 @@ impl<'a> XmlReader<'a> {
                 Piece::Text(more) => text.push_str(&more),
                 Piece::End => return Ok(text),
                 Piece::Start(element) => {
-                    return Err(self.fail(None, &format!("'{}' is not expected within a text", element.name)));
+                    return Err(self
+                        .fail(None, &format!("'{}' is not expected within a text", element.name)));
                 }
                 Piece::Eof => return Err(self.fail(None, "the document ends within an element")),
             }
@@ -167,7 +181,9 @@ impl<'a> XmlReader<'a> {
         let mut open = 1usize;
         while open > 0 {
             match self.next()? {
-                Piece::Start(_) if open >= DEPTH_MAX => return Err(self.fail(None, "elements are nested too deeply")),
+                Piece::Start(_) if open >= DEPTH_MAX => {
+                    return Err(self.fail(None, "elements are nested too deeply"));
+                }
                 Piece::Start(_) => open += 1,
                 Piece::End => open -= 1,
                 Piece::Text(_) => {}
@@ -193,7 +209,8 @@ impl<'a> XmlReader<'a> {
 
     /// The rest of a node whose start tag was read.
     pub fn node(&mut self, node: NodeId) -> Result<Node, Fault> {
-        let mut nodes = self.tree(Frame { node: Some(node), children: Vec::new(), text: String::new() })?;
+        let mut nodes =
+            self.tree(Frame { node: Some(node), children: Vec::new(), text: String::new() })?;
         nodes.pop().ok_or_else(|| self.fail(Some(node), "it is not there"))
     }
 
@@ -225,12 +242,18 @@ impl<'a> XmlReader<'a> {
                     if frames.len() >= DEPTH_MAX {
                         return Err(self.fail(Some(node), "elements are nested too deeply"));
                     }
-                    frames.push(Frame { node: Some(node), children: Vec::new(), text: String::new() });
+                    frames.push(Frame {
+                        node: Some(node),
+                        children: Vec::new(),
+                        text: String::new(),
+                    });
                 }
                 Piece::Text(text) if is_leaf => frame.text.push_str(&text),
                 Piece::Text(text) if blank(&text) => {}
                 Piece::Text(_) => return Err(self.fail(frame.node, "a text is not expected")),
-                Piece::Eof => return Err(self.fail(frame.node, "the document ends within an element")),
+                Piece::Eof => {
+                    return Err(self.fail(frame.node, "the document ends within an element"));
+                }
                 Piece::End => {
                     let Some(frame) = frames.pop() else { return Ok(Vec::new()) };
                     let Some(id) = frame.node else { return self.settled(None, frame.children) };
@@ -251,7 +274,9 @@ impl<'a> XmlReader<'a> {
 
     fn closed(&self, id: NodeId, frame: Frame) -> Result<Node, Fault> {
         let known = self.schema.node(id);
-        let Some(ty) = &known.ty else { return Ok(Node::inner(id, self.settled(Some(id), frame.children)?)) };
+        let Some(ty) = &known.ty else {
+            return Ok(Node::inner(id, self.settled(Some(id), frame.children)?));
+        };
         let names = Prefixes { schema: self.schema, resolver: self.reader.resolver() };
         match ty.read(&frame.text, &names) {
             Ok(value) => Ok(Node::leaf(id, value)),
@@ -271,7 +296,9 @@ impl Names for Prefixes<'_, '_> {
         let name = prefix.map(|prefix| format!("{prefix}:x"));
         let prefix: Option<Prefix<'_>> = name.as_deref().and_then(|name| QName(name).prefix());
         let module: ModuleId = match self.resolver.resolve_prefix(prefix, true) {
-            ResolveResult::Bound(Namespace(namespace)) => self.schema.module_of_namespace(namespace)?,
+            ResolveResult::Bound(Namespace(namespace)) => {
+                self.schema.module_of_namespace(namespace)?
+            }
             _ => return None,
         };
         Some(&self.schema.module(module).name)

@@ -84,7 +84,11 @@ impl<'a> XmlWriter<'a> {
     fn start(&mut self, node: NodeId) {
         self.close_tag();
         let known = self.schema.node(node);
-        let around = self.frames.last().and_then(|frame| frame.node).map(|node| self.schema.node(node).module);
+        let around = self
+            .frames
+            .last()
+            .and_then(|frame| frame.node)
+            .map(|node| self.schema.node(node).module);
         self.out.buffer.push(b'<');
         self.out.buffer.extend_from_slice(known.name.as_bytes());
         if around != Some(known.module) {
@@ -167,9 +171,11 @@ impl Sink for XmlWriter<'_> {
 /// The modules that the text of a value names: an identity, or an instance identifier.
 fn named_modules(schema: &Schema, ty: &Type, text: &str) -> Vec<ModuleId> {
     match &ty.resolved().base {
-        Base::Identity(names) if names.iter().any(|name| name == text) => {
-            text.split_once(':').and_then(|(module, _)| schema.module_named(module)).into_iter().collect()
-        }
+        Base::Identity(names) if names.iter().any(|name| name == text) => text
+            .split_once(':')
+            .and_then(|(module, _)| schema.module_named(module))
+            .into_iter()
+            .collect(),
         Base::InstanceIdentifier if text.starts_with('/') => {
             let mut modules: Vec<ModuleId> = text
                 .split(['/', '[', ']'])
@@ -190,7 +196,7 @@ fn named_modules(schema: &Schema, ty: &Type, text: &str) -> Vec<ModuleId> {
 }
 
 /// Text of an element or an attribute. What XML cannot have at all becomes the replacement character.
-pub(crate) fn write_text(buffer: &mut Vec<u8>, text: &str) {
+pub fn write_text(buffer: &mut Vec<u8>, text: &str) {
     for char in text.chars() {
         match char {
             '<' => buffer.extend_from_slice(b"&lt;"),

@@ -50,12 +50,24 @@ impl Sink for ContentFilter<'_> {
         let config = self.schema.node(node).config;
         match self.content {
             Content::All => self.inner.open(node),
-            Content::Config => if config { self.inner.open(node) } else { Ok(false) },
+            Content::Config => {
+                if config {
+                    self.inner.open(node)
+                } else {
+                    Ok(false)
+                }
+            }
             Content::State if config => {
                 self.waiting.push((node, Vec::new()));
                 Ok(true)
             }
-            Content::State => if self.tell_waiting()? { self.inner.open(node) } else { Ok(false) },
+            Content::State => {
+                if self.tell_waiting()? {
+                    self.inner.open(node)
+                } else {
+                    Ok(false)
+                }
+            }
         }
     }
 
@@ -63,9 +75,19 @@ impl Sink for ContentFilter<'_> {
         let config = self.schema.node(node).config;
         match self.content {
             Content::All => self.inner.leaf(node, value),
-            Content::Config => if config { self.inner.leaf(node, value) } else { Ok(()) },
+            Content::Config => {
+                if config {
+                    self.inner.leaf(node, value)
+                } else {
+                    Ok(())
+                }
+            }
             Content::State if !config => {
-                if self.unwanted == 0 && self.tell_waiting()? { self.inner.leaf(node, value) } else { Ok(()) }
+                if self.unwanted == 0 && self.tell_waiting()? {
+                    self.inner.leaf(node, value)
+                } else {
+                    Ok(())
+                }
             }
             Content::State => match self.waiting.last_mut() {
                 Some((_, keys)) if self.schema.is_key(node) => {

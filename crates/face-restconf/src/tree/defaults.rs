@@ -23,7 +23,11 @@ pub struct DefaultsFilter<'a> {
 }
 
 impl<'a> DefaultsFilter<'a> {
-    pub fn new(schema: &'a Schema, defaults: Defaults, inner: &'a mut dyn Sink) -> DefaultsFilter<'a> {
+    pub fn new(
+        schema: &'a Schema,
+        defaults: Defaults,
+        inner: &'a mut dyn Sink,
+    ) -> DefaultsFilter<'a> {
         DefaultsFilter { schema, inner, defaults, open: Vec::new() }
     }
 
@@ -55,7 +59,10 @@ impl Sink for DefaultsFilter<'_> {
     fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
         self.saw(node);
         let known = self.schema.node(node);
-        if self.defaults == Defaults::Trim && known.default.as_ref() == Some(value) && !self.schema.is_key(node) {
+        if self.defaults == Defaults::Trim
+            && known.default.as_ref() == Some(value)
+            && !self.schema.is_key(node)
+        {
             return Ok(());
         }
         self.inner.leaf(node, value)
@@ -84,7 +91,12 @@ pub(crate) fn missing_defaults(schema: &Schema, node: NodeId, present: &[NodeId]
         // In a choice only the case counts that is there, or the default one when none is.
         let counts = child.cases.iter().all(|within| {
             let chosen = present.iter().find_map(|one| {
-                schema.node(*one).cases.iter().find(|other| other.choice == within.choice).map(|other| other.case)
+                schema
+                    .node(*one)
+                    .cases
+                    .iter()
+                    .find(|other| other.choice == within.choice)
+                    .map(|other| other.case)
             });
             chosen.or(schema.choice(within.choice).default) == Some(within.case)
         });

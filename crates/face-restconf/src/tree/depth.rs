@@ -21,7 +21,10 @@ impl<'a> DepthFilter<'a> {
 
 impl std::fmt::Debug for DepthFilter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DepthFilter").field("levels", &self.levels).field("open", &self.open).finish_non_exhaustive()
+        f.debug_struct("DepthFilter")
+            .field("levels", &self.levels)
+            .field("open", &self.open)
+            .finish_non_exhaustive()
     }
 }
 
@@ -40,7 +43,11 @@ impl Sink for DepthFilter<'_> {
     }
 
     fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        if self.open < self.levels || self.schema.is_key(node) { self.inner.leaf(node, value) } else { Ok(()) }
+        if self.open < self.levels || self.schema.is_key(node) {
+            self.inner.leaf(node, value)
+        } else {
+            Ok(())
+        }
     }
 
     fn close(&mut self) -> Result<(), Stopped> {

@@ -30,7 +30,9 @@ impl Selection {
     fn of(&self, node: NodeId) -> Option<&Selection> {
         match self {
             Selection::All => Some(&Selection::All),
-            Selection::Some(fields) => fields.iter().find(|(id, _)| *id == node).map(|(_, below)| below),
+            Selection::Some(fields) => {
+                fields.iter().find(|(id, _)| *id == node).map(|(_, below)| below)
+            }
         }
     }
 
@@ -107,7 +109,9 @@ impl Parser<'_> {
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         let (module, name) = split_prefix(text);
-        self.schema.child(parent, module, name).ok_or_else(|| bad(format!("'{text}' in fields is not known")))
+        self.schema
+            .child(parent, module, name)
+            .ok_or_else(|| bad(format!("'{text}' in fields is not known")))
     }
 }
 
@@ -154,7 +158,11 @@ impl Sink for FieldsFilter<'_> {
     }
 
     fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        if self.wanted(node).is_some() || self.schema.is_key(node) { self.inner.leaf(node, value) } else { Ok(()) }
+        if self.wanted(node).is_some() || self.schema.is_key(node) {
+            self.inner.leaf(node, value)
+        } else {
+            Ok(())
+        }
     }
 
     fn close(&mut self) -> Result<(), Stopped> {

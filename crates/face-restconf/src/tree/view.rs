@@ -1,6 +1,9 @@
 //! What of a source is told: all filters of a request, in their order.
 
-use super::{ContentFilter, Defaults, DefaultsFilter, DepthFilter, FieldsFilter, Selection, Sink, Source, Stopped};
+use super::{
+    ContentFilter, Defaults, DefaultsFilter, DepthFilter, FieldsFilter, Selection, Sink, Source,
+    Stopped,
+};
 use crate::model::Content;
 use crate::yang::Schema;
 
@@ -27,8 +30,14 @@ impl View {
         }
     }
 
-    pub fn walk(&self, schema: &Schema, source: &dyn Source, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        let levels = self.depth.map_or(u32::MAX, |depth| depth.saturating_sub(u32::from(self.at_datastore)));
+    pub fn walk(
+        &self,
+        schema: &Schema,
+        source: &dyn Source,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Stopped> {
+        let levels =
+            self.depth.map_or(u32::MAX, |depth| depth.saturating_sub(u32::from(self.at_datastore)));
         let mut depth = DepthFilter::new(schema, levels, sink);
         let mut defaults = DefaultsFilter::new(schema, self.defaults, &mut depth);
         let selection = self.fields.as_ref().unwrap_or(&Selection::All);

@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use super::YangError;
 use super::schema::{Choice, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode};
 use super::statement::Statement;
 use super::types::split_prefix;
-use super::YangError;
 
 /// Groupings and typedefs within each other; more is a circle.
 pub(super) const EXPANSION_MAX: usize = 64;
@@ -80,7 +80,12 @@ pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Result<Schema, Yang
 }
 
 impl<'a> Compiler<'a> {
-    pub(super) fn fail<T>(&self, file: usize, line: u32, message: impl Into<String>) -> Result<T, YangError> {
+    pub(super) fn fail<T>(
+        &self,
+        file: usize,
+        line: u32,
+        message: impl Into<String>,
+    ) -> Result<T, YangError> {
         Err(YangError::new(self.files[file].name, line, message))
     }
 
@@ -88,14 +93,28 @@ impl<'a> Compiler<'a> {
     fn headers(&mut self, parsed: &'a [(&'a str, &'a str, Statement)]) -> Result<(), YangError> {
         for (name, text, root) in parsed.iter().filter(|(_, _, root)| root.keyword == "module") {
             let required = |keyword: &str| {
-                root.text(keyword)
-                    .map(str::to_owned)
-                    .ok_or_else(|| YangError::new(name, root.line, format!("'{keyword}' is missing")))
+                root.text(keyword).map(str::to_owned).ok_or_else(|| {
+                    YangError::new(name, root.line, format!("'{keyword}' is missing"))
+                })
             };
             if self.modules.iter().any(|module| module.name == root.argument) {
-                return Err(YangError::new(name, root.line, format!("a second module '{}'", root.argument)));
+                return Err(YangError::new(
+                    name,
+                    root.line,
+                    format!("a second module '{}'", root.argument),
+                ));
             }
-            let kinds = ["container", "list", "leaf", "leaf-list", "choice", "uses", "rpc", "notification", "augment"];
+            let kinds = [
+                "container",
+                "list",
+                "leaf",
+                "leaf-list",
+                "choice",
+                "uses",
+                "rpc",
+                "notification",
+                "augment",
+            ];
             self.modules.push(Module {
                 name: root.argument.clone(),
                 namespace: required("namespace")?,
@@ -114,12 +133,15 @@ impl<'a> Compiler<'a> {
                     Some(belongs) => (belongs.argument.as_str(), belongs.text("prefix")),
                     None => return Err(YangError::new(name, root.line, "'belongs-to' is missing")),
                 },
-                _ => return Err(YangError::new(name, root.line, "neither a module nor a submodule")),
+                _ => {
+                    return Err(YangError::new(name, root.line, "neither a module nor a submodule"));
+                }
             };
             let find = |wanted: &str, line: u32| {
                 let at = self.modules.iter().position(|module| module.name == wanted);
-                at.map(|at| ModuleId(at as u32))
-                    .ok_or_else(|| YangError::new(name, line, format!("module '{wanted}' is not there")))
+                at.map(|at| ModuleId(at as u32)).ok_or_else(|| {
+                    YangError::new(name, line, format!("module '{wanted}' is not there"))
+                })
             };
             let module = find(owner, root.line)?;
             let mut prefixes = HashMap::new();
@@ -140,7 +162,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// What a prefix means in a file; no prefix means the module itself.
-    pub(super) fn module_of(&self, file: usize, prefix: Option<&str>, line: u32) -> Result<ModuleId, YangError> {
+    pub(super) fn module_of(
+        &self,
+        file: usize,
+        prefix: Option<&str>,
+        line: u32,
+    ) -> Result<ModuleId, YangError> {
         match prefix {
             None => Ok(self.files[file].module),
             Some(prefix) => match self.files[file].prefixes.get(prefix) {
@@ -155,7 +182,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// `module:name` for a name with or without a prefix of the file.
-    pub(super) fn full_name(&self, file: usize, name: &str, line: u32) -> Result<String, YangError> {
+    pub(super) fn full_name(
+        &self,
+        file: usize,
+        name: &str,
+        line: u32,
+    ) -> Result<String, YangError> {
         let (prefix, name) = split_prefix(name);
         let module = self.module_of(file, prefix, line)?;
         Ok(format!("{}:{name}", self.module_name(module)))
@@ -200,7 +232,8 @@ impl<'a> Compiler<'a> {
                 at = scope.outer;
             }
         }
-        for (index, file) in self.files.iter().enumerate().filter(|(_, file)| file.module == module) {
+        for (index, file) in self.files.iter().enumerate().filter(|(_, file)| file.module == module)
+        {
             if let Some(found) = here(file.root) {
                 return Ok((found, Scope { statement: file.root, outer: None, file: index }));
             }
@@ -208,7 +241,12 @@ impl<'a> Compiler<'a> {
         self.fail(scope.file, line, format!("{keyword} '{name}' is not known"))
     }
 
-    pub(super) fn add(&mut self, parent: Option<NodeId>, node: SchemaNode, draft: Draft) -> Result<NodeId, YangError> {
+    pub(super) fn add(
+        &mut self,
+        parent: Option<NodeId>,
+        node: SchemaNode,
+        draft: Draft,
+    ) -> Result<NodeId, YangError> {
         let id = NodeId(self.nodes.len() as u32);
         let siblings = match parent {
             Some(parent) => &self.nodes[parent.0 as usize].schema_children,
@@ -231,7 +269,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// A child by its name in the tree that has choices and cases.
-    pub(super) fn schema_child(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
+    pub(super) fn schema_child(
+        &self,
+        parent: Option<NodeId>,
+        module: ModuleId,
+        name: &str,
+    ) -> Option<NodeId> {
         let children = match parent {
             Some(parent) => &self.nodes[parent.0 as usize].schema_children,
             None => &self.top,
@@ -245,10 +288,19 @@ impl<'a> Compiler<'a> {
 }
 
 fn newest(root: &Statement) -> String {
-    root.all("revision").map(|revision| revision.argument.as_str()).max().unwrap_or_default().to_owned()
+    root.all("revision")
+        .map(|revision| revision.argument.as_str())
+        .max()
+        .unwrap_or_default()
+        .to_owned()
 }
 
-pub(super) fn blank(kind: Kind, name: &str, module: ModuleId, schema_parent: Option<NodeId>) -> SchemaNode {
+pub(super) fn blank(
+    kind: Kind,
+    name: &str,
+    module: ModuleId,
+    schema_parent: Option<NodeId>,
+) -> SchemaNode {
     SchemaNode {
         kind,
         name: name.to_owned(),

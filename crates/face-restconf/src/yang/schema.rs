@@ -37,7 +37,9 @@ pub struct Module {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    Container { presence: bool },
+    Container {
+        presence: bool,
+    },
     List,
     Leaf,
     LeafList,
@@ -158,7 +160,12 @@ impl Schema {
 
     /// What stands under the parent, or at the top. Without a module the parent's is meant; at the top any, if only one module
     /// has the name.
-    pub fn child(&self, parent: Option<NodeId>, module: Option<&str>, name: &str) -> Option<NodeId> {
+    pub fn child(
+        &self,
+        parent: Option<NodeId>,
+        module: Option<&str>,
+        name: &str,
+    ) -> Option<NodeId> {
         let named = |module: ModuleId| self.by_name.get(&(parent, module))?.get(name).copied();
         match (module, parent) {
             (Some(module), _) => named(self.module_named(module)?),

@@ -160,7 +160,8 @@ impl Tokens<'_> {
 
     fn skip_blank(&mut self) -> Result<(), YangError> {
         loop {
-            let blank = self.rest.len() - self.rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
+            let blank =
+                self.rest.len() - self.rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
             self.advance(blank);
             if self.rest.starts_with("//") {
                 self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));

@@ -18,21 +18,39 @@ pub struct Type {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Base {
-    Int { bits: u8, ranges: Vec<(i64, i64)> },
-    Uint { bits: u8, ranges: Vec<(u64, u64)> },
+    Int {
+        bits: u8,
+        ranges: Vec<(i64, i64)>,
+    },
+    Uint {
+        bits: u8,
+        ranges: Vec<(u64, u64)>,
+    },
     /// Ranges in units of the last digit.
-    Decimal { digits: u8, ranges: Vec<(i64, i64)> },
-    Text { lengths: Vec<(u64, u64)>, patterns: Vec<String>, known: Option<WellKnown> },
+    Decimal {
+        digits: u8,
+        ranges: Vec<(i64, i64)>,
+    },
+    Text {
+        lengths: Vec<(u64, u64)>,
+        patterns: Vec<String>,
+        known: Option<WellKnown>,
+    },
     Boolean,
     Enumeration(Vec<String>),
     Bits(Vec<String>),
     Empty,
-    Binary { lengths: Vec<(u64, u64)> },
+    Binary {
+        lengths: Vec<(u64, u64)>,
+    },
     Union(Vec<Type>),
     /// All identities that are derived from the base, as `module:name`, sorted.
     Identity(Vec<String>),
     InstanceIdentifier,
-    Leafref { path: String, target: Box<Type> },
+    Leafref {
+        path: String,
+        target: Box<Type>,
+    },
 }
 
 /// What a prefix in a value stands for, which differs between JSON and XML.
@@ -66,24 +84,36 @@ impl Type {
         match &self.base {
             Base::Int { ranges, .. } => {
                 let number = integer(text.trim()).and_then(|number| i64::try_from(number).ok());
-                let within = |number: &i64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
-                number.filter(within).map(Value::Int).ok_or_else(|| self.unlike(text, &spans(ranges)))
+                let within =
+                    |number: &i64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
+                number
+                    .filter(within)
+                    .map(Value::Int)
+                    .ok_or_else(|| self.unlike(text, &spans(ranges)))
             }
             Base::Uint { ranges, .. } => {
                 let number = integer(text.trim()).and_then(|number| u64::try_from(number).ok());
-                let within = |number: &u64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
-                number.filter(within).map(Value::Uint).ok_or_else(|| self.unlike(text, &spans(ranges)))
+                let within =
+                    |number: &u64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
+                number
+                    .filter(within)
+                    .map(Value::Uint)
+                    .ok_or_else(|| self.unlike(text, &spans(ranges)))
             }
             Base::Decimal { digits, ranges } => {
                 let number = decimal(text.trim(), *digits);
-                let within = |number: &i64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
+                let within =
+                    |number: &i64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
                 let number = number.filter(within).ok_or_else(|| self.unlike(text, ""))?;
                 Ok(Value::Text(decimal_text(number, *digits).into()))
             }
             Base::Text { lengths, known, .. } => {
                 let length = text.chars().count() as u64;
                 if !lengths.iter().any(|(min, max)| (min..=max).contains(&&length)) {
-                    return Err(format!("a text of {length} characters is not of length {}", spans(lengths)));
+                    return Err(format!(
+                        "a text of {length} characters is not of length {}",
+                        spans(lengths)
+                    ));
                 }
                 match known {
                     None => Ok(Value::Text(text.into())),
@@ -152,7 +182,9 @@ impl Type {
                 self.read(text, names)
             }
             (_, Scalar::Text(text)) => self.read(text, names),
-            (_, Scalar::Number(_) | Scalar::Bool(_) | Scalar::Empty) => Err(self.unlike(scalar.spelled(), "")),
+            (_, Scalar::Number(_) | Scalar::Bool(_) | Scalar::Empty) => {
+                Err(self.unlike(scalar.spelled(), ""))
+            }
         }
     }
 
@@ -161,7 +193,8 @@ impl Type {
         if given.iter().any(|bit| !names.iter().any(|name| name == bit)) {
             return Err(self.unlike(text, ""));
         }
-        let set: Vec<&str> = names.iter().map(String::as_str).filter(|name| given.contains(name)).collect();
+        let set: Vec<&str> =
+            names.iter().map(String::as_str).filter(|name| given.contains(name)).collect();
         Ok(Value::Text(set.join(" ").into()))
     }
 
@@ -196,7 +229,8 @@ pub fn split_prefix(text: &str) -> (Option<&str>, &str) {
 }
 
 fn spans<N: std::fmt::Display + PartialEq>(spans: &[(N, N)]) -> String {
-    let one = |(min, max): &(N, N)| if min == max { min.to_string() } else { format!("{min}..{max}") };
+    let one =
+        |(min, max): &(N, N)| if min == max { min.to_string() } else { format!("{min}..{max}") };
     spans.iter().map(one).collect::<Vec<_>>().join(" | ")
 }
 
@@ -228,7 +262,8 @@ pub(super) fn decimal(text: &str, digits: u8) -> Option<i64> {
         _ => (false, text),
     };
     let (whole, fraction) = plain.split_once('.').unwrap_or((plain, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let all_digits =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     let fraction_kept = fraction.trim_end_matches('0');
     if !all_digits(whole) || !all_digits(fraction) || fraction_kept.len() > usize::from(digits) {
         return None;
@@ -253,7 +288,8 @@ fn base64_length(text: &str) -> Option<u64> {
     let body = text.trim_end_matches('=');
     let padding = text.len() - body.len();
     let good = body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'));
-    (good && padding <= 2 && text.len().is_multiple_of(4)).then(|| (text.len() / 4 * 3 - padding) as u64)
+    (good && padding <= 2 && text.len().is_multiple_of(4))
+        .then(|| (text.len() / 4 * 3 - padding) as u64)
 }
 
 /// An instance identifier with modules' names for prefixes. Names without one inherit, as JSON has it.

@@ -40,8 +40,16 @@ impl Compiler<'_> {
         Ok((Type { name: plain.to_owned(), base }, default))
     }
 
-    fn built_in(&self, scope: &Scope<'_>, statement: &Statement, depth: usize) -> Result<Option<Base>, YangError> {
-        let signed = |bits: u8| Base::Int { bits, ranges: vec![(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))] };
+    fn built_in(
+        &self,
+        scope: &Scope<'_>,
+        statement: &Statement,
+        depth: usize,
+    ) -> Result<Option<Base>, YangError> {
+        let signed = |bits: u8| Base::Int {
+            bits,
+            ranges: vec![(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))],
+        };
         let unsigned = |bits: u8| Base::Uint { bits, ranges: vec![(0, u64::MAX >> (64 - bits))] };
         let names = |keyword| statement.all(keyword).map(|one| one.argument.clone()).collect();
         let required = |keyword: &str| match statement.first(keyword) {
@@ -59,12 +67,21 @@ impl Compiler<'_> {
             "uint64" => unsigned(64),
             "decimal64" => {
                 let digits = required("fraction-digits")?;
-                match digits.argument.parse::<u8>().ok().filter(|digits| (1..=18).contains(digits)) {
+                match digits.argument.parse::<u8>().ok().filter(|digits| (1..=18).contains(digits))
+                {
                     Some(digits) => Base::Decimal { digits, ranges: vec![(i64::MIN, i64::MAX)] },
-                    None => return self.fail(scope.file, digits.line, "1 to 18 fraction digits are possible"),
+                    None => {
+                        return self.fail(
+                            scope.file,
+                            digits.line,
+                            "1 to 18 fraction digits are possible",
+                        );
+                    }
                 }
             }
-            "string" => Base::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None },
+            "string" => {
+                Base::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None }
+            }
             "boolean" => Base::Boolean,
             "empty" => Base::Empty,
             "enumeration" => Base::Enumeration(names("enum")),
@@ -82,10 +99,17 @@ impl Compiler<'_> {
                     .all("base")
                     .map(|base| self.full_name(scope.file, &base.argument, base.line))
                     .collect::<Result<Vec<_>, _>>()?;
-                if let Some(missing) = bases.iter().find(|base| !self.identities.contains_key(*base)) {
-                    return self.fail(scope.file, statement.line, format!("identity '{missing}' is not known"));
+                if let Some(missing) =
+                    bases.iter().find(|base| !self.identities.contains_key(*base))
+                {
+                    return self.fail(
+                        scope.file,
+                        statement.line,
+                        format!("identity '{missing}' is not known"),
+                    );
                 }
-                let derived = |name: &&String| bases.iter().all(|base| self.is_derived(name, base, 0));
+                let derived =
+                    |name: &&String| bases.iter().all(|base| self.is_derived(name, base, 0));
                 Base::Identity(self.identities.keys().filter(derived).cloned().collect())
             }
             "leafref" => {
@@ -101,7 +125,8 @@ impl Compiler<'_> {
 
     fn is_derived(&self, name: &str, base: &str, depth: usize) -> bool {
         let Some(bases) = self.identities.get(name) else { return false };
-        depth < EXPANSION_MAX && bases.iter().any(|one| one == base || self.is_derived(one, base, depth + 1))
+        depth < EXPANSION_MAX
+            && bases.iter().any(|one| one == base || self.is_derived(one, base, depth + 1))
     }
 
     /// The path of a leafref with modules' names for prefixes. Predicates are left out: the schema does not need them.
@@ -125,12 +150,21 @@ impl Compiler<'_> {
     }
 
     /// The type with what this statement adds: ranges, lengths and patterns only ever become narrower.
-    fn restrict(&self, scope: &Scope<'_>, statement: &Statement, mut base: Base) -> Result<Base, YangError> {
+    fn restrict(
+        &self,
+        scope: &Scope<'_>,
+        statement: &Statement,
+        mut base: Base,
+    ) -> Result<Base, YangError> {
         for inner in &statement.inner {
             let argument = inner.argument.as_str();
             let good = match (inner.keyword.as_str(), &mut base) {
-                ("range", Base::Int { ranges, .. }) => narrow(argument, ranges, |text| text.parse().ok()),
-                ("range", Base::Uint { ranges, .. }) => narrow(argument, ranges, |text| text.parse().ok()),
+                ("range", Base::Int { ranges, .. }) => {
+                    narrow(argument, ranges, |text| text.parse().ok())
+                }
+                ("range", Base::Uint { ranges, .. }) => {
+                    narrow(argument, ranges, |text| text.parse().ok())
+                }
                 ("range", Base::Decimal { ranges, digits }) => {
                     let digits = *digits;
                     narrow(argument, ranges, |text| decimal(text, digits))
@@ -171,8 +205,13 @@ impl Compiler<'_> {
 }
 
 /// `1..10 | 20 | 30..max` within the spans that are allowed already; `false` if it is not, or out of order.
-fn narrow<N: Copy + PartialOrd>(text: &str, spans: &mut Vec<(N, N)>, parse: impl Fn(&str) -> Option<N>) -> bool {
-    let (Some((lowest, _)), Some((_, highest))) = (spans.first().copied(), spans.last().copied()) else {
+fn narrow<N: Copy + PartialOrd>(
+    text: &str,
+    spans: &mut Vec<(N, N)>,
+    parse: impl Fn(&str) -> Option<N>,
+) -> bool {
+    let (Some((lowest, _)), Some((_, highest))) = (spans.first().copied(), spans.last().copied())
+    else {
         return false;
     };
     let bound = |text: &str| match text.trim() {

@@ -4,8 +4,12 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WellKnown {
-    Ipv4Address { zone: bool },
-    Ipv6Address { zone: bool },
+    Ipv4Address {
+        zone: bool,
+    },
+    Ipv6Address {
+        zone: bool,
+    },
     Ipv4Prefix,
     Ipv6Prefix,
     DateAndTime,
@@ -66,19 +70,23 @@ impl WellKnown {
                     8 | 13 | 18 | 23 => byte == b'-',
                     _ => byte.is_ascii_hexdigit(),
                 };
-                (text.len() == 36 && text.bytes().enumerate().all(shape)).then(|| text.to_ascii_lowercase())
+                (text.len() == 36 && text.bytes().enumerate().all(shape))
+                    .then(|| text.to_ascii_lowercase())
             }
             WellKnown::MacAddress => {
                 let shape = |(at, byte): (usize, u8)| match at % 3 {
                     2 => byte == b':',
                     _ => byte.is_ascii_hexdigit(),
                 };
-                (text.len() == 17 && text.bytes().enumerate().all(shape)).then(|| text.to_ascii_lowercase())
+                (text.len() == 17 && text.bytes().enumerate().all(shape))
+                    .then(|| text.to_ascii_lowercase())
             }
             WellKnown::Identifier => {
-                let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-                let goes_on =
-                    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+                let starts =
+                    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+                let goes_on = text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
                 (starts && goes_on).then(|| text.to_owned())
             }
         }
@@ -96,7 +104,8 @@ fn split_zone(text: &str, allowed: bool) -> Option<(&str, &str)> {
 
 fn split_length(text: &str, max: u32) -> Option<(&str, u32)> {
     let (address, length) = text.split_once('/')?;
-    let plain = length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
+    let plain = length.bytes().all(|byte| byte.is_ascii_digit())
+        && (length == "0" || !length.starts_with('0'));
     let length = length.parse().ok().filter(|length| plain && *length <= max)?;
     Some((address, length))
 }
@@ -170,7 +179,11 @@ mod tests {
             (WellKnown::Ipv6Prefix, "2001:db8::ff/120", Some("2001:db8::/120")),
             (WellKnown::DateAndTime, "2026-02-28T23:59:60.5Z", Some("2026-02-28T23:59:60.5Z")),
             (WellKnown::DateAndTime, "2026-02-29T00:00:00Z", None),
-            (WellKnown::DateAndTime, "2024-02-29T00:00:00+01:00", Some("2024-02-29T00:00:00+01:00")),
+            (
+                WellKnown::DateAndTime,
+                "2024-02-29T00:00:00+01:00",
+                Some("2024-02-29T00:00:00+01:00"),
+            ),
             (WellKnown::DateAndTime, "2024-02-29T00:00:00", None),
             (WellKnown::Date, "2019-01-04", Some("2019-01-04")),
             (WellKnown::MacAddress, "AA:bb:cc:dd:ee:ff", Some("aa:bb:cc:dd:ee:ff")),

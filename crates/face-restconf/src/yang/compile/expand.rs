@@ -33,11 +33,16 @@ impl<'a> Compiler<'a> {
             "input" => Kind::Input,
             "output" => Kind::Output,
             "anydata" | "anyxml" => {
-                return self.fail(scope.file, statement.line, "data without a schema is not supported");
+                return self.fail(
+                    scope.file,
+                    statement.line,
+                    "data without a schema is not supported",
+                );
             }
             _ => return Ok(()),
         };
-        let in_choice = parent.is_some_and(|parent| self.nodes[parent.0 as usize].kind == Kind::Choice);
+        let in_choice =
+            parent.is_some_and(|parent| self.nodes[parent.0 as usize].kind == Kind::Choice);
         let parent = if in_choice && kind != Kind::Case {
             // The short form of a case with one node.
             let case = blank(Kind::Case, &statement.argument, module, parent);
@@ -74,7 +79,8 @@ impl<'a> Compiler<'a> {
         if matches!(kind, Kind::Rpc | Kind::Action) {
             for (kind, name) in [(Kind::Input, "input"), (Kind::Output, "output")] {
                 if self.schema_child(Some(id), module, name).is_none() {
-                    let draft = Draft { file: scope.file, line: statement.line, ..Draft::default() };
+                    let draft =
+                        Draft { file: scope.file, line: statement.line, ..Draft::default() };
                     self.add(Some(id), blank(kind, name, module, Some(id)), draft)?;
                 }
             }
@@ -83,7 +89,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// What is said of a node beside its children: by its definition, or by a `refine`.
-    fn attributes(&mut self, id: NodeId, file: usize, statement: &Statement) -> Result<(), YangError> {
+    fn attributes(
+        &mut self,
+        id: NodeId,
+        file: usize,
+        statement: &Statement,
+    ) -> Result<(), YangError> {
         for inner in &statement.inner {
             let line = inner.line;
             let argument = inner.argument.as_str();
@@ -150,7 +161,11 @@ impl<'a> Compiler<'a> {
                 _ => true,
             };
             if !good {
-                return self.fail(file, line, format!("'{argument}' is no argument of '{}'", inner.keyword));
+                return self.fail(
+                    file,
+                    line,
+                    format!("'{argument}' is no argument of '{}'", inner.keyword),
+                );
             }
         }
         Ok(())
@@ -164,7 +179,8 @@ impl<'a> Compiler<'a> {
         statement: &Statement,
         depth: usize,
     ) -> Result<(), YangError> {
-        let (grouping, outer) = self.definition(scope, "grouping", &statement.argument, statement.line)?;
+        let (grouping, outer) =
+            self.definition(scope, "grouping", &statement.argument, statement.line)?;
         let inner = Scope { statement: grouping, outer: Some(&outer), file: outer.file };
         for below in &grouping.inner {
             self.data(parent, module, &inner, below, depth + 1)?;
@@ -200,7 +216,13 @@ impl<'a> Compiler<'a> {
             };
             match self.schema_child(at, module, name) {
                 Some(child) => at = Some(child),
-                None => return self.fail(file, statement.line, format!("'{}' is not there", statement.argument)),
+                None => {
+                    return self.fail(
+                        file,
+                        statement.line,
+                        format!("'{}' is not there", statement.argument),
+                    );
+                }
             }
         }
         match at {
@@ -225,7 +247,11 @@ impl<'a> Compiler<'a> {
                 }
             }
             if let (true, Some((file, augment))) = (later.len() == before, later.first()) {
-                return self.fail(*file, augment.line, format!("'{}' is not there", augment.argument));
+                return self.fail(
+                    *file,
+                    augment.line,
+                    format!("'{}' is not there", augment.argument),
+                );
             }
             left = later;
         }
@@ -248,7 +274,12 @@ impl<'a> Compiler<'a> {
         Ok(at)
     }
 
-    fn augment(&mut self, file: usize, augment: &'a Statement, target: NodeId) -> Result<(), YangError> {
+    fn augment(
+        &mut self,
+        file: usize,
+        augment: &'a Statement,
+        target: NodeId,
+    ) -> Result<(), YangError> {
         let (root, module) = (self.files[file].root, self.files[file].module);
         let outer = Scope { statement: root, outer: None, file };
         let inner = Scope { statement: augment, outer: Some(&outer), file };

@@ -29,10 +29,20 @@ impl Compiler<'_> {
             let names = by_name.entry((node.parent, node.module)).or_default();
             if names.insert(node.name.clone(), id).is_some() {
                 let draft = &self.drafts[id.0 as usize];
-                return self.fail(draft.file, draft.line, format!("a second '{}' in the data", node.name));
+                return self.fail(
+                    draft.file,
+                    draft.line,
+                    format!("a second '{}' in the data", node.name),
+                );
             }
         }
-        Ok(Schema { modules: self.modules, nodes: self.nodes, choices: self.choices, top: self.top, by_name })
+        Ok(Schema {
+            modules: self.modules,
+            nodes: self.nodes,
+            choices: self.choices,
+            top: self.top,
+            by_name,
+        })
     }
 
     /// Where the node stands in the data, and whether it is configuration. The depth is that of the modules' texts.
@@ -47,7 +57,10 @@ impl Compiler<'_> {
             Kind::Choice | Kind::Case => {
                 below_cases.extend_from_slice(cases);
                 if kind == Kind::Case {
-                    let choice = self.choices.iter().position(|one| Some(one.node) == self.nodes[at].schema_parent);
+                    let choice = self
+                        .choices
+                        .iter()
+                        .position(|one| Some(one.node) == self.nodes[at].schema_parent);
                     let choice = choice.map(|choice| ChoiceId(choice as u32));
                     below_cases.extend(choice.map(|choice| InCase { choice, case: id }));
                 }
@@ -76,7 +89,13 @@ impl Compiler<'_> {
             let (_, name) = split_prefix(name);
             match self.schema_child(Some(id), module, name) {
                 Some(key) if self.nodes[key.0 as usize].kind == Kind::Leaf => keys.push(key),
-                _ => return self.fail(draft.file, draft.line, format!("key '{name}' is no leaf of the list")),
+                _ => {
+                    return self.fail(
+                        draft.file,
+                        draft.line,
+                        format!("key '{name}' is no leaf of the list"),
+                    );
+                }
             }
         }
         if keys.is_empty() && node.config {
@@ -92,7 +111,13 @@ impl Compiler<'_> {
                 }
                 match at {
                     Some(leaf) => leaves.push(leaf),
-                    None => return self.fail(draft.file, draft.line, format!("'{path}' is not in the list")),
+                    None => {
+                        return self.fail(
+                            draft.file,
+                            draft.line,
+                            format!("'{path}' is not in the list"),
+                        );
+                    }
                 }
             }
             unique.push(leaves);
@@ -103,7 +128,12 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn data_child(&self, parent: NodeId, module: crate::yang::ModuleId, name: &str) -> Option<NodeId> {
+    fn data_child(
+        &self,
+        parent: NodeId,
+        module: crate::yang::ModuleId,
+        name: &str,
+    ) -> Option<NodeId> {
         self.nodes[parent.0 as usize].children.iter().copied().find(|child| {
             let child = &self.nodes[child.0 as usize];
             child.name == name && child.module == module
@@ -124,9 +154,12 @@ impl Compiler<'_> {
             return self.fail(draft.file, draft.line, "leafrefs point at each other");
         }
         match &mut ty.base {
-            Base::Union(members) => members.iter_mut().try_for_each(|member| self.point(id, member, depth + 1)),
+            Base::Union(members) => {
+                members.iter_mut().try_for_each(|member| self.point(id, member, depth + 1))
+            }
             Base::Leafref { path, target } => {
-                let leaf = self.follow(id, path).filter(|leaf| self.nodes[leaf.0 as usize].ty.is_some());
+                let leaf =
+                    self.follow(id, path).filter(|leaf| self.nodes[leaf.0 as usize].ty.is_some());
                 let Some(leaf) = leaf else {
                     return self.fail(draft.file, draft.line, format!("'{path}' leads to no leaf"));
                 };
@@ -170,13 +203,18 @@ impl Compiler<'_> {
     fn default(&mut self, id: NodeId) -> Result<(), YangError> {
         let draft = &self.drafts[id.0 as usize];
         let node = &self.nodes[id.0 as usize];
-        let (Some((text, file)), Some(ty), false) = (&draft.default, &node.ty, node.mandatory) else { return Ok(()) };
+        let (Some((text, file)), Some(ty), false) = (&draft.default, &node.ty, node.mandatory)
+        else {
+            return Ok(());
+        };
         let names = Prefixes { compiler: self, file: *file };
         match ty.read(text, &names) {
             // Defaults of leaf-lists are as many as there are; no module here has any.
             Ok(value) if node.kind == Kind::Leaf => self.nodes[id.0 as usize].default = Some(value),
             Ok(_) => {}
-            Err(message) => return self.fail(draft.file, draft.line, format!("default: {message}")),
+            Err(message) => {
+                return self.fail(draft.file, draft.line, format!("default: {message}"));
+            }
         }
         Ok(())
     }
@@ -190,7 +228,9 @@ impl Compiler<'_> {
             let Some((name, _)) = &draft.default else { continue };
             match self.schema_child(Some(choice), node.module, split_prefix(name).1) {
                 Some(case) => self.choices[at].default = Some(case),
-                None => return self.fail(draft.file, draft.line, format!("case '{name}' is not there")),
+                None => {
+                    return self.fail(draft.file, draft.line, format!("case '{name}' is not there"));
+                }
             }
         }
         Ok(())
@@ -208,4 +248,3 @@ impl Names for Prefixes<'_, '_> {
         Some(self.compiler.module_name(module))
     }
 }
-
