@@ -8,6 +8,7 @@ use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
+use crate::edit::Place;
 use crate::fault::Fault;
 use crate::tree::{Node, Source, Value};
 use crate::yang::NodeId;
@@ -53,6 +54,8 @@ pub struct Edit {
     pub op: Op,
     pub target: Target,
     pub data: Option<Node>,
+    /// Only for an entry of a list, or a value of a leaf-list, that is ordered by its user. `None`: where it is, or last.
+    pub place: Option<Place>,
 }
 
 /// What the edits of a request come to.
