@@ -118,9 +118,14 @@ async fn events_are_sent_as_they_happen_and_none_is_left_out() {
     };
     assert_eq!(next().await, ": nothing new\n\n");
     for (number, customer) in [(1, "ann"), (2, "bob"), (3, "cem")] {
-        let call = format!("POST /restconf/operations/toy:draw\n{{\"input\":{{\"customer\":\"{customer}\"}}}}");
+        let call = format!(
+            "POST /restconf/operations/toy:draw\n{{\"input\":{{\"customer\":\"{customer}\"}}}}"
+        );
         assert_eq!(server.ask(&call).await.1, format!("{{\"output\":{{\"number\":{number}}}}}"));
         let event = next().await;
-        assert!(event.contains(&format!("\"customer\":\"{customer}\",\"number\":{number}")), "{event}");
+        assert!(
+            event.contains(&format!("\"customer\":\"{customer}\",\"number\":{number}")),
+            "{event}"
+        );
     }
 }

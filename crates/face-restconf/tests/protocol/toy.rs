@@ -135,11 +135,13 @@ impl Model for Toy {
         Ok((!found.is_empty()).then(|| Box::new(found) as Box<dyn Source>))
     }
 
+    /// Of the numbers that are drawn it is known, of the document it is not.
     fn changed(&self, snapshot: &Snapshot<'_>, target: &Target) -> Option<Change> {
+        let drawn = self.id("/toy:shop/shelf/drawn");
+        target.steps.last().filter(|last| last.node == drawn)?;
         let pool = snapshot.state.pool(POOL)?;
-        let newest = pool.claims_by_value().map(|claim| claim.version).max().unwrap_or(0);
-        let position = pool.generation.max(newest);
-        target.steps.first().map(|_| Change { position, at_ms: Some(snapshot.state.now_ms) })
+        let position = pool.claims_by_value().map(|claim| claim.version).max()?;
+        Some(Change { position, at_ms: None })
     }
 
     fn plan(
@@ -152,14 +154,16 @@ impl Model for Toy {
         let mut shop = before.clone();
         let mut created = Vec::new();
         for (n, edit) in edits.iter().enumerate() {
-            let found = shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, &edit.target));
+            let found =
+                shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, &edit.target));
             created.push(found.is_none());
             shop = edit::apply(&self.schema, shop, 0, edit).map_err(|fault| fault.of_edit(n))?;
         }
         if let Some(shop) = &shop {
             edit::validate(&self.schema, shop)?;
         }
-        let old = self.stale.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        let old =
+            self.stale.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         let seen = generation.map(|now| now - u64::from(old.is_ok()));
         let command = (shop != before).then(|| self.store(shop.as_ref(), seen));
         Ok(Planned { command, created })
