@@ -1,12 +1,15 @@
 //! What is too much, who may not, and answers that are too large to stand in memory.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use allod_edge::Guard;
-use allod_face_restconf::Settings;
+use allod_face_restconf::model::Model;
+use allod_face_restconf::yang::Schema;
+use allod_face_restconf::{Restconf, Settings};
 use http_body_util::BodyExt;
 
-use crate::{Server, parse};
+use crate::{Server, parse, schema};
 
 #[tokio::test]
 async fn strangers_are_asked_for_a_password_and_readers_may_not_write() {
@@ -94,38 +97,51 @@ async fn a_body_beyond_the_limit_is_refused_with_its_name() {
 }
 
 #[tokio::test]
-async fn a_stream_too_many_waits_its_turn() {
-    let settings = Settings { restconf_streams_max: 1, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
-    let open = server.app.answer(parse("GET /restconf/streams/toy/json")).await;
-    assert_eq!(open.status(), 200);
-    let (head, body) = server.ask("GET /restconf/streams/toy/json").await;
-    assert!(head.starts_with("503") && head.contains("retry-after: 5"), "{head}");
-    assert!(body.contains("restconf_streams_max is 1"), "{body}");
-    drop(open);
-    assert_eq!(server.app.answer(parse("GET /restconf/streams/toy/json")).await.status(), 200);
+async fn a_long_body_is_read_whole() {
+    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let shelf = |n| format!("{{\"name\":\"the shelf with the number {n}\",\"width\":{n}}}");
+    let shelves: Vec<String> = (0..5000).map(shelf).collect();
+    let body = format!("{{\"toy:shop\":{{\"shelf\":[{}]}}}}", shelves.join(","));
+    assert!(body.len() > 200_000);
+    let (head, _) = server.ask(&format!("PUT /restconf/data/toy:shop\n{body}")).await;
+    assert!(head.starts_with("201"), "{head}");
+    let (_, shown) = server.ask("GET /restconf/data/toy:shop?content=config").await;
+    assert_eq!(shown, body);
+    let (head, fault) = server.ask(&format!("PUT /restconf/data/toy:shop\n{body}x")).await;
+    assert!(head.starts_with("400") && fault.contains("malformed-message"), "{head} {fault}");
 }
 
 #[tokio::test]
-async fn events_are_sent_as_they_happen_and_none_is_left_out() {
-    let server = Server::start(Settings::default(), Guard::Everybody).await;
-    server.ask("PUT /restconf/data/toy:shop\n{\"toy:shop\":{\"motto\":\"m\"}}").await;
-    let reply = server.app.answer(parse("GET /restconf/streams/allod/json")).await;
-    let mut body = reply.into_body();
-    let mut next = async || {
-        let frame = body.frame().await.unwrap().unwrap();
-        String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap()
+async fn a_patch_with_too_many_edits_is_refused_with_the_name_of_the_limit() {
+    let settings = Settings { edits_per_request_max: 2, ..Settings::default() };
+    let server = Server::start(settings, Guard::Everybody).await;
+    let edit = |n| {
+        format!(
+            "{{\"edit-id\":\"{n}\",\"operation\":\"remove\",\"target\":\"/toy:shop/shelf={n}\"}}"
+        )
     };
-    assert_eq!(next().await, ": nothing new\n\n");
-    for (number, customer) in [(1, "ann"), (2, "bob"), (3, "cem")] {
-        let call = format!(
-            "POST /restconf/operations/toy:draw\n{{\"input\":{{\"customer\":\"{customer}\"}}}}"
+    for (edits, status) in [(2, "200"), (3, "413")] {
+        let edits: Vec<String> = (0..edits).map(edit).collect();
+        let request = format!(
+            "PATCH /restconf/data\ncontent-type: application/yang-patch+json\n{{\"ietf-yang-patch:yang-patch\":{{\"patch-id\":\"p\",\"edit\":[{}]}}}}",
+            edits.join(",")
         );
-        assert_eq!(server.ask(&call).await.1, format!("{{\"output\":{{\"number\":{number}}}}}"));
-        let event = next().await;
-        assert!(
-            event.contains(&format!("\"customer\":\"{customer}\",\"number\":{number}")),
-            "{event}"
-        );
+        let (head, body) = server.ask(&request).await;
+        assert!(head.starts_with(status), "{head} {body}");
+        assert_eq!(body.contains("edits_per_request_max is 2, the request has 3"), status == "413");
     }
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_at_the_start() {
+    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let new = |settings, models| Restconf::new(server.engine.handle(), settings, schema(), models);
+    let none = Settings { plans_max: 0, ..Settings::default() };
+    assert_eq!(new(none, vec![]).unwrap_err(), "plans_max is 0; at least 1 is needed");
+    let toy: Arc<dyn Model> = server.toy.clone();
+    let twice = new(Settings::default(), vec![toy.clone(), toy]).unwrap_err();
+    assert_eq!(twice, "two models answer for the module toy");
+    let bare = Arc::new(Schema::compile(&[]).unwrap());
+    let lacking = Restconf::new(server.engine.handle(), Settings::default(), bare, vec![]);
+    assert!(lacking.unwrap_err().contains("ietf-yang-library"));
 }

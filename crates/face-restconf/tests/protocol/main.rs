@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod limits;
+mod streams;
 mod toy;
 
 use std::collections::BTreeSet;
@@ -36,17 +37,21 @@ pub(crate) struct Server {
     clock: Arc<Standing>,
     storage: MemoryStorage,
     routes: BTreeSet<(String, &'static str)>,
-    _engine: Engine,
+    pub engine: Engine,
 }
 
 impl Server {
     pub async fn start(settings: Settings, guard: Guard) -> Server {
+        Server::start_with(settings, guard, Config::default()).await
+    }
+
+    pub async fn start_with(settings: Settings, guard: Guard, config: Config) -> Server {
         let (clock, storage) = (Standing::morning(), MemoryStorage::new());
         let limits = CoreLimits { label_bytes_max: 1 << 20, ..CoreLimits::default() };
         let engine = Engine::start_with_clock(
             Arc::new(storage.open()),
             Arc::new(MemoryCheckpoints::new()),
-            Config { limits, ..Config::default() },
+            Config { limits, ..config },
             clock.clone(),
         );
         let engine = engine.unwrap();
@@ -54,8 +59,7 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let files = [embedded::PROTOCOL, &[("toy.yang", include_str!("toy.yang"))]].concat();
-        let schema = Arc::new(Schema::compile(&files).unwrap());
+        let schema = schema();
         let toy = Arc::new(Toy::new(schema.clone(), handle.clone()));
         let face = Restconf::new(handle, settings, schema, vec![toy.clone()]).unwrap();
         let routes = face.routes();
@@ -64,12 +68,23 @@ impl Server {
         for prefix in ["/restconf", "/rests", "/.well-known/host-meta"] {
             app = app.mannered(prefix, face.manner());
         }
-        Server { app, toy, clock, storage, routes: known, _engine: engine }
+        Server { app, toy, clock, storage, routes: known, engine }
+    }
+
+    /// Forgets the journal up to a position.
+    pub fn trim(&self, position: u64) {
+        let journal = self.storage.open();
+        journal.trim(journal.seq_of_position(position).unwrap()).unwrap();
     }
 
     pub async fn ask(&self, text: &str) -> (String, String) {
         shown(self.app.answer(parse(text)).await).await
     }
+}
+
+pub(crate) fn schema() -> Arc<Schema> {
+    let files = [embedded::PROTOCOL, &[("toy.yang", include_str!("toy.yang"))]].concat();
+    Arc::new(Schema::compile(&files).unwrap())
 }
 
 /// What a block of a transcript asks.
@@ -138,8 +153,7 @@ async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> Stri
             }
         }
         if let Some(position) = block.strip_prefix("trim ") {
-            let journal = server.storage.open();
-            journal.trim(journal.seq_of_position(position.parse().unwrap()).unwrap()).unwrap();
+            server.trim(position.parse().unwrap());
             return None;
         }
         let request = parse(block);
