@@ -151,7 +151,12 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
         }
         // An input is settled as what is in it already.
         if !matches!(self.root, Root::Input(_)) {
-            settle(schema, parent, &mut children)
+            // What is at the top of a document is a part of its parent, which has its keys already.
+            let whole = match self.root {
+                Root::Node(node) => Some(node),
+                _ => None,
+            };
+            settle(schema, whole, &mut children)
                 .map_err(|fault| context.stop::<A::Error>(fault))?;
         }
         Ok(children)

@@ -56,7 +56,7 @@ pub(super) fn operations(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
     let mut xml = format!("<operations xmlns=\"{NAMESPACE}\">");
     for rpc in schema.rpcs() {
         let node = schema.node(rpc);
-        members.insert(schema.full_name(rpc), json!([null]));
+        members.insert(schema.full_name(rpc).to_owned(), json!([null]));
         let namespace = escape(&*schema.module(node.module).namespace);
         // Writing to a string cannot fail.
         let _ = write!(xml, "<{} xmlns=\"{namespace}\"/>", node.name);
