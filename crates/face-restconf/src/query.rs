@@ -161,7 +161,9 @@ impl Query {
                 let beside = point.steps.split_last().map(|(_, above)| above)
                     == target.steps.split_last().map(|(_, above)| above);
                 match point.steps.last() {
-                    Some(step) if beside && Some(step.node) == list => step.keys.clone(),
+                    Some(step) if beside && Some(step.node) == list && !step.keys.is_empty() => {
+                        step.keys.clone()
+                    }
                     _ => return Err(bad("parameter 'point' is not in the same list")),
                 }
             }
