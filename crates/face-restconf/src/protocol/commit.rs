@@ -165,9 +165,6 @@ impl Restconf {
 }
 
 fn whole() -> Fault {
-    Fault::protocol(
-        Tag::OperationNotSupported,
-        "the datastore as a whole cannot be deleted or replaced",
-    )
-    .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
+    Fault::protocol(Tag::OperationNotSupported, "the datastore as a whole cannot be deleted")
+        .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
 }

@@ -32,14 +32,10 @@ pub(super) fn host_meta() -> Reply {
 
 /// The root.
 pub(super) fn api(ask: &Ask) -> Result<Reply, Fault> {
-    let (top, xml) = match ask.space.dialect {
-        Dialect::Rfc8040 => ("ietf-restconf:restconf", "restconf"),
-        Dialect::Draft02 => ("restconf", "restconf"),
-    };
-    let json =
-        json!({ top: { "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION } });
+    let parts = json!({ "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION });
+    let json = json!({ "ietf-restconf:restconf": parts });
     let version = format!("<yang-library-version>{LIBRARY_VERSION}</yang-library-version>");
-    let xml = format!("<{xml} xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</{xml}>");
+    let xml = format!("<restconf xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</restconf>");
     shown(ask, &json, xml)
 }
 
