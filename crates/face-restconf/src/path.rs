@@ -165,7 +165,7 @@ fn read_keys(
     }
     let read = |(leaf, text): (&NodeId, &&str)| {
         let known = schema.node(*leaf);
-        let names = ModuleNames { own: &schema.module(known.module).name };
+        let names = ModuleNames { schema, own: known.module };
         let text = decode(text)?;
         let ty = known.ty.as_ref().ok_or_else(|| bad(format!("'{name}' has no keys")))?;
         ty.read(&text, &names).map_err(|message| {

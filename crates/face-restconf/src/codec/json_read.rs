@@ -232,7 +232,7 @@ struct Leaf<'c, 's> {
 impl Leaf<'_, '_> {
     fn value<E: Error>(&self, scalar: Scalar<'_>) -> Result<Value, E> {
         let node = self.context.schema.node(self.node);
-        let names = ModuleNames { own: &self.context.schema.module(node.module).name };
+        let names = ModuleNames { schema: self.context.schema, own: node.module };
         let Some(ty) = &node.ty else {
             return Err(self.context.fail(Some(self.node), "it has no value"));
         };
