@@ -131,19 +131,9 @@ fn key_leaves(schema: &Schema, node: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// A name without a module means the parent's, and if that has none of the name, the only other one that has.
 fn named(schema: &Schema, parent: Option<NodeId>, name: &str) -> Option<NodeId> {
     let (module, plain) = split_prefix(name);
-    let lone = || {
-        let children = &schema.node(parent?).children;
-        let mut all = children.iter().filter(|child| schema.node(**child).name == plain);
-        let first = all.next();
-        if all.next().is_some() { None } else { first.copied() }
-    };
-    let found = schema
-        .child(parent, module, plain)
-        .or_else(|| if module.is_none() { lone() } else { None });
-    found.filter(|node| {
+    schema.child_or_only(parent, module, plain).filter(|node| {
         let kind = schema.node(*node).kind;
         !matches!(kind, Kind::Rpc | Kind::Notification | Kind::Input | Kind::Output)
     })

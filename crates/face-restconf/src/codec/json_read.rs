@@ -128,7 +128,12 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
                     }
                 }
             }
-            let Some(id) = schema.child(parent, module, plain) else {
+            let id = match self.root {
+                // The draft writes no module at the top, whichever it is.
+                Root::Data(_) => schema.child_or_only(parent, module, plain),
+                _ => schema.child(parent, module, plain),
+            };
+            let Some(id) = id else {
                 return Err(context.fail(parent, &format!("'{name}' is not known here")));
             };
             if seen.contains(&id) {

@@ -129,9 +129,10 @@ proptest! {
                     _ => drop(bytes.remove(at)),
                 }
             }
-            if let Ok(nodes) = codec::read(&SCHEMA, None, format, &bytes) {
+            let Ok(nodes) = codec::read(&SCHEMA, None, format, &bytes) else { continue };
+            for format in [Format::Json, Format::Xml].into_iter().filter(|_| nodes.len() == 1) {
                 let again = written(&nodes, format, Dialect::Rfc8040);
-                prop_assert_eq!(codec::read(&SCHEMA, None, format, again.as_bytes()).unwrap(), nodes, "{}", again);
+                prop_assert_eq!(codec::read(&SCHEMA, None, format, again.as_bytes()).unwrap(), nodes.clone(), "{}", again);
             }
         }
     }
