@@ -88,11 +88,7 @@ impl Outbox {
     }
 
     /// The same without those that come before this time and number, for whoever looks at some at a time.
-    pub fn ready_from(
-        &self,
-        from: (u64, u128),
-        now_ms: u64,
-    ) -> impl Iterator<Item = &Arc<Notice>> {
+    pub fn ready_from(&self, from: (u64, u128), now_ms: u64) -> impl Iterator<Item = &Arc<Notice>> {
         let due = self.due.range(from..).take_while(move |(due_ms, _)| *due_ms <= now_ms);
         due.filter_map(|(_, number)| self.notices.get(number))
     }
