@@ -5,15 +5,7 @@ use allod_core::resource::AlarmKind;
 use allod_core::state::State;
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
-const KINDS: [(AlarmKind, &str); 7] = [
-    (AlarmKind::Exhausted, "exhausted"),
-    (AlarmKind::Low, "low"),
-    (AlarmKind::OddExhausted, "odd_exhausted"),
-    (AlarmKind::EvenExhausted, "even_exhausted"),
-    (AlarmKind::OddLow, "odd_low"),
-    (AlarmKind::EvenLow, "even_low"),
-    (AlarmKind::Undelivered, "undelivered"),
-];
+const KINDS: [AlarmKind; 7] = AlarmKind::ALL;
 
 pub(crate) struct Meter {
     pub delivered: Counter,
@@ -41,7 +33,7 @@ impl Meter {
             unwanted: counter!("allod_notices_unwanted_total"),
             notices: gauge!("allod_outbox_notices"),
             dead: gauge!("allod_outbox_dead"),
-            alarms: KINDS.map(|(_, name)| gauge!("allod_alarms", "kind" => name)),
+            alarms: KINDS.map(|kind| gauge!("allod_alarms", "kind" => kind.name())),
         }
     }
 
@@ -69,7 +61,7 @@ impl Counts {
         let mut counts = Counts { notices: outbox.len(), dead: outbox.dead(), ..Counts::default() };
         let raised = state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none());
         for alarm in raised {
-            if let Some(at) = KINDS.iter().position(|(kind, _)| *kind == alarm.kind) {
+            if let Some(at) = KINDS.iter().position(|kind| *kind == alarm.kind) {
                 counts.alarms[at] += 1;
             }
         }

@@ -17,7 +17,6 @@ mod template;
 
 use std::sync::Arc;
 
-use allod_core::resource::Redeploy;
 use allod_core::state::outbox::Notice;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
@@ -163,24 +162,14 @@ impl Shape {
     }
 }
 
-/// What a service is told to do, as the resource-manager's redeploy-type calls it.
-fn word(how: Redeploy) -> &'static str {
-    match how {
-        Redeploy::Default => "default",
-        Redeploy::Touch => "touch",
-        Redeploy::Reactive => "reactive-re-deploy",
-        Redeploy::Whole => "re-deploy",
-        Redeploy::Never => "no-redeploy",
-    }
-}
-
 #[cfg(test)]
 fn sample() -> Notice {
+    let how = allod_core::resource::Redeploy::Touch;
     Notice {
         number: 1042 << 32 | 3,
         target: "/ncs:services/vpn:l3vpn[name='a b']".into(),
         user: "admin".into(),
-        how: Redeploy::Touch,
+        how,
         about: vec![("lan1".into(), "a".into()), ("lan2".into(), "a\"".into())],
         at_ms: 0,
         attempts: 2,

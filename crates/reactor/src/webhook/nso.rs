@@ -7,7 +7,6 @@ use allod_core::state::outbox::Notice;
 use percent_encoding::utf8_percent_encode;
 
 use super::template::PLAIN;
-use super::word;
 
 /// The action of a request that names none: the service runs again as the one who made it, and is not waited for.
 const ACTION_USUAL: &str = "reactive-re-deploy";
@@ -42,7 +41,7 @@ impl Nso {
     pub fn url(&self, notice: &Notice) -> Result<String, String> {
         let action = match notice.how {
             Redeploy::Default | Redeploy::Never => &*self.action,
-            Redeploy::Touch | Redeploy::Reactive | Redeploy::Whole => word(notice.how),
+            Redeploy::Touch | Redeploy::Reactive | Redeploy::Whole => notice.how.name(),
         };
         let path = path(&notice.target, &self.modules)?;
         Ok(format!("{}/restconf/data{path}/{action}", self.base))

@@ -8,8 +8,6 @@ use allod_core::state::outbox::Notice;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use super::word;
-
 /// What stands for itself in a URL.
 pub(super) const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -103,7 +101,7 @@ fn said(field: Field, notice: &Notice) -> String {
     match field {
         Field::Target => notice.target.to_string(),
         Field::User => notice.user.to_string(),
-        Field::How => word(notice.how).to_owned(),
+        Field::How => notice.how.name().to_owned(),
         Field::Number => notice.name(),
         Field::Pools => {
             let mut pools: Vec<&str> = notice.about.iter().map(|(pool, _)| &**pool).collect();
@@ -177,7 +175,7 @@ pub(super) fn whole(notice: &Notice) -> String {
         number: notice.name(),
         target: &notice.target,
         user: &notice.user,
-        how: word(notice.how),
+        how: notice.how.name(),
         pools: about(notice),
     })
 }
