@@ -17,10 +17,8 @@ const DEAD: Param = Param {
     name: "dead",
     about: "`true`: only notices that were given up; `false`: only those that will be tried.",
 };
-const TARGET_PREFIX: Param = Param {
-    name: "target_prefix",
-    about: "Only notices to services whose path starts with this.",
-};
+const TARGET_PREFIX: Param =
+    Param { name: "target_prefix", about: "Only notices to services whose path starts with this." };
 
 pub(crate) const LIST_QUERY: &[Param] = &[DEAD, TARGET_PREFIX, LIMIT, AFTER];
 

@@ -49,7 +49,9 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         }
         "limit" if operation == "listProviders" => number(1, crate::providers::LIMIT_MAX),
         "limit" => number(1, 1000),
-        "expired" | "draining" | "keep_held" | "raised" | "dead" => Object::with_type(Type::Boolean).into(),
+        "expired" | "draining" | "keep_held" | "raised" | "dead" => {
+            Object::with_type(Type::Boolean).into()
+        }
         "state" => words(&["held", "quarantined"]),
         "order" => words(&["newest_first", "oldest_first"]),
         "from" | "Last-Event-ID" | "Allod-Min-Position" => position(),

@@ -28,7 +28,7 @@ pub async fn tell(handle: &Handle, line: &str) {
             let given = Given::Ids(GivenIds { start, end, exclude: Vec::new() });
             let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
             let config = Some(ResourcePool { given, alarms });
-            edit(handle, pool, ResourceEdit::Put(Box::new(PutResource { config, ..plain })))
+            edit(pool, ResourceEdit::Put(Box::new(PutResource { config, ..plain })))
         }
         ["ask", pool, key, service] => {
             let request = Request {
@@ -39,9 +39,9 @@ pub async fn tell(handle: &Handle, line: &str) {
                 want: Wanted::Id(WantedId::default()),
             };
             let put = vec![(key.into(), request)];
-            edit(handle, pool, ResourceEdit::Put(Box::new(PutResource { put, ..plain })))
+            edit(pool, ResourceEdit::Put(Box::new(PutResource { put, ..plain })))
         }
-        ["drop", pool] => edit(handle, pool, ResourceEdit::Remove),
+        ["drop", pool] => edit(pool, ResourceEdit::Remove),
         ["failed", place, ref rest @ ..] => {
             let place: usize = place.parse().expect("a place");
             let notice = handle.read(|snapshot| {
@@ -59,8 +59,9 @@ pub async fn tell(handle: &Handle, line: &str) {
     reply.answer.expect("no refusal");
 }
 
-fn edit(handle: &Handle, pool: &str, edit: ResourceEdit) -> ResourceCommand {
-    let seen = handle.status().at.position;
+fn edit(pool: &str, edit: ResourceEdit) -> ResourceCommand {
+    // Nobody else edits: whatever has changed since is known.
+    let seen = u64::MAX;
     let pools = vec![(pool.into(), edit)];
     ResourceCommand::Edit(EditResources { seen, seen_all: false, pools })
 }

@@ -73,7 +73,8 @@ impl World {
     }
 
     async fn put(&self, pool: &str, put: PutResource) {
-        let seen = self.handle.status().at.position;
+        // Nobody else edits: whatever has changed since is known.
+        let seen = u64::MAX;
         let pools = vec![(pool.into(), ResourceEdit::Put(Box::new(put)))];
         let edit = EditResources { seen, seen_all: false, pools };
         self.submit(ResourceCommand::Edit(edit)).await;
