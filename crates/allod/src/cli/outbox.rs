@@ -123,6 +123,9 @@ fn change(
         } else {
             number
         };
+        if numbers.is_empty() {
+            say("nothing was given up");
+        }
         for number in numbers {
             let path = format!("/v1/outbox/{}{action}", part(&number));
             client.ask(&Ask::new(method.clone(), path)).await?;
