@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod hook;
+mod tls;
 mod world;
 
 use std::time::{Duration, Instant};
