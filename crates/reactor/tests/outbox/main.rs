@@ -141,6 +141,34 @@ async fn a_slow_webhook_holds_up_no_other_and_no_server() {
 }
 
 #[tokio::test]
+async fn however_many_wait_for_a_slow_webhook_others_are_found_behind_them() {
+    let world = World::new().await;
+    let slow = Hook::start(|_| Manner::Silent).await;
+    let quick = Hook::start(|_| Manner::Answer(200)).await;
+    world.pool("p").await;
+    let settings = webhooks(&format!(
+        "[[webhook]]\nmatch = \"/slow\"\nurl = \"{}\"\n[[webhook]]\nurl = \"{}\"\n",
+        slow.url(),
+        quick.url()
+    ));
+    // More than one look takes in.
+    let many: Vec<(String, String)> =
+        (0..2500).map(|n| (format!("k{n}"), format!("/slow/{n}"))).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(key, to)| (&**key, &**to)).collect();
+    world.ask("p", &many).await;
+    let limits = Limits { webhook_ms_max: 60_000, ..hasty() };
+    let reactor = world.react(&settings, limits);
+    slow.wait_for(8).await;
+    world.ask("p", &[("q", "/quick")]).await;
+    assert_eq!(quick.wait_for(1).await[0].target(), "/quick");
+    // What comes after it is found, too: looks begin anew at the front.
+    world.ask("p", &[("r", "/quick")]).await;
+    quick.wait_for(2).await;
+    assert_eq!(slow.asked().len(), 8);
+    reactor.stop().await;
+}
+
+#[tokio::test]
 async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
     let world = World::new().await;
     world.pool("p").await;

@@ -56,7 +56,7 @@ impl World {
     }
 
     pub async fn on(storage: MemoryStorage) -> World {
-        let limits = CoreLimits { outbox_max: 1000, ..CoreLimits::default() };
+        let limits = CoreLimits { outbox_max: 10_000, ..CoreLimits::default() };
         let config = Config { limits, ..Config::default() };
         let checkpoints = Arc::new(MemoryCheckpoints::new());
         let engine = Engine::start(Arc::new(storage.open()), checkpoints, config).unwrap();
