@@ -46,6 +46,7 @@ pub(crate) struct AlarmList<'a> {
 /// Which alarm is to be forgotten. It must be over.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({ "object": "lan1", "kind": "exhausted" }))]
 pub(crate) struct PurgeBody<'a> {
     #[serde(borrow)]
     pub object: Cow<'a, str>,
