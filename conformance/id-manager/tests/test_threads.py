@@ -74,8 +74,8 @@ def test_64_threads_on_shared_keys(server: Server, enhanced: bool) -> None:
     for client in clients:
         for key, values in client.seen.items():
             seen[key] |= values
-    for key, values in account.held.items():
-        assert set(values) <= seen[key], f"{key} holds what nobody was told"
+    for key, held in account.held.items():
+        assert set(held) <= seen[key], f"{key} holds what nobody was told"
 
 
 def test_as_many_clients_as_ids(server: Server) -> None:
