@@ -14,7 +14,7 @@ const CHECKER: &str = "conformance/restconf";
 const MODULES: &str = "crates/face-restconf/yang";
 
 /// Tells the tests where to leave what was answered.
-const REPLIES: &str = "ALLOD_RESTCONF_REPLIES";
+const REPLIES: &str = "ALLOD_REPLIES";
 
 /// The checker, ready to be started.
 pub fn checker() -> Result<Command> {
