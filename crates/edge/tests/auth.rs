@@ -169,7 +169,9 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
         ),
         ("a token that is cut", "/read", raw(&cut), 401, "does not know this token"),
         ("no token after the scheme", "/read", raw("Bearer "), 401, "not 'Bearer' and a token"),
-        ("another scheme", "/read", raw("Basic dTpw"), 401, "not 'Bearer' and a token"),
+        ("another scheme", "/read", raw("Digest dTpw"), 401, "not 'Bearer' and a token"),
+        ("a password that is no token", "/read", raw("Basic dTpw"), 401, "not know this token"),
+        ("no password", "/read", raw("Basic dQ=="), 401, "no user and password"),
         ("two headers", "/read", twice, 401, "more than one token"),
         ("two kinds of header", "/read", both, 401, "more than one token"),
         (

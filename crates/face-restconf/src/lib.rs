@@ -15,7 +15,11 @@
 //!
 //! Not here: which ids are free; that is the core's.
 
+pub mod codec;
+pub mod edit;
 pub mod fault;
 pub mod model;
+pub mod path;
+pub mod query;
 pub mod tree;
 pub mod yang;
