@@ -14,7 +14,7 @@ use crate::cargo;
 const FOLDER: &str = "crates/face-restconf/fuzz";
 
 /// Also told to whoever installs it by hand.
-const CARGO_FUZZ: &str = "cargo-fuzz@0.13.1";
+const CARGO_FUZZ: &str = "cargo-fuzz@0.13.2";
 
 const SECONDS_USUAL: u64 = 60;
 

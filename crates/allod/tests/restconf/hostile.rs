@@ -61,7 +61,8 @@ fn refused(reply: &Reply, status: u16, tag: &str) {
 
 #[test]
 fn a_bomb_in_xml() {
-    let mut bomb = String::from("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [\n<!ENTITY lol0 \"lol\">\n");
+    let mut bomb =
+        String::from("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [\n<!ENTITY lol0 \"lol\">\n");
     for level in 1..10 {
         let inner = format!("&lol{};", level - 1).repeat(10);
         bomb.push_str(&format!("<!ENTITY lol{level} \"{inner}\">\n"));
@@ -77,7 +78,8 @@ fn a_bomb_in_xml() {
 #[test]
 fn entities_of_somebody_s_own() {
     let body = "<!DOCTYPE x [<!ENTITY f SYSTEM \"file:///etc/hostname\">]><input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name>&f;</pool-name></input>";
-    let undeclared = "<input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name>&f;</pool-name></input>";
+    let undeclared =
+        "<input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name>&f;</pool-name></input>";
     endure(5, |address, _| {
         refused(&ask(address, "POST", RPC, XML, body.as_bytes()), 400, "malformed-message");
         refused(&ask(address, "POST", RPC, XML, undeclared.as_bytes()), 400, "malformed-message");

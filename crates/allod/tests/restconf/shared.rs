@@ -10,7 +10,8 @@ use crate::wire::{allocate, ask, call};
 use crate::{allod, start};
 
 fn tree(address: SocketAddr) -> Value {
-    let reply = ask(address, "GET", "/restconf/config/id-manager:id-pools", "application/json", b"");
+    let reply =
+        ask(address, "GET", "/restconf/config/id-manager:id-pools", "application/json", b"");
     assert_eq!(reply.status, 200, "{}", reply.text);
     reply.json()
 }
@@ -35,7 +36,8 @@ fn claim(server: &Server, pool: &str, key: &str) -> Option<u64> {
 
 fn run(server: &Server, arguments: &[&str]) -> String {
     let mut command = allod(arguments);
-    let output = command.env("ALLOD_SERVER", format!("http://{}", server.address)).output().unwrap();
+    let output =
+        command.env("ALLOD_SERVER", format!("http://{}", server.address)).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
