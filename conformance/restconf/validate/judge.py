@@ -50,7 +50,9 @@ def _data(schema: Schema, exchange: Exchange, segments: List[str]) -> Optional[s
     if not way:
         return _datastore(schema, exchange)
     # A part of the tree need not have what is mandatory in the whole of it.
-    kind = "data" if len(way) == 1 and not exchange.partial else "get"
+    kind = "get"
+    if len(way) == 1 and not exchange.partial:
+        kind = "config" if way[0].node.config else "data"
     if exchange.format == "xml":
         text = around.xml_tree(way, exchange.body)
     else:

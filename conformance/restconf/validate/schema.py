@@ -60,6 +60,10 @@ class Node:
             kind = kind.i_typedef.search_one("type")
         return kind is not None and kind.arg in _LONG
 
+    @property
+    def config(self) -> bool:
+        return bool(getattr(self.statement, "i_config", True))
+
     def children(self) -> Iterator["Node"]:
         return _seen_through(self.statement)
 

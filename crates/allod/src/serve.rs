@@ -8,8 +8,8 @@ use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use allod_face_placement::Placement;
 use allod_face_restconf::Restconf;
-use allod_face_restconf::id_manager::IdManager;
-use allod_face_restconf::yang::Schema;
+use allod_face_restconf::id_manager::{self, IdManager};
+use allod_face_restconf::yang::{Schema, embedded};
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -107,7 +107,7 @@ fn restconf(
     scheme: &'static str,
 ) -> Result<Arc<Restconf>, Failed> {
     let build = || {
-        let schema = Schema::compile(&allod_face_restconf::modules())
+        let schema = Schema::compile(&[embedded::PROTOCOL, id_manager::MODULES].concat())
             .map_err(|error| format!("a module is wrong: {error}"))?;
         let schema = Arc::new(schema);
         let id_manager = IdManager::new(&schema, settings.id_manager.clone())?;

@@ -6,12 +6,14 @@ use std::sync::OnceLock;
 use allod_face_restconf::codec::{self, Chunks, Dialect, Format, Writer};
 use allod_face_restconf::tree::{Node, Source};
 use allod_face_restconf::yang::Schema;
+use allod_face_restconf::yang::embedded::PROTOCOL;
 
 /// Of the id-manager and of a module that exists for this only.
 pub fn schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        let mut modules = allod_face_restconf::modules();
+        let mut modules = PROTOCOL.to_vec();
+        modules.push(("id-manager.yang", include_str!("../../yang/id-manager.yang")));
         modules.push(("every-type.yang", include_str!("every-type.yang")));
         Schema::compile(&modules).expect("the modules are right")
     })
