@@ -308,6 +308,7 @@ pub(super) fn blank(
     SchemaNode {
         kind,
         name: name.to_owned(),
+        full_name: String::new(),
         module,
         parent: None,
         children: Vec::new(),

@@ -39,8 +39,9 @@ impl Stream {
     /// goes on with the id of the last event that it got.
     pub(super) async fn run(mut self, sink: Sink) -> Result<(), Broken> {
         let heartbeat = Duration::from_millis(self.face.settings.stream_heartbeat_ms);
-        // The first time that there is nothing to tell, that is told at once.
-        let mut silent_until = Instant::now();
+        // The first time that there is nothing more to tell, that is told at once.
+        let mut greeted = false;
+        let mut silent_until = Instant::now() + heartbeat;
         while !self.identity.has_lapsed() {
             let records = match self.records().await {
                 Ok(records) => records,
@@ -64,7 +65,8 @@ impl Stream {
             if self.is_over() {
                 break;
             }
-            if Instant::now() >= silent_until {
+            if !greeted || Instant::now() >= silent_until {
+                greeted = true;
                 sink.send(message::comment("nothing new")).await;
                 silent_until = Instant::now() + heartbeat;
                 continue;
