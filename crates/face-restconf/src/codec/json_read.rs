@@ -149,11 +149,13 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
                 }
             }
         }
-        // An input is settled as what is in it already.
-        if !matches!(self.root, Root::Input(_)) {
-            settle(schema, parent, &mut children)
-                .map_err(|fault| context.stop::<A::Error>(fault))?;
-        }
+        let of = match self.root {
+            Root::Node(node) => Some(node),
+            // What is in it is settled already.
+            Root::Input(_) => return Ok(children),
+            Root::Data(_) | Root::Datastore => None,
+        };
+        settle(schema, of, &mut children).map_err(|fault| context.stop::<A::Error>(fault))?;
         Ok(children)
     }
 }

@@ -7,19 +7,19 @@ use crate::fault::Fault;
 use crate::tree::{Node, Value};
 use crate::yang::{Kind, NodeId, Schema};
 
-/// The children of the parent as the tree has them.
+/// The children of a node as the tree has them. `of`: the node, if all of it was read; some children of one are just siblings.
 pub(super) fn settle(
     schema: &Schema,
-    parent: Option<NodeId>,
-    children: &mut Vec<Node>,
+    of: Option<NodeId>,
+    children: &mut [Node],
 ) -> Result<(), Fault> {
     // Where each kind of sibling comes first; the keys of an entry before all.
     let mut order: HashMap<NodeId, usize> = HashMap::new();
-    if let Some(list) = parent.filter(|parent| schema.is_list(*parent)) {
+    if let Some(list) = of.filter(|node| schema.is_list(*node)) {
         for key in &schema.node(list).keys {
             if !children.iter().any(|child| child.schema == *key) {
                 let name = &schema.node(*key).name;
-                return Err(malformed(schema, parent, &format!("key '{name}' is missing")));
+                return Err(malformed(schema, of, &format!("key '{name}' is missing")));
             }
             let first = order.len();
             order.insert(*key, first);

@@ -44,7 +44,8 @@ fn depth() {
 
 #[test]
 fn depth_counts_the_datastore() {
-    let query = |text: &str| Query::parse(text, Use::Read).unwrap().view(&SCHEMA, &target("")).unwrap();
+    let query =
+        |text: &str| Query::parse(text, Use::Read).unwrap().view(&SCHEMA, &target("")).unwrap();
     let told = |text: &str| {
         let mut builder = Builder::new();
         query(text).walk(&SCHEMA, &tree(TREE), &mut builder).unwrap();

@@ -222,6 +222,17 @@ fn the_datastore_may_be_wrapped() {
     assert_eq!(json("{}").unwrap(), []);
 }
 
+/// What is sent to an entry of a list are some of its children; its keys are in the path.
+#[test]
+fn children_of_an_entry() {
+    let item = Some(id("/toy:top/item"));
+    let text = br#"{"toy:size":5}"#;
+    let size = Node::leaf(id("/toy:top/item/size"), Value::Uint(5));
+    assert_eq!(codec::read(&SCHEMA, item, Format::Json, text).unwrap(), [size.clone()]);
+    let text = br#"<size xmlns="urn:example:toy">5</size>"#;
+    assert_eq!(codec::read(&SCHEMA, item, Format::Xml, text).unwrap(), [size]);
+}
+
 #[test]
 fn inputs() {
     let act = id("/toy:act");

@@ -35,6 +35,12 @@ fn what_is_taken() {
 }
 
 #[test]
+fn a_plus_in_a_time_need_not_be_encoded() {
+    let query = Query::parse("start-time=2026-11-15T00:00:00+01:00", Use::Stream).unwrap();
+    assert_eq!(query.start_time.as_deref(), Some("2026-11-15T00:00:00+01:00"));
+}
+
+#[test]
 fn what_is_refused() {
     let table = [
         ("content=some", Use::Read),

@@ -89,6 +89,7 @@ fn what_is_no_patch() {
         r#"{"edit-id":"1","operation":"move","target":"/item=a","where":"first"}"#,
         r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"before"}"#,
         r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"before","point":"/item=a"}"#,
+        r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"before","point":"/pair"}"#,
         r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"between"}"#,
         r#"{"edit-id":"1","operation":"delete","target":"/pair=x,1","other":1}"#,
         r#"{"edit-id":"1","operation":"remove","target":"/pair=x,1"},{"edit-id":"1","operation":"remove","target":"/pair=x,1"}"#,

@@ -1,8 +1,10 @@
 //! Whether a tree is whole.
 
+use allod_face_restconf::codec::{self, Format};
 use allod_face_restconf::edit;
 use allod_face_restconf::fault::Tag;
 use allod_face_restconf::tree::{Body, Node};
+use allod_face_restconf::yang::Schema;
 
 use crate::fixture::{SCHEMA, id, tree};
 
@@ -58,4 +60,30 @@ fn inputs() {
     let x = Node::leaf(id("/toy:act/input/x"), allod_face_restconf::tree::Value::Uint(1));
     assert_eq!(edit::validate_input(&SCHEMA, act, &[x]), Ok(()));
     assert_eq!(edit::validate_input(&SCHEMA, id("/toy:rest"), &[]), Ok(()));
+}
+
+#[test]
+fn choices_within_choices_and_conditions() {
+    let text = r#"module a { namespace urn:a; prefix a;
+        container c {
+          choice outer {
+            case one { leaf first { type empty; } choice inner { mandatory true; leaf x { type empty; } leaf y { type empty; } } }
+            leaf two { type empty; }
+          }
+          uses g { when "two"; }
+          choice maybe { when "two"; leaf m { type empty; mandatory true; } }
+        }
+        augment /c { when "two"; leaf added { type empty; mandatory true; } }
+        grouping g { leaf used { type empty; mandatory true; } } }"#;
+    let schema = Schema::compile(&[("a.yang", text)]).unwrap();
+    let valid = |members: &str| {
+        let text = format!(r#"{{"a:c":{{{members}}}}}"#);
+        let node =
+            codec::read(&schema, None, Format::Json, text.as_bytes()).unwrap().pop().unwrap();
+        edit::validate(&schema, &node).map_err(|fault| fault.message)
+    };
+    assert_eq!(valid(""), Ok(()), "what depends on a condition is not asked for");
+    assert_eq!(valid(r#""two":[null]"#), Ok(()));
+    assert_eq!(valid(r#""first":[null],"x":[null]"#), Ok(()));
+    assert_eq!(valid(r#""first":[null]"#), Err("one of the choice 'inner' is missing".to_owned()));
 }

@@ -75,7 +75,12 @@ impl Compiler<'_> {
             self.nodes[parent.0 as usize].children.push(id);
         }
         let config = self.nodes[at].config;
+        // Data does not show choices and cases, so that what one depends on is told of what is in it.
+        let when =
+            self.nodes[at].when.clone().filter(|_| matches!(kind, Kind::Choice | Kind::Case));
         for child in self.nodes[at].schema_children.clone() {
+            let inherited = &mut self.nodes[child.0 as usize].when;
+            *inherited = inherited.take().or_else(|| when.clone());
             self.place(child, below_parent, &below_cases, config);
         }
     }
