@@ -134,7 +134,11 @@ impl<'a> Compiler<'a> {
                     None => return Err(YangError::new(name, root.line, "'belongs-to' is missing")),
                 },
                 _ => {
-                    return Err(YangError::new(name, root.line, "neither a module nor a submodule"));
+                    return Err(YangError::new(
+                        name,
+                        root.line,
+                        "neither a module nor a submodule",
+                    ));
                 }
             };
             let find = |wanted: &str, line: u32| {

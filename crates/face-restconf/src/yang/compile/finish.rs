@@ -229,7 +229,11 @@ impl Compiler<'_> {
             match self.schema_child(Some(choice), node.module, split_prefix(name).1) {
                 Some(case) => self.choices[at].default = Some(case),
                 None => {
-                    return self.fail(draft.file, draft.line, format!("case '{name}' is not there"));
+                    return self.fail(
+                        draft.file,
+                        draft.line,
+                        format!("case '{name}' is not there"),
+                    );
                 }
             }
         }
