@@ -21,6 +21,11 @@ pub mod fault;
 pub mod id_manager;
 pub mod model;
 pub mod path;
+pub mod protocol;
 pub mod query;
+pub mod settings;
 pub mod tree;
 pub mod yang;
+
+pub use protocol::Restconf;
+pub use settings::Settings;

@@ -8,6 +8,7 @@ use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
+use crate::edit::Place;
 use crate::fault::Fault;
 use crate::tree::{Node, Source, Value};
 use crate::yang::NodeId;
@@ -47,16 +48,6 @@ pub enum Op {
     Remove,
 }
 
-/// Where an entry of a list that is ordered by its user goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    First,
-    Last,
-    /// Beside another entry of the same list.
-    Before(Target),
-    After(Target),
-}
-
 /// One edit of a request. `data` is the target itself, with the keys of its last step, and absent for a delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
@@ -64,7 +55,6 @@ pub struct Edit {
     pub target: Target,
     pub data: Option<Node>,
     /// Only for an entry of a list, or a value of a leaf-list, that is ordered by its user. `None`: where it is, or last.
-    /// A merge without data only moves.
     pub place: Option<Place>,
 }
 

@@ -17,6 +17,8 @@ pub struct Settings {
     pub restconf_body_bytes_max: u64,
     /// Open event streams (503 with Retry-After).
     pub restconf_streams_max: u64,
+    /// Answers so large that they are written while they are sent, at one time (503 with Retry-After).
+    pub restconf_large_reads_max: u64,
     /// Edits in one YANG Patch, or nodes at the top of one request (413).
     pub edits_per_request_max: u64,
     /// How often an edit is planned anew because something changed beneath it (409 in-use).
@@ -34,6 +36,7 @@ impl Default for Settings {
             data_missing: DataMissing::Auto,
             restconf_body_bytes_max: 16 << 20,
             restconf_streams_max: 256,
+            restconf_large_reads_max: 64,
             edits_per_request_max: 10_000,
             plans_max: 16,
             stream_heartbeat_ms: 15_000,
@@ -47,6 +50,7 @@ impl Settings {
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("restconf_body_bytes_max", self.restconf_body_bytes_max),
+            ("restconf_large_reads_max", self.restconf_large_reads_max),
             ("edits_per_request_max", self.edits_per_request_max),
             ("plans_max", u64::from(self.plans_max)),
             ("stream_heartbeat_ms", self.stream_heartbeat_ms),
