@@ -8,7 +8,7 @@ mod merge;
 pub mod patch;
 mod validate;
 
-pub use self::apply::{apply, apply_at, find};
+pub use self::apply::{apply, find};
 pub use self::validate::{validate, validate_input};
 
 use crate::fault::{Fault, Tag};

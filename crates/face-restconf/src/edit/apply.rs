@@ -15,17 +15,6 @@ pub fn apply(
     at: usize,
     edit: &Edit,
 ) -> Result<Option<Node>, Fault> {
-    apply_at(schema, before, at, edit, None)
-}
-
-/// The same, with a place among the entries of a list that the user orders.
-pub fn apply_at(
-    schema: &Schema,
-    before: Option<Node>,
-    at: usize,
-    edit: &Edit,
-    place: Option<&Place>,
-) -> Result<Option<Node>, Fault> {
     match (&edit.data, edit.target.steps.last(), edit.op) {
         (Some(data), Some(step), Op::Create | Op::Merge | Op::Replace) => {
             agrees(schema, step, data)?
@@ -36,7 +25,7 @@ pub fn apply_at(
         }
         (_, _, Op::Delete | Op::Remove) => {}
     }
-    Change { schema, edit, place }.at(before, at)
+    Change { schema, edit }.at(before, at)
 }
 
 /// The node that the target names within the tree that stands at its step `at`.
@@ -55,7 +44,6 @@ fn is(schema: &Schema, node: &Node, step: &Step) -> bool {
 struct Change<'a> {
     schema: &'a Schema,
     edit: &'a Edit,
-    place: Option<&'a Place>,
 }
 
 impl Change<'_> {
@@ -90,7 +78,7 @@ impl Change<'_> {
             (None, _) => {}
             (Some(child), found) => {
                 children.retain(|other| !ousts(self.schema, child.schema, other.schema));
-                let place = self.place.filter(|_| last);
+                let place = self.edit.place.as_ref().filter(|_| last);
                 let position = self.position(&children, &child, found, place)?;
                 children.insert(position, child);
             }

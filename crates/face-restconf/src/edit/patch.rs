@@ -8,7 +8,7 @@ mod xml;
 
 pub use self::status::{Status, write_status};
 
-use super::{Place, apply_at, find};
+use super::{Place, apply, find};
 use crate::codec::{Dialect, Format};
 use crate::fault::{Fault, Tag};
 use crate::model::{Edit, Op, Target};
@@ -48,7 +48,7 @@ pub struct PatchEdit {
 }
 
 impl PatchEdit {
-    /// The edit without its place; a move is `None`, it changes nothing but the order.
+    /// The same as an edit; a move is `None`, for it needs to know what is there.
     pub fn edit(&self) -> Option<Edit> {
         let op = match self.op {
             PatchOp::Create | PatchOp::Insert => Op::Create,
@@ -58,7 +58,22 @@ impl PatchEdit {
             PatchOp::Remove => Op::Remove,
             PatchOp::Move => return None,
         };
-        Some(Edit { op, target: self.target.clone(), data: self.data.clone() })
+        Some(Edit {
+            op,
+            target: self.target.clone(),
+            data: self.data.clone(),
+            place: self.place.clone(),
+        })
+    }
+
+    /// A move as an edit, once one knows what is moved: it is put in its own place, elsewhere.
+    pub fn moving(&self, moved: Node) -> Edit {
+        Edit {
+            op: Op::Replace,
+            target: self.target.clone(),
+            data: Some(moved),
+            place: self.place.clone(),
+        }
     }
 
     /// What becomes of the tree that stands at step `at` of the target.
@@ -69,15 +84,14 @@ impl PatchEdit {
         at: usize,
     ) -> Result<Option<Node>, Fault> {
         if let Some(edit) = self.edit() {
-            return apply_at(schema, before, at, &edit, self.place.as_ref());
+            return apply(schema, before, at, &edit);
         }
         let moved = before.as_ref().and_then(|node| find(schema, node, at, &self.target)).cloned();
         let Some(moved) = moved else {
             let fault = Fault::protocol(Tag::DataMissing, "what is to be moved does not exist");
             return Err(fault.at_path(path::instance(schema, &self.target)));
         };
-        let edit = Edit { op: Op::Replace, target: self.target.clone(), data: Some(moved) };
-        apply_at(schema, before, at, &edit, self.place.as_ref())
+        apply(schema, before, at, &self.moving(moved))
     }
 }
 
