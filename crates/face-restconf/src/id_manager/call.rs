@@ -88,8 +88,7 @@ impl IdManager {
         let existing = &self.nodes.existing;
         let pool = input.name(existing.pool_name, "pool-name")?;
         let key = input.name(existing.id_key, "id-key")?;
-        let refused =
-            |refusal| self.refused(Some(existing.rpc), &Refused { op: 0, refusal });
+        let refused = |refusal| self.refused(Some(existing.rpc), &Refused { op: 0, refusal });
         if !view::is_ids(state, &pool) {
             return Err(refused(Refusal::PoolUnknown { pool }));
         }
@@ -99,7 +98,8 @@ impl IdManager {
         };
         let all = leaves(existing.all, &entry.ids);
         let first = all.first().and_then(|node| node.value().cloned());
-        let mut output: Output = first.map(|id| Node::leaf(existing.first, id)).into_iter().collect();
+        let mut output: Output =
+            first.map(|id| Node::leaf(existing.first, id)).into_iter().collect();
         output.extend(all);
         let expired = Value::Uint(expired_s(entry.expires_ms).into());
         output.push(Node::leaf(existing.expired_time, expired));
@@ -148,8 +148,9 @@ impl Input<'_> {
     }
 
     fn missing(&self, leaf: &str) -> Fault {
-        let rpc = self.model.rpc_name(self.operation);
+        let rpc = &self.model.schema.node(self.operation).name;
         let message = format!("{rpc} needs {leaf}");
-        Fault::application(Tag::MissingElement, message).at_path(format!("/id-manager:input/{leaf}"))
+        Fault::application(Tag::MissingElement, message)
+            .at_path(format!("/id-manager:input/{leaf}"))
     }
 }

@@ -20,12 +20,11 @@ impl IdManager {
             Fault::application(tag, text)
         };
         match refusal {
-            Refusal::Invalid { .. } => {
-                Fault::application(Tag::InvalidValue, refusal.to_string())
-            }
+            Refusal::Invalid { .. } => Fault::application(Tag::InvalidValue, refusal.to_string()),
             Refusal::LimitExceeded { .. } => Fault::application(Tag::TooBig, refusal.to_string()),
             Refusal::PoolUnknown { pool } if self.allocates(operation) => {
-                said(Tag::DataMissing, "Error creating a local id pool".into()).at_path(at_pool(pool))
+                said(Tag::DataMissing, "Error creating a local id pool".into())
+                    .at_path(at_pool(pool))
             }
             Refusal::PoolUnknown { pool } => {
                 let at = at_pool(pool);

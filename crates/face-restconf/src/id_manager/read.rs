@@ -184,9 +184,7 @@ impl Source for Shown {
         let Some(pool) = self.pools.first() else { return Ok(()) };
         match &self.part {
             Part::All { .. } => Ok(()),
-            Part::Parent => {
-                show::parent(nodes, &pool.name, &pool.frame, &sorted(pool), sink)
-            }
+            Part::Parent => show::parent(nodes, &pool.name, &pool.frame, &sorted(pool), sink),
             Part::Child(name) => match child_of(&pool.frame, name) {
                 Some(child) => {
                     let entries = if holds(pool, child) { sorted(pool) } else { Vec::new() };

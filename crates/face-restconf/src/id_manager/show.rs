@@ -114,11 +114,7 @@ fn released(
 }
 
 /// What a key holds.
-pub(crate) fn id_entry(
-    nodes: &Nodes,
-    entry: &IdEntry,
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
+pub(crate) fn id_entry(nodes: &Nodes, entry: &IdEntry, sink: &mut dyn Sink) -> Result<(), Stopped> {
     if !sink.open(nodes.id_entries)? {
         return Ok(());
     }
