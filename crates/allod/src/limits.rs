@@ -87,6 +87,7 @@ static TABLE: &[Limit] = table![
     search.steps_max,
     restconf.restconf_body_bytes_max,
     restconf.restconf_streams_max,
+    restconf.restconf_large_reads_max,
     restconf.edits_per_request_max,
     restconf.plans_max,
     restconf.stream_heartbeat_ms,

@@ -110,7 +110,7 @@ fn restconf(
         let schema = Schema::compile(&[embedded::PROTOCOL, id_manager::MODULES].concat())
             .map_err(|error| format!("a module is wrong: {error}"))?;
         let schema = Arc::new(schema);
-        let id_manager = IdManager::new(&schema, settings.id_manager.clone())?;
+        let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;
         let face = allod_face_restconf::Settings {
             error_prefix: settings.restconf.error_prefix,
             data_missing: settings.restconf.data_missing,
