@@ -20,6 +20,7 @@ use allod_edge::auth::expiry;
 use allod_edge::{Body, Reply};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
+use metrics::{Gauge, describe_gauge, gauge};
 
 use super::ask::Ask;
 use super::builtin::MONITORING;
@@ -35,25 +36,36 @@ use run::Stream;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What all streams share: how many are open.
-#[derive(Debug, Default)]
 pub(super) struct Streams {
     open: Arc<AtomicU64>,
+    meter: Gauge,
 }
 
 /// Counts a stream while it is there.
-#[derive(Debug)]
-pub(super) struct Place(Arc<AtomicU64>);
+pub(super) struct Place {
+    open: Arc<AtomicU64>,
+    meter: Gauge,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.meter.decrement(1);
     }
 }
 
 impl Streams {
+    pub(super) fn new() -> Streams {
+        describe_gauge!("allod_restconf_streams", "Open event streams of RESTCONF");
+        Streams { open: Arc::default(), meter: gauge!("allod_restconf_streams") }
+    }
+
     fn admit(&self, max: u64) -> Result<Place, Fault> {
-        let place = Place(self.open.clone());
-        if self.open.fetch_add(1, Ordering::Relaxed) < max {
+        let before = self.open.fetch_add(1, Ordering::Relaxed);
+        self.meter.increment(1);
+        // It counts from here on, and no longer when it is let go, which is at once if there is no room for it.
+        let place = Place { open: self.open.clone(), meter: self.meter.clone() };
+        if before < max {
             return Ok(place);
         }
         let message = format!("restconf_streams_max is {max}, and all are in use");
