@@ -131,19 +131,9 @@ fn key_leaves(schema: &Schema, node: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// A name without a module means the parent's, and if that has none of the name, the only other one that has.
 fn named(schema: &Schema, parent: Option<NodeId>, name: &str) -> Option<NodeId> {
     let (module, plain) = split_prefix(name);
-    let lone = || {
-        let children = &schema.node(parent?).children;
-        let mut all = children.iter().filter(|child| schema.node(**child).name == plain);
-        let first = all.next();
-        if all.next().is_some() { None } else { first.copied() }
-    };
-    let found = schema
-        .child(parent, module, plain)
-        .or_else(|| if module.is_none() { lone() } else { None });
-    found.filter(|node| {
+    schema.child_or_only(parent, module, plain).filter(|node| {
         let kind = schema.node(*node).kind;
         !matches!(kind, Kind::Rpc | Kind::Notification | Kind::Input | Kind::Output)
     })
@@ -165,7 +155,7 @@ fn read_keys(
     }
     let read = |(leaf, text): (&NodeId, &&str)| {
         let known = schema.node(*leaf);
-        let names = ModuleNames { own: &schema.module(known.module).name };
+        let names = ModuleNames { schema, own: known.module };
         let text = decode(text)?;
         let ty = known.ty.as_ref().ok_or_else(|| bad(format!("'{name}' has no keys")))?;
         ty.read(&text, &names).map_err(|message| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Chunks, RESTCONF_NAMESPACE};
 use crate::tree::{Sink, Stopped, Value};
-use crate::yang::{Base, Kind, ModuleId, NodeId, Schema, Type, spelled};
+use crate::yang::{Base, Kind, ModuleId, NodeId, Schema, Type, prefixes, spelled};
 
 #[derive(Debug)]
 pub struct XmlWriter<'a> {
@@ -184,11 +184,8 @@ fn named_modules(schema: &Schema, ty: &Type, text: &str) -> Vec<ModuleId> {
             .into_iter()
             .collect(),
         Base::InstanceIdentifier if text.starts_with('/') => {
-            let mut modules: Vec<ModuleId> = text
-                .split(['/', '[', ']'])
-                .filter_map(|piece| piece.split_once(':'))
-                .filter_map(|(module, _)| schema.module_named(module))
-                .collect();
+            let mut modules: Vec<ModuleId> =
+                prefixes(text).iter().filter_map(|prefix| schema.module_named(prefix)).collect();
             modules.sort();
             modules.dedup();
             modules

@@ -179,6 +179,23 @@ impl Schema {
         }
     }
 
+    /// The same, but a name without a module may also mean another module's if only one has it there: what somebody may leave
+    /// out who has no doubt.
+    pub fn child_or_only(
+        &self,
+        parent: Option<NodeId>,
+        module: Option<&str>,
+        name: &str,
+    ) -> Option<NodeId> {
+        let only = || {
+            let children = &self.node(parent.filter(|_| module.is_none())?).children;
+            let mut all = children.iter().filter(|child| self.node(**child).name == name);
+            let first = all.next();
+            if all.next().is_some() { None } else { first.copied() }
+        };
+        self.child(parent, module, name).or_else(only)
+    }
+
     /// The same by the module's id, which XML knows from the namespace.
     pub fn child_of(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
         self.by_name.get(&(parent, module))?.get(name).copied()

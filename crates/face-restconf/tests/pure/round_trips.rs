@@ -116,6 +116,27 @@ proptest! {
         }
     }
 
+    /// A document with some bytes changed is refused, or is a tree that is written and read again as the same.
+    #[test]
+    fn damaged(tree in top(), damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..3), 1..4)) {
+        for format in [Format::Json, Format::Xml] {
+            let mut bytes = written(&tree, format, Dialect::Rfc8040).into_bytes();
+            for (at, byte, how) in &damage {
+                let at = at.index(bytes.len());
+                match how {
+                    0 => bytes[at] = *byte,
+                    1 => bytes.insert(at, *byte),
+                    _ => drop(bytes.remove(at)),
+                }
+            }
+            let Ok(nodes) = codec::read(&SCHEMA, None, format, &bytes) else { continue };
+            for format in [Format::Json, Format::Xml].into_iter().filter(|_| nodes.len() == 1) {
+                let again = written(&nodes, format, Dialect::Rfc8040);
+                prop_assert_eq!(codec::read(&SCHEMA, None, format, again.as_bytes()).unwrap(), nodes.clone(), "{}", again);
+            }
+        }
+    }
+
     /// Nothing that is sent may do more than be refused.
     #[test]
     fn anything(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "[<>/=\"'{}\\[\\]:,&;!a-c %\\n]{0,60}") {

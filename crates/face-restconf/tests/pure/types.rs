@@ -7,7 +7,7 @@ use crate::fixture::{SCHEMA, id};
 
 fn read(leaf: &str, text: &str) -> Result<Value, String> {
     let node = SCHEMA.node(id(&format!("/toy:top/item/{leaf}")));
-    node.ty.as_ref().unwrap().read(text, &ModuleNames { own: "toy" })
+    node.ty.as_ref().unwrap().read(text, &ModuleNames { schema: &SCHEMA, own: node.module })
 }
 
 #[test]
@@ -87,6 +87,12 @@ fn what_is_no_value() {
         ("blob", "A==="),
         ("blob", "AA=A"),
         ("where", "toy:top"),
+        ("where", "/none:top"),
+        ("where", "/toy:top[name='\u{1}']"),
+        ("name", "\0"),
+        ("name", "\u{b}"),
+        ("name", "\u{ffff}"),
+        ("name", "\u{fdd0}"),
         ("where", "/toy:top[name='a]"),
         ("either", "always"),
         ("name", ""),
