@@ -241,7 +241,7 @@ where
     let mut seen = 0_u64;
     let announced = body.size_hint().lower();
     let mut fits = announced <= max;
-    // A body that would not be read to its end anyway is refused before any of it has come.
+    // Of one whose end would not be reached, reading a part helps nobody.
     let patient = patient && announced <= DRAIN_BYTES_MAX;
     while fits || (patient && seen <= DRAIN_BYTES_MAX) {
         let Some(frame) = body.frame().await else { break };

@@ -89,12 +89,6 @@ fn every_malformed_request_gets_a_clear_answer() {
         ("body too long", post(&long(5000), ""), "413", "body_bytes_max is 1000"),
         ("huge body", post(&long(3_000_000), ""), "413", "body_bytes_max is 1000"),
         (
-            "a gigabyte that is announced and does not come",
-            b"POST /echo/x HTTP/1.1\r\nconnection: close\r\ncontent-length: 1073741824\r\n\r\n".to_vec(),
-            "413",
-            "body_bytes_max is 1000",
-        ),
-        (
             "chunked body too long",
             format!("POST /echo/x HTTP/1.1\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n5dc\r\n{}\r\n0\r\n\r\n", long(1500)).into_bytes(),
             "413",
