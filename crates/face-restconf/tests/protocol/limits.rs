@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use allod_edge::Guard;
+use allod_edge::auth::{Secret, TokenEntry};
+use allod_edge::{Guard, Role, Tokens};
 use allod_face_restconf::model::Model;
 use allod_face_restconf::yang::Schema;
 use allod_face_restconf::{Restconf, Settings};
@@ -34,6 +35,29 @@ async fn strangers_are_asked_for_a_password_and_readers_may_not_write() {
         assert!(body.contains(words), "{request}: {body}");
         let challenged = head.contains("www-authenticate: Basic realm=\"allod\"");
         assert_eq!(challenged, status == "401", "{request}: {head}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_for_some_pools_only_may_do_nothing_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.toml");
+    let secrets = [None, Some("tenant-a/".to_owned())].map(|scope| {
+        let secret = Secret::draw().unwrap();
+        let name = if scope.is_some() { "scoped" } else { "whole" }.to_owned();
+        let digest = secret.digest();
+        let entry = TokenEntry { name, role: Role::Admin, scope, expires_ms: None, digest };
+        (secret, entry.table("pools"))
+    });
+    std::fs::write(&path, [&*secrets[0].1, &*secrets[1].1].concat()).unwrap();
+    let guard = Guard::Tokens(Tokens::open(&path, "pools").unwrap());
+    let server = Server::start(Settings::default(), guard).await;
+    for (n, status) in [(0, "200"), (1, "403")] {
+        let token = secrets[n].0.reveal();
+        let request = format!("GET /restconf/data?depth=1\nauthorization: Bearer {token}");
+        let (head, body) = server.ask(&request).await;
+        assert!(head.starts_with(status), "{head} {body}");
+        assert_eq!(body.contains("access-denied") && body.contains("'tenant-a/'"), n == 1);
     }
 }
 

@@ -106,3 +106,36 @@ async fn a_quiet_stream_says_so_from_time_to_time() {
         assert_eq!(reader.next().await.unwrap(), ": nothing new\n\n");
     }
 }
+
+#[tokio::test]
+async fn each_of_many_streams_gets_what_it_asked_for_and_no_more() {
+    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    open_shop(&server).await;
+    let mut readers = Vec::new();
+    for n in 0..20 {
+        let (path, wanted) = match n % 4 {
+            0 => ("toy/json", vec!["\"ann\"", "\"bob\"", "\"cem\""]),
+            1 => ("allod/xml", vec![">ann<", ">bob<", ">cem<"]),
+            2 => ("toy/json?filter=/toy:drawn[customer='cem']", vec!["\"cem\""]),
+            _ => (
+                "allod/xml?filter=/toy:drawn[number=2]|/toy:drawn[number=3]",
+                vec![">bob<", ">cem<"],
+            ),
+        };
+        let mut reader = Reader::open(&server, &format!("/restconf/streams/{path}")).await;
+        assert_eq!(reader.next().await.unwrap(), ": nothing new\n\n");
+        readers.push((reader, wanted));
+    }
+    for customer in ["ann", "bob", "cem"] {
+        draw(&server, customer).await;
+    }
+    for (reader, wanted) in &mut readers {
+        let mut seen = String::new();
+        while seen.matches("data: ").count() < wanted.len() {
+            seen.push_str(&reader.next().await.unwrap());
+        }
+        let places: Vec<usize> = wanted.iter().map(|text| seen.find(text).unwrap()).collect();
+        assert!(places.is_sorted(), "{seen}");
+        assert_eq!(seen.matches("id: ").count(), wanted.len(), "{seen}");
+    }
+}

@@ -122,3 +122,21 @@ fn defaults() {
         "within a container that is not there: {all}"
     );
 }
+
+#[test]
+fn defaults_are_looked_at_like_everything_else() {
+    let all = "with-defaults=report-all";
+    check(
+        &format!("{all}&fields=item/share"),
+        r#"{"toy:top":{"item":[{"name":"a","share":50},{"name":"b","share":50}]}}"#,
+    );
+    check(
+        &format!("{all}&content=nonconfig"),
+        r#"{"toy:top":{"item":[{"name":"a","state":{"used":3,"hit":[{"at":1}]}}]}}"#,
+    );
+    check(&format!("{all}&depth=2&fields=pair"), r#"{"toy:top":{"pair":[{"a":"x","b":1}]}}"#);
+    check(
+        "with-defaults=trim&fields=item(size;options)",
+        r#"{"toy:top":{"item":[{"name":"a","options":{"a":"x"}},{"name":"b"}]}}"#,
+    );
+}

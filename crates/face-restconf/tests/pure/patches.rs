@@ -105,6 +105,9 @@ fn what_is_no_patch() {
         "[]",
         r#"{"yang-patch":{}}"#,
         r#"{"toy:top":{}}"#,
+        r#"{"yang-patch":{"patch-id":"p"},"other":1}"#,
+        r#"{"yang-patch":{"patch-id":"p"},"ietf-yang-patch:yang-patch":{"patch-id":"q"}}"#,
+        r#"{"other:yang-patch":{"patch-id":"p"}}"#,
         r#"{"yang-patch":{"patch-id":"p","edit":{}}}"#,
     ] {
         assert!(patch::read(&SCHEMA, &base, Format::Json, text.as_bytes()).is_err(), "{text}");

@@ -114,6 +114,8 @@ fn hostile_documents() {
     for text in [laughs, &deep, &deep_known, &attributes] {
         assert_eq!(xml(text).unwrap_err().tag, Tag::MalformedMessage);
     }
+    let long = format!(r#"<data xmlns="{}">{}"#, "x".repeat(1_000_000), "<a>".repeat(100_000));
+    assert_eq!(xml(&long).unwrap_err().message, "Error parsing input: a namespace is too long");
     let patch = r#"<yang-patch xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch"><edit><value>"#
         .to_owned()
         + &deep;
