@@ -1,7 +1,8 @@
 //! Conversations with the id-manager over RESTCONF, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory, with a clock that stands still until
-//! `wait` moves it. `start name=value …` stops the server and starts it again on the same journal, with those settings.
+//! `wait` moves it. `start name=value …` stops the server and starts it again on the same journal, with those settings;
+//! `tick` does what time has brought about.
 //! Requests are JSON unless they look like XML. Between entries of lists replies are broken into lines to be read.
 //! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
 
@@ -9,6 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use allod_core::command::Command;
 use allod_edge::Guard;
 use allod_face_restconf::id_manager::settings::search_order;
 use allod_journal::checkpoint::MemoryCheckpoints;
@@ -48,7 +50,7 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
 /// Status, the headers that matter, and the body.
 fn shown(answer: &Answer) -> String {
     let mut text = answer.status.to_string();
-    for name in ["location", "content-type", "etag", "www-authenticate"] {
+    for name in ["location", "content-type", "www-authenticate"] {
         if let Some(value) = answer.headers.get(name).map(|value| value.to_str().unwrap()) {
             write!(text, "\n   {name}: {value}").unwrap();
         }
@@ -98,6 +100,10 @@ async fn the_id_manager_answers_as_the_transcripts_say() {
             if let Some(words) = block.strip_prefix("start") {
                 server.take().into_iter().for_each(Server::stop);
                 server = Some(start(&setup(words)).await);
+                return None;
+            }
+            if block == "tick" {
+                server.as_ref()?.handle.submit(Command::Tick).await.unwrap();
                 return None;
             }
             step += 1;
