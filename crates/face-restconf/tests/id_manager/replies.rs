@@ -1,8 +1,8 @@
-//! Replies as files, for a validator that is not ours.
+//! Replies as files, for a judge that is not ours.
 //!
-//! With `ALLOD_REPLIES` naming a folder, every reply to an RPC that was called by RFC 8040 and, after each transcript, the
-//! whole tree of pools is written there, in the form that yanglint reads: `*.reply.json`, `*.reply.xml`, `*.config.json`,
-//! `*.config.xml`.
+//! With `ALLOD_REPLIES` naming a folder, every reply that has a body is written there as `*.reply`: the request line, the
+//! status with the content type, an empty line, the body; and after each transcript the whole tree of pools. `cargo xtask test
+//! --only yang` reads them.
 
 use std::path::PathBuf;
 
@@ -12,35 +12,28 @@ fn folder() -> Option<PathBuf> {
     std::env::var_os("ALLOD_REPLIES").map(PathBuf::from)
 }
 
-/// Writes the reply to an RPC.
+/// Writes the reply to a request, of which the first line counts.
 pub fn keep(name: &str, request: &str, answer: &Answer) {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = folder().filter(|_| !answer.body.is_empty()) else { return };
     let first = request.lines().next().unwrap_or_default();
-    let Some((_, rpc)) = first.split_once("/operations/id-manager:") else { return };
-    if answer.status != 200 {
-        return;
-    }
-    let body = &answer.body;
-    if let Some(output) = body.strip_prefix(r#"{"id-manager:output":"#) {
-        let text = format!(r#"{{"id-manager:{rpc}":{output}"#);
-        std::fs::write(folder.join(format!("{name}.reply.json")), text).unwrap();
-    } else if body.starts_with("<output ") {
-        let text = body.replacen("<output", &format!("<{rpc}"), 1);
-        let text = text.replace("</output>", &format!("</{rpc}>"));
-        std::fs::write(folder.join(format!("{name}.reply.xml")), text).unwrap();
-    }
+    let kind = answer.headers.get("content-type").map_or("", |value| value.to_str().unwrap());
+    let text = format!("{first}\n{} {kind}\n\n{}", answer.status, answer.body);
+    std::fs::write(folder.join(format!("{name}.reply")), text).unwrap();
 }
 
-/// Writes the whole tree.
+/// Writes the whole tree, in all its forms.
 pub async fn keep_tree(name: &str, server: &Server) {
-    let Some(folder) = folder() else { return };
-    for kind in ["json", "xml"] {
-        let request = http::Request::builder()
-            .uri("/rests/data/id-manager:id-pools")
-            .header("accept", format!("application/yang-data+{kind}"));
+    for (root, form) in [
+        ("rests/data", "yang-data+json"),
+        ("rests/data", "yang-data+xml"),
+        ("restconf/config", "json"),
+        ("restconf/config", "xml"),
+    ] {
+        let path = format!("/{root}/id-manager:id-pools");
+        let request =
+            http::Request::builder().uri(&path).header("accept", format!("application/{form}"));
         let answer = server.answer(request.body(Default::default()).unwrap()).await;
-        if answer.status == 200 {
-            std::fs::write(folder.join(format!("{name}.config.{kind}")), &answer.body).unwrap();
-        }
+        let name = format!("{name}-{}-{form}", root.replace('/', "-"));
+        keep(&name, &format!("GET {path}"), &answer);
     }
 }
