@@ -239,7 +239,10 @@ where
     let mut first: Option<Bytes> = None;
     let mut all = BytesMut::new();
     let mut seen = 0_u64;
-    let mut fits = body.size_hint().lower() <= max;
+    let announced = body.size_hint().lower();
+    let mut fits = announced <= max;
+    // Of one whose end would not be reached, reading a part helps nobody.
+    let patient = patient && announced <= DRAIN_BYTES_MAX;
     while fits || (patient && seen <= DRAIN_BYTES_MAX) {
         let Some(frame) = body.frame().await else { break };
         let Ok(frame) = frame else {

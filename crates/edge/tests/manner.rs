@@ -114,6 +114,32 @@ async fn a_route_may_have_a_limit_of_its_own_for_bodies() {
     assert_eq!(put("far too long").await, "PUT /roomy: problem body_too_long");
 }
 
+/// A body of a gibibyte that must not be touched.
+struct Untouchable;
+
+impl hyper::body::Body for Untouchable {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        panic!("it was read")
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        hyper::body::SizeHint::with_exact(1 << 30)
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_announced_as_far_too_long_is_not_read_at_all() {
+    let reply = app().answer(Request::put("/roomy").body(Untouchable).unwrap()).await;
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, "PUT /roomy: problem body_too_long");
+}
+
 #[tokio::test]
 async fn a_face_may_answer_to_options_where_no_page_asks() {
     let cors = Cors { allowed_origin: vec!["http://here".into()], ..Cors::default() };

@@ -43,7 +43,6 @@ pub fn parse_below(
         if let Some(Step { node, keys }) = target.steps.last()
             && keys.is_empty()
             && schema.is_list(*node)
-            && !schema.node(*node).keys.is_empty()
         {
             return Err(bad(format!("the keys of '{}' are missing", schema.node(*node).name)));
         }
@@ -60,6 +59,10 @@ pub fn parse_below(
             (Dialect::Rfc8040, Some(keys)) => keys.split(',').collect(),
             (Dialect::Draft02, _) => segments.by_ref().take(count).collect(),
         };
+        // There an empty key at the end would be a slash at the end, which says nothing.
+        if dialect == Dialect::Draft02 && texts.contains(&"") {
+            return Err(bad(format!("a key of '{name}' is empty")));
+        }
         let keys = read_keys(schema, node, &texts, given.is_some())?;
         target.steps.push(Step { node, keys });
     }
@@ -89,7 +92,7 @@ pub fn instance(schema: &Schema, target: &Target) -> String {
     let mut text = String::new();
     for step in &target.steps {
         text.push('/');
-        text.push_str(&name(schema, step.node));
+        text.push_str(schema.spelled_name(step.node));
         let leaves = key_leaves(schema, step.node);
         for (leaf, key) in leaves.iter().zip(&step.keys) {
             let label = if *leaf == step.node { "." } else { &schema.node(*leaf).name };
@@ -106,7 +109,7 @@ pub fn location(schema: &Schema, dialect: Dialect, target: &Target) -> String {
     let mut text = String::new();
     for step in &target.steps {
         text.push('/');
-        text.push_str(&name(schema, step.node));
+        text.push_str(schema.spelled_name(step.node));
         for (at, key) in step.keys.iter().enumerate() {
             text.push(match (dialect, at) {
                 (Dialect::Draft02, _) => '/',
@@ -119,10 +122,6 @@ pub fn location(schema: &Schema, dialect: Dialect, target: &Target) -> String {
     text
 }
 
-fn name(schema: &Schema, node: NodeId) -> String {
-    if schema.qualified(node) { schema.full_name(node) } else { schema.node(node).name.clone() }
-}
-
 /// The leaves whose values say which entry is meant: of a leaf-list it is the entry itself.
 fn key_leaves(schema: &Schema, node: NodeId) -> Vec<NodeId> {
     match schema.node(node).kind {
@@ -132,19 +131,9 @@ fn key_leaves(schema: &Schema, node: NodeId) -> Vec<NodeId> {
     }
 }
 
-/// A name without a module means the parent's, and if that has none of the name, the only other one that has.
 fn named(schema: &Schema, parent: Option<NodeId>, name: &str) -> Option<NodeId> {
     let (module, plain) = split_prefix(name);
-    let lone = || {
-        let children = &schema.node(parent?).children;
-        let mut all = children.iter().filter(|child| schema.node(**child).name == plain);
-        let first = all.next();
-        if all.next().is_some() { None } else { first.copied() }
-    };
-    let found = schema
-        .child(parent, module, plain)
-        .or_else(|| if module.is_none() { lone() } else { None });
-    found.filter(|node| {
+    schema.child_or_only(parent, module, plain).filter(|node| {
         let kind = schema.node(*node).kind;
         !matches!(kind, Kind::Rpc | Kind::Notification | Kind::Input | Kind::Output)
     })
@@ -166,7 +155,7 @@ fn read_keys(
     }
     let read = |(leaf, text): (&NodeId, &&str)| {
         let known = schema.node(*leaf);
-        let names = ModuleNames { own: &schema.module(known.module).name };
+        let names = ModuleNames { schema, own: known.module };
         let text = decode(text)?;
         let ty = known.ty.as_ref().ok_or_else(|| bad(format!("'{name}' has no keys")))?;
         ty.read(&text, &names).map_err(|message| {

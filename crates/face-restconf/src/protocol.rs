@@ -96,7 +96,7 @@ impl Restconf {
         }
         let large = usize::try_from(settings.restconf_large_reads_max).unwrap_or(usize::MAX);
         let large_reads = Arc::new(Semaphore::new(large.min(Semaphore::MAX_PERMITS)));
-        let (settings, streams) = (Arc::new(settings), Streams::default());
+        let (settings, streams) = (Arc::new(settings), Streams::new());
         Ok(Arc::new(Restconf {
             handle,
             settings,

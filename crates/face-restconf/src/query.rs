@@ -6,7 +6,7 @@ use crate::fault::{Fault, Tag};
 use crate::model::{Content, Target};
 use crate::path;
 use crate::tree::{Defaults, Selection, View};
-use crate::yang::Schema;
+use crate::yang::{Schema, WellKnown};
 
 /// What a request does, as far as its parameters go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,8 +117,9 @@ impl Query {
             ("point", Use::Write) => self.point = Some(value.to_owned()),
             ("filter", Use::Stream) => self.filter = Some(value.to_owned()),
             ("start-time" | "stop-time", Use::Stream) => {
-                let known =
-                    crate::yang::WellKnown::DateAndTime.canonical(value).ok_or_else(wrong)?;
+                // A plus that nobody encoded is a space by now, and a time has none.
+                let value = value.replace(' ', "+");
+                let known = WellKnown::DateAndTime.canonical(&value).ok_or_else(wrong)?;
                 if name == "start-time" {
                     self.start_time = Some(known);
                 } else {
@@ -161,7 +162,9 @@ impl Query {
                 let beside = point.steps.split_last().map(|(_, above)| above)
                     == target.steps.split_last().map(|(_, above)| above);
                 match point.steps.last() {
-                    Some(step) if beside && Some(step.node) == list => step.keys.clone(),
+                    Some(step) if beside && Some(step.node) == list && !step.keys.is_empty() => {
+                        step.keys.clone()
+                    }
                     _ => return Err(bad("parameter 'point' is not in the same list")),
                 }
             }

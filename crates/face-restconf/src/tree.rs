@@ -7,6 +7,7 @@ mod content;
 mod defaults;
 mod depth;
 mod fields;
+mod group;
 mod read;
 mod view;
 
@@ -15,6 +16,7 @@ pub use self::content::ContentFilter;
 pub use self::defaults::{Defaults, DefaultsFilter};
 pub use self::depth::DepthFilter;
 pub use self::fields::{FieldsFilter, Selection};
+pub(crate) use self::group::group;
 pub use self::read::Siblings;
 pub use self::view::View;
 

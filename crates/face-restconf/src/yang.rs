@@ -15,7 +15,7 @@ mod well_known;
 pub use self::schema::{
     Choice, ChoiceId, InCase, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode,
 };
-pub use self::types::{Base, ModuleNames, Names, Scalar, Type, spelled, split_prefix};
+pub use self::types::{Base, ModuleNames, Names, Scalar, Type, prefixes, spelled, split_prefix};
 pub use self::well_known::WellKnown;
 
 /// Why a module cannot be used.

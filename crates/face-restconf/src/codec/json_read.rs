@@ -128,7 +128,12 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
                     }
                 }
             }
-            let Some(id) = schema.child(parent, module, plain) else {
+            let id = match self.root {
+                // The draft writes no module at the top, whichever it is.
+                Root::Data(_) => schema.child_or_only(parent, module, plain),
+                _ => schema.child(parent, module, plain),
+            };
+            let Some(id) = id else {
                 return Err(context.fail(parent, &format!("'{name}' is not known here")));
             };
             if seen.contains(&id) {
@@ -149,11 +154,13 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
                 }
             }
         }
-        // An input is settled as what is in it already.
-        if !matches!(self.root, Root::Input(_)) {
-            settle(schema, parent, &mut children)
-                .map_err(|fault| context.stop::<A::Error>(fault))?;
-        }
+        let of = match self.root {
+            Root::Node(node) => Some(node),
+            // What is in it is settled already.
+            Root::Input(_) => return Ok(children),
+            Root::Data(_) | Root::Datastore => None,
+        };
+        settle(schema, of, &mut children).map_err(|fault| context.stop::<A::Error>(fault))?;
         Ok(children)
     }
 }
@@ -230,7 +237,7 @@ struct Leaf<'c, 's> {
 impl Leaf<'_, '_> {
     fn value<E: Error>(&self, scalar: Scalar<'_>) -> Result<Value, E> {
         let node = self.context.schema.node(self.node);
-        let names = ModuleNames { own: &self.context.schema.module(node.module).name };
+        let names = ModuleNames { schema: self.context.schema, own: node.module };
         let Some(ty) = &node.ty else {
             return Err(self.context.fail(Some(self.node), "it has no value"));
         };

@@ -97,7 +97,7 @@ impl<'a> JsonWriter<'a> {
             return;
         }
         let name = self.name(node);
-        self.member(&name);
+        self.member(name);
         if repeated {
             self.out.buffer.push(b'[');
             if let Some(frame) = self.frames.last_mut() {
@@ -116,20 +116,20 @@ impl<'a> JsonWriter<'a> {
         for frame in pending {
             if let Some(node) = frame.node {
                 let name = self.name(node);
-                self.member(&name);
+                self.member(name);
                 self.out.buffer.push(b'{');
             }
             self.frames.push(frame);
         }
     }
 
-    fn name(&self, node: NodeId) -> String {
+    fn name(&self, node: NodeId) -> &'a str {
         let at_top = self.frames.last().is_none_or(|frame| frame.node.is_none());
         let qualified = match self.dialect {
             Dialect::Rfc8040 => at_top || self.schema.qualified(node),
             Dialect::Draft02 => !at_top && self.schema.qualified(node),
         };
-        if qualified { self.schema.full_name(node) } else { self.schema.node(node).name.clone() }
+        if qualified { self.schema.full_name(node) } else { &self.schema.node(node).name }
     }
 }
 
@@ -222,19 +222,22 @@ fn is_wide(ty: &Type, value: &Value) -> bool {
 
 /// A JSON string.
 pub fn write_text(buffer: &mut Vec<u8>, text: &str) {
+    let needs_escape = |byte: u8| byte < b' ' || matches!(byte, b'"' | b'\\');
+    let mut rest = text.as_bytes();
     buffer.push(b'"');
-    for char in text.chars() {
-        match char {
-            '"' => buffer.extend_from_slice(b"\\\""),
-            '\\' => buffer.extend_from_slice(b"\\\\"),
-            '\n' => buffer.extend_from_slice(b"\\n"),
-            '\r' => buffer.extend_from_slice(b"\\r"),
-            '\t' => buffer.extend_from_slice(b"\\t"),
-            control if control < ' ' => {
-                buffer.extend_from_slice(format!("\\u{:04x}", u32::from(control)).as_bytes());
-            }
-            other => buffer.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+    while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
+        let (plain, escaped) = rest.split_at(at);
+        buffer.extend_from_slice(plain);
+        match escaped[0] {
+            b'"' => buffer.extend_from_slice(b"\\\""),
+            b'\\' => buffer.extend_from_slice(b"\\\\"),
+            b'\n' => buffer.extend_from_slice(b"\\n"),
+            b'\r' => buffer.extend_from_slice(b"\\r"),
+            b'\t' => buffer.extend_from_slice(b"\\t"),
+            control => buffer.extend_from_slice(format!("\\u{control:04x}").as_bytes()),
         }
+        rest = &escaped[1..];
     }
+    buffer.extend_from_slice(rest);
     buffer.push(b'"');
 }

@@ -1,58 +1,49 @@
 //! What both readers ask of siblings: nothing twice, entries of a list next to each other, keys there and first.
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
 use super::malformed;
 use crate::fault::Fault;
-use crate::tree::{Node, Value};
+use crate::tree::{Node, Value, group};
 use crate::yang::{Kind, NodeId, Schema};
 
-/// The children of the parent as the tree has them.
+/// The children of a node as the tree has them. `of`: the node, if all of it was read; some children of one are just siblings.
 pub(super) fn settle(
     schema: &Schema,
-    parent: Option<NodeId>,
-    children: &mut Vec<Node>,
+    of: Option<NodeId>,
+    children: &mut [Node],
 ) -> Result<(), Fault> {
-    // Where each kind of sibling comes first; the keys of an entry before all.
-    let mut order: HashMap<NodeId, usize> = HashMap::new();
-    if let Some(list) = parent.filter(|parent| schema.is_list(*parent)) {
-        for key in &schema.node(list).keys {
-            if !children.iter().any(|child| child.schema == *key) {
-                let name = &schema.node(*key).name;
-                return Err(malformed(schema, parent, &format!("key '{name}' is missing")));
-            }
-            let first = order.len();
-            order.insert(*key, first);
+    let keys = of.map(|node| schema.node(node).keys.as_slice()).unwrap_or_default();
+    for key in keys {
+        if !children.iter().any(|child| child.schema == *key) {
+            let name = &schema.node(*key).name;
+            return Err(malformed(schema, of, &format!("key '{name}' is missing")));
         }
     }
-    for child in &*children {
-        let next = order.len();
-        order.entry(child.schema).or_insert(next);
+    group(keys, children);
+    for alike in
+        children.chunk_by(|one, other| one.schema == other.schema).filter(|alike| alike.len() > 1)
+    {
+        unrepeated(schema, alike)?;
     }
-    children.sort_by_key(|child| order.get(&child.schema).copied());
-    unrepeated(schema, children)
+    Ok(())
 }
 
-fn unrepeated(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
-    let mut keys: HashSet<Vec<Value>> = HashSet::new();
-    for (at, child) in children.iter().enumerate() {
-        let first = at == 0 || children[at - 1].schema != child.schema;
-        if first {
-            keys.clear();
+/// Siblings of one node of the schema, of which there are several.
+fn unrepeated(schema: &Schema, alike: &[Node]) -> Result<(), Fault> {
+    let Some(id) = alike.first().map(|node| node.schema) else { return Ok(()) };
+    let node = schema.node(id);
+    let twice = match node.kind {
+        Kind::List if node.keys.is_empty() => false,
+        Kind::LeafList if !node.config => false,
+        Kind::List | Kind::LeafList => {
+            let mut seen: HashSet<Vec<Value>> = HashSet::with_capacity(alike.len());
+            !alike.iter().all(|entry| seen.insert(entry.keys(schema)))
         }
-        let node = schema.node(child.schema);
-        let twice = match node.kind {
-            Kind::LeafList => node.config && !keys.insert(child.keys(schema)),
-            Kind::List => !node.keys.is_empty() && !keys.insert(child.keys(schema)),
-            _ => !first,
-        };
-        if twice {
-            return Err(malformed(
-                schema,
-                Some(child.schema),
-                &format!("'{}' is there twice", node.name),
-            ));
-        }
+        _ => true,
+    };
+    if twice {
+        return Err(malformed(schema, Some(id), &format!("'{}' is there twice", node.name)));
     }
     Ok(())
 }

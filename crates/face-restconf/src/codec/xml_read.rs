@@ -11,6 +11,9 @@ use crate::fault::Fault;
 use crate::tree::Node;
 use crate::yang::{ModuleId, Names, NodeId, Schema};
 
+/// A namespace is taken along with every element, so that a long one could cost much more than its own length.
+const NAMESPACE_BYTES_MAX: usize = 1024;
+
 pub(super) fn data(
     schema: &Schema,
     parent: Option<NodeId>,
@@ -99,6 +102,11 @@ impl<'a> XmlReader<'a> {
                 Event::Start(start) => {
                     let (namespace, name) = self.reader.resolver().resolve_element(start.name());
                     let namespace = match namespace {
+                        ResolveResult::Bound(Namespace(namespace))
+                            if namespace.len() > NAMESPACE_BYTES_MAX =>
+                        {
+                            return Err(self.fail(None, "a namespace is too long"));
+                        }
                         ResolveResult::Bound(Namespace(namespace)) => Some(namespace.to_owned()),
                         ResolveResult::Unbound => None,
                         ResolveResult::Unknown(prefix) => {

@@ -1,23 +1,25 @@
 //! A tree as XML. A namespace is told where it changes; names of modules serve as prefixes in values that need them.
 
+use std::borrow::Cow;
+
 use super::{Chunks, RESTCONF_NAMESPACE};
 use crate::tree::{Sink, Stopped, Value};
-use crate::yang::{Base, Kind, ModuleId, NodeId, Schema, Type, spelled};
+use crate::yang::{Base, Kind, ModuleId, NodeId, Schema, Type, prefixes, spelled};
 
 #[derive(Debug)]
 pub struct XmlWriter<'a> {
     schema: &'a Schema,
     out: Chunks<'a>,
-    frames: Vec<Frame>,
+    frames: Vec<Frame<'a>>,
     /// How many of the last frames are not written yet: containers that stay away if nothing comes.
     unwritten: usize,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct Frame<'a> {
     /// `None`: an element of the protocol.
     node: Option<NodeId>,
-    name: String,
+    name: Cow<'a, str>,
     /// Whether the start tag is still open: `<name` without `>`.
     unclosed: bool,
 }
@@ -41,7 +43,7 @@ impl<'a> XmlWriter<'a> {
         self.put(" xmlns=\"");
         self.put(RESTCONF_NAMESPACE);
         self.put("\"");
-        self.frames.push(Frame { node: None, name: name.to_owned(), unclosed: true });
+        self.frames.push(Frame { node: None, name: Cow::Owned(name.to_owned()), unclosed: true });
         Ok(())
     }
 
@@ -115,7 +117,8 @@ impl<'a> XmlWriter<'a> {
 
 impl Sink for XmlWriter<'_> {
     fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
-        let known = self.schema.node(node);
+        let schema = self.schema;
+        let known = schema.node(node);
         let at_top = self.frames.last().is_none_or(|frame| frame.node.is_none());
         if known.kind == (Kind::Container { presence: false }) && !at_top {
             self.unwritten += 1;
@@ -123,7 +126,11 @@ impl Sink for XmlWriter<'_> {
             self.write_pending();
             self.start(node);
         }
-        self.frames.push(Frame { node: Some(node), name: known.name.clone(), unclosed: true });
+        self.frames.push(Frame {
+            node: Some(node),
+            name: Cow::Borrowed(&known.name),
+            unclosed: true,
+        });
         Ok(true)
     }
 
@@ -177,11 +184,8 @@ fn named_modules(schema: &Schema, ty: &Type, text: &str) -> Vec<ModuleId> {
             .into_iter()
             .collect(),
         Base::InstanceIdentifier if text.starts_with('/') => {
-            let mut modules: Vec<ModuleId> = text
-                .split(['/', '[', ']'])
-                .filter_map(|piece| piece.split_once(':'))
-                .filter_map(|(module, _)| schema.module_named(module))
-                .collect();
+            let mut modules: Vec<ModuleId> =
+                prefixes(text).iter().filter_map(|prefix| schema.module_named(prefix)).collect();
             modules.sort();
             modules.dedup();
             modules
@@ -197,18 +201,21 @@ fn named_modules(schema: &Schema, ty: &Type, text: &str) -> Vec<ModuleId> {
 
 /// Text of an element or an attribute. What XML cannot have at all becomes the replacement character.
 pub fn write_text(buffer: &mut Vec<u8>, text: &str) {
-    for char in text.chars() {
-        match char {
-            '<' => buffer.extend_from_slice(b"&lt;"),
-            '>' => buffer.extend_from_slice(b"&gt;"),
-            '&' => buffer.extend_from_slice(b"&amp;"),
-            '"' => buffer.extend_from_slice(b"&quot;"),
-            '\r' => buffer.extend_from_slice(b"&#13;"),
-            '\t' | '\n' => buffer.push(char as u8),
-            control if control < ' ' || matches!(control, '\u{fffe}' | '\u{ffff}') => {
-                buffer.extend_from_slice("\u{fffd}".as_bytes());
-            }
-            other => buffer.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
+    let mut plain_from = 0;
+    for (at, char) in text.char_indices() {
+        let written = match char {
+            '<' => "&lt;",
+            '>' => "&gt;",
+            '&' => "&amp;",
+            '"' => "&quot;",
+            '\r' => "&#13;",
+            '\t' | '\n' => continue,
+            '\0'..' ' | '\u{fffe}' | '\u{ffff}' => "\u{fffd}",
+            _ => continue,
+        };
+        buffer.extend_from_slice(&text.as_bytes()[plain_from..at]);
+        buffer.extend_from_slice(written.as_bytes());
+        plain_from = at + char.len_utf8();
     }
+    buffer.extend_from_slice(&text.as_bytes()[plain_from..]);
 }

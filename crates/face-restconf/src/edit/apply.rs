@@ -1,11 +1,11 @@
 //! One edit on a tree.
 
-use super::merge::{grouped, implicit, merge, ousts};
+use super::merge::{implicit, merge, ousts};
 use super::{Place, agrees, missing};
 use crate::fault::{Fault, Tag};
 use crate::model::{Edit, Op, Step, Target};
 use crate::path;
-use crate::tree::{Body, Node, Value};
+use crate::tree::{Body, Node, Value, group};
 use crate::yang::{Kind, Schema};
 
 /// What becomes of the tree that stands at step `at` of the target (`None`: nothing is there).
@@ -83,7 +83,8 @@ impl Change<'_> {
                 children.insert(position, child);
             }
         }
-        Ok(Some(Node::inner(id, grouped(children))))
+        group(&[], &mut children);
+        Ok(Some(Node::inner(id, children)))
     }
 
     fn is_repeated(&self, step: &Step) -> bool {

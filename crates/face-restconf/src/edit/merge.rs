@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use crate::tree::{Body, Node, Value};
+use crate::tree::{Body, Node, Value, group};
 use crate::yang::{Kind, NodeId, Schema};
 
 /// The older tree with everything of the newer one. Both are of the same node.
@@ -38,7 +38,9 @@ fn merge_children(schema: &Schema, older: Vec<Node>, newer: Vec<Node>) -> Vec<No
             }
         }
     }
-    grouped(children.into_iter().flatten().collect())
+    let mut children: Vec<Node> = children.into_iter().flatten().collect();
+    group(&[], &mut children);
+    children
 }
 
 fn oust(schema: &Schema, newer: NodeId, children: &mut [Option<Node>]) {
@@ -61,17 +63,6 @@ pub(super) fn ousts(schema: &Schema, newer: NodeId, older: NodeId) -> bool {
         && schema.node(newer).cases.iter().any(|one| {
             older.iter().any(|other| other.choice == one.choice && other.case != one.case)
         })
-}
-
-/// Entries of a list next to each other, each kind where its first stood.
-pub(super) fn grouped(mut children: Vec<Node>) -> Vec<Node> {
-    let mut order: HashMap<NodeId, usize> = HashMap::new();
-    for child in &children {
-        let next = order.len();
-        order.entry(child.schema).or_insert(next);
-    }
-    children.sort_by_key(|child| order.get(&child.schema).copied());
-    children
 }
 
 /// Whether a node is there even if nobody made it: a container that only groups.

@@ -153,7 +153,9 @@ impl Draft {
             (true, Some(place @ ("before" | "after")), Some(point)) => {
                 let point = path::parse_below(schema, Dialect::Rfc8040, base, &point)?;
                 let keys = match point.steps.last() {
-                    Some(other) if other.node == step.node => other.keys.clone(),
+                    Some(other) if other.node == step.node && !other.keys.is_empty() => {
+                        other.keys.clone()
+                    }
                     _ => {
                         return Err(wrong(format!(
                             "the point of edit '{id}' is not in the same list"

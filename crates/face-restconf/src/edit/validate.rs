@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 
 use crate::fault::{Fault, Tag};
 use crate::tree::{Node, Siblings, Value};
-use crate::yang::{Kind, NodeId, Schema};
+use crate::yang::{InCase, Kind, NodeId, Schema};
 
 /// The tree and all that is below it. State within configuration is passed over.
 pub fn validate(schema: &Schema, node: &Node) -> Result<(), Fault> {
@@ -60,7 +60,7 @@ fn siblings(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fa
 
 /// No two siblings are of different cases of a choice.
 fn cases(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
-    let mut chosen: Vec<crate::yang::InCase> = Vec::new();
+    let mut chosen: Vec<InCase> = Vec::new();
     for child in children {
         for within in &schema.node(child.schema).cases {
             match chosen.iter().find(|one| one.choice == within.choice) {
@@ -78,20 +78,29 @@ fn cases(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Of every mandatory choice there is something, if the choice itself does not stand in a case that was not chosen.
 fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fault> {
+    let chosen =
+        |case: &InCase| children.iter().any(|child| schema.node(child.schema).cases.contains(case));
     for id in &schema.node(parent).children {
-        let Some(within) = schema.node(*id).cases.first() else { continue };
-        let choice = schema.choice(within.choice);
-        let there = |child: &Node| {
-            schema.node(child.schema).cases.iter().any(|one| one.choice == within.choice)
-        };
-        if choice.mandatory
-            && schema.node(choice.node).when.is_none()
-            && !children.iter().any(there)
-        {
-            let message =
-                format!("one of the choice '{}' is missing", schema.node(choice.node).name);
-            return Err(Fault::protocol(Tag::MissingElement, message).at_path(schema.path(parent)));
+        let cases = &schema.node(*id).cases;
+        for (at, within) in cases.iter().enumerate() {
+            let choice = schema.choice(within.choice);
+            let node = schema.node(choice.node);
+            let counts = node.when.is_none() && (node.config || !schema.node(parent).config);
+            let there = |child: &Node| {
+                schema.node(child.schema).cases.iter().any(|one| one.choice == within.choice)
+            };
+            if choice.mandatory
+                && counts
+                && cases[..at].iter().all(chosen)
+                && !children.iter().any(there)
+            {
+                let message = format!("one of the choice '{}' is missing", node.name);
+                return Err(
+                    Fault::protocol(Tag::MissingElement, message).at_path(schema.path(parent))
+                );
+            }
         }
     }
     Ok(())

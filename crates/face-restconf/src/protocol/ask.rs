@@ -7,8 +7,9 @@ use http::{HeaderMap, HeaderName, Method, StatusCode};
 
 use super::errors::{self, Listener};
 use super::media::{self, Media};
-use super::space::Space;
+use super::space::{Part, RESTCONF, Space};
 use super::{Restconf, manner};
+use crate::codec::Dialect;
 use crate::fault::{Fault, Tag};
 use crate::settings::Settings;
 
@@ -52,10 +53,16 @@ impl Ask {
         media::of_reply(self.headers(), self.space.dialect)
     }
 
-    /// What the body is written in.
+    /// What the body is written in. Where both dialects meet, the types of both are read.
     pub(crate) fn body_media(&self) -> Result<Media, Fault> {
         let takes_patches = *self.method() == Method::PATCH;
-        media::of_body(self.headers(), self.space.dialect, takes_patches)
+        let own = media::of_body(self.headers(), self.space.dialect, takes_patches);
+        match own {
+            Err(fault) if self.space.part == Part::Operations && self.space.root == RESTCONF => {
+                media::of_body(self.headers(), Dialect::Draft02, false).map_err(|_| fault)
+            }
+            own => own,
+        }
     }
 
     pub(crate) fn listener<'a>(&'a self, settings: &'a Settings) -> Listener<'a> {

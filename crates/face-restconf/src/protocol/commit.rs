@@ -10,7 +10,7 @@ use super::conditions::Conditions;
 use super::{Restconf, errors};
 use crate::edit::patch::Patch;
 use crate::fault::{Fault, Tag};
-use crate::model::{Called, Content, Edit, Model, Output, Target};
+use crate::model::{Called, Content, Edit, Model, Output, Step, Target};
 use crate::tree::Node;
 use crate::yang::{Kind, NodeId};
 
@@ -120,19 +120,13 @@ impl Restconf {
 
     /// Whether a container that says nothing by being there is meant, in something that is there.
     fn goes_without_saying(&self, snapshot: &Snapshot<'_>, target: &Target) -> Result<bool, Fault> {
+        let groups =
+            |step: &Step| self.schema.node(step.node).kind == Kind::Container { presence: false };
         let mut above = target.clone();
-        while let Some(step) = above.steps.last() {
-            if self.schema.node(step.node).kind != (Kind::Container { presence: false }) {
-                return Ok(self.source(snapshot, &above, Content::All)?.is_some());
-            }
-            if above.steps.len() < target.steps.len()
-                && self.source(snapshot, &above, Content::All)?.is_some()
-            {
-                return Ok(true);
-            }
+        while above.steps.last().is_some_and(groups) {
             above.steps.pop();
         }
-        Ok(true)
+        Ok(above.steps.is_empty() || self.source(snapshot, &above, Content::All)?.is_some())
     }
 
     /// A request is one command, and so it is about the data of one model.
@@ -171,9 +165,6 @@ impl Restconf {
 }
 
 fn whole() -> Fault {
-    Fault::protocol(
-        Tag::OperationNotSupported,
-        "the datastore as a whole cannot be deleted or replaced",
-    )
-    .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
+    Fault::protocol(Tag::OperationNotSupported, "the datastore as a whole cannot be deleted")
+        .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
 }

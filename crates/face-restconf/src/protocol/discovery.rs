@@ -32,14 +32,10 @@ pub(super) fn host_meta() -> Reply {
 
 /// The root.
 pub(super) fn api(ask: &Ask) -> Result<Reply, Fault> {
-    let (top, xml) = match ask.space.dialect {
-        Dialect::Rfc8040 => ("ietf-restconf:restconf", "restconf"),
-        Dialect::Draft02 => ("restconf", "restconf"),
-    };
-    let json =
-        json!({ top: { "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION } });
+    let parts = json!({ "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION });
+    let json = json!({ "ietf-restconf:restconf": parts });
     let version = format!("<yang-library-version>{LIBRARY_VERSION}</yang-library-version>");
-    let xml = format!("<{xml} xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</{xml}>");
+    let xml = format!("<restconf xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</restconf>");
     shown(ask, &json, xml)
 }
 
@@ -56,7 +52,7 @@ pub(super) fn operations(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
     let mut xml = format!("<operations xmlns=\"{NAMESPACE}\">");
     for rpc in schema.rpcs() {
         let node = schema.node(rpc);
-        members.insert(schema.full_name(rpc), json!([null]));
+        members.insert(schema.full_name(rpc).to_owned(), json!([null]));
         let namespace = escape(&*schema.module(node.module).namespace);
         // Writing to a string cannot fail.
         let _ = write!(xml, "<{} xmlns=\"{namespace}\"/>", node.name);

@@ -174,7 +174,7 @@ mod tests {
                 "application/xml",
                 500,
                 "application/xml",
-                "<errors xmlns=\"urn:ietf:params:xml:ns:yang:ietf-restconf\"><error><error-type>application</error-type><error-tag>operation-failed</error-tag><error-path>/m:a/b[k=&apos;1&apos;]</error-path><error-message>no &quot;more&quot; &lt;ids&gt;</error-message><error-info>no &quot;more&quot; &lt;ids&gt;</error-info></error></errors>",
+                "<errors xmlns=\"urn:ietf:params:xml:ns:yang:ietf-restconf\"><error><error-type>application</error-type><error-tag>operation-failed</error-tag><error-path>/m:a/b[k='1']</error-path><error-message>no &quot;more&quot; &lt;ids&gt;</error-message><error-info>no &quot;more&quot; &lt;ids&gt;</error-info></error></errors>",
             ),
         ] {
             let wanted = (status, kind.to_owned(), body.to_owned());

@@ -117,12 +117,15 @@ impl Restconf {
         })
     }
 
+    /// The path of the request answers to the method; it is what an edit names that may not be edited.
     fn must_be_config_all(&self, patch: &Patch) -> Result<(), Fault> {
         for (n, edit) in patch.edits.iter().enumerate() {
-            let checked = self
-                .must_be_data(&edit.target)
-                .and_then(|()| self.must_be_config(edit.target.steps.last()));
-            checked.map_err(|fault| fault.of_edit(n))?;
+            let target = &edit.target;
+            let checked =
+                self.must_be_data(target).and_then(|()| self.must_be_config(target.steps.last()));
+            checked.map_err(|fault| {
+                Fault { tag: Tag::InvalidValue, status: None, ..fault }.of_edit(n)
+            })?;
         }
         Ok(())
     }

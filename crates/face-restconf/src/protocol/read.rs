@@ -86,19 +86,21 @@ fn missing(dialect: Dialect) -> Fault {
 
 pub(super) fn options(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
     let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
-    let Some(last) = target.steps.last() else {
-        return Ok(routes::options("GET, HEAD, POST, PUT, PATCH, OPTIONS", Some(ask)));
-    };
+    let allowed = allowed(face, &target);
+    Ok(routes::options(allowed, allowed.contains("PATCH").then_some(ask)))
+}
+
+/// What the target answers to.
+pub(super) fn allowed(face: &Restconf, target: &Target) -> &'static str {
+    let Some(last) = target.steps.last() else { return "GET, HEAD, POST, PUT, PATCH, OPTIONS" };
     let node = face.schema.node(last.node);
     let many = last.keys.is_empty() && matches!(node.kind, Kind::List | Kind::LeafList);
-    Ok(match node.kind {
-        Kind::Action => routes::options("POST, OPTIONS", None),
-        _ if !node.config || many => routes::options("GET, HEAD, OPTIONS", None),
-        Kind::Leaf | Kind::LeafList => {
-            routes::options("GET, HEAD, PUT, PATCH, DELETE, OPTIONS", Some(ask))
-        }
-        _ => routes::options("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", Some(ask)),
-    })
+    match node.kind {
+        Kind::Action => "POST, OPTIONS",
+        _ if !node.config || many => "GET, HEAD, OPTIONS",
+        Kind::Leaf | Kind::LeafList => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+        _ => "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    }
 }
 
 impl Restconf {

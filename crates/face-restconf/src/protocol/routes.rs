@@ -13,6 +13,7 @@ use http::{HeaderName, HeaderValue, Method, StatusCode};
 use super::ask::Ask;
 use super::{Restconf, discovery, invoke, media, read, streams, write};
 use crate::fault::Fault;
+use crate::path;
 
 pub(crate) const BODY_LIMIT: &str = "restconf_body_bytes_max";
 
@@ -112,7 +113,18 @@ impl Restconf {
             Ok(()) => run(self, &ask).await,
             Err(fault) => Err(fault),
         };
-        answer.unwrap_or_else(|fault| ask.listener(&self.settings).tell(&fault))
+        answer.unwrap_or_else(|fault| self.refuse(&ask, &fault))
+    }
+
+    fn refuse(&self, ask: &Ask, fault: &Fault) -> Reply {
+        let mut reply = ask.listener(&self.settings).tell(fault);
+        if reply.status() == StatusCode::METHOD_NOT_ALLOWED
+            && let Ok(target) = path::parse(&self.schema, ask.space.dialect, ask.rest())
+        {
+            let allowed = HeaderValue::from_static(read::allowed(self, &target));
+            reply.headers_mut().insert(ALLOW, allowed);
+        }
+        reply
     }
 }
 

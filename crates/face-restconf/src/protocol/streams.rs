@@ -6,12 +6,14 @@
 //! - `filter`: which notifications are wanted
 //! - `replay`: where in the journal a time is
 //! - `run`: one stream at work
+//! - `told`: what a record has to tell, made once for all streams
 //! - `message`: what is sent
 
 mod filter;
 mod message;
 mod replay;
 mod run;
+mod told;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +22,7 @@ use allod_edge::auth::expiry;
 use allod_edge::{Body, Reply};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
+use metrics::{Gauge, describe_gauge, gauge};
 
 use super::ask::Ask;
 use super::builtin::MONITORING;
@@ -31,29 +34,43 @@ use crate::model::{Model, Target};
 use crate::query::{Query, Use};
 use filter::Filter;
 use run::Stream;
+use told::Newest;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What all streams share: how many are open.
-#[derive(Debug, Default)]
+/// What all streams share: how many are open, and what was told last.
 pub(super) struct Streams {
     open: Arc<AtomicU64>,
+    newest: Newest,
+    meter: Gauge,
 }
 
 /// Counts a stream while it is there.
-#[derive(Debug)]
-pub(super) struct Place(Arc<AtomicU64>);
+pub(super) struct Place {
+    open: Arc<AtomicU64>,
+    meter: Gauge,
+}
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        self.meter.decrement(1);
     }
 }
 
 impl Streams {
+    pub(super) fn new() -> Streams {
+        describe_gauge!("allod_restconf_streams", "Open event streams of RESTCONF");
+        let (open, newest) = (Arc::default(), Newest::default());
+        Streams { open, newest, meter: gauge!("allod_restconf_streams") }
+    }
+
     fn admit(&self, max: u64) -> Result<Place, Fault> {
-        let place = Place(self.open.clone());
-        if self.open.fetch_add(1, Ordering::Relaxed) < max {
+        let before = self.open.fetch_add(1, Ordering::Relaxed);
+        self.meter.increment(1);
+        // It counts from here on, and no longer when it is let go, which is at once if there is no room for it.
+        let place = Place { open: self.open.clone(), meter: self.meter.clone() };
+        if before < max {
             return Ok(place);
         }
         let message = format!("restconf_streams_max is {max}, and all are in use");
@@ -106,7 +123,7 @@ pub(super) async fn get(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
 }
 
 /// Whose events, and in which form.
-fn named(face: &Restconf, ask: &Ask) -> Result<(Vec<Arc<dyn Model>>, Format), Fault> {
+fn named(face: &Restconf, ask: &Ask) -> Result<(Vec<usize>, Format), Fault> {
     let text = |index| ask.call.param(index).map_err(|problem| manner::of_problem(&problem));
     let (name, encoding) = (text(0)?, text(1)?);
     let format = match &*encoding {
@@ -114,15 +131,15 @@ fn named(face: &Restconf, ask: &Ask) -> Result<(Vec<Arc<dyn Model>>, Format), Fa
         "xml" => Format::Xml,
         other => return Err(nothing(format!("streams are in json and in xml, not in '{other}'"))),
     };
-    let is_named = |model: &&Arc<dyn Model>| {
+    let is_named = |(_, model): &(usize, &Arc<dyn Model>)| {
         let own = model.modules().first().is_some_and(|own| *own == name);
         model.stream().is_some() && (own || name == EVERYTHING)
     };
-    let models: Vec<Arc<dyn Model>> = face.models.iter().filter(is_named).cloned().collect();
+    let models: Vec<usize> =
+        face.models.iter().enumerate().filter(is_named).map(|(index, _)| index).collect();
     if models.is_empty() && name != EVERYTHING {
-        return Err(nothing(format!(
-            "there is no stream '{name}'; restconf-state says which there are"
-        )));
+        let message = format!("there is no stream '{name}'; restconf-state says which there are");
+        return Err(nothing(message));
     }
     Ok((models, format))
 }

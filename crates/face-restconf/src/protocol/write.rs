@@ -292,7 +292,7 @@ impl Restconf {
     pub(super) fn must_be_config(&self, step: Option<&Step>) -> Result<(), Fault> {
         match step.map(|step| self.schema.node(step.node)) {
             Some(node) if !node.config => Err(Fault::protocol(
-                Tag::InvalidValue,
+                Tag::OperationNotSupported,
                 format!("'{}' is state, which is only read", node.name),
             )
             .with_status(StatusCode::METHOD_NOT_ALLOWED)),

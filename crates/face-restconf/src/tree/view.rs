@@ -38,11 +38,12 @@ impl View {
     ) -> Result<(), Stopped> {
         let levels =
             self.depth.map_or(u32::MAX, |depth| depth.saturating_sub(u32::from(self.at_datastore)));
+        // Defaults first: what they add is looked at like everything else.
         let mut depth = DepthFilter::new(schema, levels, sink);
-        let mut defaults = DefaultsFilter::new(schema, self.defaults, &mut depth);
         let selection = self.fields.as_ref().unwrap_or(&Selection::All);
-        let mut fields = FieldsFilter::new(schema, selection, self.at_datastore, &mut defaults);
+        let mut fields = FieldsFilter::new(schema, selection, self.at_datastore, &mut depth);
         let mut content = ContentFilter::new(schema, self.content, &mut fields);
-        source.walk(&mut content)
+        let mut defaults = DefaultsFilter::new(schema, self.defaults, &mut content);
+        source.walk(&mut defaults)
     }
 }

@@ -252,10 +252,7 @@ impl<'a> Compiler<'a> {
         draft: Draft,
     ) -> Result<NodeId, YangError> {
         let id = NodeId(self.nodes.len() as u32);
-        let siblings = match parent {
-            Some(parent) => &self.nodes[parent.0 as usize].schema_children,
-            None => &self.top,
-        };
+        let siblings = self.schema_children(parent);
         let same = |other: &NodeId| {
             let other = &self.nodes[other.0 as usize];
             other.name == node.name && other.module == node.module
@@ -272,6 +269,13 @@ impl<'a> Compiler<'a> {
         Ok(id)
     }
 
+    pub(super) fn schema_children(&self, parent: Option<NodeId>) -> &[NodeId] {
+        match parent {
+            Some(parent) => &self.nodes[parent.0 as usize].schema_children,
+            None => &self.top,
+        }
+    }
+
     /// A child by its name in the tree that has choices and cases.
     pub(super) fn schema_child(
         &self,
@@ -279,10 +283,7 @@ impl<'a> Compiler<'a> {
         module: ModuleId,
         name: &str,
     ) -> Option<NodeId> {
-        let children = match parent {
-            Some(parent) => &self.nodes[parent.0 as usize].schema_children,
-            None => &self.top,
-        };
+        let children = self.schema_children(parent);
         let named = |id: &&NodeId| {
             let node = &self.nodes[id.0 as usize];
             node.name == name && node.module == module
@@ -308,6 +309,7 @@ pub(super) fn blank(
     SchemaNode {
         kind,
         name: name.to_owned(),
+        full_name: String::new(),
         module,
         parent: None,
         children: Vec::new(),

@@ -43,7 +43,6 @@ pub enum Kind {
     List,
     Leaf,
     LeafList,
-    /// Read as one would read a text, and kept as such.
     Rpc,
     Action,
     Input,
@@ -59,6 +58,8 @@ pub enum Kind {
 pub struct SchemaNode {
     pub kind: Kind,
     pub name: String,
+    /// `module:name`.
+    pub full_name: String,
     pub module: ModuleId,
     /// In the data: choices and cases are passed over.
     pub parent: Option<NodeId>,
@@ -178,6 +179,23 @@ impl Schema {
         }
     }
 
+    /// The same, but a name without a module may also mean another module's if only one has it there: what somebody may leave
+    /// out who has no doubt.
+    pub fn child_or_only(
+        &self,
+        parent: Option<NodeId>,
+        module: Option<&str>,
+        name: &str,
+    ) -> Option<NodeId> {
+        let only = || {
+            let children = &self.node(parent.filter(|_| module.is_none())?).children;
+            let mut all = children.iter().filter(|child| self.node(**child).name == name);
+            let first = all.next();
+            if all.next().is_some() { None } else { first.copied() }
+        };
+        self.child(parent, module, name).or_else(only)
+    }
+
     /// The same by the module's id, which XML knows from the namespace.
     pub fn child_of(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
         self.by_name.get(&(parent, module))?.get(name).copied()
@@ -201,20 +219,19 @@ impl Schema {
     }
 
     /// `module:name`.
-    pub fn full_name(&self, id: NodeId) -> String {
-        let node = self.node(id);
-        format!("{}:{}", self.module(node.module).name, node.name)
+    pub fn full_name(&self, id: NodeId) -> &str {
+        &self.node(id).full_name
+    }
+
+    /// The name, with the module's where it needs it.
+    pub fn spelled_name(&self, id: NodeId) -> &str {
+        if self.qualified(id) { self.full_name(id) } else { &self.node(id).name }
     }
 
     /// The schema path of a node, as [`Schema::find`] takes it.
     pub fn path(&self, id: NodeId) -> String {
-        let node = self.node(id);
-        let above = node.parent.map(|parent| self.path(parent)).unwrap_or_default();
-        if self.qualified(id) {
-            format!("{above}/{}", self.full_name(id))
-        } else {
-            format!("{above}/{}", node.name)
-        }
+        let above = self.node(id).parent.map(|parent| self.path(parent)).unwrap_or_default();
+        format!("{above}/{}", self.spelled_name(id))
     }
 
     pub fn is_list(&self, id: NodeId) -> bool {

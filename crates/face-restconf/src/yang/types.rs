@@ -4,8 +4,10 @@
 //! kept and not evaluated; the types of RFC 6991 that have one are checked by code (`well_known`). Whether the leaf that a
 //! leafref points at exists is not known here, it has the type of that leaf.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::schema::{ModuleId, Schema};
 use super::well_known::WellKnown;
 use crate::tree::Value;
 
@@ -108,6 +110,12 @@ impl Type {
                 Ok(Value::Text(decimal_text(number, *digits).into()))
             }
             Base::Text { lengths, known, .. } => {
+                if let Some(char) = text.chars().find(|char| !is_allowed(*char)) {
+                    return Err(format!(
+                        "a text cannot have the character U+{:04X}",
+                        u32::from(char)
+                    ));
+                }
                 let length = text.chars().count() as u64;
                 if !lengths.iter().any(|(min, max)| (min..=max).contains(&&length)) {
                     return Err(format!(
@@ -160,8 +168,8 @@ impl Type {
                 }
             }
             Base::InstanceIdentifier => match with_modules(text.trim(), names) {
-                Some(path) => Ok(Value::Text(path.into())),
-                None => Err(self.unlike(text, "")),
+                Some(path) if path.chars().all(is_allowed) => Ok(Value::Text(path.into())),
+                _ => Err(self.unlike(text, "")),
             },
             Base::Leafref { target, .. } => target.read(text, names),
         }
@@ -170,6 +178,8 @@ impl Type {
     /// The value that JSON means. Numbers may be quoted, whatever their size; nothing else may be what it is not.
     pub fn read_scalar(&self, scalar: Scalar<'_>, names: &dyn Names) -> Result<Value, String> {
         match (&self.base, scalar) {
+            // As XML would have it, so that a value is the same in both.
+            (Base::Union(_), Scalar::Text(text)) => self.read(text, names),
             (Base::Union(members), _) => members
                 .iter()
                 .find_map(|member| member.read_scalar(scalar, names).ok())
@@ -217,6 +227,15 @@ impl<'a> Scalar<'a> {
             Scalar::Bool(false) => "false",
             Scalar::Empty => "[null]",
         }
+    }
+}
+
+/// The characters of YANG's strings, which are those that XML can have: neither controls nor what Unicode says is no character.
+fn is_allowed(char: char) -> bool {
+    match char {
+        '\t' | '\n' | '\r' => true,
+        '\0'..' ' | '\u{fdd0}'..='\u{fdef}' => false,
+        other => !matches!(u32::from(other) & 0xffff, 0xfffe | 0xffff),
     }
 }
 
@@ -324,16 +343,35 @@ fn with_modules(path: &str, names: &dyn Names) -> Option<String> {
     quote.is_none().then_some(written)
 }
 
-/// Prefixes that are names of modules already: JSON, paths, defaults of modules.
+/// The prefixes that an instance identifier has.
+pub fn prefixes(path: &str) -> Vec<String> {
+    struct Found(RefCell<Vec<String>>);
+    impl Names for Found {
+        fn module<'a>(&'a self, prefix: Option<&'a str>) -> Option<&'a str> {
+            self.0.borrow_mut().extend(prefix.map(str::to_owned));
+            prefix
+        }
+    }
+    let found = Found(RefCell::new(Vec::new()));
+    with_modules(path, &found);
+    found.0.into_inner()
+}
+
+/// Prefixes that are names of modules already: JSON and paths.
 #[derive(Debug, Clone, Copy)]
 pub struct ModuleNames<'a> {
+    pub schema: &'a Schema,
     /// The module of names without a prefix.
-    pub own: &'a str,
+    pub own: ModuleId,
 }
 
 impl Names for ModuleNames<'_> {
     fn module<'a>(&'a self, prefix: Option<&'a str>) -> Option<&'a str> {
-        Some(prefix.unwrap_or(self.own))
+        let module = match prefix {
+            None => self.own,
+            Some(prefix) => self.schema.module_named(prefix)?,
+        };
+        Some(&self.schema.module(module).name)
     }
 }
 

@@ -111,7 +111,7 @@ fn split_length(text: &str, max: u32) -> Option<(&str, u32)> {
 }
 
 /// A number of exactly so many digits at the start, within the span.
-fn number<'a>(text: &'a str, digits: usize, min: u32, max: u32) -> Option<(u32, &'a str)> {
+fn number(text: &str, digits: usize, min: u32, max: u32) -> Option<(u32, &str)> {
     let (head, rest) = text.split_at_checked(digits)?;
     let plain = head.bytes().all(|byte| byte.is_ascii_digit());
     let number = head.parse().ok().filter(|number| plain && (min..=max).contains(number))?;

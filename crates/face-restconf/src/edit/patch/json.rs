@@ -8,23 +8,16 @@ use super::{Draft, EDITS_MAX, Patch, absent, unrepeated, wrong};
 use crate::codec::{Format, read as read_data};
 use crate::fault::Fault;
 use crate::model::Target;
-use crate::yang::{Schema, split_prefix};
+use crate::yang::Schema;
 
 type Members = BTreeMap<String, Box<RawValue>>;
 
 pub(super) fn read(schema: &Schema, base: &Target, bytes: &[u8]) -> Result<Patch, Fault> {
-    let document: Members = parse(bytes)?;
-    let mut patch = match document.into_iter().next() {
-        Some((name, patch))
-            if matches!(name.as_str(), "ietf-yang-patch:yang-patch" | "yang-patch") =>
-        {
-            parse::<Members>(patch.get().as_bytes())?
-        }
-        Some((name, _)) => {
-            return Err(wrong(format!("'{name}' is not expected, but 'yang-patch'")));
-        }
-        None => return Err(absent("ietf-yang-patch:yang-patch")),
-    };
+    let mut document: Members = parse(bytes)?;
+    let patch =
+        take(&mut document, "yang-patch").ok_or_else(|| absent("ietf-yang-patch:yang-patch"))?;
+    nothing_else(&document)?;
+    let mut patch: Members = parse(patch.get().as_bytes())?;
     let id = take_text(&mut patch, "patch-id")?.ok_or_else(|| absent("patch-id"))?;
     take_text(&mut patch, "comment")?;
     let edits: Vec<Members> = match take(&mut patch, "edit") {
@@ -61,8 +54,7 @@ fn parse<'de, T: serde::Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Fault> 
 }
 
 fn take(members: &mut Members, name: &str) -> Option<Box<RawValue>> {
-    let found = members.keys().find(|member| split_prefix(member).1 == name).cloned();
-    found.and_then(|member| members.remove(&member))
+    members.remove(name).or_else(|| members.remove(&format!("ietf-yang-patch:{name}")))
 }
 
 fn take_text(members: &mut Members, name: &str) -> Result<Option<String>, Fault> {

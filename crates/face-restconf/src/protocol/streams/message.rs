@@ -10,20 +10,11 @@ use crate::yang::Schema;
 /// The namespace of what is around a notification, which is NETCONF's.
 const NAMESPACE: &str = "urn:ietf:params:xml:ns:netconf:notification:1.0";
 
-/// Writes one notification. `id`: from where to go on when this is the last that was seen.
-pub(super) fn write(
-    schema: &Schema,
-    format: Format,
-    at_ms: u64,
-    id: Option<u64>,
-    notification: &Node,
-    out: &mut Vec<u8>,
-) {
+/// One notification, from its data to the empty line behind it.
+pub(super) fn event(schema: &Schema, format: Format, at_ms: u64, notification: &Node) -> Bytes {
     // A writer that nobody takes chunks from has nobody to stop it.
-    let Ok(text) = payload(schema, format, &time::show(at_ms), notification) else { return };
-    if let Some(id) = id {
-        out.extend_from_slice(format!("id: {id}\n").as_bytes());
-    }
+    let text = payload(schema, format, &time::show(at_ms), notification).unwrap_or_default();
+    let mut out = Vec::with_capacity(text.len() + 16);
     // Text in XML may have line breaks, which would end the event.
     for line in text.split(|byte| *byte == b'\n') {
         out.extend_from_slice(b"data: ");
@@ -31,6 +22,12 @@ pub(super) fn write(
         out.push(b'\n');
     }
     out.push(b'\n');
+    out.into()
+}
+
+/// Before an event: from where to go on when this is the last that was seen.
+pub(super) fn id(position: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("id: {position}\n").as_bytes());
 }
 
 fn payload(

@@ -31,12 +31,13 @@ async fn oldest(handle: &Handle) -> Result<u64, Unread> {
     }
 }
 
-/// The time of the first entry in the records from `from` on, before `end`. Few records have none.
+/// The time of the first event in the records from `from` on, before `end`. Few records have none.
 async fn first_time(handle: &Handle, mut from: u64, end: u64) -> Result<Option<u64>, Unread> {
     while from < end {
         let records = handle.read_journal(from, 0).await?;
         let Some(last) = records.last() else { break };
-        if let Some(entry) = records.iter().flat_map(|record| &record.entries).next() {
+        let mut entries = records.iter().flat_map(|record| &record.entries);
+        if let Some(entry) = entries.find(|entry| !entry.events.is_empty()) {
             return Ok(Some(entry.at_ms));
         }
         from = last.tail.seq + 1;

@@ -5,22 +5,24 @@ use std::time::Duration;
 
 use allod_edge::{Broken, Identity, Sink};
 use allod_engine::{Feed, Record};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::filter::Filter;
+use super::told::{Event, Told};
 use super::{Place, message};
 use crate::codec::Format;
-use crate::model::Model;
 use crate::protocol::{Restconf, errors};
-use crate::tree::Node;
 
 /// How much of the journal is read at a time.
 const PIECE_BYTES: usize = 128 << 10;
 
+/// How long events that nobody waits for are let come together.
+const MOMENT: Duration = Duration::from_millis(5);
+
 pub(super) struct Stream {
     pub face: Arc<Restconf>,
-    /// Whose notifications it has.
-    pub models: Vec<Arc<dyn Model>>,
+    /// Whose notifications it has, by their numbers.
+    pub models: Vec<usize>,
     pub format: Format,
     pub filter: Option<Filter>,
     pub start_ms: Option<u64>,
@@ -39,11 +41,12 @@ impl Stream {
     /// goes on with the id of the last event that it got.
     pub(super) async fn run(mut self, sink: Sink) -> Result<(), Broken> {
         let heartbeat = Duration::from_millis(self.face.settings.stream_heartbeat_ms);
-        // The first time that there is nothing to tell, that is told at once.
-        let mut silent_until = Instant::now();
+        // The first time that there is nothing more to tell, that is told at once.
+        let mut greeted = false;
+        let mut silent_until = Instant::now() + heartbeat;
         while !self.identity.has_lapsed() {
-            let records = match self.records().await {
-                Ok(records) => records,
+            let (records, live) = match self.records().await {
+                Ok(found) => found,
                 Err(what) => {
                     sink.send(message::comment(&format!("error: {what}"))).await;
                     break;
@@ -51,12 +54,19 @@ impl Stream {
             };
             let mut out = Vec::new();
             for record in &records {
-                self.write(record, &mut out);
+                let told = match live {
+                    true => self.face.streams.newest.of(&self.face, record),
+                    false => Arc::new(Told::new(&self.face, record)),
+                };
+                self.write(&told, &mut out);
                 self.record = record.tail.seq;
             }
             if !out.is_empty() {
                 sink.send(out).await;
                 silent_until = Instant::now() + heartbeat;
+            } else if live && !records.is_empty() {
+                // Nothing of it was wanted, so what comes next can wait a moment for what comes after it.
+                sleep(MOMENT).await;
             }
             if !records.is_empty() {
                 continue;
@@ -64,7 +74,8 @@ impl Stream {
             if self.is_over() {
                 break;
             }
-            if Instant::now() >= silent_until {
+            if !greeted || Instant::now() >= silent_until {
+                greeted = true;
                 sink.send(message::comment("nothing new")).await;
                 silent_until = Instant::now() + heartbeat;
                 continue;
@@ -79,37 +90,40 @@ impl Stream {
         Ok(())
     }
 
-    /// What comes next; nothing, when everything has been told. An error says why there is no more to be had.
-    async fn records(&self) -> Result<Vec<Arc<Record>>, String> {
+    /// What comes next; nothing, when everything has been told; and whether it is the newest there is. An error says why
+    /// there is no more to be had.
+    async fn records(&self) -> Result<(Vec<Arc<Record>>, bool), String> {
         if let Ok(records) = self.feed.after(self.record) {
-            return Ok(records);
+            return Ok((records, true));
         }
-        let records = self.face.handle.read_journal(self.record + 1, PIECE_BYTES).await;
-        match records {
-            Ok(records) => Ok(records.into_iter().map(Arc::new).collect()),
+        match self.face.handle.read_journal(self.record + 1, PIECE_BYTES).await {
+            Ok(records) => Ok((records.into_iter().map(Arc::new).collect(), false)),
             Err(unread) => Err(errors::unread(&unread).message),
         }
     }
 
-    fn write(&self, record: &Record, out: &mut Vec<u8>) {
-        for (position, entry) in record.changes() {
+    fn write(&self, told: &Told, out: &mut Vec<u8>) {
+        for entry in &told.entries {
             let early = self.start_ms.is_some_and(|start| entry.at_ms < start);
             let late = self.stop_ms.is_some_and(|stop| entry.at_ms > stop);
-            if position <= self.seen || early || late {
+            if entry.position <= self.seen || early || late {
                 continue;
             }
-            let mut nodes: Vec<Node> = Vec::new();
-            for event in &entry.events {
-                nodes.extend(self.models.iter().flat_map(|model| model.notifications(event)));
-            }
-            nodes.retain(|node| self.filter.as_ref().is_none_or(|filter| filter.picks(node)));
-            for (n, node) in nodes.iter().enumerate() {
+            let wanted: Vec<&Event> =
+                entry.events.iter().filter(|event| self.wants(event)).collect();
+            for (n, event) in wanted.iter().enumerate() {
                 // Who goes on from an id has everything up to its position: only the last event of an entry says so.
-                let id = (n + 1 == nodes.len()).then_some(position);
-                let schema = &self.face.schema;
-                message::write(schema, self.format, entry.at_ms, id, node, out);
+                if n + 1 == wanted.len() {
+                    message::id(entry.position, out);
+                }
+                out.extend_from_slice(event.text(&self.face, self.format, entry.at_ms));
             }
         }
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        self.models.contains(&event.model)
+            && self.filter.as_ref().is_none_or(|filter| filter.picks(&event.node))
     }
 
     /// Whether no event can come any more that is wanted.

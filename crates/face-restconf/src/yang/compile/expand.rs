@@ -182,9 +182,11 @@ impl<'a> Compiler<'a> {
         let (grouping, outer) =
             self.definition(scope, "grouping", &statement.argument, statement.line)?;
         let inner = Scope { statement: grouping, outer: Some(&outer), file: outer.file };
+        let known = self.schema_children(parent).len();
         for below in &grouping.inner {
             self.data(parent, module, &inner, below, depth + 1)?;
         }
+        self.condition(parent, known, statement);
         for refine in statement.all("refine") {
             let target = self.descendant(parent, module, scope.file, refine)?;
             self.attributes(target, scope.file, refine)?;
@@ -192,11 +194,21 @@ impl<'a> Compiler<'a> {
         for augment in statement.all("augment") {
             let target = self.descendant(parent, module, scope.file, augment)?;
             let inner = Scope { statement: augment, outer: Some(scope), file: scope.file };
+            let known = self.schema_children(Some(target)).len();
             for below in &augment.inner {
                 self.data(Some(target), module, &inner, below, depth + 1)?;
             }
+            self.condition(Some(target), known, augment);
         }
         Ok(())
+    }
+
+    /// What a `uses` or an `augment` depends on, all that it brings depends on: the children of the parent from the given one.
+    fn condition(&mut self, parent: Option<NodeId>, from: usize, statement: &Statement) {
+        let Some(when) = statement.text("when") else { return };
+        for id in self.schema_children(parent).get(from..).unwrap_or_default().to_vec() {
+            self.nodes[id.0 as usize].when.get_or_insert_with(|| when.to_owned());
+        }
     }
 
     /// The node that `refine` or `augment` names, from where its grouping is used.
@@ -283,9 +295,11 @@ impl<'a> Compiler<'a> {
         let (root, module) = (self.files[file].root, self.files[file].module);
         let outer = Scope { statement: root, outer: None, file };
         let inner = Scope { statement: augment, outer: Some(&outer), file };
+        let known = self.schema_children(Some(target)).len();
         for below in &augment.inner {
             self.data(Some(target), module, &inner, below, 0)?;
         }
+        self.condition(Some(target), known, augment);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use super::{Compiler, EXPANSION_MAX};
 use crate::yang::YangError;
-use crate::yang::schema::{ChoiceId, InCase, Kind, NodeId, Schema};
+use crate::yang::schema::{ChoiceId, InCase, Kind, ModuleId, NodeId, Schema};
 use crate::yang::types::{Base, Names, Type, split_prefix};
 
 impl Compiler<'_> {
@@ -48,6 +48,8 @@ impl Compiler<'_> {
     /// Where the node stands in the data, and whether it is configuration. The depth is that of the modules' texts.
     fn place(&mut self, id: NodeId, parent: Option<NodeId>, cases: &[InCase], config: bool) {
         let at = id.0 as usize;
+        self.nodes[at].full_name =
+            format!("{}:{}", self.module_name(self.nodes[at].module), self.nodes[at].name);
         let config = self.drafts[at].config.unwrap_or(config) && config;
         let kind = self.nodes[at].kind;
         self.nodes[at].config = config && !matches!(kind, Kind::Action | Kind::Notification);
@@ -73,7 +75,12 @@ impl Compiler<'_> {
             self.nodes[parent.0 as usize].children.push(id);
         }
         let config = self.nodes[at].config;
+        // Data does not show choices and cases, so that what one depends on is told of what is in it.
+        let when =
+            self.nodes[at].when.clone().filter(|_| matches!(kind, Kind::Choice | Kind::Case));
         for child in self.nodes[at].schema_children.clone() {
+            let inherited = &mut self.nodes[child.0 as usize].when;
+            *inherited = inherited.take().or_else(|| when.clone());
             self.place(child, below_parent, &below_cases, config);
         }
     }
@@ -128,12 +135,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn data_child(
-        &self,
-        parent: NodeId,
-        module: crate::yang::ModuleId,
-        name: &str,
-    ) -> Option<NodeId> {
+    fn data_child(&self, parent: NodeId, module: ModuleId, name: &str) -> Option<NodeId> {
         self.nodes[parent.0 as usize].children.iter().copied().find(|child| {
             let child = &self.nodes[child.0 as usize];
             child.name == name && child.module == module
@@ -189,7 +191,7 @@ impl Compiler<'_> {
                         Some(module) => self.modules.iter().position(|one| one.name == module)?,
                         None => own.0 as usize,
                     };
-                    let module = crate::yang::ModuleId(module as u32);
+                    let module = ModuleId(module as u32);
                     match at {
                         Some(at) => Some(self.data_child(at, module, name)?),
                         None => Some(self.schema_child(None, module, name)?),
