@@ -4,6 +4,7 @@
 //! Runs after every event in tests and simulation, and as `allod journal verify`.
 
 mod capacity;
+mod ids;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -140,5 +141,6 @@ fn check_pool(pool: &Pool) -> Vec<String> {
     if Zone::INSIDE.iter().any(|zone| pool.held_of(*zone) > span::total(&zones.members)) {
         wrong.push("more is held than there is".into());
     }
+    wrong.extend(ids::check(pool));
     wrong
 }

@@ -258,7 +258,12 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
             expires: expires_ms.map(|ms| Time { ms }),
         }),
         Outcome::PoolPut { .. } | Outcome::PoolDeleted { .. } | Outcome::Ticked => None,
-        Outcome::Provider(_) | Outcome::Named { .. } | Outcome::Unnamed | Outcome::Reshaped | Outcome::Ids(_) | Outcome::IdsEdited => None,
+        Outcome::Provider(_)
+        | Outcome::Named { .. }
+        | Outcome::Unnamed
+        | Outcome::Reshaped
+        | Outcome::Ids(_)
+        | Outcome::IdsEdited => None,
     }
 }
 

@@ -72,6 +72,7 @@ fn main() {
         spec: PoolSpec::new(Kind::Id32, vec![range]),
         cursor: None,
         released: Vec::new(),
+        account: None,
     };
     let header = Header { level: 1, position: CLAIMS, now_ms: AT_MS };
 

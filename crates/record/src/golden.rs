@@ -5,6 +5,7 @@
 //! somebody's disk: if a test here fails over one of them, the code is wrong.
 
 mod capacity;
+mod ids;
 mod samples;
 
 use std::collections::BTreeSet;
@@ -57,7 +58,7 @@ fn a_plain_grant_is_small() {
 
 /// Each sample with the name of its file.
 fn all_samples() -> Vec<(&'static str, Sample)> {
-    samples::all().into_iter().chain(capacity::all()).collect()
+    samples::all().into_iter().chain(capacity::all()).chain(ids::all()).collect()
 }
 
 fn folder() -> PathBuf {

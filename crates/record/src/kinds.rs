@@ -165,8 +165,11 @@ mod tests {
 42 allocations_set v1 level 3
 43 allocations_extended v1 level 3
 44 allocations_released v1 level 3
+45 ledger_defined v1 level 4
+46 blocks_moved v1 level 4
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
+65 checkpoint_pool v2 level 4
 66 checkpoint_claims v1 level 1
 67 checkpoint_ended v1 level 1
 67 checkpoint_ended v2 level 3

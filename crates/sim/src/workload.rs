@@ -1,6 +1,7 @@
 //! What is asked for: few pools of every kind, few keys, few providers, so that everything collides.
 
 mod capacity;
+mod ids;
 
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ fn command(dice: &mut Dice) -> Command {
             Command::DeletePool(DeletePool { pool: pool(dice).into(), expect })
         }
         10..22 => capacity::command(dice),
-        22..75 => Command::Transact(Transact::one(op(dice))),
+        22..32 => ids::command(dice),
+        32..75 => Command::Transact(Transact::one(op(dice))),
         _ => transact(dice),
     }
 }

@@ -110,7 +110,7 @@ fn accepted(
         }
         (Command::Transact(transact), done) => transaction(model, events, transact, done, now_ms),
         (Command::Capacity(_), [Done::Capacity]) => Open,
-        (Command::Ids(_), [Done::Capacity]) => Open,
+        (Command::Ids(_), [_]) => Open,
         (command, done) => Wrong(format!("{done:?} is no answer to {command:?}")),
     }
 }

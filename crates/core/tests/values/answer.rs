@@ -16,7 +16,7 @@ pub fn of(world: &mut World, command: &Command) -> String {
     let ops = match command {
         Command::Transact(transact) => transact.ops.len(),
         Command::PutPool(_) | Command::DeletePool(_) | Command::Tick => 1,
-        Command::Capacity(_) => 1,
+        Command::Capacity(_) | Command::Ids(_) => 1,
     };
     match world.run(command) {
         Ok(receipt) if matches!(command, Command::Tick) => {
@@ -57,6 +57,8 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Leased(claim) => values(claim.kind, &claim.claim.values),
         Outcome::Checked => "holds".into(),
         Outcome::Ticked => "ticked".into(),
+        Outcome::Ids(ids) => crate::ids::shown(ids),
+        Outcome::IdsEdited => "written".into(),
         other => crate::capacity::outcome(other),
     }
 }

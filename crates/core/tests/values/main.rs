@@ -5,6 +5,7 @@
 
 mod answer;
 mod capacity;
+mod ids;
 mod script;
 mod world;
 
@@ -15,11 +16,13 @@ mod leases;
 mod limits;
 mod naive;
 mod naive_pick;
+mod parcels;
 mod pools;
 mod prefixes;
 mod quarantine;
 mod random;
 mod random_holdings;
+mod random_parcels;
 mod refusals;
 mod strategies;
 mod sync;

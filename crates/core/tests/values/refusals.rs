@@ -31,7 +31,7 @@ fn place(refusal: &Refusal) -> usize {
         Refusal::PoolExhausted { .. } => 18,
         Refusal::SyncExhausted { .. } => 19,
         Refusal::CheckFailed { .. } => PLACES - 1,
-        Refusal::Capacity(_) => PLACES,
+        Refusal::Capacity(_) | Refusal::Ids(_) => PLACES,
     }
 }
 

@@ -16,6 +16,7 @@ use allod_core::value::Kind;
 
 use crate::answer;
 use crate::capacity;
+use crate::ids;
 use crate::world::World;
 
 /// Plays a script in a new world and compares what it answers with what it says.
@@ -83,6 +84,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "has" => return capacity::has(&world.state, &words),
         "holds" => return capacity::holds(&world.state, world.now_ms, &words),
         "uses" => return capacity::uses(&world.state, &words),
+        "account" => return ids::account(&world.state, words.plain(0)),
         "begin" => {
             *open = Some(Vec::new());
             return String::new();
@@ -100,6 +102,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             return answer::of(world, &Command::Transact(transact));
         }
         _ => {}
+    }
+    if let Some(command) = ids::command(&world.state, &words) {
+        return answer::of(world, &command);
     }
     if let Some(command) = capacity::command(request) {
         return answer::of(world, &command);

@@ -150,6 +150,7 @@ pub fn dump(state: &State) -> String {
         let (name, generation, spec) = (&image.name, image.generation, &image.spec);
         let _ = writeln!(out, "pool {name} generation {generation} {spec:?}");
         let _ = writeln!(out, "  cursor {:?} released {:?}", image.cursor, image.released);
+        let _ = writeln!(out, "  account {:?}", image.account);
         let mut claims: Vec<Claim> = rows.claims().collect();
         claims.sort_by_key(|claim| claim.values.first());
         for claim in claims {

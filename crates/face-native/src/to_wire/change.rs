@@ -185,7 +185,11 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             allocations: Held(&event.was),
             cause: cause(event.cause),
         },
-        Event::ProviderCounted(_) | Event::RequestRemembered(_) | Event::RequestForgotten(_) => {
+        Event::ProviderCounted(_)
+        | Event::RequestRemembered(_)
+        | Event::RequestForgotten(_)
+        | Event::LedgerDefined(_)
+        | Event::BlocksMoved(_) => {
             return None;
         }
     })

@@ -144,6 +144,7 @@ fn plain_pool() -> Part {
         spec: plain_spec(),
         cursor: None,
         released: vec![],
+        account: None,
     })
 }
 
@@ -154,6 +155,7 @@ fn full_pool() -> Part {
         spec: full_spec(),
         cursor: Some(0x0a00_0010),
         released: vec![Span::one(0x0a00_0020), span(0x0a00_0018, 0x0a00_0019)],
+        account: None,
     })
 }
 
@@ -181,7 +183,7 @@ fn full_spec() -> PoolSpec {
     }
 }
 
-fn plain_spec() -> PoolSpec {
+pub(super) fn plain_spec() -> PoolSpec {
     PoolSpec::new(Kind::Id32, vec![PoolRange { span: span(1, 4094), subnet_len: None }])
 }
 

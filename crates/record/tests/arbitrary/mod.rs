@@ -1,6 +1,7 @@
 //! Strategies for everything that is stored: short and long, empty and not ASCII, and to the ends of the line.
 
 mod capacity;
+mod ids;
 
 use std::sync::Arc;
 
@@ -222,6 +223,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         request().prop_map(Event::RequestRemembered).boxed(),
         text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
         capacity::event().boxed(),
+        ids::event().boxed(),
     ]
 }
 
@@ -247,13 +249,14 @@ pub fn items() -> impl Strategy<Value = Vec<Item>> {
 }
 
 pub fn pool_image() -> impl Strategy<Value = PoolImage> {
-    (text(), number(), spec(), option::of(point()), spans()).prop_map(
-        |(name, generation, spec, cursor, released)| PoolImage {
+    (text(), number(), spec(), option::of(point()), spans(), ids::account()).prop_map(
+        |(name, generation, spec, cursor, released, account)| PoolImage {
             name,
             generation,
             spec,
             cursor,
             released,
+            account,
         },
     )
 }

@@ -34,7 +34,9 @@ pub fn wire(request: &Request, kinds: Kinds<'_>) -> Wire {
         }
         Request::Command(Command::Transact(transact)) => transaction(transact, kinds),
         // Requests about capacity go through the Placement face, which has its own tests.
-        Request::Command(Command::Tick | Command::Capacity(_) | Command::Ids(_)) => get("/healthz".into()),
+        Request::Command(Command::Tick | Command::Capacity(_) | Command::Ids(_)) => {
+            get("/healthz".into())
+        }
     }
 }
 

@@ -1,0 +1,75 @@
+//! Samples of what is stored about the account of a pool of ids.
+
+use allod_core::event::Event;
+use allod_core::event::ids::{BlocksMoved, LedgerDefined};
+use allod_core::ids::{Child, Ledger, ReleasedIds};
+use allod_core::span::Span;
+use allod_core::state::account::AccountImage;
+use allod_core::state::restore::PoolImage;
+
+use super::samples::{AT_MS, Sample, checkpoint, plain_spec};
+use crate::checkpoint::Part;
+
+pub(super) fn all() -> Vec<(&'static str, Sample)> {
+    vec![
+        ("45-ledger_defined-v1", Sample::Event(defined())),
+        ("46-blocks_moved-v1", Sample::Event(moved())),
+        ("65-checkpoint_pool-v2", checkpoint(&[pool()])),
+    ]
+}
+
+fn ledger() -> Ledger {
+    let ids = |first, last, ready_s| ReleasedIds { ids: Span { first, last }, ready_s };
+    Ledger {
+        block_size: 19,
+        enhanced: true,
+        cursor: 38,
+        released: vec![ids(3, 3, 1_491_391_342)],
+        children: vec![
+            Child {
+                name: "vlan.168101180".into(),
+                start: 20,
+                end: 38,
+                cursor: 19,
+                released: vec![ids(5, 9, 1_491_391_342), ids(1, 1, u32::MAX)],
+                access_s: 1_491_391_312,
+            },
+            Child {
+                name: "vlan.-1062717439".into(),
+                start: 0,
+                end: 0,
+                cursor: -1,
+                released: vec![],
+                access_s: 0,
+            },
+        ],
+    }
+}
+
+fn defined() -> Event {
+    Event::LedgerDefined(LedgerDefined { pool: "vlan".into(), ledger: ledger() })
+}
+
+fn moved() -> Event {
+    Event::BlocksMoved(BlocksMoved {
+        pool: "vlan".into(),
+        cursor: 57,
+        start: 39,
+        end: 57,
+        child_cursor: 38,
+        fetched: vec![Span::one(3)],
+        returned: vec![Span { first: 5, last: 8 }],
+        at_ms: AT_MS,
+    })
+}
+
+fn pool() -> Part {
+    Part::Pool(PoolImage {
+        name: "vlan".into(),
+        generation: 1,
+        spec: plain_spec(),
+        cursor: Some(19),
+        released: vec![],
+        account: Some(AccountImage { ledger: ledger(), clean_ms: Some(AT_MS), changed: 12 }),
+    })
+}
