@@ -7,6 +7,11 @@
     reason = "a test stops where it cannot go on"
 )]
 
+mod export;
 mod replies;
+mod restart;
+mod scale;
 mod server;
+mod together;
+mod told;
 mod transcripts;

@@ -2,7 +2,7 @@
 //!
 //! With `ALLOD_REPLIES` naming a folder, every reply to an RPC that was called by RFC 8040 and, after each transcript, the
 //! whole tree of pools is written there, in the form that yanglint reads: `*.reply.json`, `*.reply.xml`, `*.config.json`,
-//! `*.config.xml`.
+//! `*.config.xml`; and notifications, `*.notif.json`.
 
 use std::path::PathBuf;
 
@@ -42,5 +42,14 @@ pub async fn keep_tree(name: &str, server: &Server) {
         if answer.status == 200 {
             std::fs::write(folder.join(format!("{name}.config.{kind}")), &answer.body).unwrap();
         }
+    }
+}
+
+/// Writes notifications.
+pub fn keep_events(name: &str, events: &[serde_json::Value]) {
+    let Some(folder) = folder() else { return };
+    for (number, event) in events.iter().enumerate() {
+        let file = folder.join(format!("{name}-{number:02}.notif.json"));
+        std::fs::write(file, event.to_string()).unwrap();
     }
 }

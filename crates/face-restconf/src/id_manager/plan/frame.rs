@@ -87,9 +87,9 @@ fn children_of(
         if entry.node.text(nodes.parent_pool_name) != Some(&family.name) {
             return Err(entry.wrong("parent-pool-name", "a child pool stays with its parent"));
         }
-        let children = family.before.iter().flat_map(|frame| &frame.ledger.children);
-        let was = children.filter(|child| child.name == name).map(|child| count(&child.released));
-        let released = entry.released(nodes, was.last())?;
+        let mut children = family.before.iter().flat_map(|frame| &frame.ledger.children);
+        let was = children.find(|child| child.name == name).map(|child| count(&child.released));
+        let released = entry.released(nodes, was)?;
         let (start, end, cursor) = match entry.range(nodes)? {
             Some(range) => range,
             None if released.is_empty() => return Err(entry.missing("start")),
