@@ -8,6 +8,7 @@
 )]
 
 mod export;
+mod random;
 mod replies;
 mod restart;
 mod scale;

@@ -1,6 +1,6 @@
 //! Replies as files, for a validator that is not ours.
 //!
-//! With `ALLOD_REPLIES` naming a folder, every reply to an RPC that was called by RFC 8040 and, after each transcript, the
+//! With `ALLOD_REPLIES` naming a folder, every reply to an RPC and, after each transcript, the
 //! whole tree of pools is written there, in the form that yanglint reads: `*.reply.json`, `*.reply.xml`, `*.config.json`,
 //! `*.config.xml`; and notifications, `*.notif.json`.
 
@@ -21,7 +21,8 @@ pub fn keep(name: &str, request: &str, answer: &Answer) {
         return;
     }
     let body = &answer.body;
-    if let Some(output) = body.strip_prefix(r#"{"id-manager:output":"#) {
+    let rfc = body.strip_prefix(r#"{"id-manager:output":"#);
+    if let Some(output) = rfc.or_else(|| body.strip_prefix(r#"{"output":"#)) {
         let text = format!(r#"{{"id-manager:{rpc}":{output}"#);
         std::fs::write(folder.join(format!("{name}.reply.json")), text).unwrap();
     } else if body.starts_with("<output ") {
