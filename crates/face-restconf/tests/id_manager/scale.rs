@@ -81,6 +81,27 @@ async fn scenario_79_what_expired_first_is_found_among_many() {
     assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
 }
 
+#[tokio::test]
+async fn what_is_beyond_a_limit_is_told_with_its_name() {
+    let server = Server::fresh(Standing::morning()).await;
+    let create = async |pool: &str, high: u32| {
+        let input = format!(r#""pool-name":"{pool}","low":1,"high":{high}"#);
+        server.call("createIdPool", &input).await
+    };
+    // The name of the child must be one, too.
+    let long = create(&"p".repeat(250), 9).await;
+    assert_eq!((long.status, long.body.contains("pool_name_bytes_max")), (400, true));
+    assert_eq!(create("large", 1_000_000).await.status, 204);
+    let input = format!(r#""pool-name":"large","id-key":"{}""#, "k".repeat(1025));
+    let long = server.call("allocateId", &input).await;
+    assert_eq!((long.status, long.body.contains("key_bytes_max")), (400, true));
+    let many = r#""pool-name":"large","id-key":"many","size":65537"#;
+    let many = server.call("allocateIdRange", many).await;
+    assert_eq!((many.status, many.body.contains("values_per_transaction_max")), (413, true));
+    let most = r#""pool-name":"large","id-key":"most","size":65536"#;
+    assert_eq!(server.call("allocateIdRange", most).await.status, 200);
+}
+
 struct Wrong(AtomicU64);
 
 impl Clock for Wrong {
