@@ -9,7 +9,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
-use http::header::{EXPECT, ORIGIN};
+use http::header::{ACCESS_CONTROL_REQUEST_METHOD, EXPECT, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::BodyExt;
 use hyper::body::Body;
@@ -18,7 +18,7 @@ use crate::call::Params;
 use crate::manner::Manners;
 use crate::meter::{RouteMeter, ServerMeter};
 use crate::request_id::{self, RequestIds};
-use crate::route::{Found, Routes};
+use crate::route::{Found, Room, Routes};
 use crate::{
     Asked, Call, Cors, Guard, Identity, Limits, Manner, Problem, Reply, Role, Route, Trouble,
 };
@@ -118,7 +118,7 @@ impl App {
         B: Body<Data = Bytes> + Unpin,
     {
         let unrouted = |identity, reply| (&self.meter.unrouted, identity, reply);
-        if self.cors.is_on() && request.method() == Method::OPTIONS {
+        if self.cors.is_on() && self.is_preflight(&request) {
             return unrouted(Identity::Stranger, self.cors.preflight(request.headers()));
         }
         let uri = request.uri().clone();
@@ -145,6 +145,13 @@ impl App {
                 unrouted(identity, reply)
             }
         }
+    }
+
+    /// Whether a browser asks on behalf of a page. An OPTIONS that a face answers to itself is only that if it says so.
+    fn is_preflight<B>(&self, request: &Request<B>) -> bool {
+        request.method() == Method::OPTIONS
+            && (request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+                || !self.routes.has_options(request.uri().path()))
     }
 
     /// Says that no route answers, to whom that may be said.
@@ -190,7 +197,7 @@ impl App {
                 return (denied.identity(), reply);
             }
         };
-        let body = match within(deadline, self.read(body, patient)).await {
+        let body = match within(deadline, read(body, self.room(route), patient)).await {
             Ok(Ok(body)) => body,
             Ok(Err(problem)) => {
                 return (identity, speaker.say(&head.headers, &Trouble::Other(&problem)));
@@ -214,43 +221,51 @@ impl App {
         (identity, reply)
     }
 
-    /// The whole body. One that came in one piece, as most do, is not copied.
-    async fn read<B>(&self, mut body: B, patient: bool) -> Result<Bytes, Problem>
-    where
-        B: Body<Data = Bytes> + Unpin,
-    {
-        let max = self.limits.body_bytes_max;
-        if body.is_end_stream() {
-            return Ok(Bytes::new());
-        }
-        let mut first: Option<Bytes> = None;
-        let mut all = BytesMut::new();
-        let mut seen = 0_u64;
-        let mut fits = body.size_hint().lower() <= max;
-        while fits || (patient && seen <= DRAIN_BYTES_MAX) {
-            let Some(frame) = body.frame().await else { break };
-            let Ok(frame) = frame else {
-                return Err(Problem::malformed("the body ended early or was not framed correctly"));
-            };
-            let Ok(data) = frame.into_data() else { continue };
-            seen += data.len() as u64;
-            fits &= seen <= max;
-            match &mut first {
-                _ if !fits => {}
-                None => first = Some(data),
-                Some(start) => {
-                    if all.is_empty() {
-                        all.extend_from_slice(start);
-                    }
-                    all.extend_from_slice(&data);
+    /// How long the body of a request to this route may be.
+    fn room(&self, route: &Route) -> Room {
+        route.room.unwrap_or(Room { limit: "body_bytes_max", max: self.limits.body_bytes_max })
+    }
+}
+
+/// The whole body. One that came in one piece, as most do, is not copied.
+async fn read<B>(mut body: B, room: Room, patient: bool) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let max = room.max;
+    if body.is_end_stream() {
+        return Ok(Bytes::new());
+    }
+    let mut first: Option<Bytes> = None;
+    let mut all = BytesMut::new();
+    let mut seen = 0_u64;
+    let announced = body.size_hint().lower();
+    let mut fits = announced <= max;
+    // Of one whose end would not be reached, reading a part helps nobody.
+    let patient = patient && announced <= DRAIN_BYTES_MAX;
+    while fits || (patient && seen <= DRAIN_BYTES_MAX) {
+        let Some(frame) = body.frame().await else { break };
+        let Ok(frame) = frame else {
+            return Err(Problem::malformed("the body ended early or was not framed correctly"));
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        seen += data.len() as u64;
+        fits &= seen <= max;
+        match &mut first {
+            _ if !fits => {}
+            None => first = Some(data),
+            Some(start) => {
+                if all.is_empty() {
+                    all.extend_from_slice(start);
                 }
+                all.extend_from_slice(&data);
             }
         }
-        if !fits {
-            return Err(body_too_long(max));
-        }
-        Ok(if all.is_empty() { first.unwrap_or_default() } else { all.freeze() })
     }
+    if !fits {
+        return Err(body_too_long(room));
+    }
+    Ok(if all.is_empty() { first.unwrap_or_default() } else { all.freeze() })
 }
 
 /// Reads a body that nobody wants, if it is short: a client whose body is not read may not get to see the answer.
@@ -353,12 +368,12 @@ fn uri_too_long(actual: u64, max: u64) -> Problem {
     )
 }
 
-fn body_too_long(max: u64) -> Problem {
+fn body_too_long(Room { limit, max }: Room) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_long",
         "the body is too long",
-        format!("body_bytes_max is {max}, the request has more"),
+        format!("{limit} is {max}, the request has more"),
     )
 }
 

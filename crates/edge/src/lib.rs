@@ -13,6 +13,7 @@ mod body;
 mod call;
 pub mod connection;
 mod cors;
+pub mod date;
 mod health;
 pub mod limits;
 mod listen;

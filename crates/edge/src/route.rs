@@ -27,11 +27,20 @@ pub enum Access {
     Admin,
 }
 
+/// How long a body may be, and the name of the limit that says so.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Room {
+    pub limit: &'static str,
+    pub max: u64,
+}
+
 /// A method and a path, and what answers there. `{name}` in the path is one segment, `{*name}` all that follow.
 pub struct Route {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
+    /// Where it takes longer bodies than others do, or only shorter ones.
+    pub(crate) room: Option<Room>,
     handler: Box<dyn Fn(Call) -> Answer + Send + Sync>,
 }
 
@@ -47,7 +56,7 @@ impl Route {
         F: Fn(Call) -> A + Send + Sync + 'static,
         A: Future<Output = Reply> + Send + 'static,
     {
-        Route { method, path, access, handler: Box::new(move |call| Box::pin(handler(call))) }
+        Route::boxed(method, path, access, move |call| Box::pin(handler(call)))
     }
 
     /// For a handler that boxes its future itself.
@@ -55,7 +64,12 @@ impl Route {
     where
         F: Fn(Call) -> Answer + Send + Sync + 'static,
     {
-        Route { method, path, access, handler: Box::new(handler) }
+        Route { method, path, access, room: None, handler: Box::new(handler) }
+    }
+
+    /// With a limit of its own for the body, under the name that is told to who passes it.
+    pub fn taking(self, limit: &'static str, max: u64) -> Route {
+        Route { room: Some(Room { limit, max }), ..self }
     }
 
     pub(crate) fn answer(&self, call: Call) -> Answer {
@@ -107,6 +121,11 @@ impl Routes {
             place.allow_without_head = place.methods(false);
         }
         Ok(all)
+    }
+
+    /// Whether a face answers to OPTIONS at this path itself.
+    pub(crate) fn has_options(&self, path: &str) -> bool {
+        matches!(self.find(&Method::OPTIONS, path, false), Found::Route(..))
     }
 
     pub(crate) fn find(&self, method: &Method, path: &str, head_is_get: bool) -> Found<'_> {

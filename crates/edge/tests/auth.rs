@@ -108,6 +108,19 @@ impl World {
     }
 }
 
+fn base64(bytes: &[u8]) -> String {
+    const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0_u32, |bits, &byte| bits << 8 | u32::from(byte));
+        let bits = bits << (8 * (3 - three.len()));
+        for n in 0..=three.len() {
+            text.push(SIGNS[(bits >> (18 - 6 * n)) as usize & 63] as char);
+        }
+    }
+    text
+}
+
 #[tokio::test]
 async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
     let world = World::new();
@@ -115,6 +128,8 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
     let x_auth = |index: usize| vec![("x-auth-token", world.secrets[index].reveal().to_owned())];
     let raw = |text: &str| vec![("authorization", text.to_owned())];
     let unknown = Secret::draw().unwrap();
+    let password = format!("anybody:{}", world.secrets[0].reveal());
+    let password = raw(&format!("Basic {}", base64(password.as_bytes())));
     let twice = [authorization(0), authorization(0)].concat();
     let both = [authorization(0), x_auth(0)].concat();
     let cut = world.bearer(2);
@@ -169,7 +184,10 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
         ),
         ("a token that is cut", "/read", raw(&cut), 401, "does not know this token"),
         ("no token after the scheme", "/read", raw("Bearer "), 401, "not 'Bearer' and a token"),
-        ("another scheme", "/read", raw("Basic dTpw"), 401, "not 'Bearer' and a token"),
+        ("another scheme", "/read", raw("Digest dTpw"), 401, "not 'Bearer' and a token"),
+        ("a token as a password", "/read", password, 200, "Some(\"reader\")"),
+        ("a password that is no token", "/read", raw("Basic dTpw"), 401, "not know this token"),
+        ("no password", "/read", raw("Basic dQ=="), 401, "no user and password"),
         ("two headers", "/read", twice, 401, "more than one token"),
         ("two kinds of header", "/read", both, 401, "more than one token"),
         (

@@ -43,6 +43,9 @@ fn app() -> App {
         Route::new(Method::PUT, "/things/{name}", Access::Known, move |_| text("put")),
         Route::new(Method::GET, "/broken", Access::Open, |_| async { panic!("on purpose") }),
         Route::new(Method::GET, "/v1/things", Access::Read, move |_| text("v1")),
+        Route::new(Method::PUT, "/roomy", Access::Open, move |_| text("took"))
+            .taking("roomy_max", 9),
+        Route::new(Method::OPTIONS, "/roomy", Access::Open, move |_| text("options")),
     ];
     let limits = Limits { body_bytes_max: 4, uri_bytes_max: 50, ..Limits::default() };
     App::new(routes, limits)
@@ -98,6 +101,53 @@ async fn a_body_that_is_too_long_is_told_in_the_faces_manner() {
     let request = request.body(Full::from("too long")).unwrap();
     let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, "PUT /things/x: problem body_too_long");
+}
+
+#[tokio::test]
+async fn a_route_may_have_a_limit_of_its_own_for_bodies() {
+    let put = async |body: &'static str| {
+        let request = Request::put("/roomy").body(Full::from(body)).unwrap();
+        let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    };
+    assert_eq!(put("too long").await, "took");
+    assert_eq!(put("far too long").await, "PUT /roomy: problem body_too_long");
+}
+
+/// A body of a gibibyte that must not be touched.
+struct Untouchable;
+
+impl hyper::body::Body for Untouchable {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        panic!("it was read")
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        hyper::body::SizeHint::with_exact(1 << 30)
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_announced_as_far_too_long_is_not_read_at_all() {
+    let reply = app().answer(Request::put("/roomy").body(Untouchable).unwrap()).await;
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, "PUT /roomy: problem body_too_long");
+}
+
+#[tokio::test]
+async fn a_face_may_answer_to_options_where_no_page_asks() {
+    let cors = Cors { allowed_origin: vec!["http://here".into()], ..Cors::default() };
+    let app = app().shared(cors);
+    let preflight = [("origin", "http://here"), ("access-control-request-method", "PUT")];
+    assert_eq!(told(&app, "OPTIONS", "/roomy", &[]).await.1, "options");
+    assert_eq!(told(&app, "OPTIONS", "/roomy", &preflight).await.1, "");
+    assert_eq!(told(&app, "OPTIONS", "/things/x", &[]).await, (200, String::new()));
 }
 
 #[tokio::test]

@@ -14,25 +14,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_edge::{App, Limits};
-use allod_engine::{Clock, Config, Engine, Handle};
+use allod_engine::{Config, Engine, Handle};
 use allod_face_native::{Limits as NativeLimits, Native};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
+use allod_testkit::transcript::{self, Standing};
 use http::Request;
 use http_body_util::{BodyExt, Full};
-
-/// A clock that only `wait` moves.
-struct Standing(AtomicU64);
-
-impl Clock for Standing {
-    fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 struct Server {
     app: App,
@@ -45,8 +36,7 @@ struct Server {
 
 impl Server {
     async fn start() -> Server {
-        // The morning of 1 January 2026, a Thursday.
-        let clock = Arc::new(Standing(AtomicU64::new(1_767_254_400_000)));
+        let clock = Standing::morning();
         let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
         // So few records that a transcript can ask for too much.
         let config = Config {
@@ -76,13 +66,7 @@ impl Server {
     }
 }
 
-/// One request of a transcript, and the text that it was read from.
-struct Asked {
-    text: String,
-    request: Request<Full<bytes::Bytes>>,
-}
-
-fn parse(text: &str) -> Asked {
+fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
     let mut request = Request::builder().method(method).uri(uri);
@@ -95,7 +79,7 @@ fn parse(text: &str) -> Asked {
             _ => body.push_str(line),
         }
     }
-    Asked { text: text.to_owned(), request: request.body(Full::from(body)).expect("a request") }
+    request.body(Full::from(body)).expect("a request")
 }
 
 /// A reply that a transcript met.
@@ -108,52 +92,36 @@ struct Seen {
 }
 
 /// Plays the requests of a transcript and writes it anew with the replies that came.
-async fn play(transcript: &str, seen: &mut BTreeSet<Seen>) -> String {
+async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
     let server = Server::start().await;
-    let mut played = String::new();
-    for block in transcript.split("\n\n").map(str::trim_end).filter(|block| !block.is_empty()) {
-        if block.starts_with("=> ") {
-            continue;
-        }
-        if !played.is_empty() {
-            played.push('\n');
-        }
-        if block.starts_with('#') {
-            writeln!(played, "{block}").unwrap();
-        } else if let Some(seconds) = block.strip_prefix("wait ") {
-            let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
-            server.clock.0.fetch_add(ms, Ordering::Relaxed);
-            writeln!(played, "{block}").unwrap();
-        } else if block.starts_with("provider ") {
+    let answer = async |block: &str| {
+        if block.starts_with("provider ") {
             for line in block.lines() {
                 let line = line.strip_prefix("provider ").expect("one provider on each line");
                 stock::provide(&server.handle, line).await;
             }
-            writeln!(played, "{block}").unwrap();
-        } else if let Some(position) = block.strip_prefix("trim ") {
+            return None;
+        }
+        if let Some(position) = block.strip_prefix("trim ") {
             let journal = server.storage.open();
             let record = journal.seq_of_position(position.parse().expect("a position"));
             journal.trim(record.unwrap()).unwrap();
-            writeln!(played, "{block}").unwrap();
-        } else {
-            let asked = parse(block);
-            let (method, path) =
-                (asked.request.method().to_string(), asked.request.uri().path().to_owned());
-            let reply = server.app.answer(asked.request).await;
-            let status = reply.status().as_u16();
-            let (head, body) = shown(reply).await;
-            write!(played, "{}\n\n=> {head}\n", asked.text).unwrap();
-            if !body.is_empty() {
-                writeln!(played, "{body}").unwrap();
-            }
-            let stream = status == 200 && path == "/v1/watch";
-            for body in if stream { changes(&body) } else { vec![body] } {
-                let (method, path) = (method.clone(), path.clone());
-                seen.insert(Seen { method, path, status, body });
-            }
+            return None;
         }
-    }
-    played
+        let request = parse(block);
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        let reply = server.app.answer(request).await;
+        let status = reply.status().as_u16();
+        let (head, body) = shown(reply).await;
+        let whole = format!("{head}\n{body}");
+        let stream = status == 200 && path == "/v1/watch";
+        for body in if stream { changes(&body) } else { vec![body] } {
+            let (method, path) = (method.clone(), path.clone());
+            seen.insert(Seen { method, path, status, body });
+        }
+        Some(whole)
+    };
+    transcript::play(text, &server.clock, answer).await
 }
 
 /// Status with the headers that matter, and the body. Headers that differ from run to run are only checked.
@@ -201,25 +169,8 @@ const UNSEEN: &[&str] = &["GET /v1/backup 200", "GET /v1/docs 200", "GET /v1/ope
 #[tokio::test]
 async fn the_face_answers_as_the_transcripts_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
-    let mut files: Vec<_> =
-        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
     let mut seen = BTreeSet::new();
-    let mut wrong = Vec::new();
-    for file in files {
-        let wanted = std::fs::read_to_string(&file).unwrap();
-        let played = play(&wanted, &mut seen).await;
-        if std::env::var_os("ALLOD_UPDATE_GOLDEN").is_some() {
-            std::fs::write(&file, &played).unwrap();
-        } else if let Some((want, got)) =
-            wanted.lines().zip(played.lines()).find(|(want, got)| want != got)
-        {
-            wrong.push(format!("{}:\nwanted {want}\ngot    {got}", file.display()));
-        } else if wanted.lines().count() != played.lines().count() {
-            wrong.push(format!("{}: is shorter or longer than what was answered", file.display()));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    transcript::check(&folder, async |text| play(text, &mut seen).await).await;
     every_reply_is_documented_and_every_documented_reply_was_seen(&seen);
 }
 
@@ -315,7 +266,7 @@ async fn the_page_is_served_and_forbids_itself_to_load_anything() {
 #[tokio::test]
 async fn a_backup_is_sent_whole() {
     let server = Server::start().await;
-    let ask = |text: &str| parse(text).request;
+    let ask = parse;
     server.app.answer(ask("PUT /v1/pools/p\n{\"kind\":\"id32\",\"ranges\":[\"1-9\"]}")).await;
     let reply = server.app.answer(ask("GET /v1/backup")).await;
     assert_eq!(reply.status(), 200);

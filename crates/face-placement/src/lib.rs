@@ -22,7 +22,6 @@ mod allocations;
 mod ask;
 mod candidates;
 mod classes;
-mod date;
 mod explain;
 mod fault;
 mod fresh;

@@ -2,14 +2,13 @@
 
 use allod_core::capacity::Inventory;
 use allod_core::receipt::ProviderNow;
-use allod_edge::Reply;
+use allod_edge::{Reply, date};
 use allod_engine::At;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LAST_MODIFIED, LOCATION, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::ask::Ask;
-use crate::date;
 use crate::explain;
 use crate::out::{ARRAY, Out};
 use crate::versions::{self, Feature};

@@ -10,24 +10,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_edge::{App, Guard, Limits, Reply};
-use allod_engine::{Clock, Config, Engine};
+use allod_engine::{Config, Engine};
 use allod_face_placement::{Placement, Settings};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
+use allod_testkit::transcript::{self, Standing, fits};
 use http::Request;
 use http_body_util::{BodyExt, Full};
-
-/// A clock that only `wait` moves.
-struct Standing(AtomicU64);
-
-impl Clock for Standing {
-    fn now_ms(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 struct Server {
     app: App,
@@ -38,8 +29,7 @@ struct Server {
 
 impl Server {
     async fn start() -> Server {
-        // The morning of 1 January 2026, a Thursday.
-        let clock = Arc::new(Standing(AtomicU64::new(1_767_254_400_000)));
+        let clock = Standing::morning();
         let engine = Engine::start_with_clock(
             Arc::new(MemoryStorage::new().open()),
             Arc::new(MemoryCheckpoints::new()),
@@ -98,34 +88,16 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
 }
 
 /// Plays the requests of a transcript and writes it anew with the replies that came.
-async fn play(transcript: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> String {
+async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> String {
     let server = Server::start().await;
-    let mut played = String::new();
-    for block in transcript.split("\n\n").map(str::trim_end).filter(|block| !block.is_empty()) {
-        if block.starts_with("=> ") {
-            continue;
-        }
-        if !played.is_empty() {
-            played.push('\n');
-        }
-        if block.starts_with('#') {
-            writeln!(played, "{block}").unwrap();
-        } else if let Some(seconds) = block.strip_prefix("wait ") {
-            let ms: u64 = seconds.parse::<u64>().expect("seconds") * 1000;
-            server.clock.0.fetch_add(ms, Ordering::Relaxed);
-            writeln!(played, "{block}").unwrap();
-        } else {
-            let request = parse(block);
-            let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-            unseen.retain(|(known, template)| *known != method || !fits(template, &path));
-            let (head, body) = shown(server.app.answer(request).await).await;
-            write!(played, "{block}\n\n=> {head}\n").unwrap();
-            if !body.is_empty() {
-                writeln!(played, "{body}").unwrap();
-            }
-        }
-    }
-    played
+    let answer = async |block: &str| {
+        let request = parse(block);
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        unseen.retain(|(known, template)| *known != method || !fits(template, &path));
+        let (head, body) = shown(server.app.answer(request).await).await;
+        Some(format!("{head}\n{body}"))
+    };
+    transcript::play(text, &server.clock, answer).await
 }
 
 /// Status with the headers that matter, and the body. What differs from run to run is only checked.
@@ -156,34 +128,9 @@ async fn shown(reply: Reply) -> (String, String) {
 #[tokio::test]
 async fn the_face_answers_as_the_transcripts_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
-    let mut files: Vec<_> =
-        std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
     let mut unseen = Server::start().await.routes;
-    let mut wrong = Vec::new();
-    for file in files {
-        let wanted = std::fs::read_to_string(&file).unwrap();
-        let played = play(&wanted, &mut unseen).await;
-        if std::env::var_os("ALLOD_UPDATE_GOLDEN").is_some() {
-            std::fs::write(&file, &played).unwrap();
-        } else if let Some((want, got)) =
-            wanted.lines().zip(played.lines()).find(|(want, got)| want != got)
-        {
-            wrong.push(format!("{}:\nwanted {want}\ngot    {got}", file.display()));
-        } else if wanted.lines().count() != played.lines().count() {
-            wrong.push(format!("{}: is shorter or longer than what was answered", file.display()));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    transcript::check(&folder, async |text| play(text, &mut unseen).await).await;
     // What is under the other mount is the same route.
     unseen.retain(|(_, path)| !path.starts_with("/placement"));
     assert!(unseen.is_empty(), "in no transcript: {unseen:?}");
-}
-
-/// Whether a path is one that the template describes.
-fn fits(template: &str, path: &str) -> bool {
-    let (want, got): (Vec<&str>, Vec<&str>) =
-        (template.split('/').collect(), path.split('/').collect());
-    want.len() == got.len()
-        && want.iter().zip(&got).all(|(want, got)| want.starts_with('{') || want == got)
 }

@@ -15,7 +15,16 @@
 //!
 //! Not here: which ids are free; that is the core's.
 
+pub mod codec;
+pub mod edit;
 pub mod fault;
 pub mod model;
+pub mod path;
+pub mod protocol;
+pub mod query;
+pub mod settings;
 pub mod tree;
 pub mod yang;
+
+pub use protocol::Restconf;
+pub use settings::Settings;

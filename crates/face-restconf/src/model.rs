@@ -8,6 +8,7 @@ use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
+use crate::edit::Place;
 use crate::fault::Fault;
 use crate::tree::{Node, Source, Value};
 use crate::yang::NodeId;
@@ -53,22 +54,39 @@ pub struct Edit {
     pub op: Op,
     pub target: Target,
     pub data: Option<Node>,
+    /// Only for an entry of a list, or a value of a leaf-list, that is ordered by its user. `None`: where it is, or last.
+    pub place: Option<Place>,
 }
 
 /// What the edits of a request come to.
 #[derive(Debug)]
 pub struct Planned {
-    pub command: Command,
+    /// `None`: everything is as it should be already.
+    pub command: Option<Command>,
     /// For each edit, whether its target was not there before: 201 rather than 204.
     pub created: Vec<bool>,
+}
+
+/// When something changed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// The position of the journal.
+    pub position: u64,
+    /// In milliseconds since 1970, where that is known.
+    pub at_ms: Option<u64>,
 }
 
 /// What a call was answered with: the children of its output, none for no output.
 pub type Output = Vec<Node>;
 
 pub trait Model: Send + Sync {
-    /// The modules whose data, operations and notifications it answers for.
+    /// The modules whose data, operations and notifications it answers for. The first gives its name to the event stream.
     fn modules(&self) -> &'static [&'static str];
+
+    /// What its event stream tells, in a sentence. `None`: it has no notifications, and no stream.
+    fn stream(&self) -> Option<&'static str> {
+        None
+    }
 
     /// What is at the target, taken at once and walked later: the walk yields the target node itself (for a list as a whole,
     /// each entry) and all that is below it. `None`: it is not there. The steps may lead anywhere in the model.
@@ -79,9 +97,22 @@ pub trait Model: Send + Sync {
         content: Content,
     ) -> Result<Option<Box<dyn Source>>, Fault>;
 
+    /// When the target, or anything below it, changed last. `None`: it cannot tell, and the newest position counts.
+    fn changed(&self, _snapshot: &Snapshot<'_>, _target: &Target) -> Option<Change> {
+        None
+    }
+
     /// All edits of one request as one command. It may look at the snapshot; what it saw must be part of the command, so
-    /// that the core refuses when it is no longer so ([`Model::stale`]).
-    fn plan(&self, snapshot: &Snapshot<'_>, edits: &[Edit]) -> Result<Planned, Fault>;
+    /// that the core refuses when it is no longer so ([`Model::stale`]). A fault may say which edit it is about.
+    ///
+    /// `unchanged`: the request rests on this target being as the snapshot has it, down to the last leaf (If-Match). If it
+    /// is no longer so when the command is decided, it must be refused, and the refusal must be stale.
+    fn plan(
+        &self,
+        snapshot: &Snapshot<'_>,
+        edits: &[Edit],
+        unchanged: Option<&Target>,
+    ) -> Result<Planned, Fault>;
 
     /// Whether a refusal only says that the plan was made on an older state: it is made again.
     fn stale(&self, refused: &Refused) -> bool;

@@ -15,6 +15,7 @@ pub mod postgres;
 mod refusals;
 mod room;
 pub mod server;
+pub mod transcript;
 
 pub use check::{Chain, Verdict, check, read_chain};
 pub use history::{Answer, Call, ClaimSeen, Done, History, Refused, Request, UsageSeen};

@@ -1,16 +1,18 @@
 //! Who sends a request, and whether a route is for them.
 //!
 //! It is asked before the body is read, so a stranger cannot make the server read or do anything. A token arrives as
-//! `Authorization: Bearer …` or as `X-Auth-Token: …`; it is taken out of the headers here, and nothing behind this module
-//! ever sees it.
+//! `Authorization: Bearer …`, as `X-Auth-Token: …` or as the password of `Authorization: Basic …`; it is taken out of the
+//! headers here, and nothing behind this module ever sees it.
 //!
 //! - `identity`: roles, and who somebody is once that is known
 //! - `secret`: what a token looks like, how one is made, and its hash
+//! - `basic`: a token that is presented as a password
 //! - `tokens`: the tokens that a server knows, and their file
 //! - `noauth2`: believing what clients say of themselves, for tests
 //!
 //! Not here: what the scope of a token means. To the edge it is a text; the faces say what is inside it.
 
+mod basic;
 pub mod expiry;
 mod identity;
 mod meter;
@@ -112,6 +114,7 @@ impl Guard {
 enum Presented {
     Nothing,
     Token(HeaderValue),
+    Basic { user: HeaderValue, password: HeaderValue },
     Malformed(&'static str),
 }
 
@@ -128,30 +131,39 @@ impl Presented {
             }
         }
         match (headers.remove(AUTHORIZATION), headers.remove(X_AUTH_TOKEN)) {
-            (Some(value), _) => Presented::Token(value).bearer(),
+            (Some(value), _) => Presented::authorization(&value),
             (None, Some(value)) => Presented::Token(value),
             (None, None) => Presented::Nothing,
         }
     }
 
-    /// Of `Bearer abc` the second part.
-    fn bearer(self) -> Presented {
+    /// Of `Bearer abc` the second part, of `Basic …` both.
+    fn authorization(value: &HeaderValue) -> Presented {
         const OTHER: Presented =
             Presented::Malformed("the authorization header is not 'Bearer' and a token");
-        let Presented::Token(value) = self else { return self };
         let bytes = value.as_bytes();
         let Some(space) = bytes.iter().position(|&byte| byte == b' ') else { return OTHER };
         let (scheme, rest) = bytes.split_at(space);
-        let token = rest.trim_ascii();
-        if token.is_empty() || !scheme.eq_ignore_ascii_case(b"bearer") {
+        let rest = rest.trim_ascii();
+        if rest.is_empty() {
             return OTHER;
         }
-        HeaderValue::from_bytes(token).map_or(OTHER, Presented::Token)
+        if scheme.eq_ignore_ascii_case(b"basic") {
+            return match basic::read(rest) {
+                Some((user, password)) => Presented::Basic { user, password },
+                None => Presented::Malformed("what follows 'Basic' is no user and password"),
+            };
+        }
+        if !scheme.eq_ignore_ascii_case(b"bearer") {
+            return OTHER;
+        }
+        HeaderValue::from_bytes(rest).map_or(OTHER, Presented::Token)
     }
 
+    /// What somebody says of themselves, where they are believed.
     fn value(&self) -> Option<&HeaderValue> {
         match self {
-            Presented::Token(value) => Some(value),
+            Presented::Token(value) | Presented::Basic { user: value, .. } => Some(value),
             Presented::Nothing | Presented::Malformed(_) => None,
         }
     }
@@ -160,7 +172,9 @@ impl Presented {
         match self {
             Presented::Nothing => Err(Denied::Missing),
             Presented::Malformed(why) => Err(Denied::Malformed(why)),
-            Presented::Token(value) => Ok(value.as_bytes()),
+            Presented::Token(value) | Presented::Basic { password: value, .. } => {
+                Ok(value.as_bytes())
+            }
         }
     }
 }
@@ -192,8 +206,8 @@ impl Denied {
         }
     }
 
-    pub fn reply(&self) -> Reply {
-        let problem = match self {
+    pub fn problem(&self) -> Problem {
+        match self {
             Denied::Role { needed, identity } => not_allowed(*needed, identity),
             other => Problem::new(
                 StatusCode::UNAUTHORIZED,
@@ -201,8 +215,11 @@ impl Denied {
                 "the server does not know who is asking",
                 other.detail(),
             ),
-        };
-        let mut reply = problem.reply();
+        }
+    }
+
+    pub fn reply(&self) -> Reply {
+        let mut reply = self.problem().reply();
         let challenge = match self {
             Denied::Missing => "Bearer realm=\"allod\"",
             Denied::Malformed(_) => "Bearer realm=\"allod\", error=\"invalid_request\"",
@@ -259,7 +276,10 @@ mod tests {
             (&[("authorization", "Bearer abc")], Ok("abc")),
             (&[("authorization", "bearer   abc ")], Ok("abc")),
             (&[("x-auth-token", "abc")], Ok("abc")),
+            (&[("authorization", "Basic YWRtaW46YWJj")], Ok("abc")),
+            (&[("authorization", "basic YWRtaW46YWJj")], Ok("abc")),
             (&[("authorization", "Basic abc")], Err("Malformed")),
+            (&[("authorization", "Digest abc")], Err("Malformed")),
             (&[("authorization", "abc")], Err("Malformed")),
             (&[("authorization", "")], Err("Malformed")),
             (&[("authorization", "Bearer a"), ("authorization", "Bearer a")], Err("Malformed")),
@@ -278,6 +298,13 @@ mod tests {
             }
             assert_eq!(all.len(), 1, "{given:?}");
         }
+    }
+
+    #[test]
+    fn who_is_believed_is_the_user_of_a_password() {
+        let mut all = headers(&[("authorization", "Basic YWRtaW46c2VjcmV0")]);
+        let identity = Guard::NoAuth2.admit(Access::Admin, &mut all).unwrap();
+        assert_eq!((identity.name(), identity.role()), (Some("admin"), Some(Role::Admin)));
     }
 
     #[test]

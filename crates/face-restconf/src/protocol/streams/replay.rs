@@ -1,0 +1,46 @@
+//! Where in the journal the events of a time begin.
+
+use allod_engine::{Handle, Unread};
+
+/// The record from which on to read for all events from this time on. What comes before them in the same record is older, and
+/// is to be skipped. A time before everything that is kept means all that is.
+pub(super) async fn record_at(handle: &Handle, last: u64, start_ms: u64) -> Result<u64, Unread> {
+    let oldest = oldest(handle).await?;
+    let (mut low, mut high) = (oldest, last + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match first_time(handle, middle, high).await? {
+            Some(ms) if ms < start_ms => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    // The record before begins earlier, and may go on until then.
+    Ok(low.saturating_sub(1).max(oldest))
+}
+
+/// When the oldest event that is kept happened.
+pub(super) async fn oldest_time(handle: &Handle, last: u64) -> Result<Option<u64>, Unread> {
+    first_time(handle, oldest(handle).await?, last + 1).await
+}
+
+/// The oldest record that is kept.
+async fn oldest(handle: &Handle) -> Result<u64, Unread> {
+    match handle.record_after(0).await {
+        Err(Unread::Trimmed { oldest_position }) => handle.record_after(oldest_position).await,
+        found => found,
+    }
+}
+
+/// The time of the first event in the records from `from` on, before `end`. Few records have none.
+async fn first_time(handle: &Handle, mut from: u64, end: u64) -> Result<Option<u64>, Unread> {
+    while from < end {
+        let records = handle.read_journal(from, 0).await?;
+        let Some(last) = records.last() else { break };
+        let mut entries = records.iter().flat_map(|record| &record.entries);
+        if let Some(entry) = entries.find(|entry| !entry.events.is_empty()) {
+            return Ok(Some(entry.at_ms));
+        }
+        from = last.tail.seq + 1;
+    }
+    Ok(None)
+}

@@ -1,0 +1,29 @@
+//! Times as YANG has them (`date-and-time`), in milliseconds since 1970.
+
+use allod_edge::auth::expiry;
+
+/// `2026-01-01T08:00:00.500Z`; whole seconds without a point.
+pub(crate) fn show(ms: u64) -> String {
+    let seconds = expiry::show(ms);
+    match ms % 1000 {
+        0 => seconds,
+        rest => format!("{}.{rest:03}Z", seconds.trim_end_matches('Z')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_read_as_it_is_shown() {
+        for (ms, text) in [
+            (1_767_254_400_000, "2026-01-01T08:00:00Z"),
+            (1_767_254_400_005, "2026-01-01T08:00:00.005Z"),
+            (1_767_254_400_500, "2026-01-01T08:00:00.500Z"),
+        ] {
+            assert_eq!(show(ms), text);
+            assert_eq!(expiry::read(text), Ok(ms));
+        }
+    }
+}

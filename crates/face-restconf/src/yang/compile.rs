@@ -1,0 +1,347 @@
+//! Statements become a schema: groupings are expanded, augments put where they belong, names looked up.
+//!
+//! In `finish` what can only be known at the end is added: inherited `config`, keys, targets of leafrefs, defaults. Types are
+//! the matter of `typing`.
+
+mod expand;
+mod finish;
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+use super::YangError;
+use super::schema::{Choice, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode};
+use super::statement::Statement;
+use super::types::split_prefix;
+
+/// Groupings and typedefs within each other; more is a circle.
+pub(super) const EXPANSION_MAX: usize = 64;
+
+/// A parsed file, and what its prefixes mean.
+pub(super) struct File<'a> {
+    pub name: &'a str,
+    pub root: &'a Statement,
+    pub module: ModuleId,
+    pub prefixes: HashMap<&'a str, ModuleId>,
+}
+
+/// Where a statement stands: names are looked up from there outwards.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'s> {
+    pub statement: &'s Statement,
+    pub outer: Option<&'s Scope<'s>>,
+    pub file: usize,
+}
+
+/// What is known of a node before everything is.
+#[derive(Default, Clone)]
+pub(super) struct Draft {
+    pub file: usize,
+    pub line: u32,
+    pub config: Option<bool>,
+    pub default: Option<(String, usize)>,
+    pub keys: Option<String>,
+    pub unique: Vec<String>,
+}
+
+pub(super) struct Compiler<'a> {
+    pub files: Vec<File<'a>>,
+    pub modules: Vec<Module>,
+    pub nodes: Vec<SchemaNode>,
+    pub drafts: Vec<Draft>,
+    pub choices: Vec<Choice>,
+    pub top: Vec<NodeId>,
+    /// Each identity with the ones that it is directly derived from, all as `module:name`.
+    pub identities: BTreeMap<String, Vec<String>>,
+}
+
+pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Result<Schema, YangError> {
+    let mut compiler = Compiler {
+        files: Vec::new(),
+        modules: Vec::new(),
+        nodes: Vec::new(),
+        drafts: Vec::new(),
+        choices: Vec::new(),
+        top: Vec::new(),
+        identities: BTreeMap::new(),
+    };
+    compiler.headers(parsed)?;
+    compiler.identities()?;
+    for file in 0..compiler.files.len() {
+        let (root, module) = (compiler.files[file].root, compiler.files[file].module);
+        let scope = Scope { statement: root, outer: None, file };
+        for statement in &root.inner {
+            compiler.data(None, module, &scope, statement, 0)?;
+        }
+    }
+    compiler.augments()?;
+    compiler.finish()
+}
+
+impl<'a> Compiler<'a> {
+    pub(super) fn fail<T>(
+        &self,
+        file: usize,
+        line: u32,
+        message: impl Into<String>,
+    ) -> Result<T, YangError> {
+        Err(YangError::new(self.files[file].name, line, message))
+    }
+
+    /// The modules, and what the prefixes of each file stand for.
+    fn headers(&mut self, parsed: &'a [(&'a str, &'a str, Statement)]) -> Result<(), YangError> {
+        for (name, text, root) in parsed.iter().filter(|(_, _, root)| root.keyword == "module") {
+            let required = |keyword: &str| {
+                root.text(keyword).map(str::to_owned).ok_or_else(|| {
+                    YangError::new(name, root.line, format!("'{keyword}' is missing"))
+                })
+            };
+            if self.modules.iter().any(|module| module.name == root.argument) {
+                return Err(YangError::new(
+                    name,
+                    root.line,
+                    format!("a second module '{}'", root.argument),
+                ));
+            }
+            self.modules.push(Module {
+                name: root.argument.clone(),
+                namespace: required("namespace")?,
+                prefix: required("prefix")?,
+                revision: newest(root),
+                features: root.all("feature").map(|feature| feature.argument.clone()).collect(),
+                submodules: Vec::new(),
+                text: (*text).to_owned(),
+                implemented: defines_nodes(root),
+            });
+        }
+        for (name, _, root) in parsed {
+            let (owner, own_prefix) = match root.keyword.as_str() {
+                "module" => (root.argument.as_str(), root.text("prefix")),
+                "submodule" => match root.first("belongs-to") {
+                    Some(belongs) => (belongs.argument.as_str(), belongs.text("prefix")),
+                    None => return Err(YangError::new(name, root.line, "'belongs-to' is missing")),
+                },
+                _ => {
+                    return Err(YangError::new(
+                        name,
+                        root.line,
+                        "neither a module nor a submodule",
+                    ));
+                }
+            };
+            let find = |wanted: &str, line: u32| {
+                let at = self.modules.iter().position(|module| module.name == wanted);
+                at.map(|at| ModuleId(at as u32)).ok_or_else(|| {
+                    YangError::new(name, line, format!("module '{wanted}' is not there"))
+                })
+            };
+            let module = find(owner, root.line)?;
+            let mut prefixes = HashMap::new();
+            prefixes.extend(own_prefix.map(|prefix| (prefix, module)));
+            for import in root.all("import") {
+                let Some(prefix) = import.text("prefix") else {
+                    return Err(YangError::new(name, import.line, "'prefix' is missing"));
+                };
+                prefixes.insert(prefix, find(&import.argument, import.line)?);
+            }
+            if root.keyword == "submodule" {
+                let module = &mut self.modules[module.0 as usize];
+                module.submodules.push((root.argument.clone(), newest(root)));
+                module.features.extend(root.all("feature").map(|feature| feature.argument.clone()));
+                module.implemented |= defines_nodes(root);
+            }
+            self.files.push(File { name, root, module, prefixes });
+        }
+        Ok(())
+    }
+
+    /// What a prefix means in a file; no prefix means the module itself.
+    pub(super) fn module_of(
+        &self,
+        file: usize,
+        prefix: Option<&str>,
+        line: u32,
+    ) -> Result<ModuleId, YangError> {
+        match prefix {
+            None => Ok(self.files[file].module),
+            Some(prefix) => match self.files[file].prefixes.get(prefix) {
+                Some(module) => Ok(*module),
+                None => self.fail(file, line, format!("prefix '{prefix}' is not known")),
+            },
+        }
+    }
+
+    pub(super) fn module_name(&self, module: ModuleId) -> &str {
+        &self.modules[module.0 as usize].name
+    }
+
+    /// `module:name` for a name with or without a prefix of the file.
+    pub(super) fn full_name(
+        &self,
+        file: usize,
+        name: &str,
+        line: u32,
+    ) -> Result<String, YangError> {
+        let (prefix, name) = split_prefix(name);
+        let module = self.module_of(file, prefix, line)?;
+        Ok(format!("{}:{name}", self.module_name(module)))
+    }
+
+    fn identities(&mut self) -> Result<(), YangError> {
+        for (index, file) in self.files.iter().enumerate() {
+            for identity in file.root.all("identity") {
+                let bases = identity
+                    .all("base")
+                    .map(|base| self.full_name(index, &base.argument, base.line))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let name = format!("{}:{}", self.module_name(file.module), identity.argument);
+                self.identities.insert(name, bases);
+            }
+        }
+        Ok(())
+    }
+
+    /// The grouping or typedef of that name, and the scope that it stands in: from here outwards, then anywhere in the module.
+    pub(super) fn definition<'s>(
+        &self,
+        scope: &'s Scope<'s>,
+        keyword: &str,
+        name: &str,
+        line: u32,
+    ) -> Result<(&'s Statement, Scope<'s>), YangError>
+    where
+        'a: 's,
+    {
+        let (prefix, plain) = split_prefix(name);
+        let module = self.module_of(scope.file, prefix, line)?;
+        let here = |statement: &'s Statement| {
+            statement.inner.iter().find(|inner| inner.keyword == keyword && inner.argument == plain)
+        };
+        if module == self.files[scope.file].module {
+            let mut at = Some(scope);
+            while let Some(scope) = at {
+                if let Some(found) = here(scope.statement) {
+                    return Ok((found, *scope));
+                }
+                at = scope.outer;
+            }
+        }
+        for (index, file) in self.files.iter().enumerate().filter(|(_, file)| file.module == module)
+        {
+            if let Some(found) = here(file.root) {
+                return Ok((found, Scope { statement: file.root, outer: None, file: index }));
+            }
+        }
+        self.fail(scope.file, line, format!("{keyword} '{name}' is not known"))
+    }
+
+    pub(super) fn add(
+        &mut self,
+        parent: Option<NodeId>,
+        node: SchemaNode,
+        draft: Draft,
+    ) -> Result<NodeId, YangError> {
+        let id = NodeId(self.nodes.len() as u32);
+        let siblings = self.schema_children(parent);
+        let same = |other: &NodeId| {
+            let other = &self.nodes[other.0 as usize];
+            other.name == node.name && other.module == node.module
+        };
+        if siblings.iter().any(same) {
+            return self.fail(draft.file, draft.line, format!("a second '{}'", node.name));
+        }
+        match parent {
+            Some(parent) => self.nodes[parent.0 as usize].schema_children.push(id),
+            None => self.top.push(id),
+        }
+        self.nodes.push(node);
+        self.drafts.push(draft);
+        Ok(id)
+    }
+
+    pub(super) fn schema_children(&self, parent: Option<NodeId>) -> &[NodeId] {
+        match parent {
+            Some(parent) => &self.nodes[parent.0 as usize].schema_children,
+            None => &self.top,
+        }
+    }
+
+    /// A child by its name in the tree that has choices and cases.
+    pub(super) fn schema_child(
+        &self,
+        parent: Option<NodeId>,
+        module: ModuleId,
+        name: &str,
+    ) -> Option<NodeId> {
+        let children = self.schema_children(parent);
+        let named = |id: &&NodeId| {
+            let node = &self.nodes[id.0 as usize];
+            node.name == name && node.module == module
+        };
+        children.iter().find(named).copied()
+    }
+}
+
+/// Whether a file has nodes of its own or adds some to others.
+fn defines_nodes(root: &Statement) -> bool {
+    let kinds = [
+        "container",
+        "list",
+        "leaf",
+        "leaf-list",
+        "choice",
+        "uses",
+        "rpc",
+        "notification",
+        "augment",
+    ];
+    root.inner.iter().any(|inner| kinds.contains(&inner.keyword.as_str()))
+}
+
+fn newest(root: &Statement) -> String {
+    root.all("revision")
+        .map(|revision| revision.argument.as_str())
+        .max()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+pub(super) fn blank(
+    kind: Kind,
+    name: &str,
+    module: ModuleId,
+    schema_parent: Option<NodeId>,
+) -> SchemaNode {
+    SchemaNode {
+        kind,
+        name: name.to_owned(),
+        full_name: String::new(),
+        module,
+        parent: None,
+        children: Vec::new(),
+        cases: Vec::new(),
+        config: true,
+        keys: Vec::new(),
+        mandatory: false,
+        default: None,
+        ty: None,
+        units: None,
+        user_ordered: false,
+        min_elements: 0,
+        max_elements: None,
+        unique: Vec::new(),
+        musts: Vec::new(),
+        when: None,
+        if_features: Vec::new(),
+        schema_parent,
+        schema_children: Vec::new(),
+    }
+}
+
+pub(super) fn must(statement: &Statement) -> Must {
+    Must {
+        condition: statement.argument.clone(),
+        error_message: statement.text("error-message").map(str::to_owned),
+    }
+}

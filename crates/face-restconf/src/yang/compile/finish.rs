@@ -1,0 +1,256 @@
+//! What can only be known once every node is there.
+
+use hashbrown::HashMap;
+
+use super::{Compiler, EXPANSION_MAX};
+use crate::yang::YangError;
+use crate::yang::schema::{ChoiceId, InCase, Kind, ModuleId, NodeId, Schema};
+use crate::yang::types::{Base, Names, Type, split_prefix};
+
+impl Compiler<'_> {
+    pub(super) fn finish(mut self) -> Result<Schema, YangError> {
+        for id in self.top.clone() {
+            let data = !matches!(self.nodes[id.0 as usize].kind, Kind::Rpc | Kind::Notification);
+            self.place(id, None, &[], data);
+        }
+        for id in (0..self.nodes.len() as u32).map(NodeId) {
+            self.keys(id)?;
+            self.leafref(id)?;
+        }
+        for id in (0..self.nodes.len() as u32).map(NodeId) {
+            self.default(id)?;
+        }
+        self.default_cases()?;
+        let mut by_name: HashMap<_, HashMap<String, NodeId>> = HashMap::new();
+        for (id, node) in (0u32..).map(NodeId).zip(&self.nodes) {
+            if matches!(node.kind, Kind::Choice | Kind::Case) {
+                continue;
+            }
+            let names = by_name.entry((node.parent, node.module)).or_default();
+            if names.insert(node.name.clone(), id).is_some() {
+                let draft = &self.drafts[id.0 as usize];
+                return self.fail(
+                    draft.file,
+                    draft.line,
+                    format!("a second '{}' in the data", node.name),
+                );
+            }
+        }
+        Ok(Schema {
+            modules: self.modules,
+            nodes: self.nodes,
+            choices: self.choices,
+            top: self.top,
+            by_name,
+        })
+    }
+
+    /// Where the node stands in the data, and whether it is configuration. The depth is that of the modules' texts.
+    fn place(&mut self, id: NodeId, parent: Option<NodeId>, cases: &[InCase], config: bool) {
+        let at = id.0 as usize;
+        self.nodes[at].full_name =
+            format!("{}:{}", self.module_name(self.nodes[at].module), self.nodes[at].name);
+        let config = self.drafts[at].config.unwrap_or(config) && config;
+        let kind = self.nodes[at].kind;
+        self.nodes[at].config = config && !matches!(kind, Kind::Action | Kind::Notification);
+        self.nodes[at].cases = cases.to_vec();
+        let mut below_cases = Vec::new();
+        let below_parent = match kind {
+            Kind::Choice | Kind::Case => {
+                below_cases.extend_from_slice(cases);
+                if kind == Kind::Case {
+                    let choice = self
+                        .choices
+                        .iter()
+                        .position(|one| Some(one.node) == self.nodes[at].schema_parent);
+                    let choice = choice.map(|choice| ChoiceId(choice as u32));
+                    below_cases.extend(choice.map(|choice| InCase { choice, case: id }));
+                }
+                parent
+            }
+            _ => Some(id),
+        };
+        self.nodes[at].parent = parent;
+        if let (Some(parent), false) = (parent, matches!(kind, Kind::Choice | Kind::Case)) {
+            self.nodes[parent.0 as usize].children.push(id);
+        }
+        let config = self.nodes[at].config;
+        // Data does not show choices and cases, so that what one depends on is told of what is in it.
+        let when =
+            self.nodes[at].when.clone().filter(|_| matches!(kind, Kind::Choice | Kind::Case));
+        for child in self.nodes[at].schema_children.clone() {
+            let inherited = &mut self.nodes[child.0 as usize].when;
+            *inherited = inherited.take().or_else(|| when.clone());
+            self.place(child, below_parent, &below_cases, config);
+        }
+    }
+
+    fn keys(&mut self, id: NodeId) -> Result<(), YangError> {
+        let (draft, node) = (self.drafts[id.0 as usize].clone(), &self.nodes[id.0 as usize]);
+        if node.kind != Kind::List {
+            return Ok(());
+        }
+        let module = node.module;
+        let mut keys = Vec::new();
+        for name in draft.keys.as_deref().unwrap_or_default().split_whitespace() {
+            let (_, name) = split_prefix(name);
+            match self.schema_child(Some(id), module, name) {
+                Some(key) if self.nodes[key.0 as usize].kind == Kind::Leaf => keys.push(key),
+                _ => {
+                    return self.fail(
+                        draft.file,
+                        draft.line,
+                        format!("key '{name}' is no leaf of the list"),
+                    );
+                }
+            }
+        }
+        if keys.is_empty() && node.config {
+            return self.fail(draft.file, draft.line, format!("list '{}' has no key", node.name));
+        }
+        let mut unique = Vec::new();
+        for tuple in &draft.unique {
+            let mut leaves = Vec::new();
+            for path in tuple.split_whitespace() {
+                let mut at = Some(id);
+                for segment in path.split('/') {
+                    at = at.and_then(|at| self.data_child(at, module, split_prefix(segment).1));
+                }
+                match at {
+                    Some(leaf) => leaves.push(leaf),
+                    None => {
+                        return self.fail(
+                            draft.file,
+                            draft.line,
+                            format!("'{path}' is not in the list"),
+                        );
+                    }
+                }
+            }
+            unique.push(leaves);
+        }
+        let node = &mut self.nodes[id.0 as usize];
+        node.keys = keys;
+        node.unique = unique;
+        Ok(())
+    }
+
+    fn data_child(&self, parent: NodeId, module: ModuleId, name: &str) -> Option<NodeId> {
+        self.nodes[parent.0 as usize].children.iter().copied().find(|child| {
+            let child = &self.nodes[child.0 as usize];
+            child.name == name && child.module == module
+        })
+    }
+
+    fn leafref(&mut self, id: NodeId) -> Result<(), YangError> {
+        let Some(mut ty) = self.nodes[id.0 as usize].ty.clone() else { return Ok(()) };
+        self.point(id, &mut ty, 0)?;
+        self.nodes[id.0 as usize].ty = Some(ty);
+        Ok(())
+    }
+
+    /// Gives every leafref in the type the type of the leaf that it points at.
+    fn point(&self, id: NodeId, ty: &mut Type, depth: usize) -> Result<(), YangError> {
+        let draft = &self.drafts[id.0 as usize];
+        if depth > EXPANSION_MAX {
+            return self.fail(draft.file, draft.line, "leafrefs point at each other");
+        }
+        match &mut ty.base {
+            Base::Union(members) => {
+                members.iter_mut().try_for_each(|member| self.point(id, member, depth + 1))
+            }
+            Base::Leafref { path, target } => {
+                let leaf =
+                    self.follow(id, path).filter(|leaf| self.nodes[leaf.0 as usize].ty.is_some());
+                let Some(leaf) = leaf else {
+                    return self.fail(draft.file, draft.line, format!("'{path}' leads to no leaf"));
+                };
+                let Some(mut found) = self.nodes[leaf.0 as usize].ty.clone() else { return Ok(()) };
+                self.point(leaf, &mut found, depth + 1)?;
+                **target = found;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where a path leads from a leaf; it has no predicates any more.
+    fn follow(&self, from: NodeId, path: &str) -> Option<NodeId> {
+        let own = self.nodes[from.0 as usize].module;
+        let (mut at, steps) = match path.strip_prefix('/') {
+            Some(rest) => (None, rest),
+            None => (Some(from), path),
+        };
+        for segment in steps.split('/') {
+            let (module, name) = split_prefix(segment.trim());
+            at = match name {
+                ".." => self.nodes[at?.0 as usize].parent,
+                "." => at,
+                _ => {
+                    let module = match module {
+                        Some(module) => self.modules.iter().position(|one| one.name == module)?,
+                        None => own.0 as usize,
+                    };
+                    let module = ModuleId(module as u32);
+                    match at {
+                        Some(at) => Some(self.data_child(at, module, name)?),
+                        None => Some(self.schema_child(None, module, name)?),
+                    }
+                }
+            };
+        }
+        at
+    }
+
+    fn default(&mut self, id: NodeId) -> Result<(), YangError> {
+        let draft = &self.drafts[id.0 as usize];
+        let node = &self.nodes[id.0 as usize];
+        let (Some((text, file)), Some(ty), false) = (&draft.default, &node.ty, node.mandatory)
+        else {
+            return Ok(());
+        };
+        let names = Prefixes { compiler: self, file: *file };
+        match ty.read(text, &names) {
+            // Defaults of leaf-lists are as many as there are; no module here has any.
+            Ok(value) if node.kind == Kind::Leaf => self.nodes[id.0 as usize].default = Some(value),
+            Ok(_) => {}
+            Err(message) => {
+                return self.fail(draft.file, draft.line, format!("default: {message}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn default_cases(&mut self) -> Result<(), YangError> {
+        for at in 0..self.choices.len() {
+            let choice = self.choices[at].node;
+            let draft = &self.drafts[choice.0 as usize];
+            let node = &self.nodes[choice.0 as usize];
+            self.choices[at].mandatory = node.mandatory;
+            let Some((name, _)) = &draft.default else { continue };
+            match self.schema_child(Some(choice), node.module, split_prefix(name).1) {
+                Some(case) => self.choices[at].default = Some(case),
+                None => {
+                    return self.fail(
+                        draft.file,
+                        draft.line,
+                        format!("case '{name}' is not there"),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Prefixes<'c, 'a> {
+    compiler: &'c Compiler<'a>,
+    file: usize,
+}
+
+impl Names for Prefixes<'_, '_> {
+    fn module<'n>(&'n self, prefix: Option<&'n str>) -> Option<&'n str> {
+        let module = self.compiler.module_of(self.file, prefix, 0).ok()?;
+        Some(self.compiler.module_name(module))
+    }
+}

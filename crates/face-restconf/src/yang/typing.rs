@@ -1,0 +1,235 @@
+//! What a `type` statement comes to: built-in types, typedefs, and the restrictions that each adds.
+
+use super::YangError;
+use super::compile::{Compiler, EXPANSION_MAX, Scope};
+use super::statement::Statement;
+use super::types::{Base, Type, decimal, split_prefix};
+use super::well_known::WellKnown;
+
+/// A type, and the default that a typedef brings along with the file that it stands in.
+type Typed = (Type, Option<(String, usize)>);
+
+impl Compiler<'_> {
+    pub(super) fn resolve_type(
+        &self,
+        scope: &Scope<'_>,
+        statement: &Statement,
+        depth: usize,
+    ) -> Result<Typed, YangError> {
+        let line = statement.line;
+        if depth > EXPANSION_MAX {
+            return self.fail(scope.file, line, "types are nested too deeply");
+        }
+        let name = statement.argument.as_str();
+        if let Some(base) = self.built_in(scope, statement, depth)? {
+            let base = self.restrict(scope, statement, base)?;
+            return Ok((Type { name: name.to_owned(), base }, None));
+        }
+        let (typedef, outer) = self.definition(scope, "typedef", name, line)?;
+        let Some(inner) = typedef.first("type") else {
+            return self.fail(outer.file, typedef.line, "a typedef without a type");
+        };
+        let (ty, default) = self.resolve_type(&outer, inner, depth + 1)?;
+        let default = typedef.text("default").map(|text| (text.to_owned(), outer.file)).or(default);
+        let mut base = self.restrict(scope, statement, ty.base)?;
+        let (_, plain) = split_prefix(name);
+        if let Base::Text { known, .. } = &mut base {
+            let module = self.module_name(self.files[outer.file].module);
+            *known = WellKnown::of(module, plain).or(*known);
+        }
+        Ok((Type { name: plain.to_owned(), base }, default))
+    }
+
+    fn built_in(
+        &self,
+        scope: &Scope<'_>,
+        statement: &Statement,
+        depth: usize,
+    ) -> Result<Option<Base>, YangError> {
+        let signed = |bits: u8| Base::Int {
+            bits,
+            ranges: vec![(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))],
+        };
+        let unsigned = |bits: u8| Base::Uint { bits, ranges: vec![(0, u64::MAX >> (64 - bits))] };
+        let names = |keyword| statement.all(keyword).map(|one| one.argument.clone()).collect();
+        let required = |keyword: &str| match statement.first(keyword) {
+            Some(inner) => Ok(inner),
+            None => self.fail(scope.file, statement.line, format!("'{keyword}' is missing")),
+        };
+        let base = match statement.argument.as_str() {
+            "int8" => signed(8),
+            "int16" => signed(16),
+            "int32" => signed(32),
+            "int64" => signed(64),
+            "uint8" => unsigned(8),
+            "uint16" => unsigned(16),
+            "uint32" => unsigned(32),
+            "uint64" => unsigned(64),
+            "decimal64" => {
+                let digits = required("fraction-digits")?;
+                match digits.argument.parse::<u8>().ok().filter(|digits| (1..=18).contains(digits))
+                {
+                    Some(digits) => Base::Decimal { digits, ranges: vec![(i64::MIN, i64::MAX)] },
+                    None => {
+                        return self.fail(
+                            scope.file,
+                            digits.line,
+                            "1 to 18 fraction digits are possible",
+                        );
+                    }
+                }
+            }
+            "string" => {
+                Base::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None }
+            }
+            "boolean" => Base::Boolean,
+            "empty" => Base::Empty,
+            "enumeration" => Base::Enumeration(names("enum")),
+            "bits" => Base::Bits(names("bit")),
+            "binary" => Base::Binary { lengths: vec![(0, u64::MAX)] },
+            "instance-identifier" => Base::InstanceIdentifier,
+            "union" => Base::Union(
+                statement
+                    .all("type")
+                    .map(|member| Ok(self.resolve_type(scope, member, depth + 1)?.0))
+                    .collect::<Result<_, YangError>>()?,
+            ),
+            "identityref" => {
+                let bases = statement
+                    .all("base")
+                    .map(|base| self.full_name(scope.file, &base.argument, base.line))
+                    .collect::<Result<Vec<_>, _>>()?;
+                if let Some(missing) =
+                    bases.iter().find(|base| !self.identities.contains_key(*base))
+                {
+                    return self.fail(
+                        scope.file,
+                        statement.line,
+                        format!("identity '{missing}' is not known"),
+                    );
+                }
+                let derived =
+                    |name: &&String| bases.iter().all(|base| self.is_derived(name, base, 0));
+                Base::Identity(self.identities.keys().filter(derived).cloned().collect())
+            }
+            "leafref" => {
+                let path = required("path")?;
+                let target = Type { name: "empty".to_owned(), base: Base::Empty };
+                let path = self.module_path(scope.file, &path.argument, path.line)?;
+                Base::Leafref { path, target: Box::new(target) }
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(base))
+    }
+
+    fn is_derived(&self, name: &str, base: &str, depth: usize) -> bool {
+        let Some(bases) = self.identities.get(name) else { return false };
+        depth < EXPANSION_MAX
+            && bases.iter().any(|one| one == base || self.is_derived(one, base, depth + 1))
+    }
+
+    /// The path of a leafref with modules' names for prefixes. Predicates are left out: the schema does not need them.
+    fn module_path(&self, file: usize, path: &str, line: u32) -> Result<String, YangError> {
+        let mut plain = String::new();
+        let mut depth = 0usize;
+        for char in path.chars().filter(|char| !char.is_whitespace()) {
+            match char {
+                '[' => depth += 1,
+                ']' => depth = depth.saturating_sub(1),
+                _ if depth == 0 => plain.push(char),
+                _ => {}
+            }
+        }
+        let segments = plain.split('/').map(|segment| match segment {
+            "" | ".." | "." => Ok(segment.to_owned()),
+            _ if segment.contains(':') => self.full_name(file, segment, line),
+            _ => Ok(segment.to_owned()),
+        });
+        Ok(segments.collect::<Result<Vec<_>, _>>()?.join("/"))
+    }
+
+    /// The type with what this statement adds: ranges, lengths and patterns only ever become narrower.
+    fn restrict(
+        &self,
+        scope: &Scope<'_>,
+        statement: &Statement,
+        mut base: Base,
+    ) -> Result<Base, YangError> {
+        for inner in &statement.inner {
+            let argument = inner.argument.as_str();
+            let good = match (inner.keyword.as_str(), &mut base) {
+                ("range", Base::Int { ranges, .. }) => {
+                    narrow(argument, ranges, |text| text.parse().ok())
+                }
+                ("range", Base::Uint { ranges, .. }) => {
+                    narrow(argument, ranges, |text| text.parse().ok())
+                }
+                ("range", Base::Decimal { ranges, digits }) => {
+                    let digits = *digits;
+                    narrow(argument, ranges, |text| decimal(text, digits))
+                }
+                ("length", Base::Text { lengths, .. } | Base::Binary { lengths }) => {
+                    narrow(argument, lengths, |text| text.parse().ok())
+                }
+                ("pattern", Base::Text { patterns, .. }) => {
+                    patterns.push(argument.to_owned());
+                    true
+                }
+                ("enum", Base::Enumeration(names)) | ("bit", Base::Bits(names)) => {
+                    names.iter().any(|name| name == argument)
+                }
+                ("range" | "length" | "pattern" | "enum" | "bit", _) => false,
+                _ => true,
+            };
+            if !good {
+                let message = format!("'{argument}' is no {} of this type", inner.keyword);
+                return self.fail(scope.file, inner.line, message);
+            }
+        }
+        // A derived enumeration names those that are left.
+        if let Base::Enumeration(names) | Base::Bits(names) = &mut base {
+            let left: Vec<&str> = statement
+                .inner
+                .iter()
+                .filter(|inner| matches!(inner.keyword.as_str(), "enum" | "bit"))
+                .map(|inner| inner.argument.as_str())
+                .collect();
+            names.retain(|name| left.is_empty() || left.contains(&name.as_str()));
+            if names.is_empty() {
+                return self.fail(scope.file, statement.line, "no value is possible");
+            }
+        }
+        Ok(base)
+    }
+}
+
+/// `1..10 | 20 | 30..max` within the spans that are allowed already; `false` if it is not, or out of order.
+fn narrow<N: Copy + PartialOrd>(
+    text: &str,
+    spans: &mut Vec<(N, N)>,
+    parse: impl Fn(&str) -> Option<N>,
+) -> bool {
+    let (Some((lowest, _)), Some((_, highest))) = (spans.first().copied(), spans.last().copied())
+    else {
+        return false;
+    };
+    let bound = |text: &str| match text.trim() {
+        "min" => Some(lowest),
+        "max" => Some(highest),
+        number => parse(number),
+    };
+    let mut narrowed: Vec<(N, N)> = Vec::new();
+    for part in text.split('|') {
+        let (min, max) = part.split_once("..").unwrap_or((part, part));
+        let (Some(min), Some(max)) = (bound(min), bound(max)) else { return false };
+        let within = spans.iter().any(|(low, high)| *low <= min && max <= *high);
+        let in_order = narrowed.last().is_none_or(|(_, last)| *last < min);
+        if min > max || !within || !in_order {
+            return false;
+        }
+        narrowed.push((min, max));
+    }
+    *spans = narrowed;
+    true
+}
