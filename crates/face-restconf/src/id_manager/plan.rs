@@ -18,7 +18,7 @@ use allod_core::state::State;
 use allod_core::view::ids as view;
 use allod_engine::Snapshot;
 
-use self::family::Family;
+use self::family::{Family, Trees};
 use super::IdManager;
 use super::faults::at_pool;
 use super::nodes::Nodes;
@@ -140,7 +140,7 @@ impl Work<'_> {
     }
 
     fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool, Fault> {
-        let there = self.family(name).parent.is_some();
+        let there = self.family(name).exists();
         if matches!(edit.op, Op::Delete | Op::Remove) {
             if !there && edit.op == Op::Delete {
                 return Err(missing(self.model, &edit.target));
@@ -158,7 +158,8 @@ impl Work<'_> {
         }
         let (model, state) = (self.model, self.state);
         let family = self.family(name);
-        family.parent = apply(&model.schema, family.parent.take(), 1, &parts.edit)?;
+        let trees = family.trees(model, state);
+        trees.parent = apply(&model.schema, trees.parent.take(), 1, &parts.edit)?;
         family.framed = true;
         if edit.op != Op::Merge {
             family.entries.clear();
@@ -174,7 +175,7 @@ impl Work<'_> {
         let nodes = &model.nodes;
         let step = &edit.target.steps[2];
         let goes = matches!(edit.op, Op::Delete | Op::Remove);
-        if step.node == nodes.id_entries && self.family(name).parent.is_some() {
+        if step.node == nodes.id_entries && self.family(name).exists() {
             return match &step.keys[..] {
                 [Value::Text(key), ..] => self.family(name).edit_entry(model, state, key, edit),
                 _ if goes => {
@@ -195,25 +196,26 @@ impl Work<'_> {
             .at_path(path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(name);
+        let trees = family.trees(model, state);
         if step.node == nodes.child_pools && goes && edit.target.steps.len() == 3 {
             let named = |child: &str| match step.keys.first() {
                 Some(Value::Text(name)) => &**name == child,
                 _ => true,
             };
-            if let Some((child, _)) = family.children.iter().find(|(child, _)| named(child)) {
+            if let Some((child, _)) = trees.children.iter().find(|(child, _)| named(child)) {
                 let message = format!("the child pool '{child}' is still there; delete it first");
                 return Err(Fault::application(Tag::InUse, message).at_path(at_pool(child)));
             }
         }
         let there = |node: &Node| find(&model.schema, node, 1, &edit.target).is_some();
-        let created = !family.parent.as_ref().is_some_and(there);
-        family.parent = apply(&model.schema, family.parent.take(), 1, edit)?;
+        let created = !trees.parent.as_ref().is_some_and(there);
+        trees.parent = apply(&model.schema, trees.parent.take(), 1, edit)?;
         family.framed = true;
         Ok(created)
     }
 
     fn edit_child(&mut self, edit: &Edit, pool: &Arc<str>, name: &Arc<str>) -> Result<bool, Fault> {
-        let model = self.model;
+        let (model, state) = (self.model, self.state);
         let parts = Parts::of(&model.nodes, edit);
         if let Some(entry) = parts.entries.first() {
             let key = entry.text(model.nodes.id_key).unwrap_or_default();
@@ -222,10 +224,11 @@ impl Work<'_> {
             return Err(Fault::application(Tag::InvalidValue, message).at_path(at));
         }
         let family = self.family(pool);
-        let before = family.take_child(name);
+        let trees = family.trees(model, state);
+        let before = trees.take_child(name);
         let there = before.is_some();
         if let Some(after) = apply(&model.schema, before, 1, &parts.edit)? {
-            family.children.push((name.clone(), after));
+            trees.children.push((name.clone(), after));
         }
         family.framed = true;
         if let Some(entries) = parts.allocated {
@@ -258,7 +261,8 @@ impl Work<'_> {
             return Err(Fault::application(Tag::InvalidValue, message).at_path(at));
         }
         let family = self.family(pool);
-        let Some(child) = family.children.iter_mut().find(|(child, _)| child == name) else {
+        let trees = family.trees(model, state);
+        let Some(child) = trees.children.iter_mut().find(|(child, _)| child == name) else {
             return Err(missing(self.model, &edit.target));
         };
         let created = find(&model.schema, &child.1, 1, &edit.target).is_none();
@@ -273,20 +277,20 @@ impl Work<'_> {
 
     /// The pool and its children, as the edits so far have left them.
     fn family(&mut self, pool: &Arc<str>) -> &mut Family {
-        let (model, state) = (self.model, self.state);
-        self.families.entry(pool.clone()).or_insert_with(|| Family::of(model, state, pool))
+        let state = self.state;
+        self.families.entry(pool.clone()).or_insert_with(|| Family::of(state, pool))
     }
 
     /// The names of the pools that there are now.
     fn names(&self) -> Vec<Arc<str>> {
         let untouched = view::names(self.state).filter(|name| !self.families.contains_key(*name));
-        let touched = self.families.iter().filter(|(_, family)| family.parent.is_some());
+        let touched = self.families.iter().filter(|(_, family)| family.exists());
         untouched.cloned().chain(touched.map(|(name, _)| name.clone())).collect()
     }
 
     fn is_parent(&self, name: &str) -> bool {
         match self.families.get(name) {
-            Some(family) => family.parent.is_some(),
+            Some(family) => family.exists(),
             None => view::is_ids(self.state, name),
         }
     }
@@ -308,14 +312,15 @@ impl Work<'_> {
         if let Some(parent) = parent {
             return Ok(Role::Child(parent.into()));
         }
-        let has = |family: &Family| family.children.iter().any(|(child, _)| child == name);
-        if let Some((pool, _)) = self.families.iter().find(|(_, family)| has(family)) {
+        let (model, state) = (self.model, self.state);
+        let has = |trees: &Trees| trees.children.iter().any(|(child, _)| child == name);
+        let loaded = |family: &Family| family.loaded().is_some_and(has);
+        if let Some((pool, _)) = self.families.iter().find(|(_, family)| loaded(family)) {
             return Ok(Role::Child(pool.clone()));
         }
-        let settings = &self.model.settings;
-        let parent = view::parent_of(self.state, name, |pool| settings.child(pool)).cloned();
+        let parent = view::parent_of(state, name, |pool| model.settings.child(pool)).cloned();
         match parent {
-            Some(pool) if has(self.family(&pool)) => Ok(Role::Child(pool)),
+            Some(pool) if has(self.family(&pool).trees(model, state)) => Ok(Role::Child(pool)),
             _ => Ok(Role::Parent),
         }
     }

@@ -73,3 +73,16 @@ async fn begun(server: &Server, request: http::Request<Full<bytes::Bytes>>) -> A
     let body = String::from_utf8(told).unwrap();
     Answer { status: head.status.as_u16(), headers: head.headers, body }
 }
+
+/// Writes notifications, which lack their time, as a stream would have told them.
+pub fn keep_events(name: &str, events: &[serde_json::Value]) {
+    let told = |event: &serde_json::Value| {
+        let mut event = event.clone();
+        event["eventTime"] = "2026-01-01T08:00:00Z".into();
+        format!("data: {}\n\n", serde_json::json!({ "ietf-restconf:notification": event }))
+    };
+    let body = events.iter().map(told).collect();
+    let mut headers = http::HeaderMap::new();
+    headers.insert("content-type", http::HeaderValue::from_static("text/event-stream"));
+    keep(name, "GET /restconf/streams/id-manager/json", &Answer { status: 200, headers, body });
+}
