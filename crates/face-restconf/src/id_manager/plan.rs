@@ -48,13 +48,13 @@ impl IdManager {
             None => false,
             Some(None) => true,
             Some(Some(pool)) => {
-                // A pool that is written is looked at anyway; one that goes, or that is not touched, is not.
-                let written = |(name, edit): &(Arc<str>, PoolEdit)| {
-                    *name == pool && matches!(edit, PoolEdit::Put(_))
-                };
-                if !pools.iter().any(written) {
-                    pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
+                // It is held to the pool as a whole, even if it goes, or only some entries of it were looked at.
+                for (_, edit) in pools.iter_mut().filter(|(name, _)| *name == pool) {
+                    if let PoolEdit::Put(put) = edit {
+                        put.saw = None;
+                    }
                 }
+                pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
                 false
             }
         };
@@ -65,7 +65,7 @@ impl IdManager {
 
 /// An edit that only asks whether the pool is as it was.
 fn nothing() -> PutIds {
-    PutIds { frame: None, replace_entries: false, put: vec![], remove: vec![] }
+    PutIds { saw: None, frame: None, replace_entries: false, put: vec![], remove: vec![] }
 }
 
 /// Edits under way.

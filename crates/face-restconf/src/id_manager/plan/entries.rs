@@ -43,6 +43,8 @@ struct Lease {
 
 /// What is asked of the core.
 pub(super) struct Changes {
+    /// What they were made on, if that was no more than some entries.
+    pub saw: Option<Vec<(Arc<str>, Option<IdEntry>)>>,
     pub replace: bool,
     pub put: Vec<IdEntry>,
     pub remove: Vec<Arc<str>>,
@@ -158,7 +160,10 @@ impl Entries {
         }
         // A pool of which there is nothing yet is told whole.
         let replace = self.cleared || !view::is_ids(state, pool);
-        Ok(Changes { replace, put, remove })
+        let keys = put.iter().map(|entry| &entry.key).chain(&remove);
+        let saw = keys.map(|key| (key.clone(), view::entry(state, pool, key))).collect();
+        let saw = (!replace && !self.forgotten).then_some(saw);
+        Ok(Changes { saw, replace, put, remove })
     }
 
     /// Until when keys hold what they hold, where the edits say so.

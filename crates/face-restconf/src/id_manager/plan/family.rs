@@ -224,6 +224,7 @@ impl Family {
         if !framed && changes.is_empty() {
             return Ok(None);
         }
+        let saw = changes.saw.filter(|_| !framed);
         let frame = if framed {
             let name = self.name.clone();
             Some(frame::of(model, &name, self.trees(model, state), holder_given)?)
@@ -231,6 +232,7 @@ impl Family {
             None
         };
         Ok(Some(PoolEdit::Put(Box::new(PutIds {
+            saw,
             frame,
             replace_entries: changes.replace,
             put: changes.put,
