@@ -91,7 +91,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
 }
 
 fn seen(state: &State, words: &Words<'_>) -> u64 {
-    words.get("seen").map_or(state.position, |seen| number(seen))
+    words.get("seen").map_or(state.position, number)
 }
 
 fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {
