@@ -57,14 +57,20 @@ impl Changes {
 }
 
 impl Entries {
+    /// Nobody holds anything, and nothing is known of before.
+    pub fn reset(&mut self) {
+        *self = Entries { cleared: true, forgotten: true, ..Entries::default() };
+    }
+
     pub fn clear(&mut self) {
         self.cleared = true;
         self.set.clear();
     }
 
-    pub fn forget_leases(&mut self) {
+    /// What the snapshot has, and what the edits so far have written into this child, is held for ever.
+    pub fn forget_leases(&mut self, child: &str) {
         self.forgotten = true;
-        self.leases.clear();
+        self.leases.retain(|_, lease| lease.as_ref().is_some_and(|lease| *lease.child != *child));
     }
 
     pub fn forget_lease(&mut self, id: u32) {
