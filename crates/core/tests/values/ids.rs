@@ -3,7 +3,7 @@
 //! `ids p 0-100 [enhanced] [delay=30]`, `alloc p k [id=5] [exp=100] [strict] [order=released]`, `range p k 5`, `free p k [fine]`,
 //! `drop p`; `entry p k 5,6 [until=T]`, `unentry p k`, `wipe p`, and
 //! `frame p 0-100 at=101 block=10 child=0-9:10 released=1@0,2@0 returned=7@0` write over what is there, `alone` with nothing
-//! beside it; `seen=N` says on what they were made, `all` that it was everything; `account p` shows it.
+//! beside it; `seen=N` says on what they were made, `saw=5,6` on what entry, `all` that it was everything; `account p` shows it.
 //! `node=N` says which child, `now` in a time counts from the start of the world.
 
 use std::sync::Arc;
@@ -46,7 +46,12 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         })
     };
     let put = |put| edit(PoolEdit::Put(Box::new(put)));
-    let plain = PutIds { frame: None, replace_entries: false, put: vec![], remove: vec![] };
+    let saw = words.get("saw").map(|saw| {
+        let saw = (saw != "none").then(|| spans(saw));
+        let saw = saw.map(|ids| IdEntry { key: key(), ids, expires_ms: None });
+        vec![(key(), saw)]
+    });
+    let plain = PutIds { saw, frame: None, replace_entries: false, put: vec![], remove: vec![] };
     Some(Command::Ids(match words.verb() {
         "ids" => {
             let (low, high) = words.plain(1).split_once('-').expect("a range");
@@ -86,7 +91,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
 }
 
 fn seen(state: &State, words: &Words<'_>) -> u64 {
-    words.get("seen").map_or(state.position, |seen| number(seen))
+    words.get("seen").map_or(state.position, number)
 }
 
 fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {

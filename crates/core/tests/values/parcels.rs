@@ -372,3 +372,22 @@ fn that_there_are_not_so_many_is_said_before_that_nobody_may_ask_for_so_many() {
     ",
     );
 }
+
+#[test]
+fn who_looked_at_one_entry_does_not_wait_for_the_others() {
+    check(
+        "
+        ids p 0-100 -> created 1
+        entry p k 50 -> written
+        alloc p other -> 0
+        entry p k 51 seen=2 -> no pool_changed: pool 'p' has changed at position 3, after it was read
+        entry p k 51 seen=2 saw=50 -> written
+        entry p k 52 seen=2 saw=50 -> no pool_changed: pool 'p' has changed at position 4, after it was read
+        entry p new 52 seen=2 saw=none -> written
+        entry p new 53 seen=2 saw=none -> no pool_changed: pool 'p' has changed at position 5, after it was read
+        unentry p k seen=2 saw=51 -> written
+        unentry p k seen=2 saw=51 -> no pool_changed: pool 'p' has changed at position 6, after it was read
+        entry p new 53 seen=2 saw=52 all -> no pool_changed: pool 'p' has changed at position 6, after it was read
+    ",
+    );
+}

@@ -20,7 +20,7 @@ use allod_engine::Snapshot;
 
 use self::family::{Family, Trees};
 use super::IdManager;
-use super::faults::at_pool;
+use super::faults::{at_entry, at_pool};
 use super::nodes::Nodes;
 use crate::edit::{apply, find};
 use crate::fault::{Fault, Tag};
@@ -48,13 +48,13 @@ impl IdManager {
             None => false,
             Some(None) => true,
             Some(Some(pool)) => {
-                // A pool that is written is looked at anyway; one that goes, or that is not touched, is not.
-                let written = |(name, edit): &(Arc<str>, PoolEdit)| {
-                    *name == pool && matches!(edit, PoolEdit::Put(_))
-                };
-                if !pools.iter().any(written) {
-                    pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
+                // It is held to the pool as a whole, even if it goes, or only some entries of it were looked at.
+                for (_, edit) in pools.iter_mut().filter(|(name, _)| *name == pool) {
+                    if let PoolEdit::Put(put) = edit {
+                        put.saw = None;
+                    }
                 }
+                pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
                 false
             }
         };
@@ -65,7 +65,7 @@ impl IdManager {
 
 /// An edit that only asks whether the pool is as it was.
 fn nothing() -> PutIds {
-    PutIds { frame: None, replace_entries: false, put: vec![], remove: vec![] }
+    PutIds { saw: None, frame: None, replace_entries: false, put: vec![], remove: vec![] }
 }
 
 /// Edits under way.
@@ -95,7 +95,8 @@ impl Work<'_> {
             [] => Err(not_supported()),
             [_] => self.edit_all(edit),
             [_, list, ..] => match &list.keys[..] {
-                [] => self.edit_all(edit),
+                [] if goes(edit.op) => self.edit_all(edit),
+                [] => Err(keys_needed()),
                 [Value::Text(name), ..] => self.edit_one(edit, &name.clone()),
                 _ => Err(not_supported()),
             },
@@ -105,6 +106,9 @@ impl Work<'_> {
     /// The tree as a whole.
     fn edit_all(&mut self, edit: &Edit) -> Result<bool, Fault> {
         let there = self.names();
+        if edit.data.is_none() && !goes(edit.op) {
+            return Err(Fault::protocol(Tag::MissingElement, "the data is missing"));
+        }
         match edit.op {
             Op::Create if !there.is_empty() => return Err(exists(self.model, &edit.target)),
             Op::Delete if there.is_empty() => return Err(missing(self.model, &edit.target)),
@@ -141,7 +145,7 @@ impl Work<'_> {
 
     fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool, Fault> {
         let there = self.family(name).exists();
-        if matches!(edit.op, Op::Delete | Op::Remove) {
+        if goes(edit.op) {
             if !there && edit.op == Op::Delete {
                 return Err(missing(self.model, &edit.target));
             }
@@ -150,11 +154,7 @@ impl Work<'_> {
         }
         let parts = Parts::of(self.nodes(), edit);
         if parts.allocated.is_some() {
-            return Err(Fault::application(
-                Tag::InvalidValue,
-                "only a child pool tells which ids are held",
-            )
-            .at_path(format!("{}/allocated-ids-holder", at_pool(name))));
+            return Err(not_of_parents(format!("{}/allocated-ids-holder", at_pool(name))));
         }
         let (model, state) = (self.model, self.state);
         let family = self.family(name);
@@ -174,7 +174,7 @@ impl Work<'_> {
         let (model, state) = (self.model, self.state);
         let nodes = &model.nodes;
         let step = &edit.target.steps[2];
-        let goes = matches!(edit.op, Op::Delete | Op::Remove);
+        let goes = goes(edit.op);
         if step.node == nodes.id_entries && self.family(name).exists() {
             return match &step.keys[..] {
                 [Value::Text(key), ..] => self.family(name).edit_entry(model, state, key, edit),
@@ -189,11 +189,7 @@ impl Work<'_> {
             };
         }
         if step.node == nodes.allocated && !goes {
-            return Err(Fault::application(
-                Tag::InvalidValue,
-                "only a child pool tells which ids are held",
-            )
-            .at_path(path::instance(&model.schema, &edit.target)));
+            return Err(not_of_parents(path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(name);
         let trees = family.trees(model, state);
@@ -219,9 +215,7 @@ impl Work<'_> {
         let parts = Parts::of(&model.nodes, edit);
         if let Some(entry) = parts.entries.first() {
             let key = entry.text(model.nodes.id_key).unwrap_or_default();
-            let message = format!("who holds what is told by '{pool}', not by a child of it");
-            let at = super::faults::at_entry(name, key);
-            return Err(Fault::application(Tag::InvalidValue, message).at_path(at));
+            return Err(not_of_children(pool, at_entry(name, key)));
         }
         let family = self.family(pool);
         let trees = family.trees(model, state);
@@ -233,7 +227,7 @@ impl Work<'_> {
         family.framed = true;
         if let Some(entries) = parts.allocated {
             if edit.op != Op::Merge {
-                family.entries.forget_leases();
+                family.entries.forget_leases(name);
             }
             family.entries.holder_given = true;
             for entry in entries {
@@ -253,12 +247,8 @@ impl Work<'_> {
         if edit.target.steps[2].node == model.nodes.allocated {
             return self.family(pool).edit_allocated(model, state, name, edit);
         }
-        if edit.target.steps[2].node == model.nodes.id_entries
-            && !matches!(edit.op, Op::Delete | Op::Remove)
-        {
-            let message = format!("who holds what is told by '{pool}', not by a child of it");
-            let at = path::instance(&model.schema, &edit.target);
-            return Err(Fault::application(Tag::InvalidValue, message).at_path(at));
+        if edit.target.steps[2].node == model.nodes.id_entries && !goes(edit.op) {
+            return Err(not_of_children(pool, path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(pool);
         let trees = family.trees(model, state);
@@ -349,6 +339,20 @@ fn exists(model: &IdManager, target: &Target) -> Fault {
 
 fn not_supported() -> Fault {
     Fault::application(Tag::OperationNotSupported, "only the tree of id-pools can be edited")
+}
+
+fn not_of_parents(at: String) -> Fault {
+    Fault::application(Tag::InvalidValue, "only a child pool tells which ids are held").at_path(at)
+}
+
+fn not_of_children(pool: &str, at: String) -> Fault {
+    let message = format!("who holds what is told by '{pool}', not by a child of it");
+    Fault::application(Tag::InvalidValue, message).at_path(at)
+}
+
+/// Whether its target goes.
+fn goes(op: Op) -> bool {
+    matches!(op, Op::Delete | Op::Remove)
 }
 
 fn keys_needed() -> Fault {

@@ -150,6 +150,12 @@ async fn an_edit_waits_for_nobody_and_loses_nothing() {
                 );
                 let path = format!("/restconf/config/id-manager:id-pools/id-pool/new{n}");
                 assert_eq!(server.ask("PUT", &path, &pool).await.status, 201);
+                let id = 4000 + n;
+                let entry = format!(r#"{{"id-entries":[{{"id-key":"e{n}","id-value":[{id}]}}]}}"#);
+                let path =
+                    format!("/restconf/config/id-manager:id-pools/id-pool/p/id-entries/e{n}");
+                assert_eq!(server.ask("PUT", &path, &entry).await.status, 201);
+                assert_eq!(server.ask("DELETE", &path, "").await.status, 200);
             }
             server.allocate("p", &format!("key{n}")).await.unwrap()
         }

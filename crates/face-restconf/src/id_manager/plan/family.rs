@@ -89,9 +89,7 @@ impl Family {
     pub fn remove(&mut self) {
         self.removed = true;
         self.trees = Some(Trees::default());
-        self.entries.clear();
-        self.entries.forget_leases();
-        self.entries.holder_given = false;
+        self.entries.reset();
     }
 
     /// Whether the pool is, as far as is known, one with enhanced id allocation.
@@ -161,7 +159,7 @@ impl Family {
     ) -> Result<bool, Fault> {
         let nodes = &model.nodes;
         let steps = &edit.target.steps;
-        let goes = matches!(edit.op, Op::Delete | Op::Remove);
+        let goes = super::goes(edit.op);
         let enhanced = self.is_enhanced(state);
         let shown = enhanced && self.has_entries(state);
         let Some(Value::Uint(id)) = steps.get(3).and_then(|step| step.keys.first()) else {
@@ -171,7 +169,9 @@ impl Family {
                 Op::Create if shown => {
                     return Err(super::exists(model, &edit.target));
                 }
-                Op::Create | Op::Replace | Op::Delete | Op::Remove => self.entries.forget_leases(),
+                Op::Create | Op::Replace | Op::Delete | Op::Remove => {
+                    self.entries.forget_leases(child)
+                }
                 Op::Merge => {}
             }
             if !goes {
@@ -224,6 +224,7 @@ impl Family {
         if !framed && changes.is_empty() {
             return Ok(None);
         }
+        let saw = changes.saw.filter(|_| !framed);
         let frame = if framed {
             let name = self.name.clone();
             Some(frame::of(model, &name, self.trees(model, state), holder_given)?)
@@ -231,6 +232,7 @@ impl Family {
             None
         };
         Ok(Some(PoolEdit::Put(Box::new(PutIds {
+            saw,
             frame,
             replace_entries: changes.replace,
             put: changes.put,
