@@ -31,6 +31,8 @@ fn write(header: &Header, parts: &[Part]) -> Vec<u8> {
             Part::Trait(named) => writer.trait_name(named).unwrap(),
             Part::Provider(image) => writer.provider(image).unwrap(),
             Part::Consumer(image) => writer.consumer(image).unwrap(),
+            Part::Asked(asked) => writer.asked(&"pool".into(), asked).unwrap(),
+            Part::Told(event) => writer.told(event).unwrap(),
             Part::End => unreachable!("a writer ends by itself"),
         }
     }
@@ -110,6 +112,7 @@ fn pool(name: &str) -> PoolImage {
         cursor: None,
         released: Vec::new(),
         account: None,
+        resource: None,
     }
 }
 
