@@ -9,6 +9,8 @@ pub enum ResourceCommand {
     Edit(EditResources),
     /// What the request would get, without asking for it.
     Find(FindResource),
+    /// The same, and asks for it: the request is there and has it, or nothing is written.
+    Allocate(FindResource),
     Notice(NoticeCommand),
     /// Forgets an alarm that is over.
     PurgeAlarm {

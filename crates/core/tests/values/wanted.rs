@@ -337,3 +337,35 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         ",
     );
 }
+
+#[test]
+fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
+    check(
+        "
+        idpool p 1-3
+        idpool q 3-5
+        look p k -> 1
+        take p k -> 1
+        take p k -> 1
+        answers p -> k=1
+        # The same id in both, or nothing in either.
+        take p+q two sync -> 3
+        answers p -> k=1 two=3
+        answers q -> two=3
+        look p+q three sync -> ! SyncExhausted
+        take p+q three sync -> ! SyncExhausted
+        answers p -> k=1 two=3
+        # One that is part of a group gets what the group has.
+        ask q two id=3 sync -> 3
+        idpool r 1-9
+        look r two sync -> 3
+        take r two sync -> 3
+        # What it has, it keeps if it cannot have the other.
+        take p k id=3 -> ! IdUnavailable(3)
+        answers p -> k=1 two=3
+        take p last -> 2
+        take p more -> ! Exhausted
+        answers p -> k=1 last=2 two=3
+        ",
+    );
+}

@@ -356,7 +356,10 @@ fn settle_one(
     let now = (answer.clone(), value);
     let before = opened.before.as_ref();
     let written = draft.state.pool(name).and_then(|pool| pool.requests.as_ref()?.get(key).cloned());
-    if written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer) {
+    let differs =
+        written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer);
+    // Something else in the place of what it had is another answer, too: whoever watches is told.
+    if differs || before != Some(&now) {
         record(draft, name, key, &opened.request, answer);
     }
     if before != Some(&now) && !(opened.quiet && before.is_some()) {
