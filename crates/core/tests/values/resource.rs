@@ -11,7 +11,8 @@ use std::sync::Arc;
 use allod_core::claim::Parity;
 use allod_core::command::Command;
 use allod_core::command::resource::{
-    EditResources, FindResource, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
+    EditResources, FindResource, NoticeCommand, PutResource, RequestEdit, ResourceCommand,
+    ResourceEdit,
 };
 use allod_core::resource::{
     AlarmSettings, Answer, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
@@ -52,6 +53,21 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 "take" => ResourceCommand::Allocate(find),
                 _ => ResourceCommand::Find(find),
             }
+        }
+        // Writes over a request that was there as `was=` says, or not at all.
+        "over" => {
+            let want = |id: &str| {
+                Wanted::Id(WantedId { id: Some(number(id) as u32), ..Default::default() })
+            };
+            let plain = request(words);
+            let before =
+                words.get("was").map(|id| Arc::new(Request { want: want(id), ..plain.clone() }));
+            let after = words.get("id").map(|_| plain);
+            one(ResourceEdit::Requests(vec![RequestEdit {
+                key: text(words.plain(1)),
+                before,
+                after,
+            }]))
         }
         "withdraw" => one(put(PutResource { withdraw: vec![text(words.plain(1))], ..plain })),
         "rmpool" => one(ResourceEdit::Remove),

@@ -369,3 +369,21 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         ",
     );
 }
+
+#[test]
+fn a_request_is_only_written_over_what_its_writer_saw() {
+    check(
+        "
+        idpool p 1-9
+        over p a id=4 seen=0 -> written
+        over p a id=5 seen=0 -> no resources_changed: something has changed at position 2, after it was read
+        ask p b -> 1
+        # That something else of the pool has changed does not matter.
+        over p a was=4 id=5 seen=0 -> written
+        answers p -> a=5 b=1
+        over p a was=4 seen=0 -> no resources_changed: something has changed at position 4, after it was read
+        over p a was=5 seen=0 -> written
+        answers p -> b=1
+        ",
+    );
+}
