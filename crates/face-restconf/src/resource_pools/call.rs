@@ -77,11 +77,12 @@ impl ResourcePools {
                 return Err(Fault::application(Tag::MissingElement, message));
             }
         };
-        let (allocated, subnet) = (nodes.given, own.subnet);
+        let allocated = nodes.given;
+        let subnet = (!config.kind().is_id()).then_some(own.subnet);
         let show: Show = Box::new(move |found| match found {
             Ok(value) => {
-                let value = Value::text(value);
-                vec![Node::leaf(allocated, value.clone()), Node::leaf(subnet, value)]
+                let leaves = [Some(allocated), subnet].into_iter().flatten();
+                leaves.map(|leaf| Node::leaf(leaf, Value::text(&*value))).collect()
             }
             Err(why) => vec![Node::leaf(allocated, Value::text(why))],
         });
