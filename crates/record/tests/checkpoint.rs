@@ -206,14 +206,14 @@ fn what_does_not_read_says_why() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint does not read: feature level 5 is needed; this program knows levels up to 4: start a newer one"
+        "the checkpoint does not read: feature level 6 is needed; this program knows levels up to 5: start a newer one"
     );
     assert_eq!(text_of(&start), format!("the checkpoint is cut off at byte {at}"));
     assert_eq!(
         text_of(&with(&[99, 1, 0])),
         format!(
             "the checkpoint does not read: kind 99 version 1 at byte {at} was written by a newer version of the \
-             program; this one knows the kinds of feature level 4: start a newer one"
+             program; this one knows the kinds of feature level 5: start a newer one"
         )
     );
     // An announced length that no machine could hold.
