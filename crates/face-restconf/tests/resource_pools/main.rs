@@ -9,6 +9,7 @@
 
 mod at_once;
 mod many;
+mod replies;
 mod server;
 mod short;
 mod transcripts;

@@ -16,7 +16,7 @@ use http::Request;
 use http_body_util::Full;
 
 use crate::server::{Answer, POOLS, Server};
-use crate::short;
+use crate::{replies, short};
 
 /// What a block of a transcript asks.
 fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
@@ -63,7 +63,10 @@ fn shown(answer: &Answer) -> String {
 #[tokio::test]
 async fn the_resource_manager_answers_as_the_transcripts_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/resource_pools/transcripts");
+    let mut number = 0;
     transcript::check(&folder, async |text: &str| {
+        number += 1;
+        let mut step = 0;
         let clock = Standing::morning();
         let (storage, checkpoints) = (MemoryStorage::new(), Arc::new(MemoryCheckpoints::new()));
         let start = async || {
@@ -71,7 +74,7 @@ async fn the_resource_manager_answers_as_the_transcripts_say() {
             Server::start(journal, checkpoints.clone(), clock.clone()).await
         };
         let mut server = Some(start().await);
-        transcript::play(text, &clock, async |block: &str| {
+        let played = transcript::play(text, &clock, async |block: &str| {
             if block == "start" {
                 server.take().into_iter().for_each(Server::stop);
                 server = Some(start().await);
@@ -80,10 +83,20 @@ async fn the_resource_manager_answers_as_the_transcripts_say() {
             let server = server.as_ref()?;
             match short::answer(server, block).await {
                 Some(reply) => Some(reply),
-                None => Some(shown(&server.answer(parse(block)).await)),
+                None => {
+                    step += 1;
+                    let answer = server.answer(parse(block)).await;
+                    let asked = block.lines().next()?.replacen('~', POOLS, 1);
+                    replies::keep(&format!("{number:02}-{step:02}"), &asked, &answer);
+                    Some(shown(&answer))
+                }
             }
         })
-        .await
+        .await;
+        if let Some(server) = &server {
+            replies::keep_all(&format!("{number:02}"), server).await;
+        }
+        played
     })
     .await;
 }
