@@ -26,7 +26,7 @@ pub fn checker() -> Result<Command> {
     }
     std::fs::create_dir_all(&replies).context("there is no place for the replies")?;
     // For the whole workspace, because that is how everything was built before.
-    let tests = ["--test", "id_manager*", "--test", "protocol*"];
+    let tests = ["--test", "id_manager*", "--test", "resource_pools*", "--test", "protocol*"];
     let status = cargo::cargo()
         .args(["test", "--workspace", "--locked", "--quiet"])
         .args(tests)

@@ -337,3 +337,53 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         ",
     );
 }
+
+#[test]
+fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
+    check(
+        "
+        idpool p 1-3
+        idpool q 3-5
+        look p k -> 1
+        take p k -> 1
+        take p k -> 1
+        answers p -> k=1
+        # The same id in both, or nothing in either.
+        take p+q two sync -> 3
+        answers p -> k=1 two=3
+        answers q -> two=3
+        look p+q three sync -> ! SyncExhausted
+        take p+q three sync -> ! SyncExhausted
+        answers p -> k=1 two=3
+        # One that is part of a group gets what the group has.
+        ask q two id=3 sync -> 3
+        idpool r 1-9
+        look r two sync -> 3
+        take r two sync -> 3
+        # What it has, it keeps if it cannot have the other.
+        take p k id=3 -> ! IdUnavailable(3)
+        answers p -> k=1 two=3
+        take p last -> 2
+        take p more -> ! Exhausted
+        answers p -> k=1 last=2 two=3
+        ",
+    );
+}
+
+#[test]
+fn a_request_is_only_written_over_what_its_writer_saw() {
+    check(
+        "
+        idpool p 1-9
+        over p a id=4 seen=0 -> written
+        over p a id=5 seen=0 -> no resources_changed: something has changed at position 2, after it was read
+        ask p b -> 1
+        # That something else of the pool has changed does not matter.
+        over p a was=4 id=5 seen=0 -> written
+        answers p -> a=5 b=1
+        over p a was=4 seen=0 -> no resources_changed: something has changed at position 4, after it was read
+        over p a was=5 seen=0 -> written
+        answers p -> b=1
+        ",
+    );
+}
