@@ -2,8 +2,9 @@
 //!
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
-//! `look p+q k …` and `take p+q k …` are what `ask` would get, and the same asked for only if there is something; `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
-//! `again N` are about a notice by its place in the outbox.
+//! `look p+q k …` and `take p+q k …` are what `ask` would get, and the same asked for only if there is something;
+//! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
+//! `again N`, `forget N` are about a notice by its place in the outbox.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -73,6 +74,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         "rmpool" => one(ResourceEdit::Remove),
         "done" => ResourceCommand::Notice(NoticeCommand::Delivered { number: notice() }),
         "again" => ResourceCommand::Notice(NoticeCommand::Retry { number: notice() }),
+        "forget" => ResourceCommand::Notice(NoticeCommand::Drop { number: notice() }),
         "failed" => {
             let again_ms = words.get("again").map(|after| state.now_ms + number(after) * 1000);
             let error = "no".into();
