@@ -14,18 +14,24 @@ mod ci;
 mod conformance;
 mod differential;
 mod fuzz;
+mod fuzz_api;
 mod python;
 mod test;
 mod tidy;
 mod tools;
+mod yang;
 
 use std::process::ExitCode;
 
 /// Every command, with what it is for. The documents are checked against this table.
-pub const COMMANDS: [(&str, &str); 7] = [
+pub const COMMANDS: [(&str, &str); 8] = [
     ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
     ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
     ("tidy", "check the rules of this code base that no other tool knows"),
+    (
+        "fuzz",
+        "random bytes to what reads paths, JSON and XML: cargo xtask fuzz [TARGET…] [--seconds N]",
+    ),
     (
         "fuzz-api",
         "send a server what its OpenAPI document allows and what it does not: cargo xtask fuzz-api [--examples N] [--seed N]",
@@ -52,7 +58,8 @@ fn main() -> ExitCode {
         "test" => test::run(&rest),
         "ci" => ci::run(),
         "tidy" => tidy::run(),
-        "fuzz-api" => fuzz::run(&rest),
+        "fuzz" => fuzz::run(&rest),
+        "fuzz-api" => fuzz_api::run(&rest),
         "conformance" => conformance::run(&rest),
         "differential" => differential::run(&rest),
         "bench" => bench::run(&rest),

@@ -10,6 +10,8 @@ pub struct Limits {
     pub engine: allod_engine::Config,
     pub native: allod_face_native::Limits,
     pub search: allod_core::search::SearchLimits,
+    /// Only what is a number of it.
+    pub restconf: allod_face_restconf::Settings,
 }
 
 struct Limit {
@@ -83,6 +85,12 @@ static TABLE: &[Limit] = table![
     native.watch_bytes_max,
     search.candidates_max,
     search.steps_max,
+    restconf.restconf_body_bytes_max,
+    restconf.restconf_streams_max,
+    restconf.restconf_large_reads_max,
+    restconf.edits_per_request_max,
+    restconf.plans_max,
+    restconf.stream_heartbeat_ms,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.
@@ -142,6 +150,7 @@ mod tests {
             format!("{:?}", limits.engine),
             format!("{:?}", limits.native),
             format!("{:?}", limits.search),
+            format!("{:?}", limits.restconf),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
         names.sort_unstable();

@@ -18,6 +18,7 @@
 pub mod codec;
 pub mod edit;
 pub mod fault;
+pub mod id_manager;
 pub mod model;
 pub mod path;
 pub mod protocol;

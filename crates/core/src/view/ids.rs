@@ -30,6 +30,11 @@ pub fn names(state: &State) -> impl Iterator<Item = &Arc<str>> {
     state.pools().filter(|pool| bounds(pool).is_some()).map(|pool| &pool.name)
 }
 
+/// Whether there is a pool of this name that can be shown.
+pub fn is_ids(state: &State, pool: &str) -> bool {
+    state.pool(pool).is_some_and(|pool| bounds(pool).is_some())
+}
+
 /// The pool as it is; one that the id-manager has not touched yet, as its first allocation would find it. `child` makes the
 /// name of its child.
 pub fn frozen(state: &State, pool: &str, child: impl Fn(&str) -> Arc<str>) -> Option<FrozenIds> {

@@ -25,8 +25,8 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditIds) -> Result<Outcome, Refu
         PoolEdit::Put(put) => (put.put.len() + put.remove.len()) as u64,
     });
     at_most("ids_per_edit_max", draft.limits.ids_per_edit_max, entries.sum())?;
-    for (name, _) in &edit.pools {
-        unchanged(draft, name, edit.seen)?;
+    for (name, one) in &edit.pools {
+        unchanged(draft, name, one, edit)?;
     }
     for (name, edit) in &edit.pools {
         match edit {
@@ -39,11 +39,24 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditIds) -> Result<Outcome, Refu
 }
 
 /// Refuses when the pool has changed since the edit was made. Of a pool without an account only the whole state knows.
-fn unchanged(draft: &Draft<'_>, name: &Arc<str>, seen: u64) -> Result<(), Refusal> {
-    let pool = draft.state.pool(name);
-    let account = pool.and_then(|pool| pool.account.as_ref());
-    let at = account.map_or(draft.state.position, |account| account.counts.changed);
-    if at > seen {
+///
+/// What goes may go whatever it was, and where nothing is, a pool may be written of which everything is told: both mean the
+/// same whatever happened elsewhere, and would never get through on a busy server if they were held to the whole state.
+fn unchanged(
+    draft: &Draft<'_>,
+    name: &Arc<str>,
+    one: &PoolEdit,
+    edit: &EditIds,
+) -> Result<(), Refusal> {
+    let at = match (draft.state.pool(name), one) {
+        _ if edit.seen_all => draft.state.position,
+        (_, PoolEdit::Remove) => return Ok(()),
+        (None, PoolEdit::Put(put)) if put.frame.is_some() && put.replace_entries => return Ok(()),
+        (pool, PoolEdit::Put(_)) => pool
+            .and_then(|pool| pool.account.as_ref())
+            .map_or(draft.state.position, |account| account.counts.changed),
+    };
+    if at > edit.seen {
         return Err(IdsRefusal::PoolChanged { pool: name.clone(), at }.into());
     }
     Ok(())

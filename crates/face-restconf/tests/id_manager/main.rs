@@ -1,0 +1,12 @@
+//! The id-manager as its clients see it: over RESTCONF, in process.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops where it cannot go on"
+)]
+
+mod replies;
+mod server;
+mod transcripts;
