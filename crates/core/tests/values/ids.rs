@@ -37,8 +37,13 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         let (pool, key, child) = (pool(), key(), child());
         IdsCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
     };
-    let edit =
-        |edit| IdsCommand::Edit(EditIds { seen: seen(state, words), pools: vec![(pool(), edit)] });
+    let edit = |edit| {
+        IdsCommand::Edit(EditIds {
+            seen: seen(state, words),
+            seen_all: false,
+            pools: vec![(pool(), edit)],
+        })
+    };
     let put = |put| edit(PoolEdit::Put(Box::new(put)));
     let plain = PutIds { frame: None, replace_entries: false, put: vec![], remove: vec![] };
     Some(Command::Ids(match words.verb() {
@@ -59,7 +64,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
             strict: words.has("strict"),
         }),
         "range" => allocate(WantIds::Range { size: number(words.plain(2)) as u32 }),
-        "free" => IdsCommand::Release { pool: pool(), key: key() },
+        "free" => IdsCommand::Release { pool: pool(), key: key(), unknown_is_fine: false },
         "drop" => IdsCommand::Delete { pool: pool() },
         "wipe" => edit(PoolEdit::Remove),
         "unentry" => put(PutIds { remove: vec![key()], ..plain }),
