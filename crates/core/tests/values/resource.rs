@@ -3,7 +3,7 @@
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
 //! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
-//! `again N` are about a notice by its place in the outbox.
+//! `again N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -56,6 +56,19 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         }
         _ => return None,
     }))
+}
+
+/// Several lines, with `&` between them, as one edit.
+pub fn together(state: &State, line: &str) -> Command {
+    let edits = line.split('&').map(|line| match command(state, &Words::of(line)) {
+        Some(Command::Resource(ResourceCommand::Edit(edit))) => edit,
+        _ => panic!("'{line}' is no edit"),
+    });
+    let together = |mut one: EditResources, other: EditResources| {
+        one.pools.extend(other.pools);
+        one
+    };
+    Command::Resource(ResourceCommand::Edit(edits.reduce(together).expect("a line")))
 }
 
 fn config(words: &Words<'_>) -> ResourcePool {

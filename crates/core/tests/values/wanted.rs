@@ -73,6 +73,48 @@ fn different_wishes_of_a_group_contradict() {
 }
 
 #[test]
+fn whoever_leaves_a_group_is_in_nobodys_way() {
+    check(
+        "
+        idpool p 1-10
+        idpool q 1-10
+        # It goes its own way.
+        ask p x sync id=3
+        ask q x sync id=4 -> ! SyncConflict
+        ask p x id=3 -> 3
+        answers q -> x=4
+        # Its pool goes.
+        ask p y sync id=5
+        ask q y sync id=6 -> ! SyncConflict
+        rmpool p
+        answers q -> x=4 y=6
+        # Nothing is odd and even.
+        idpool p 1-10
+        ask p z sync odd -> 1
+        ask p z sync -> 1
+        ask q z sync even -> 1
+        withdraw q z
+        withdraw p z
+        ask p w id=1 -> 1
+        ask p z sync odd id=1 -> ! IdUnavailable(1)
+        ask q z sync even -> ! IdUnavailable(1)
+        ask p z sync odd -> ! SyncExhausted
+        # An id that a group has named is where going round goes on.
+        ask p+q v sync id=7 -> 7 7
+        ask p r rr -> 8
+        # Somebody who waits asks anew while what the others had is displaced.
+        idpool r 1-2
+        ask r a sync -> 1
+        idpool s 2-3
+        ask s a sync -> ! IdUnavailable(1)
+        idpool r 2-3 & ask s a sync user=other
+        answers r -> a=2
+        answers s -> a=2
+        ",
+    );
+}
+
+#[test]
 fn a_range_moves_and_what_was_inside_goes_along() {
     check(
         "
@@ -130,6 +172,10 @@ fn whoever_has_nothing_gets_what_is_released() {
         claim par n -> new 102
         release par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
         delete par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        claim par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        renew par o ttl=1s -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        confirm par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        ask par n -> no params_differ: 'n' in pool 'par' was claimed with different owner
         idpool small 1-1
         claim small n -> new 1
         ask small k -> ! Exhausted
@@ -155,6 +201,8 @@ fn a_request_that_is_written_anew_keeps_what_still_serves() {
         net n a 28 -> 10.0.0.0/28
         net n a 28 start=10.0.0.32 -> 10.0.0.32/28
         net n a 28 -> 10.0.0.32/28
+        # The same number, but an address of the other family.
+        net n a 28 start=::a00:20 -> ! PrefixUnavailable { address: 167772192, len: 28 }
         ",
     );
 }
