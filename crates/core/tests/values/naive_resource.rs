@@ -1,0 +1,465 @@
+//! The resource-manager once more, as its documents tell it and as slowly as it likes: every pool is a list of numbers, and
+//! what is free is found by looking at each of them.
+//!
+//! Not here: alarms, notices, and pools in which released blocks come last.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use allod_core::claim::Parity;
+use allod_core::command::resource::{EditResources, PutResource, ResourceEdit};
+use allod_core::resource::{
+    Failure, Given, GivenAddresses, GivenIds, Method, Request, Subnet, Wanted, WantedId,
+    WantedParity, WantedPrefix,
+};
+
+use crate::naive_blocks::{Block, blocks_of_range, free_blocks, width};
+
+/// The pools, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Manager {
+    pub pools: BTreeMap<String, Pool>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Pool {
+    given: Given,
+    pub asked: BTreeMap<String, Asked>,
+    /// What others hold, who have not come through the resource-manager.
+    others: BTreeMap<String, u128>,
+    /// The id from which going round goes on.
+    last: Option<u128>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Asked {
+    request: Request,
+    /// `None` while it waits for its turn.
+    pub answer: Option<Result<Block, Failure>>,
+}
+
+/// Requests whose turn it is: key before pool, because that is their order.
+type Turn = BTreeSet<(String, String)>;
+
+impl Pool {
+    fn new(given: &Given) -> Pool {
+        let (asked, others) = (BTreeMap::new(), BTreeMap::new());
+        Pool { given: given.clone(), asked, others, last: None }
+    }
+
+    /// Everything that may be given out, held or not.
+    fn members(&self) -> BTreeSet<u128> {
+        match &self.given {
+            Given::Ids(GivenIds { start, end, exclude }) => (*start..=*end)
+                .filter(|id| !exclude.iter().any(|out| out.start <= *id && *id <= out.end))
+                .map(u128::from)
+                .collect(),
+            Given::Addresses(given) => {
+                let mut all: BTreeSet<u128> =
+                    subnets(given).iter().flat_map(|block| block.addresses()).collect();
+                for excluded in &given.exclude {
+                    let excluded = block(excluded, given.six);
+                    all.retain(|one| !excluded.has(*one));
+                }
+                all
+            }
+        }
+    }
+
+    pub fn free(&self) -> BTreeSet<u128> {
+        let mut free = self.members();
+        for held in self.asked.values().filter_map(|asked| asked.answer.as_ref()?.as_ref().ok()) {
+            free.retain(|one| !held.has(*one));
+        }
+        free.retain(|one| !self.others.values().any(|held| held == one));
+        free
+    }
+
+    fn has_failed(&self, key: &str) -> bool {
+        matches!(self.asked.get(key), Some(Asked { answer: Some(Err(_)), .. }))
+    }
+
+    /// What a request that is nobody's fellow gets.
+    fn find(&self, want: &Wanted) -> Result<Block, Failure> {
+        match (want, &self.given) {
+            (Wanted::Id(want), Given::Ids(_)) => self.find_id(want),
+            (Wanted::Prefix(want), Given::Addresses(given)) => self.find_prefix(want, given),
+            (Wanted::Id(_), _) => Err(Failure::NoAddresses),
+            (Wanted::Prefix(_), _) => Err(Failure::Exhausted),
+        }
+    }
+
+    fn find_id(&self, want: &WantedId) -> Result<Block, Failure> {
+        if let Some(id) = want.id {
+            return self.exactly(id);
+        }
+        let suits = |id: &u128| wants_parity(want).is_none_or(|odd| (id % 2 == 1) == odd);
+        let free: Vec<u128> = self.free().into_iter().filter(suits).collect();
+        let next = match (want.method, self.last) {
+            (Some(Method::RoundRobin), Some(last)) => free.iter().find(|id| **id > last),
+            _ => None,
+        };
+        next.or(free.first()).map(|id| Block::one(*id)).ok_or(Failure::Exhausted)
+    }
+
+    fn exactly(&self, id: u32) -> Result<Block, Failure> {
+        let free = self.free();
+        if free.contains(&id.into()) {
+            Ok(Block::one(id.into()))
+        } else if free.is_empty() {
+            Err(Failure::Exhausted)
+        } else {
+            Err(Failure::IdUnavailable(id))
+        }
+    }
+
+    fn find_prefix(&self, want: &WantedPrefix, given: &GivenAddresses) -> Result<Block, Failure> {
+        let width = width(given.six);
+        let size = u32::from(want.size);
+        let len = if want.invert { width.saturating_sub(size) } else { size };
+        if len > width {
+            return Err(Failure::TooLong);
+        }
+        let bits = width - len;
+        // No host gets the first or the last address of a subnet that has more than two.
+        let wide = || subnets(given).into_iter().filter(|subnet| subnet.bits >= 2);
+        let is_edge = |one: u128| wide().any(|subnet| subnet.first == one || subnet.last() == one);
+        let free = self.free();
+        if let Some((six, address)) = want.start {
+            let unavailable = Failure::PrefixUnavailable { address, len: len as u8 };
+            let named = Block { first: address, bits };
+            if six != given.six {
+                return Err(unavailable);
+            } else if !named.is_aligned() {
+                return Err(Failure::Misaligned);
+            } else if bits == 0 && is_edge(address) {
+                return Err(Failure::EdgeAddress { address });
+            }
+            let is_free = named.addresses().all(|one| free.contains(&one));
+            return if is_free { Ok(named) } else { Err(unavailable) };
+        }
+        // Smallest block first, then the lowest; of a larger one the lower half, again and again.
+        let blocks = free_blocks(&free);
+        for block in blocks.iter().filter(|block| block.bits >= bits) {
+            let lowest = Block { first: block.first, bits };
+            if bits > 0 || !is_edge(block.first) {
+                return Ok(lowest);
+            } else if block.bits > 0 {
+                return Ok(Block::one(block.first + 1));
+            }
+        }
+        let lens = blocks.iter().map(|block| (width - block.bits) as u8);
+        let lens: Vec<u8> = lens.filter(|len| !(30..=32).contains(len)).collect();
+        if bits == 0 || lens.is_empty() {
+            return Err(Failure::NoAddresses);
+        }
+        Err(Failure::TooBig(lens))
+    }
+
+    /// Whether what was given is still what is asked for.
+    fn serves(&self, held: &Block, want: &Wanted) -> bool {
+        match (want, &self.given) {
+            (Wanted::Id(want), Given::Ids(_)) => {
+                want.id.is_none_or(|id| u128::from(id) == held.first)
+                    && wants_parity(want).is_none_or(|odd| (held.first % 2 == 1) == odd)
+            }
+            (Wanted::Prefix(want), Given::Addresses(given)) => {
+                let width = width(given.six);
+                let size = u32::from(want.size);
+                let len = if want.invert { width.saturating_sub(size) } else { size };
+                len <= width
+                    && held.bits == width - len
+                    && want.start.is_none_or(|start| start == (given.six, held.first))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Each subnet, and each block of a range, which counts as one.
+fn subnets(given: &GivenAddresses) -> Vec<Block> {
+    let ranges = given.ranges.iter().flat_map(|(from, to)| blocks_of_range(*from, *to));
+    given.subnets.iter().map(|subnet| block(subnet, given.six)).chain(ranges).collect()
+}
+
+fn block(subnet: &Subnet, six: bool) -> Block {
+    Block::around(subnet.address, width(six) - u32::from(subnet.len))
+}
+
+/// Whether an odd one is asked for, or an even one.
+fn wants_parity(want: &WantedId) -> Option<bool> {
+    match want.parity {
+        Some(WantedParity::Only(parity)) => Some(parity == Parity::Odd),
+        Some(WantedParity::Any) | None => None,
+    }
+}
+
+fn wanted_id(request: &Request) -> Option<&WantedId> {
+    match &request.want {
+        Wanted::Id(want) => Some(want),
+        Wanted::Prefix(_) => None,
+    }
+}
+
+fn is_sync(request: &Request) -> bool {
+    wanted_id(request).is_some_and(|want| want.sync == Some(true))
+}
+
+/// Whether going round goes on from what this request gets: it goes round itself, or has said which id it wants.
+fn moves(request: &Request) -> bool {
+    wanted_id(request)
+        .is_some_and(|want| want.id.is_some() || want.method == Some(Method::RoundRobin))
+}
+
+impl Manager {
+    /// All of it or nothing; whether it was all.
+    pub fn edit(&mut self, edit: &EditResources) -> bool {
+        let mut after = self.clone();
+        let done = after.try_edit(edit).is_some();
+        if done {
+            *self = after;
+        }
+        done
+    }
+
+    fn try_edit(&mut self, edit: &EditResources) -> Option<()> {
+        // Keys of groups that somebody has left.
+        let mut left = BTreeSet::new();
+        for (name, one) in &edit.pools {
+            if matches!(one, ResourceEdit::Remove)
+                && let Some(pool) = self.pools.remove(&**name)
+            {
+                let sync = pool.asked.iter().filter(|(_, asked)| is_sync(&asked.request));
+                left.extend(sync.map(|(key, _)| key.clone()));
+                if !pool.others.is_empty() {
+                    return None;
+                }
+            }
+        }
+        let puts: Vec<(String, &PutResource)> = edit
+            .pools
+            .iter()
+            .filter_map(|(name, edit)| match edit {
+                ResourceEdit::Put(put) => Some((name.to_string(), &**put)),
+                ResourceEdit::Remove => None,
+            })
+            .collect();
+        let (mut displaced, mut new) = (Turn::new(), Turn::new());
+        for (name, put) in &puts {
+            self.configure(name, put, &mut displaced)?;
+        }
+        for (name, put) in &puts {
+            self.write(name, put, &mut displaced, &mut new, &mut left)?;
+        }
+        self.answer(&displaced);
+        self.answer(&new);
+        for key in left {
+            let waiting = self
+                .pools
+                .iter()
+                .filter(|(_, pool)| pool.has_failed(&key) && is_sync(&pool.asked[&key].request));
+            let waiting: Turn = waiting.map(|(name, _)| (key.clone(), name.clone())).collect();
+            self.answer(&waiting);
+        }
+        puts.iter().for_each(|(name, _)| self.retry(name));
+        Some(())
+    }
+
+    fn configure(&mut self, name: &str, put: &PutResource, displaced: &mut Turn) -> Option<()> {
+        let Some(config) = &put.config else { return self.pools.get(name).map(drop) };
+        let pool = self.pools.entry(name.into()).or_insert_with(|| Pool::new(&config.given));
+        let family = match (&pool.given, &config.given) {
+            (Given::Ids(_), Given::Ids(_)) => true,
+            (Given::Addresses(one), Given::Addresses(other)) => one.six == other.six,
+            _ => return None,
+        };
+        pool.given = config.given.clone();
+        let members = pool.members();
+        for (key, asked) in &mut pool.asked {
+            if let Some(Ok(held)) = &asked.answer
+                && !(family && held.addresses().all(|one| members.contains(&one)))
+            {
+                asked.answer = None;
+                displaced.insert((key.clone(), name.into()));
+            }
+        }
+        Some(())
+    }
+
+    fn write(
+        &mut self,
+        name: &str,
+        put: &PutResource,
+        displaced: &mut Turn,
+        new: &mut Turn,
+        left: &mut BTreeSet<String>,
+    ) -> Option<()> {
+        let named = |key: &str| put.put.iter().any(|(put, _)| &**put == key);
+        let pool = self.pools.get_mut(name).expect("it was configured");
+        let withdrawn = pool.asked.extract_if(.., |key, _| {
+            put.withdraw.iter().any(|gone| **gone == **key) || (put.replace && !named(key))
+        });
+        for (key, asked) in withdrawn {
+            displaced.remove(&(key.clone(), name.into()));
+            if is_sync(&asked.request) {
+                left.insert(key);
+            }
+        }
+        for (key, request) in &put.put {
+            let turn = (key.to_string(), name.to_string());
+            let pools = &self.pools;
+            if pools[name].others.contains_key(&turn.0) {
+                return None;
+            }
+            let before = pools[name].asked.get(&turn.0);
+            let was_sync = before.is_some_and(|asked| is_sync(&asked.request));
+            let keeps = match before {
+                Some(asked) if asked.request == *request => continue,
+                Some(Asked { answer: Some(Ok(held)), .. }) => {
+                    let others = pools.iter().filter(|(other, _)| *other != name);
+                    let agrees =
+                        others.filter_map(|(_, pool)| pool.asked.get(&turn.0)).all(|asked| {
+                            match &asked.answer {
+                                Some(Ok(other)) => !is_sync(&asked.request) || other == held,
+                                _ => true,
+                            }
+                        });
+                    let keeps =
+                        pools[name].serves(held, &request.want) && (agrees || !is_sync(request));
+                    keeps.then(|| held.clone())
+                }
+                _ => None,
+            };
+            if was_sync && !is_sync(request) {
+                left.insert(turn.0.clone());
+            }
+            let answer = keeps.map(Ok);
+            if answer.is_none() && !displaced.contains(&turn) {
+                new.insert(turn.clone());
+            }
+            let asked = Asked { request: request.clone(), answer };
+            let pool = self.pools.get_mut(name).expect("it was configured");
+            pool.asked.insert(turn.0, asked);
+        }
+        Some(())
+    }
+
+    /// In the order of the keys: whoever is alone in the order of the pools, then those who want the same.
+    fn answer(&mut self, turn: &Turn) {
+        let keys: BTreeSet<&String> = turn.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            let mut group = BTreeSet::new();
+            for (_, name) in turn.iter().filter(|(of, _)| of == key) {
+                let pool = &self.pools[name];
+                let request = &pool.asked[key].request;
+                if is_sync(request) {
+                    group.insert(name.clone());
+                } else {
+                    let (found, moves) = (pool.find(&request.want), moves(request));
+                    self.give(name, key, found, moves);
+                }
+            }
+            if !group.is_empty() {
+                self.answer_group(key, group);
+            }
+        }
+    }
+
+    fn answer_group(&mut self, key: &str, mut group: BTreeSet<String>) {
+        let mut said = None;
+        for (name, pool) in &self.pools {
+            let Some(asked) = pool.asked.get(key).filter(|asked| is_sync(&asked.request)) else {
+                continue;
+            };
+            match &asked.answer {
+                Some(Err(_)) => drop(group.insert(name.clone())),
+                Some(Ok(held)) if !group.contains(name) => said = Some(held.first as u32),
+                _ => {}
+            }
+        }
+        let wants: Vec<WantedId> = group
+            .iter()
+            .filter_map(|name| wanted_id(&self.pools[name].asked[key].request).copied())
+            .collect();
+        if let Some(id) = said {
+            for (name, want) in group.iter().zip(wants) {
+                let found = match want.id {
+                    Some(other) if other != id => Err(Failure::SyncConflict),
+                    _ => self.pools[name].exactly(id),
+                };
+                self.give(name, key, found, true);
+            }
+            return;
+        }
+        if let ([want], Some(name)) = (&wants[..], group.first()) {
+            let found = self.pools[name].find_id(want);
+            let moves = moves(&self.pools[name].asked[key].request);
+            return self.give(name, key, found, moves);
+        }
+        let asked: BTreeSet<u32> = wants.iter().filter_map(|want| want.id).collect();
+        let parities: BTreeSet<bool> = wants.iter().filter_map(wants_parity).collect();
+        let found = match asked.len() {
+            0 => {
+                let mut common = self.pools[group.first().expect("a group")].free();
+                for name in &group {
+                    let free = self.pools[name].free();
+                    common.retain(|id| free.contains(id));
+                }
+                common.retain(|id| parities.iter().all(|odd| (id % 2 == 1) == *odd));
+                common.first().map(|id| Block::one(*id)).ok_or(Failure::SyncExhausted)
+            }
+            1 => {
+                let id = asked.first().copied().expect("one");
+                let each = group.iter().map(|name| self.pools[name].exactly(id));
+                each.collect::<Result<Vec<_>, _>>().map(|_| Block::one(id.into()))
+            }
+            _ => Err(Failure::SyncConflict),
+        };
+        for name in &group {
+            self.give(name, key, found.clone(), !asked.is_empty());
+        }
+    }
+
+    fn give(&mut self, name: &str, key: &str, found: Result<Block, Failure>, moves: bool) {
+        let pool = self.pools.get_mut(name).expect("a pool");
+        if let (Ok(held), true) = (&found, moves) {
+            pool.last = Some(held.first);
+        }
+        pool.asked.get_mut(key).expect("a request").answer = Some(found);
+    }
+
+    /// Whoever has nothing is answered again, for as long as there is anything.
+    fn retry(&mut self, name: &str) {
+        let pool = &self.pools[name];
+        let failed: Vec<String> =
+            pool.asked.keys().filter(|key| pool.has_failed(key)).cloned().collect();
+        for key in failed {
+            let pool = &self.pools[name];
+            if pool.free().is_empty() {
+                return;
+            }
+            if pool.has_failed(&key) {
+                self.answer(&Turn::from([(key, name.into())]));
+            }
+        }
+    }
+
+    /// Somebody takes the lowest id of a pool, without the resource-manager.
+    pub fn claim(&mut self, name: &str, key: &str) {
+        let Some(pool) = self.pools.get_mut(name) else { return };
+        let lowest = pool.free().first().copied();
+        if pool.others.contains_key(key) || pool.asked.contains_key(key) {
+            return;
+        }
+        if let Some(id) = lowest {
+            pool.others.insert(key.into(), id);
+            self.retry(name);
+        }
+    }
+
+    pub fn release(&mut self, name: &str, key: &str) {
+        let others = self.pools.get_mut(name).map(|pool| &mut pool.others);
+        if others.and_then(|others| others.remove(key)).is_some() {
+            self.retry(name);
+        }
+    }
+}
