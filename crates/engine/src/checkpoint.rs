@@ -4,6 +4,7 @@ use std::io;
 
 use allod_core::state::State;
 use allod_core::state::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
+use allod_core::state::requests::Asked;
 use allod_core::state::restore::{Frozen, Restorer};
 use allod_journal::checkpoint::{CheckpointMeta, CheckpointStore, Skipped, Survey};
 use allod_journal::{CheckpointError as StoreError, Hash, Journal, JournalError, Tail};
@@ -110,6 +111,8 @@ fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
             Part::Trait(named) => restorer.trait_name(named),
             Part::Provider(image) => restorer.provider(image),
             Part::Consumer(image) => restorer.consumer(image),
+            Part::Asked(asked) => restorer.asked(asked),
+            Part::Told(event) => restorer.told(&event),
             Part::End => return Ok((restorer.finish(), header.level)),
         }
     }
@@ -133,12 +136,16 @@ pub fn write(
     store.put(&meta, &mut |out| {
         let header = Header { level, position: frozen.position, now_ms: frozen.now_ms };
         let mut writer = CheckpointWriter::begin(out, &header)?;
-        for (image, rows) in &frozen.pools {
-            writer.pool(image)?;
-            for claim in rows.claims() {
+        for pool in &frozen.pools {
+            writer.pool(&pool.image)?;
+            for claim in pool.rows.claims() {
                 writer.claim(&claim)?;
             }
+            for asked in pool.requests.iter().flat_map(|requests| requests.iter()) {
+                writer.asked(&pool.image.name, asked)?;
+            }
         }
+        frozen.told().try_for_each(|event| writer.told(&event))?;
         for request in &frozen.requests {
             writer.request(request)?;
         }
@@ -166,12 +173,17 @@ pub fn state_hash(state: &State, level: u32) -> Hash {
         let header = Header { level, position: state.position, now_ms: state.now_ms };
         let mut writer = CheckpointWriter::begin(blake3::Hasher::new(), &header)?;
         let frozen = state.freeze();
-        for ((image, _), pool) in frozen.pools.iter().zip(state.pools()) {
-            writer.pool(image)?;
+        for (frozen, pool) in frozen.pools.iter().zip(state.pools()) {
+            writer.pool(&frozen.image)?;
             for claim in pool.claims_by_value() {
                 writer.claim(&claim)?;
             }
+            let asked = frozen.requests.iter().flat_map(|requests| requests.iter());
+            let mut asked: Vec<&Asked> = asked.collect();
+            asked.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+            asked.iter().try_for_each(|asked| writer.asked(&frozen.image.name, asked))?;
         }
+        frozen.told().try_for_each(|event| writer.told(&event))?;
         for request in &frozen.requests {
             writer.request(request)?;
         }

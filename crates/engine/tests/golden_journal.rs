@@ -18,6 +18,7 @@ use allod_core::command::capacity::{
     SetTraits,
 };
 use allod_core::command::ids::{AllocateIds, CreateIds, IdsCommand, WantIds};
+use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
@@ -25,6 +26,10 @@ use allod_core::command::{
 use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded};
 use allod_core::ids::SearchOrder;
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
+use allod_core::resource::{
+    AlarmSettings, Given, GivenAddresses, GivenIds, Request, ResourcePool, Subnet, Wanted,
+    WantedId, WantedPrefix,
+};
 use allod_core::state::State;
 use allod_core::value::Kind;
 use allod_engine::{Clock, Config, Shared, Writer, recover, state_hash};
@@ -305,6 +310,49 @@ fn ids_script() -> Vec<(u64, Command)> {
     ]
 }
 
+/// A little of everything that level 5 can journal beside that.
+fn resource_script() -> Vec<(u64, Command)> {
+    let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
+    let lan = |start, end| {
+        let given = Given::Ids(GivenIds { start, end, exclude: vec![] });
+        ResourcePool { given, alarms }
+    };
+    let nets = ResourcePool {
+        given: Given::Addresses(GivenAddresses {
+            subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
+            ..GivenAddresses::default()
+        }),
+        alarms,
+    };
+    let put = |config: Option<ResourcePool>, put: Vec<(Arc<str>, Request)>, withdraw: &[&str]| {
+        let withdraw = withdraw.iter().map(|key| Arc::from(*key)).collect();
+        ResourceEdit::Put(Box::new(PutResource { config, replace: false, put, withdraw }))
+    };
+    let ask = |key: &str, want: Wanted| {
+        let (user, services) = ("admin".into(), vec!["/services/vpn{a}".into()]);
+        (key.into(), Request { user, services, redeploy: None, sync_alloc: false, want })
+    };
+    let id = |sync| Wanted::Id(WantedId { sync: Some(sync), ..WantedId::default() });
+    let net = |size| Wanted::Prefix(WantedPrefix { size, invert: false, start: None });
+    let edit = |pools: Vec<(&str, ResourceEdit)>| {
+        let pools = pools.into_iter().map(|(name, edit)| (name.into(), edit)).collect();
+        let edit = EditResources { seen: u64::MAX, seen_all: false, pools };
+        (50_000, Command::Resource(ResourceCommand::Edit(edit)))
+    };
+    vec![
+        edit(vec![
+            ("lan1", put(Some(lan(20, 22)), vec![ask("a", id(true))], &[])),
+            ("lan2", put(Some(lan(21, 25)), vec![ask("a", id(true))], &[])),
+            ("nets", put(Some(nets), vec![ask("h", net(32)), ask("big", net(28))], &[])),
+        ]),
+        edit(vec![("lan1", put(None, vec![ask("b", id(false)), ask("c", id(false))], &[]))]),
+        edit(vec![("lan1", put(None, vec![ask("d", id(false))], &[]))]),
+        edit(vec![("lan1", put(None, vec![], &["b"]))]),
+        edit(vec![("lan1", put(Some(lan(30, 40)), vec![], &[]))]),
+        edit(vec![("lan2", ResourceEdit::Remove)]),
+    ]
+}
+
 fn write_golden(level: u32) {
     let clock = Arc::new(Steps(AtomicU64::new(0)));
     let storage = MemoryStorage::new();
@@ -315,7 +363,9 @@ fn write_golden(level: u32) {
     let mut writer =
         Writer::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();
-    for (at_ms, command) in script().into_iter().chain(capacity_script()).chain(ids_script()) {
+    for (at_ms, command) in
+        script().into_iter().chain(capacity_script()).chain(ids_script()).chain(resource_script())
+    {
         clock.0.store(at_ms, Ordering::Relaxed);
         for answer in writer.turn(&[&command]).unwrap() {
             answer.unwrap().answer.unwrap();
@@ -354,7 +404,14 @@ fn every_released_level_replays_to_the_state_it_had() {
         let replayed = recover(&journal, &MemoryCheckpoints::default()).unwrap();
         assert_eq!(allod_core::invariant::check(&replayed.state), Vec::<String>::new());
         assert_eq!(state_hash(&replayed.state, replayed.level).to_string(), state, "level {level}");
-        assert_eq!(replayed.state.pool_count(), if level < 4 { 6 } else { 7 });
+        assert_eq!(
+            replayed.state.pool_count(),
+            match level {
+                1..=3 => 6,
+                4 => 7,
+                _ => 9,
+            }
+        );
     }
 }
 

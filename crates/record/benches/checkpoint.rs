@@ -73,6 +73,7 @@ fn main() {
         cursor: None,
         released: Vec::new(),
         account: None,
+        resource: None,
     };
     let header = Header { level: 1, position: CLAIMS, now_ms: AT_MS };
 

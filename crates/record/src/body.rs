@@ -109,7 +109,11 @@ pub fn level_needed(item: &Item) -> u32 {
     match item {
         Item::Entry(entry) => {
             let events = entry.events.iter().map(|event| of(written_as(event)));
-            let cause = if entry.cause == Cause::Ids { 4 } else { 1 };
+            let cause = match entry.cause {
+                Cause::Ids => 4,
+                Cause::Resource => 5,
+                _ => 1,
+            };
             events.fold(of((kinds::ENTRY, 1)).max(cause), u32::max)
         }
         Item::Epoch { .. } => of((kinds::EPOCH_BEGUN, 1)),

@@ -5,12 +5,16 @@
 //! read may be trusted. Where checkpoints are kept, and which of them is the newest, is the journal's `CheckpointStore`.
 
 use std::io::{self, BufReader, Read, Write};
+use std::sync::Arc;
 
 use allod_core::claim::Claim;
 use allod_core::event::capacity::{ClassDefined, TraitDefined};
+use allod_core::event::resource::RequestAnswered;
 use allod_core::event::{Event, RequestRemembered};
+use allod_core::resource::Request;
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
 use allod_core::state::capacity::names::Named;
+use allod_core::state::requests::Asked;
 use allod_core::state::restore::PoolImage;
 
 use crate::chunk::{self, Chunk, Head};
@@ -19,7 +23,7 @@ use crate::kinds::{self, check_level};
 use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
 use crate::stored::consumer::ConsumerV1;
-use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2};
+use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3};
 use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";
@@ -51,6 +55,10 @@ pub enum Part {
     Trait(Named),
     Provider(ProviderImage),
     Consumer(ConsumerImage),
+    /// A request to the last pool.
+    Asked(Asked),
+    /// About a notice or an alarm.
+    Told(Event),
     /// The checkpoint is complete, and as it was written.
     End,
 }
@@ -91,6 +99,15 @@ struct CheckpointEndedV2 {
     hash: [u8; 32],
 }
 
+/// Written when there are requests, notices or alarms, which are stored as their events.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct CheckpointEndedV3 {
+    counts: CountsV1,
+    capacity: CapacityCountsV1,
+    resources: u64,
+    hash: [u8; 32],
+}
+
 /// Chunks that are nothing but many rows of one sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rows {
@@ -118,6 +135,8 @@ pub struct CheckpointWriter<W: Write> {
     rows_of: Rows,
     counts: CountsV1,
     capacity: CapacityCountsV1,
+    /// Events about requests, notices and alarms.
+    resources: u64,
 }
 
 impl<W: Write> CheckpointWriter<W> {
@@ -135,12 +154,17 @@ impl<W: Write> CheckpointWriter<W> {
             rows_of: Rows::Claims,
             counts: CountsV1::default(),
             capacity: CapacityCountsV1::default(),
+            resources: 0,
         })
     }
 
     pub fn pool(&mut self, image: &PoolImage) -> io::Result<()> {
         self.close_rows();
         self.counts.pools += 1;
+        if let Some(stored) = CheckpointPoolV3::of(image) {
+            chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 3, &stored);
+            return self.write_when_full();
+        }
         match CheckpointPoolV2::of(image) {
             Some(stored) => chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 2, &stored),
             None => {
@@ -205,6 +229,20 @@ impl<W: Write> CheckpointWriter<W> {
         self.row(Rows::Consumers, &ConsumerV1::from(image))
     }
 
+    /// A request to the pool that was written last.
+    pub fn asked(&mut self, pool: &Arc<str>, asked: &Asked) -> io::Result<()> {
+        self.resources += 1;
+        let (pool, key) = (pool.clone(), asked.key.clone());
+        let (request, answer) = (Request::clone(&asked.request), asked.answer.clone());
+        self.event(&Event::RequestAnswered(RequestAnswered { pool, key, request, answer }))
+    }
+
+    /// About a notice or an alarm.
+    pub fn told(&mut self, event: &Event) -> io::Result<()> {
+        self.resources += 1;
+        self.event(event)
+    }
+
     fn event(&mut self, event: &Event) -> io::Result<()> {
         self.close_rows();
         write_event(&mut self.ready, event);
@@ -217,7 +255,10 @@ impl<W: Write> CheckpointWriter<W> {
         self.hasher.update(&self.ready);
         let (counts, capacity) = (self.counts, self.capacity);
         let hash = *self.hasher.finalize().as_bytes();
-        if capacity == CapacityCountsV1::default() {
+        if self.resources > 0 {
+            let ended = CheckpointEndedV3 { counts, capacity, resources: self.resources, hash };
+            chunk::write(&mut self.ready, kinds::CHECKPOINT_ENDED, 3, &ended);
+        } else if capacity == CapacityCountsV1::default() {
             let ended = CheckpointEndedV1 { counts, hash };
             chunk::write(&mut self.ready, kinds::CHECKPOINT_ENDED, 1, &ended);
         } else {
@@ -262,6 +303,7 @@ pub struct CheckpointReader<R: Read> {
     rows_of: Rows,
     counts: CountsV1,
     capacity: CapacityCountsV1,
+    resources: u64,
     ended: bool,
 }
 
@@ -287,6 +329,7 @@ impl<R: Read> CheckpointReader<R> {
             rows_of: Rows::Claims,
             counts: CountsV1::default(),
             capacity: CapacityCountsV1::default(),
+            resources: 0,
             ended: false,
         };
         let mut start = [0; MAGIC.len() + 1];
@@ -336,6 +379,11 @@ impl<R: Read> CheckpointReader<R> {
                     let stored: CheckpointPoolV2 = self.chunk(found).read()?;
                     return Ok(Part::Pool(stored.into()));
                 }
+                (kinds::CHECKPOINT_POOL, 3) => {
+                    self.counts.pools += 1;
+                    let stored: CheckpointPoolV3 = self.chunk(found).read()?;
+                    return Ok(Part::Pool(stored.into()));
+                }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
                     (self.rows_from, self.rows_of) = (0, Rows::Claims);
                 }
@@ -347,16 +395,30 @@ impl<R: Read> CheckpointReader<R> {
                     let stored: CheckpointProviderV1 = self.chunk(found).read()?;
                     return Ok(Part::Provider(stored.into()));
                 }
-                (kinds::REQUEST_REMEMBERED | kinds::CLASS_DEFINED | kinds::TRAIT_DEFINED, _) => {
+                (
+                    kinds::REQUEST_REMEMBERED
+                    | kinds::CLASS_DEFINED
+                    | kinds::TRAIT_DEFINED
+                    | kinds::REQUEST_ANSWERED
+                    | kinds::NOTICE_QUEUED
+                    | kinds::NOTICE_TRIED
+                    | kinds::ALARM_CHANGED,
+                    _,
+                ) => {
                     return self.next_event(found);
                 }
                 (kinds::CHECKPOINT_ENDED, 1) => {
                     let CheckpointEndedV1 { counts, hash } = self.chunk(found).read()?;
-                    self.check_end(found, counts, CapacityCountsV1::default(), hash)?;
+                    self.check_end(found, counts, CapacityCountsV1::default(), 0, hash)?;
                 }
                 (kinds::CHECKPOINT_ENDED, 2) => {
                     let CheckpointEndedV2 { counts, capacity, hash } = self.chunk(found).read()?;
-                    self.check_end(found, counts, capacity, hash)?;
+                    self.check_end(found, counts, capacity, 0, hash)?;
+                }
+                (kinds::CHECKPOINT_ENDED, 3) => {
+                    let ended: CheckpointEndedV3 = self.chunk(found).read()?;
+                    let CheckpointEndedV3 { counts, capacity, resources, hash } = ended;
+                    self.check_end(found, counts, capacity, resources, hash)?;
                 }
                 _ => return Err(self.chunk(found).unexpected().into()),
             }
@@ -403,6 +465,15 @@ impl<R: Read> CheckpointReader<R> {
                 self.capacity.names += 1;
                 Ok(Part::Trait(named(event.name, event.at_ms)))
             }
+            Event::RequestAnswered(event) => {
+                self.resources += 1;
+                let (key, request) = (event.key, Arc::new(event.request));
+                Ok(Part::Asked(Asked { key, request, answer: event.answer }))
+            }
+            event @ (Event::NoticeQueued(_) | Event::NoticeTried(_) | Event::AlarmChanged(_)) => {
+                self.resources += 1;
+                Ok(Part::Told(event))
+            }
             _ => Err(self.chunk(found).unexpected().into()),
         }
     }
@@ -412,14 +483,16 @@ impl<R: Read> CheckpointReader<R> {
         found: Found,
         counts: CountsV1,
         capacity: CapacityCountsV1,
+        resources: u64,
         hash: [u8; 32],
     ) -> Result<(), CheckpointError> {
         if self.hasher.finalize() != hash {
             return Err(CheckpointError::Altered);
         }
-        if (counts, capacity) != (self.counts, self.capacity) {
-            let there = (self.counts, self.capacity);
-            let what = format!("{:?} were written, {there:?} are there", (counts, capacity));
+        let there = (self.counts, self.capacity, self.resources);
+        let written = (counts, capacity, resources);
+        if written != there {
+            let what = format!("{written:?} were written, {there:?} are there");
             return Err(DecodeError::malformed(found.offset, what).into());
         }
         if self.input.read(&mut [0]).map_err(CheckpointError::Io)? > 0 {

@@ -6,6 +6,7 @@
 
 mod capacity;
 mod ids;
+mod resource;
 mod samples;
 
 use std::collections::BTreeSet;
@@ -58,7 +59,12 @@ fn a_plain_grant_is_small() {
 
 /// Each sample with the name of its file.
 fn all_samples() -> Vec<(&'static str, Sample)> {
-    samples::all().into_iter().chain(capacity::all()).chain(ids::all()).collect()
+    samples::all()
+        .into_iter()
+        .chain(capacity::all())
+        .chain(ids::all())
+        .chain(resource::all())
+        .collect()
 }
 
 fn folder() -> PathBuf {

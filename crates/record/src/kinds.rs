@@ -5,7 +5,7 @@
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
-pub const LEVEL: u32 = 4;
+pub const LEVEL: u32 = 5;
 
 // What a journal record's body consists of.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
@@ -36,6 +36,14 @@ pub(crate) const ALLOCATIONS_EXTENDED: u32 = 43;
 pub(crate) const ALLOCATIONS_RELEASED: u32 = 44;
 pub(crate) const LEDGER_DEFINED: u32 = 45;
 pub(crate) const BLOCKS_MOVED: u32 = 46;
+pub(crate) const RESOURCE_POOL_DEFINED: u32 = 47;
+pub(crate) const REQUEST_ANSWERED: u32 = 48;
+pub(crate) const REQUEST_WITHDRAWN: u32 = 49;
+pub(crate) const ALARM_CHANGED: u32 = 50;
+pub(crate) const ALARM_PURGED: u32 = 51;
+pub(crate) const NOTICE_QUEUED: u32 = 52;
+pub(crate) const NOTICE_TRIED: u32 = 53;
+pub(crate) const NOTICE_SETTLED: u32 = 54;
 
 // What a checkpoint consists of, beside remembered requests and custom names, which are stored as their events.
 pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
@@ -97,12 +105,22 @@ const KINDS: &[KindInfo] = &[
     row(ALLOCATIONS_RELEASED, "allocations_released", 1, 3),
     row(LEDGER_DEFINED, "ledger_defined", 1, 4),
     row(BLOCKS_MOVED, "blocks_moved", 1, 4),
+    row(RESOURCE_POOL_DEFINED, "resource_pool_defined", 1, 5),
+    row(REQUEST_ANSWERED, "request_answered", 1, 5),
+    row(REQUEST_WITHDRAWN, "request_withdrawn", 1, 5),
+    row(ALARM_CHANGED, "alarm_changed", 1, 5),
+    row(ALARM_PURGED, "alarm_purged", 1, 5),
+    row(NOTICE_QUEUED, "notice_queued", 1, 5),
+    row(NOTICE_TRIED, "notice_tried", 1, 5),
+    row(NOTICE_SETTLED, "notice_settled", 1, 5),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
+    row(CHECKPOINT_POOL, "checkpoint_pool", 3, 5),
     row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 2, 3),
+    row(CHECKPOINT_ENDED, "checkpoint_ended", 3, 5),
     row(CHECKPOINT_PROVIDER, "checkpoint_provider", 1, 3),
     row(CHECKPOINT_CONSUMERS, "checkpoint_consumers", 1, 3),
 ];
@@ -167,12 +185,22 @@ mod tests {
 44 allocations_released v1 level 3
 45 ledger_defined v1 level 4
 46 blocks_moved v1 level 4
+47 resource_pool_defined v1 level 5
+48 request_answered v1 level 5
+49 request_withdrawn v1 level 5
+50 alarm_changed v1 level 5
+51 alarm_purged v1 level 5
+52 notice_queued v1 level 5
+53 notice_tried v1 level 5
+54 notice_settled v1 level 5
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4
+65 checkpoint_pool v3 level 5
 66 checkpoint_claims v1 level 1
 67 checkpoint_ended v1 level 1
 67 checkpoint_ended v2 level 3
+67 checkpoint_ended v3 level 5
 68 checkpoint_provider v1 level 3
 69 checkpoint_consumers v1 level 3
 ";

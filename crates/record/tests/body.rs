@@ -81,7 +81,7 @@ fn an_unknown_kind_is_named_and_not_skipped() {
     assert_eq!(
         text_of(&bytes),
         "kind 99 version 1 at byte 10 was written by a newer version of the program; \
-         this one knows the kinds of feature level 4: start a newer one"
+         this one knows the kinds of feature level 5: start a newer one"
     );
 }
 
@@ -92,7 +92,7 @@ fn an_unknown_version_of_an_event_is_named_and_not_skipped() {
     assert_eq!(
         text_of(&bytes),
         "pool_removed (kind 17) version 7 at byte 5 was written by a newer version of the program; \
-         this one knows it up to version 1 (feature level 4): start a newer one"
+         this one knows it up to version 1 (feature level 5): start a newer one"
     );
 }
 
@@ -102,7 +102,7 @@ fn a_level_beyond_ours_halts() {
     assert_eq!(level_needed(&raised), LEVEL + 1);
     assert_eq!(
         text_of(&encode(&[raised])),
-        "feature level 5 is needed; this program knows levels up to 4: start a newer one"
+        "feature level 6 is needed; this program knows levels up to 5: start a newer one"
     );
 }
 

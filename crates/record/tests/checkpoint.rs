@@ -31,6 +31,8 @@ fn write(header: &Header, parts: &[Part]) -> Vec<u8> {
             Part::Trait(named) => writer.trait_name(named).unwrap(),
             Part::Provider(image) => writer.provider(image).unwrap(),
             Part::Consumer(image) => writer.consumer(image).unwrap(),
+            Part::Asked(asked) => writer.asked(&"pool".into(), asked).unwrap(),
+            Part::Told(event) => writer.told(event).unwrap(),
             Part::End => unreachable!("a writer ends by itself"),
         }
     }
@@ -110,6 +112,7 @@ fn pool(name: &str) -> PoolImage {
         cursor: None,
         released: Vec::new(),
         account: None,
+        resource: None,
     }
 }
 
@@ -203,14 +206,14 @@ fn what_does_not_read_says_why() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint does not read: feature level 5 is needed; this program knows levels up to 4: start a newer one"
+        "the checkpoint does not read: feature level 6 is needed; this program knows levels up to 5: start a newer one"
     );
     assert_eq!(text_of(&start), format!("the checkpoint is cut off at byte {at}"));
     assert_eq!(
         text_of(&with(&[99, 1, 0])),
         format!(
             "the checkpoint does not read: kind 99 version 1 at byte {at} was written by a newer version of the \
-             program; this one knows the kinds of feature level 4: start a newer one"
+             program; this one knows the kinds of feature level 5: start a newer one"
         )
     );
     // An announced length that no machine could hold.

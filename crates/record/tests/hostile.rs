@@ -74,6 +74,8 @@ fn checkpoint(pool: &PoolImage, claims: &[Claim], capacity: &[Part]) -> Vec<u8> 
             Part::Trait(named) => writer.trait_name(named).unwrap(),
             Part::Provider(image) => writer.provider(image).unwrap(),
             Part::Consumer(image) => writer.consumer(image).unwrap(),
+            Part::Asked(asked) => writer.asked(&"pool".into(), asked).unwrap(),
+            Part::Told(event) => writer.told(event).unwrap(),
             other => unreachable!("{other:?} is not about capacity"),
         }
     }

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod ids;
+mod resource;
 
 use std::sync::Arc;
 
@@ -38,7 +39,8 @@ pub fn limits() -> Limits {
         ops_per_transaction_max: 5,
         idempotency_keys_max: 3,
         idempotency_ms: 2_000,
-        pools_max: 7,
+        pools_max: 9,
+        outbox_max: 6,
         ..Limits::default()
     }
 }
@@ -68,7 +70,8 @@ fn command(dice: &mut Dice) -> Command {
         }
         10..22 => capacity::command(dice),
         22..32 => ids::command(dice),
-        32..75 => Command::Transact(Transact::one(op(dice))),
+        32..42 => resource::command(dice),
+        42..75 => Command::Transact(Transact::one(op(dice))),
         _ => transact(dice),
     }
 }

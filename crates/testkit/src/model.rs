@@ -3,7 +3,7 @@
 //! It refuses to believe an impossible fact (a value given twice, a claim released that nobody held), which is how a
 //! journal that lies is found out. It never chooses anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::capacity::Capacity;
@@ -25,6 +25,8 @@ pub struct Model {
     pub pools: BTreeMap<Arc<str>, Pool>,
     pub requests: BTreeMap<Arc<str>, RequestRemembered>,
     pub capacity: Capacity,
+    /// The pools that the resource-manager keeps, and the keys that have asked something of them.
+    pub wanted: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
 }
 
 #[derive(Debug)]
@@ -229,7 +231,7 @@ impl Model {
                 }
             }
             Event::PoolRemoved(event) => match self.pools.remove(&event.pool) {
-                Some(pool) if pool.held.is_empty() => {}
+                Some(pool) if pool.held.is_empty() => drop(self.wanted.remove(&event.pool)),
                 Some(_) => return Err(format!("pool '{}' is removed while held", event.pool)),
                 None => return Err(format!("pool '{}' is removed twice", event.pool)),
             },
@@ -258,11 +260,17 @@ impl Model {
             | Event::AllocationsReleased(_) => self.capacity.event(event)?,
             // From where the next id comes is nothing that anybody holds.
             Event::LedgerDefined(_) | Event::BlocksMoved(_) => {}
-            // Nor is what was asked, and whom it is told.
-            Event::ResourcePoolDefined(_)
-            | Event::RequestAnswered(_)
-            | Event::RequestWithdrawn(_)
-            | Event::AlarmChanged(_)
+            Event::ResourcePoolDefined(event) => {
+                self.wanted.entry(event.pool.clone()).or_default();
+            }
+            Event::RequestAnswered(event) => {
+                self.wanted.entry(event.pool.clone()).or_default().insert(event.key.clone());
+            }
+            Event::RequestWithdrawn(event) => {
+                self.wanted.entry(event.pool.clone()).or_default().remove(&event.key);
+            }
+            // Nor is what is wrong, and whom it is told.
+            Event::AlarmChanged(_)
             | Event::AlarmPurged(_)
             | Event::NoticeQueued(_)
             | Event::NoticeTried(_)

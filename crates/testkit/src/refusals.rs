@@ -61,6 +61,9 @@ pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -
                     });
                     only_if(outside && !put.keep_held, "nothing is held outside the new ranges")
                 }
+                "kept_by_resource_manager" => {
+                    only_if(model.wanted.contains_key(&put.pool), "nobody keeps the pool")
+                }
                 "invalid" | "limit_exceeded" => Open,
                 code => wrong(format!("'{code}' is no answer to a definition of a pool")),
             }
@@ -75,6 +78,9 @@ pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -
                     pool.is_some_and(|pool| !pool.held.is_empty() || !pool.kept.is_empty()),
                     "the pool is not in use",
                 ),
+                "kept_by_resource_manager" => {
+                    only_if(model.wanted.contains_key(&delete.pool), "nobody keeps the pool")
+                }
                 "invalid" | "limit_exceeded" => Open,
                 code => wrong(format!("'{code}' is no answer to the end of a pool")),
             }
@@ -167,6 +173,10 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
     let Some(pool) = model.pools.get(name) else { return wrong("the pool is not there") };
     let held = pool.held.get(key);
     match (code, op) {
+        ("kept_by_resource_manager", Op::Release(_)) => {
+            let asked = model.wanted.get(name).is_some_and(|keys| keys.contains(key));
+            only_if(asked, "nothing was asked for under the key")
+        }
         ("claim_unknown", _) => only_if(held.is_none(), "the key holds something"),
         ("claim_version_differs", _) => {
             differs(expect, held.map(|claim| claim.version), refused.actual)

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::event::Event;
+use crate::event::resource::{NoticeQueued, NoticeTried};
 use crate::resource::{Alarm, AlarmKind, Redeploy};
 
 /// Something that somebody outside is to be told.
@@ -18,6 +20,17 @@ pub struct Notice {
     pub error: Option<Arc<str>>,
     /// When it is to be tried. `None`: it has been given up.
     pub due_ms: Option<u64>,
+}
+
+impl Notice {
+    /// The events that lead to it.
+    pub(crate) fn told(&self) -> impl Iterator<Item = Event> + use<> {
+        let Notice { number, target, user, how, about, at_ms, attempts, error, due_ms } =
+            self.clone();
+        let tried = error.map(|error| NoticeTried { number, attempts, error, again_ms: due_ms });
+        let queued = NoticeQueued { number, target, user, how, about, at_ms };
+        std::iter::once(Event::NoticeQueued(queued)).chain(tried.map(Event::NoticeTried))
+    }
 }
 
 #[derive(Debug, Clone, Default)]

@@ -14,7 +14,8 @@ use super::requests::{Asked, FrozenRequests, Requests};
 use super::rows::{FrozenRows, Row};
 use crate::capacity::Uuid;
 use crate::claim::Claim;
-use crate::event::RequestRemembered;
+use crate::event::resource::AlarmChanged;
+use crate::event::{Event, RequestRemembered};
 use crate::pool::PoolSpec;
 use crate::resource::{Alarm, ResourcePool};
 use crate::span::{self, Span};
@@ -88,6 +89,23 @@ impl State {
     }
 }
 
+impl Frozen {
+    /// Notices and alarms as events that lead to them.
+    pub fn told(&self) -> impl Iterator<Item = Event> + '_ {
+        self.notices.iter().flat_map(|notice| notice.told()).chain(self.alarms.iter().flat_map(
+            |alarm| {
+                let Alarm { object, kind, ids, raised_ms, cleared_ms } = alarm.clone();
+                let changed = move |raised, at_ms| {
+                    let object = object.clone();
+                    Event::AlarmChanged(AlarmChanged { object, kind, ids, raised, at_ms })
+                };
+                let cleared = cleared_ms.map(|at_ms| changed(false, at_ms));
+                std::iter::once(changed(true, raised_ms)).chain(cleared)
+            },
+        ))
+    }
+}
+
 /// Puts a state together from its parts: a pool, then its claims, then the next pool; custom names before the providers
 /// that use them, all providers before any consumer.
 #[derive(Debug, Default)]
@@ -122,12 +140,9 @@ impl Restorer {
         }
     }
 
-    pub fn notice(&mut self, notice: Notice) {
-        self.state.outbox.put(notice.number, Some(Arc::new(notice)));
-    }
-
-    pub fn alarm(&mut self, alarm: Alarm) {
-        self.state.put_alarm(alarm.object.clone(), alarm.kind, Some(alarm));
+    /// About a notice or an alarm, which are what their events say.
+    pub fn told(&mut self, event: &Event) {
+        self.state.apply(event);
     }
 
     pub fn request(&mut self, request: RequestRemembered) {

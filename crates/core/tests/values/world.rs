@@ -130,14 +130,13 @@ fn assert_sound(state: &State) {
 pub fn restored(state: &State) -> State {
     let frozen = state.freeze();
     let mut restorer = Restorer::new(frozen.position, frozen.now_ms);
+    frozen.told().for_each(|event| restorer.told(&event));
     for pool in frozen.pools {
         restorer.pool(pool.image);
         pool.rows.claims().for_each(|claim| restorer.claim(claim));
         let asked = pool.requests.iter().flat_map(|requests| requests.iter());
         asked.for_each(|asked| restorer.asked(asked.clone()));
     }
-    frozen.notices.into_iter().for_each(|notice| restorer.notice((*notice).clone()));
-    frozen.alarms.into_iter().for_each(|alarm| restorer.alarm(alarm));
     frozen.requests.into_iter().for_each(|request| restorer.request((*request).clone()));
     frozen.capacity.classes().for_each(|named| restorer.class(named.clone()));
     frozen.capacity.traits().for_each(|named| restorer.trait_name(named.clone()));

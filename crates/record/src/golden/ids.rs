@@ -71,5 +71,6 @@ fn pool() -> Part {
         cursor: Some(19),
         released: vec![],
         account: Some(AccountImage { ledger: ledger(), clean_ms: Some(AT_MS), changed: 12 }),
+        resource: None,
     })
 }

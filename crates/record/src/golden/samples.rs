@@ -145,6 +145,7 @@ fn plain_pool() -> Part {
         cursor: None,
         released: vec![],
         account: None,
+        resource: None,
     })
 }
 
@@ -156,6 +157,7 @@ fn full_pool() -> Part {
         cursor: Some(0x0a00_0010),
         released: vec![Span::one(0x0a00_0020), span(0x0a00_0018, 0x0a00_0019)],
         account: None,
+        resource: None,
     })
 }
 

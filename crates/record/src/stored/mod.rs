@@ -10,9 +10,11 @@ pub(crate) mod ids;
 pub(crate) mod number;
 pub(crate) mod pool;
 pub(crate) mod request;
+pub(crate) mod resource;
 pub(crate) mod span;
 
 use allod_core::event::capacity::{ClassRemoved, TraitRemoved};
+use allod_core::event::resource::NoticeSettled;
 use allod_core::event::{Event, PoolRemoved, RequestForgotten};
 
 use crate::chunk::{self, Chunk};
@@ -28,6 +30,10 @@ use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
 use ids::{BlocksMovedV1, LedgerDefinedV1};
 use pool::{PoolDefinedV1, PoolRemovedV1};
 use request::{RequestForgottenV1, RequestRememberedV1, RequestRememberedV2};
+use resource::{
+    AlarmChangedV1, AlarmPurgedV1, NoticeQueuedV1, NoticeSettledV1, NoticeTriedV1,
+    RequestAnsweredV1, RequestWithdrawnV1, ResourcePoolDefinedV1,
+};
 
 /// The kind and version in which an event is written now. An event that came from a record of level 1 lacks what
 /// version 2 needs, and is written again as it was.
@@ -60,6 +66,14 @@ pub(crate) fn written_as(event: &Event) -> (u32, u32) {
         Event::AllocationsReleased(_) => (kinds::ALLOCATIONS_RELEASED, 1),
         Event::LedgerDefined(_) => (kinds::LEDGER_DEFINED, 1),
         Event::BlocksMoved(_) => (kinds::BLOCKS_MOVED, 1),
+        Event::ResourcePoolDefined(_) => (kinds::RESOURCE_POOL_DEFINED, 1),
+        Event::RequestAnswered(_) => (kinds::REQUEST_ANSWERED, 1),
+        Event::RequestWithdrawn(_) => (kinds::REQUEST_WITHDRAWN, 1),
+        Event::AlarmChanged(_) => (kinds::ALARM_CHANGED, 1),
+        Event::AlarmPurged(_) => (kinds::ALARM_PURGED, 1),
+        Event::NoticeQueued(_) => (kinds::NOTICE_QUEUED, 1),
+        Event::NoticeTried(_) => (kinds::NOTICE_TRIED, 1),
+        Event::NoticeSettled(_) => (kinds::NOTICE_SETTLED, 1),
     }
 }
 
@@ -105,6 +119,17 @@ pub(crate) fn write_event(out: &mut Vec<u8>, event: &Event) {
         Event::AllocationsReleased(event) => chunk::put(out, &AllocationsReleasedV1::from(event)),
         Event::LedgerDefined(event) => chunk::put(out, &LedgerDefinedV1::from(event)),
         Event::BlocksMoved(event) => chunk::put(out, &BlocksMovedV1::from(event)),
+        Event::ResourcePoolDefined(event) => chunk::put(out, &ResourcePoolDefinedV1::from(event)),
+        Event::RequestAnswered(event) => chunk::put(out, &RequestAnsweredV1::from(event)),
+        Event::RequestWithdrawn(event) => chunk::put(out, &RequestWithdrawnV1::from(event)),
+        Event::AlarmChanged(event) => chunk::put(out, &AlarmChangedV1::from(event)),
+        Event::AlarmPurged(event) => chunk::put(out, &AlarmPurgedV1::from(event)),
+        Event::NoticeQueued(event) => chunk::put(out, &NoticeQueuedV1::from(event)),
+        Event::NoticeTried(event) => chunk::put(out, &NoticeTriedV1::from(event)),
+        Event::NoticeSettled(event) => {
+            let &NoticeSettled { number, delivered } = event;
+            chunk::put(out, &NoticeSettledV1 { number, delivered });
+        }
     });
 }
 
@@ -168,6 +193,23 @@ pub(crate) fn read_event(chunk: &Chunk<'_>) -> Result<Event, DecodeError> {
         }
         (kinds::LEDGER_DEFINED, 1) => Event::LedgerDefined(chunk.read::<LedgerDefinedV1>()?.into()),
         (kinds::BLOCKS_MOVED, 1) => Event::BlocksMoved(chunk.read::<BlocksMovedV1>()?.into()),
+        (kinds::RESOURCE_POOL_DEFINED, 1) => {
+            Event::ResourcePoolDefined(chunk.read::<ResourcePoolDefinedV1>()?.into())
+        }
+        (kinds::REQUEST_ANSWERED, 1) => {
+            Event::RequestAnswered(chunk.read::<RequestAnsweredV1>()?.into())
+        }
+        (kinds::REQUEST_WITHDRAWN, 1) => {
+            Event::RequestWithdrawn(chunk.read::<RequestWithdrawnV1>()?.into())
+        }
+        (kinds::ALARM_CHANGED, 1) => Event::AlarmChanged(chunk.read::<AlarmChangedV1>()?.into()),
+        (kinds::ALARM_PURGED, 1) => Event::AlarmPurged(chunk.read::<AlarmPurgedV1>()?.into()),
+        (kinds::NOTICE_QUEUED, 1) => Event::NoticeQueued(chunk.read::<NoticeQueuedV1>()?.into()),
+        (kinds::NOTICE_TRIED, 1) => Event::NoticeTried(chunk.read::<NoticeTriedV1>()?.into()),
+        (kinds::NOTICE_SETTLED, 1) => {
+            let NoticeSettledV1 { number, delivered } = chunk.read()?;
+            Event::NoticeSettled(NoticeSettled { number, delivered })
+        }
         _ => return Err(chunk.unexpected()),
     })
 }

@@ -10,6 +10,7 @@ use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
 use allod_core::event::ReleaseCause;
 use allod_core::pool::Strategy;
+use allod_core::resource::{AlarmKind, Method, Redeploy};
 use allod_core::value::Kind;
 
 use crate::body::Cause;
@@ -66,6 +67,29 @@ numbered!(ParityV1(Parity) {
     1 => Odd,
 });
 
+numbered!(RedeployV1(Redeploy) {
+    0 => Default,
+    1 => Touch,
+    2 => Reactive,
+    3 => Whole,
+    4 => Never,
+});
+
+numbered!(MethodV1(Method) {
+    0 => FirstFree,
+    1 => RoundRobin,
+});
+
+numbered!(AlarmKindV1(AlarmKind) {
+    0 => Exhausted,
+    1 => Low,
+    2 => OddExhausted,
+    3 => EvenExhausted,
+    4 => OddLow,
+    5 => EvenLow,
+    6 => Undelivered,
+});
+
 numbered!(ReleaseCauseV1(ReleaseCause) {
     0 => Asked,
     1 => Taken,
@@ -81,6 +105,8 @@ numbered!(CauseV1(Cause) {
     4 => Capacity,
     // Level 4, and every entry that has it says so.
     5 => Ids,
+    // Level 5, likewise.
+    6 => Resource,
 });
 
 #[cfg(test)]

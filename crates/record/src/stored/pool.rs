@@ -11,6 +11,7 @@ use allod_core::pool::{Labels, PoolRange, PoolSpec};
 
 use super::ids::AccountV1;
 use super::number::{KindV1, StrategyV1};
+use super::resource::ResourcePoolV1;
 use super::span::{SpanV1, load_spans, store_spans};
 use allod_core::state::restore::PoolImage;
 
@@ -43,6 +44,17 @@ pub(crate) struct CheckpointPoolV2<'a> {
     pool: CheckpointPoolV1<'a>,
     #[serde(borrow)]
     account: AccountV1<'a>,
+}
+
+/// A pool that the resource-manager keeps. Its claims and the requests to it follow.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CheckpointPoolV3<'a> {
+    #[serde(borrow)]
+    pool: CheckpointPoolV1<'a>,
+    #[serde(borrow)]
+    account: Option<AccountV1<'a>>,
+    config: ResourcePoolV1,
+    changed: u64,
 }
 
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -107,7 +119,29 @@ impl From<CheckpointPoolV1<'_>> for PoolImage {
             cursor: stored.cursor,
             released: load_spans(stored.released),
             account: None,
+            resource: None,
         }
+    }
+}
+
+impl<'a> CheckpointPoolV3<'a> {
+    /// `None`: an earlier version says it all.
+    pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV3<'a>> {
+        let (config, changed) = image.resource.as_ref()?;
+        Some(CheckpointPoolV3 {
+            pool: CheckpointPoolV1::from(image),
+            account: image.account.as_ref().map(AccountV1::from),
+            config: ResourcePoolV1::from(config),
+            changed: *changed,
+        })
+    }
+}
+
+impl From<CheckpointPoolV3<'_>> for PoolImage {
+    fn from(stored: CheckpointPoolV3<'_>) -> PoolImage {
+        let account = stored.account.map(Into::into);
+        let resource = Some((stored.config.into(), stored.changed));
+        PoolImage { account, resource, ..stored.pool.into() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod capacity;
 mod ids;
+mod resource;
 
 use std::sync::Arc;
 
@@ -224,6 +225,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
         capacity::event().boxed(),
         ids::event().boxed(),
+        resource::event().boxed(),
     ]
 }
 
@@ -249,16 +251,16 @@ pub fn items() -> impl Strategy<Value = Vec<Item>> {
 }
 
 pub fn pool_image() -> impl Strategy<Value = PoolImage> {
-    (text(), number(), spec(), option::of(point()), spans(), ids::account()).prop_map(
-        |(name, generation, spec, cursor, released, account)| PoolImage {
+    (text(), number(), spec(), option::of(point()), spans(), (ids::account(), resource::config()))
+        .prop_map(|(name, generation, spec, cursor, released, (account, resource))| PoolImage {
             name,
             generation,
             spec,
             cursor,
             released,
             account,
-        },
-    )
+            resource,
+        })
 }
 
 /// What a checkpoint has of providers and consumers.

@@ -1,0 +1,158 @@
+//! Anything about pools of resources, alarms and the outbox.
+
+use allod_core::claim::Parity;
+use allod_core::event::Event;
+use allod_core::event::resource::{
+    AlarmChanged, AlarmPurged, NoticeQueued, NoticeSettled, NoticeTried, RequestAnswered,
+    RequestWithdrawn, ResourcePoolDefined,
+};
+use allod_core::resource::{
+    AlarmKind, AlarmSettings, Answer, ExcludedIds, Failure, Given, GivenAddresses, GivenIds,
+    Method, Redeploy, Request, ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix,
+};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::{number, text};
+
+fn pool() -> impl Strategy<Value = ResourcePool> {
+    let exclude = (any::<u32>(), any::<u32>(), any::<Option<bool>>())
+        .prop_map(|(start, end, stop_allocation)| ExcludedIds { start, end, stop_allocation });
+    let ids = (any::<u32>(), any::<u32>(), vec(exclude, 0..3))
+        .prop_map(|(start, end, exclude)| Given::Ids(GivenIds { start, end, exclude }));
+    let subnets = || {
+        let one = (any::<u128>(), any::<u8>()).prop_map(|(address, len)| Subnet { address, len });
+        vec(one, 0..3)
+    };
+    let flags = (any::<bool>(), any::<Option<bool>>(), any::<Option<bool>>());
+    let addresses = (flags, subnets(), subnets(), vec(any::<(u128, u128)>(), 0..3)).prop_map(
+        |((six, auto_redeploy, sequential), subnets, exclude, ranges)| {
+            Given::Addresses(GivenAddresses {
+                six,
+                subnets,
+                exclude,
+                ranges,
+                auto_redeploy,
+                sequential,
+            })
+        },
+    );
+    let alarms = any::<(bool, Option<u8>, Option<u8>, Option<u8>)>();
+    let alarms = alarms.prop_map(|(enabled, low, low_odd, low_even)| AlarmSettings {
+        enabled,
+        low,
+        low_odd,
+        low_even,
+    });
+    (prop_oneof![ids.boxed(), addresses.boxed()], alarms)
+        .prop_map(|(given, alarms)| ResourcePool { given, alarms })
+}
+
+pub fn config() -> impl Strategy<Value = Option<(ResourcePool, u64)>> {
+    option::of((pool(), number()))
+}
+
+fn how() -> impl Strategy<Value = Redeploy> {
+    select(vec![
+        Redeploy::Default,
+        Redeploy::Touch,
+        Redeploy::Reactive,
+        Redeploy::Whole,
+        Redeploy::Never,
+    ])
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    let parity = select(vec![
+        WantedParity::Any,
+        WantedParity::Only(Parity::Even),
+        WantedParity::Only(Parity::Odd),
+    ]);
+    let method = select(vec![Method::FirstFree, Method::RoundRobin]);
+    let id = (any::<Option<bool>>(), any::<Option<u32>>(), option::of(parity), option::of(method))
+        .prop_map(|(sync, id, parity, method)| Wanted::Id(WantedId { sync, id, parity, method }));
+    let prefix = any::<(u8, bool, Option<(bool, u128)>)>()
+        .prop_map(|(size, invert, start)| Wanted::Prefix(WantedPrefix { size, invert, start }));
+    let want = prop_oneof![id.boxed(), prefix.boxed()];
+    (text(), vec(text(), 0..3), option::of(how()), any::<bool>(), want).prop_map(
+        |(user, services, redeploy, sync_alloc, want)| Request {
+            user,
+            services,
+            redeploy,
+            sync_alloc,
+            want,
+        },
+    )
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let failed = |failure| Just(Answer::Failed(failure));
+    prop_oneof![
+        Just(Answer::Granted),
+        failed(Failure::Exhausted),
+        any::<u32>().prop_map(|id| Answer::Failed(Failure::IdUnavailable(id))),
+        failed(Failure::SyncExhausted),
+        failed(Failure::SyncConflict),
+        failed(Failure::NoAddresses),
+        vec(any::<u8>(), 0..4).prop_map(|lens| Answer::Failed(Failure::TooBig(lens))),
+        any::<(u128, u8)>()
+            .prop_map(|(address, len)| Answer::Failed(Failure::PrefixUnavailable { address, len })),
+        any::<u128>().prop_map(|address| Answer::Failed(Failure::EdgeAddress { address })),
+        failed(Failure::Misaligned),
+        failed(Failure::TooLong),
+    ]
+}
+
+fn alarm() -> impl Strategy<Value = AlarmKind> {
+    select(vec![
+        AlarmKind::Exhausted,
+        AlarmKind::Low,
+        AlarmKind::OddExhausted,
+        AlarmKind::EvenExhausted,
+        AlarmKind::OddLow,
+        AlarmKind::EvenLow,
+        AlarmKind::Undelivered,
+    ])
+}
+
+pub fn event() -> impl Strategy<Value = Event> {
+    let defined = (text(), pool()).prop_map(|(pool, config)| {
+        Event::ResourcePoolDefined(ResourcePoolDefined { pool, config })
+    });
+    let answered =
+        (text(), text(), request(), answer()).prop_map(|(pool, key, request, answer)| {
+            Event::RequestAnswered(RequestAnswered { pool, key, request, answer })
+        });
+    let withdrawn = (text(), text())
+        .prop_map(|(pool, key)| Event::RequestWithdrawn(RequestWithdrawn { pool, key }));
+    let changed = (text(), alarm(), any::<bool>(), any::<bool>(), number()).prop_map(
+        |(object, kind, ids, raised, at_ms)| {
+            Event::AlarmChanged(AlarmChanged { object, kind, ids, raised, at_ms })
+        },
+    );
+    let purged = (text(), alarm())
+        .prop_map(|(object, kind)| Event::AlarmPurged(AlarmPurged { object, kind }));
+    let queued = (any::<u128>(), text(), text(), how(), vec((text(), text()), 0..3), number())
+        .prop_map(|(number, target, user, how, about, at_ms)| {
+            Event::NoticeQueued(NoticeQueued { number, target, user, how, about, at_ms })
+        });
+    let tried = (any::<u128>(), any::<u32>(), text(), option::of(number())).prop_map(
+        |(number, attempts, error, again_ms)| {
+            Event::NoticeTried(NoticeTried { number, attempts, error, again_ms })
+        },
+    );
+    let settled = any::<(u128, bool)>()
+        .prop_map(|(number, delivered)| Event::NoticeSettled(NoticeSettled { number, delivered }));
+    prop_oneof![
+        defined.boxed(),
+        answered.boxed(),
+        withdrawn.boxed(),
+        changed.boxed(),
+        purged.boxed(),
+        queued.boxed(),
+        tried.boxed(),
+        settled.boxed(),
+    ]
+}
