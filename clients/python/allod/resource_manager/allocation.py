@@ -6,7 +6,9 @@ Each change is one request, and so one transaction. All of it may be sent again:
 from __future__ import annotations
 
 import json
+import random
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 from urllib.parse import quote
@@ -15,16 +17,19 @@ from ..api import Call
 from ..client import Client
 from ..errors import BadAnswer, Problem, problem
 from ..http1 import Request, Response
+from ..retry import Retry
 
 POOLS = "/restconf/data/resource-allocator:resource-pools"
 ATTEMPTS_MAX = 20
-"""So often a release is tried anew when somebody else changes the pool in between."""
+"""So often something is tried anew when somebody else changes the pool in between."""
+PAUSE = Retry(first=0.01, most=1.0)
+"""How long to wait before that."""
 
 
 @dataclass(frozen=True)
 class PoolKind:
     module: str
-    list: str
+    node: str
     called: str
     """As the error has it that says that there is no such pool."""
 
@@ -43,7 +48,7 @@ class About:
 
     @property
     def pool_path(self) -> str:
-        return f"{POOLS}/{self.kind.module}:{self.kind.list}={quote(self.pool, safe='')}"
+        return f"{POOLS}/{self.kind.module}:{self.kind.node}={quote(self.pool, safe='')}"
 
     @property
     def step(self) -> str:
@@ -181,6 +186,7 @@ def release(client: Client, about: About, service: str) -> None:
         except _Missing:
             return
         except _Changed:
+            # Read it again, and see who is left.
             continue
     raise Problem(412, {"detail": f"{about.path} changes all the time"})
 
@@ -226,7 +232,15 @@ def _send(
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     if guard:
         headers["if-match"] = guard
-    return client._run(_TreeCall(Request(method, target, headers, text), _said))
+    call = _TreeCall(Request(method, target, headers, text), _said)
+    for attempt in range(1, ATTEMPTS_MAX):
+        try:
+            return client._run(call)
+        except Problem as refused:
+            if refused.code != "in-use":
+                raise
+        time.sleep(PAUSE.pause(attempt, random.random()))
+    return client._run(call)
 
 
 def _said(response: Response) -> Tuple[object, str]:
