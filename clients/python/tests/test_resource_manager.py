@@ -6,7 +6,7 @@ import itertools
 import json
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from typing import Iterator, List
+from typing import Callable, Iterator, List, Tuple
 from urllib.parse import quote
 
 import pytest
@@ -103,7 +103,7 @@ def test_an_id_of_ones_choice(server: Server, root: Client) -> None:
 
 def test_what_is_not_there_is_a_lookup_error(server: Server, root: Client) -> None:
     pool, net = id_pool(server, 1, 2), ip_pool(server, "10.0.0.0/24")
-    asked = [
+    asked: List[Tuple[Callable[[], object], str]] = [
         (lambda: id_allocator.id_read("u", root, "none", "a"), "ID pool none does not exist"),
         (lambda: ask_id(root, "none", "a"), "ID pool none does not exist"),
         (

@@ -1,10 +1,12 @@
 //! Pools of resources: what is configured, what is asked of them, who is told of the answers.
 //!
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
+//! - `allocate`: a request that is only written if it gets something
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
 //! - `alarms`, `notices`: what follows from it
 
 mod alarms;
+mod allocate;
 mod answer;
 mod edit;
 mod group;
@@ -25,6 +27,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Ou
     match command {
         ResourceCommand::Edit(edit) => edit::run(draft, edit),
         ResourceCommand::Find(find) => look(draft, find),
+        ResourceCommand::Allocate(find) => allocate::run(draft, find),
         ResourceCommand::Notice(notice) => notices::run(draft, notice),
         ResourceCommand::PurgeAlarm { object, kind } => {
             let key = (object.clone(), *kind);
@@ -47,7 +50,7 @@ fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> 
     let members: Vec<_> =
         find.pools.iter().map(|name| (name.clone(), find.request.clone())).collect();
     let found = match &members[..] {
-        [(name, request)] => answer::found(draft, name, request)?,
+        [(name, request)] if !request.is_sync() => answer::found(draft, name, request)?,
         _ => group::found(draft, &find.key, &members)?,
     };
     Ok(Outcome::Found(found))

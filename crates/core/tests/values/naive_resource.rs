@@ -4,9 +4,10 @@
 //! Not here: alarms, notices, and pools in which released blocks come last.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use allod_core::claim::Parity;
-use allod_core::command::resource::{EditResources, PutResource, ResourceEdit};
+use allod_core::command::resource::{EditResources, FindResource, PutResource, ResourceEdit};
 use allod_core::resource::{
     Failure, Given, GivenAddresses, GivenIds, Method, Request, Subnet, Wanted, WantedId,
     WantedParity, WantedPrefix,
@@ -32,7 +33,7 @@ pub struct Pool {
 
 #[derive(Debug, Clone)]
 pub struct Asked {
-    request: Request,
+    pub request: Request,
     /// `None` while it waits for its turn.
     pub answer: Option<Result<Block, Failure>>,
 }
@@ -240,7 +241,7 @@ impl Manager {
             .iter()
             .filter_map(|(name, edit)| match edit {
                 ResourceEdit::Put(put) => Some((name.to_string(), &**put)),
-                ResourceEdit::Remove => None,
+                ResourceEdit::Remove | ResourceEdit::Requests(_) => None,
             })
             .collect();
         let (mut displaced, mut new) = (Turn::new(), Turn::new());
@@ -441,6 +442,21 @@ impl Manager {
                 self.answer(&Turn::from([(key, name.into())]));
             }
         }
+    }
+
+    /// A request that is there and has something, or is not there; whether it could be asked for at all.
+    pub fn allocate(&mut self, find: &FindResource) -> bool {
+        let put = vec![(find.key.clone(), find.request.clone())];
+        let put = ResourceEdit::Put(Box::new(PutResource { put, ..PutResource::default() }));
+        let pools = find.pools.iter().map(|name| (name.clone(), put.clone())).collect();
+        let mut after = self.clone();
+        let done = after.edit(&EditResources { seen: 0, seen_all: false, pools });
+        let has =
+            |name: &Arc<str>| matches!(after.pools[&**name].asked[&*find.key].answer, Some(Ok(_)));
+        if done && find.pools.iter().all(has) {
+            *self = after;
+        }
+        done
     }
 
     /// Somebody takes the lowest id of a pool, without the resource-manager.

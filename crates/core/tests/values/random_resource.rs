@@ -1,14 +1,17 @@
 //! Random edits of pools of resources, beside a naive model: answer by answer, and free list by free list.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use allod_core::claim::{Parity, Want};
-use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
+use allod_core::command::resource::{
+    EditResources, FindResource, PutResource, ResourceCommand, ResourceEdit,
+};
 use allod_core::command::{ClaimOp, Command, Expect, Op, ReleaseOp, Stamp, Transact};
 use allod_core::limits::Limits;
 use allod_core::resource::{
-    AlarmSettings, Answer, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Request,
+    AlarmSettings, Answer, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
     ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
@@ -117,10 +120,13 @@ fn wanted_prefix() -> impl Strategy<Value = Wanted> {
 }
 
 fn request(want: impl Strategy<Value = Wanted>) -> impl Strategy<Value = Request> {
-    (want, select(vec!["admin", "admin", "other"])).prop_map(|(want, user)| Request {
+    let services = select(vec![vec![], vec!["/s"], vec!["/s", "/t"], vec!["/t"]]);
+    let redeploy = select(vec![None, None, Some(Redeploy::Touch), Some(Redeploy::Never)]);
+    let user = select(vec!["admin", "admin", "other"]);
+    (want, user, services, redeploy).prop_map(|(want, user, services, redeploy)| Request {
         user: user.into(),
-        services: vec![],
-        redeploy: None,
+        services: services.into_iter().map(Arc::from).collect(),
+        redeploy,
         sync_alloc: false,
         want,
     })
@@ -170,7 +176,8 @@ impl fmt::Debug for Step {
                 write!(f, " anew")?;
             }
             for (key, request) in &put.put {
-                write!(f, " put {key} for {}: {:?}", request.user, request.want)?;
+                write!(f, " put {key} for {}", request.user)?;
+                write!(f, " {:?} {:?}: {:?}", request.services, request.redeploy, request.want)?;
             }
             for key in &put.withdraw {
                 write!(f, " withdraw {key}")?;
@@ -218,10 +225,16 @@ fn step() -> impl Strategy<Value = Step> {
         let one = |name| (Arc::from(name), ResourceEdit::Put(Box::new(put.clone())));
         pools.into_iter().map(one).collect::<Vec<Edit>>()
     });
+    let pools = prop::sample::subsequence(vec!["p", "q", "r"], 1..=3);
+    let at_once = (pools, key(), request(wanted_id())).prop_map(|(pools, key, request)| {
+        let pools = pools.into_iter().map(Arc::from).collect();
+        Command::Resource(ResourceCommand::Allocate(FindResource { pools, key, request }))
+    });
     let native = (select(vec!["p", "q"]), select(vec!["x", "y", "a"]));
     prop_oneof![
         20 => prop::collection::vec(edit_of_one(), 1..4).prop_map(edit),
         6 => together.prop_map(edit),
+        2 => at_once,
         2 => native.clone().prop_map(|(pool, key)| one(Op::Claim(ClaimOp {
             pools: vec![pool.into()],
             key: key.into(),
@@ -269,6 +282,7 @@ fn beginning() -> Command {
 fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     match command {
         Command::Resource(ResourceCommand::Edit(edit)) => return Some(model.edit(edit)),
+        Command::Resource(ResourceCommand::Allocate(find)) => return Some(model.allocate(find)),
         Command::Transact(transact) => match &transact.ops[..] {
             [Op::Claim(claim)] => model.claim(&claim.pools[0], &claim.key),
             [Op::Release(release)] => model.release(&release.pool, &release.key),
@@ -277,6 +291,52 @@ fn play(model: &mut Manager, command: &Command) -> Option<bool> {
         _ => {}
     }
     None
+}
+
+/// Who is told of what: user, service and way, and then the pools and keys.
+type Told = BTreeMap<(Arc<str>, Arc<str>, Redeploy), BTreeSet<(Arc<str>, Arc<str>)>>;
+
+/// All services of whatever is answered otherwise than before, and those that are new to what is not.
+fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
+    let edits = match command {
+        Command::Resource(ResourceCommand::Edit(edit)) => &edit.pools[..],
+        _ => &[],
+    };
+    let begins_anew = |pool: &str, key: &str| {
+        edits.iter().filter(|(name, _)| **name == *pool).any(|(_, edit)| match edit {
+            ResourceEdit::Put(put) => put.withdraw.iter().any(|gone| **gone == *key),
+            _ => true,
+        })
+    };
+    let mut told = Told::new();
+    for (name, pool) in &after.pools {
+        for (key, asked) in &pool.asked {
+            let old = before.pools.get(name).and_then(|pool| pool.asked.get(key));
+            let old = old.filter(|_| !begins_anew(name, key));
+            let same = old.filter(|old| old.answer == asked.answer);
+            let knows = |service| same.is_some_and(|old| old.request.services.contains(service));
+            let how = asked.request.redeploy.unwrap_or(Redeploy::Default);
+            for service in asked.request.services.iter().filter(|service| !knows(service)) {
+                if how != Redeploy::Never {
+                    let who = (asked.request.user.clone(), service.clone(), how);
+                    let what = (name.as_str().into(), key.as_str().into());
+                    told.entry(who).or_default().insert(what);
+                }
+            }
+        }
+    }
+    told
+}
+
+/// What the outbox has got since it had so many.
+fn queued(state: &State, had: usize) -> (Told, usize) {
+    let mut told = Told::new();
+    for notice in state.outbox().from(0).skip(had) {
+        let who = (notice.user.clone(), notice.target.clone(), notice.how);
+        let before = told.insert(who, notice.about.iter().cloned().collect());
+        assert!(before.is_none(), "{} is told twice", notice.target);
+    }
+    (told, state.outbox().from(0).count())
 }
 
 fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
@@ -316,14 +376,19 @@ proptest! {
         steps in prop::collection::vec(step().boxed(), 1..=210)
     ) {
         let (mut state, mut model) = (State::new(), Manager::default());
-        let limits = Limits::default();
+        let (limits, mut had) = (Limits { outbox_max: 100_000, ..Limits::default() }, 0);
         for (command, seed) in [beginning()].iter().chain(steps.iter().map(|step| &step.0)).zip(1..) {
             let stamp = Stamp { now_ms: EPOCH_MS, seed };
+            let before = model.clone();
             let done = decide(&mut state, &stamp, command, &limits).is_ok();
             if let Some(wanted) = play(&mut model, command) {
                 prop_assert_eq!(done, wanted, "{:?}", command);
             }
             compare(&state, &model)?;
+            let (heard, has) = queued(&state, had);
+            let wanted = if done { told(&before, &model, command) } else { Told::new() };
+            prop_assert_eq!(heard, wanted, "who is told of {:?}", command);
+            had = has;
         }
         let wrong = invariant::check(&state);
         prop_assert!(wrong.is_empty(), "{wrong:#?}");
@@ -343,4 +408,66 @@ proptest! {
             let _ = world.run(command);
         }
     }
+
+    /// Where released blocks come last, nothing that was used is given while something else would do.
+    #[test]
+    fn what_was_used_comes_last(
+        steps in prop::collection::vec((key(), prop::option::weighted(0.6, 27..=32u8)), 1..100)
+    ) {
+        let mut state = State::new();
+        let subnets = vec![Subnet { address: FOUR, len: 27 }];
+        let given = GivenAddresses { subnets, sequential: Some(true), ..GivenAddresses::default() };
+        let config = ResourcePool { given: Given::Addresses(given), alarms: AlarmSettings::default() };
+        write(&mut state, PutResource { config: Some(config), ..PutResource::default() });
+        let (mut free, mut used): (BTreeSet<u128>, _) = ((FOUR..FOUR + 32).collect(), BTreeSet::new());
+        for (key, len) in steps {
+            let held = view::resource::asked(&state, "s", &key).and_then(|(_, held)| held);
+            match (held, len) {
+                (Some(held), None) => {
+                    write(&mut state, PutResource { withdraw: vec![key], ..PutResource::default() });
+                    free.extend(held.first..=held.last);
+                    used.extend(held.first..=held.last);
+                }
+                (None, Some(len)) => {
+                    let want = WantedPrefix { size: len, invert: false, start: None };
+                    let put = vec![(key.clone(), plain(Wanted::Prefix(want)))];
+                    write(&mut state, PutResource { put, ..PutResource::default() });
+                    let got = view::resource::asked(&state, "s", &key).and_then(|(_, held)| held);
+                    let unused: BTreeSet<u128> = free.difference(&used).copied().collect();
+                    let wanted = [&unused, &free].into_iter().find(|set| fits(set, len));
+                    prop_assert_eq!(got.is_some(), wanted.is_some(), "a /{} of {:?}", len, &free);
+                    if let (Some(got), Some(wanted)) = (got, wanted) {
+                        let all = (got.first..=got.last).all(|one| wanted.contains(&one));
+                        prop_assert!(all, "{got:?} is not of {wanted:?}");
+                        free.retain(|one| !(got.first..=got.last).contains(one));
+                    } else {
+                        let withdraw = vec![key];
+                        write(&mut state, PutResource { withdraw, ..PutResource::default() });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Writes over the pool `s`.
+fn write(state: &mut State, put: PutResource) {
+    let pools = vec![("s".into(), ResourceEdit::Put(Box::new(put)))];
+    let edit = EditResources { seen: u64::MAX, seen_all: false, pools };
+    let stamp = Stamp { now_ms: EPOCH_MS, seed: state.position };
+    let command = Command::Resource(ResourceCommand::Edit(edit));
+    decide(state, &stamp, &command, &Limits::default()).expect("it can be written");
+}
+
+fn plain(want: Wanted) -> Request {
+    Request { user: "admin".into(), services: vec![], redeploy: None, sync_alloc: false, want }
+}
+
+/// Whether these addresses have room for such a network, or for a host, which does not get the edges.
+fn fits(set: &BTreeSet<u128>, len: u8) -> bool {
+    let size = 1u128 << (32 - len);
+    let is_edge = |one: u128| size == 1 && (one == FOUR || one == FOUR + 31);
+    let whole = |first: &u128| (*first..first + size).all(|one| set.contains(&one));
+    set.iter().any(|first| first % size == 0 && whole(first) && !is_edge(*first))
 }

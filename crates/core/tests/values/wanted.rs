@@ -370,6 +370,11 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         ask p c svc=/s3 -> ! Exhausted
         ask p d svc=/s4 never -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c
+        # Whoever joins those who wait is told why they do.
+        ask p c svc=/s3,/s5 -> ! Exhausted
+        outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c, /s5 of p/c
+        done 3
+        ask p c svc=/s3 -> ! Exhausted
         withdraw p b
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c, /s3 of p/c
         failed 0 again=5
@@ -382,6 +387,56 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         limit outbox_max=3
         ask q x svc=/s9 -> no limit_exceeded: outbox_max is 3, the request has 4
         answers q -> a=1
+        ",
+    );
+}
+
+#[test]
+fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
+    check(
+        "
+        idpool p 1-3
+        idpool q 3-5
+        look p k -> 1
+        seize p k -> 1
+        seize p k -> 1
+        answers p -> k=1
+        # The same id in both, or nothing in either.
+        seize p+q two sync -> 3
+        answers p -> k=1 two=3
+        answers q -> two=3
+        look p+q three sync -> ! SyncExhausted
+        seize p+q three sync -> ! SyncExhausted
+        answers p -> k=1 two=3
+        # One that is part of a group gets what the group has.
+        ask q two id=3 sync -> 3
+        idpool r 1-9
+        look r two sync -> 3
+        seize r two sync -> 3
+        # What it has, it keeps if it cannot have the other.
+        seize p k id=3 -> ! IdUnavailable(3)
+        answers p -> k=1 two=3
+        seize p last -> 2
+        seize p more -> ! Exhausted
+        answers p -> k=1 last=2 two=3
+        ",
+    );
+}
+
+#[test]
+fn a_request_is_only_written_over_what_its_writer_saw() {
+    check(
+        "
+        idpool p 1-9
+        over p a id=4 seen=0 -> written
+        over p a id=5 seen=0 -> no resources_changed: something has changed at position 2, after it was read
+        ask p b -> 1
+        # That something else of the pool has changed does not matter.
+        over p a was=4 id=5 seen=0 -> written
+        answers p -> a=5 b=1
+        over p a was=4 seen=0 -> no resources_changed: something has changed at position 4, after it was read
+        over p a was=5 seen=0 -> written
+        answers p -> b=1
         ",
     );
 }

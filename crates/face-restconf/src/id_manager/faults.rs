@@ -60,6 +60,7 @@ impl IdManager {
             | Refusal::CheckFailed { .. } => said(Tag::OperationFailed, refusal.to_string()),
             Refusal::Capacity(refusal) => self.not_about_ids(refusal),
             Refusal::Ids(refusal) => self.ids_refused(operation, refusal),
+            Refusal::Resource(refusal) => said(Tag::InUse, refusal.to_string()),
         }
     }
 

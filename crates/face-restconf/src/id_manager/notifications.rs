@@ -50,7 +50,15 @@ pub(crate) fn told(nodes: &Nodes, event: &Event) -> Option<Node> {
         | Event::TraitRemoved(_)
         | Event::AllocationsSet(_)
         | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => None,
+        | Event::AllocationsReleased(_)
+        | Event::ResourcePoolDefined(_)
+        | Event::RequestAnswered(_)
+        | Event::RequestWithdrawn(_)
+        | Event::AlarmChanged(_)
+        | Event::AlarmPurged(_)
+        | Event::NoticeQueued(_)
+        | Event::NoticeTried(_)
+        | Event::NoticeSettled(_) => None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! What is written over pools and requests, in the order in which it takes effect: pools that go, what pools are, requests that
 //! go, what was displaced, what is new, and at last what could not be had before.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::notices::Told;
 use super::{Draft, alarms, answer, group, release, requests, valid};
-use crate::command::resource::{EditResources, PutResource, ResourceEdit};
+use crate::command::resource::{EditResources, PutResource, RequestEdit, ResourceEdit};
 use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
 use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
 use crate::limits::at_most;
@@ -41,24 +42,17 @@ struct Opened {
 }
 
 pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome, Refusal> {
-    let written = edit.pools.iter().map(|(_, edit)| match edit {
-        ResourceEdit::Remove => 0,
-        ResourceEdit::Put(put) => (put.put.len() + put.withdraw.len()) as u64,
-    });
-    at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, written.sum())?;
     unchanged(draft, edit)?;
+    let puts = puts(edit);
+    let written = puts.iter().map(|(_, put)| (put.put.len() + put.withdraw.len()) as u64);
+    at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, written.sum())?;
+    let puts = || puts.iter().map(|(name, put)| (*name, &**put));
     let mut pending = Pending::default();
     for (name, edit) in &edit.pools {
         if matches!(edit, ResourceEdit::Remove) {
             remove(draft, name, &mut pending)?;
         }
     }
-    let puts = || {
-        edit.pools.iter().filter_map(|(name, edit)| match edit {
-            ResourceEdit::Put(put) => Some((name, put)),
-            ResourceEdit::Remove => None,
-        })
-    };
     for (name, put) in puts() {
         if let Some(config) = &put.config {
             configure(draft, name, config, &mut pending.displaced)?;
@@ -85,14 +79,43 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
     Ok(Outcome::ResourcesEdited)
 }
 
+/// What is written over each pool that stays.
+fn puts(edit: &EditResources) -> Vec<(&Arc<str>, Cow<'_, PutResource>)> {
+    let mut puts = Vec::with_capacity(edit.pools.len());
+    for (name, edit) in &edit.pools {
+        match edit {
+            ResourceEdit::Remove => {}
+            ResourceEdit::Put(put) => puts.push((name, Cow::Borrowed(&**put))),
+            ResourceEdit::Requests(requests) => {
+                let mut put = PutResource::default();
+                for RequestEdit { key, after, .. } in requests {
+                    match after {
+                        Some(request) => put.put.push((key.clone(), request.clone())),
+                        None => put.withdraw.push(key.clone()),
+                    }
+                }
+                puts.push((name, Cow::Owned(put)));
+            }
+        }
+    }
+    puts
+}
+
 fn unchanged(draft: &Draft<'_>, edit: &EditResources) -> Result<(), Refusal> {
     let changed = |at| Err(ResourceRefusal::Changed { at }.into());
     if edit.seen_all && draft.state.position > edit.seen {
         return changed(draft.state.position);
     }
-    for (name, _) in &edit.pools {
+    for (name, edit_of) in &edit.pools {
         let pool = draft.state.pool(name);
         let kept = pool.and_then(|pool| pool.requests.as_ref());
+        if let (ResourceEdit::Requests(requests), Some(kept)) = (edit_of, kept) {
+            let now = |key| kept.get(key).map(|asked| &asked.request);
+            if requests.iter().all(|one| one.before.as_ref() == now(&one.key)) {
+                continue;
+            }
+            return changed(kept.changed);
+        }
         // Of a pool that is not kept only the whole state knows.
         let at = kept.map_or(draft.state.position, |requests| requests.changed);
         if at > edit.seen {
@@ -272,10 +295,7 @@ fn open(
         && was.is_some_and(|value| still_serves(draft, name, key, request, value));
     if keeps {
         record(draft, name, key, request, Answer::Granted);
-        // Who is new among the services has not heard of the answer yet.
-        for service in request.services.iter().filter(|one| !asked.request.services.contains(one)) {
-            pending.told.tell(name, key, request, service);
-        }
+        pending.told.new_services(name, key, request, &asked.request.services);
         return Ok(());
     }
     give_back(draft, name, key)?;
@@ -390,10 +410,17 @@ fn settle_one(
     let now = (answer.clone(), value);
     let before = opened.before.as_ref();
     let written = draft.state.pool(name).and_then(|pool| pool.requests.as_ref()?.get(key).cloned());
-    if written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer) {
+    // Without services to compare with, all of them are new.
+    let knew = written.as_ref().map(|asked| asked.request.services.clone()).unwrap_or_default();
+    let differs =
+        written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer);
+    // Something else in the place of what it had is another answer, too: whoever watches is told.
+    if differs || before != Some(&now) {
         record(draft, name, key, &opened.request, answer);
     }
-    if before != Some(&now) && !(opened.quiet && before.is_some()) {
+    if before == Some(&now) {
+        told.new_services(name, key, &opened.request, &knew);
+    } else if !(opened.quiet && before.is_some()) {
         told.add(name, key, &opened.request);
     }
     Ok(())

@@ -25,8 +25,20 @@ impl Told {
         request.services.iter().for_each(|service| self.tell(pool, key, request, service));
     }
 
+    /// The answer is what it was, but who is new among the services has not heard of it yet.
+    pub fn new_services(
+        &mut self,
+        pool: &Arc<str>,
+        key: &Arc<str>,
+        request: &Request,
+        knew: &[Arc<str>],
+    ) {
+        let new = request.services.iter().filter(|service| !knew.contains(service));
+        new.for_each(|service| self.tell(pool, key, request, service));
+    }
+
     /// One service has a reason to look at a request.
-    pub fn tell(&mut self, pool: &Arc<str>, key: &Arc<str>, request: &Request, service: &Arc<str>) {
+    fn tell(&mut self, pool: &Arc<str>, key: &Arc<str>, request: &Request, service: &Arc<str>) {
         let how = request.redeploy.unwrap_or(Redeploy::Default);
         if how == Redeploy::Never {
             return;
