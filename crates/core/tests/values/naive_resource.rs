@@ -75,6 +75,27 @@ impl Pool {
         free
     }
 
+    /// What it is made of.
+    fn stock(&self) -> (Vec<Block>, Vec<Block>, Vec<(u32, u32)>) {
+        match &self.given {
+            Given::Ids(GivenIds { start, end, exclude }) => {
+                let mut spans = vec![(*start, *end)];
+                spans.extend(exclude.iter().map(|out| (out.start, out.end)));
+                (vec![], vec![], spans)
+            }
+            Given::Addresses(given) => {
+                let exclude = given.exclude.iter().map(|subnet| block(subnet, given.six));
+                (subnets(given), exclude.collect(), vec![])
+            }
+        }
+    }
+
+    /// Whether something is no longer held that was.
+    fn gave(&self, after: &Pool) -> bool {
+        let held = |pool: &Pool, key: &str| pool.asked.get(key)?.answer.clone()?.ok();
+        self.asked.keys().any(|key| held(self, key).is_some() && held(after, key).is_none())
+    }
+
     fn has_failed(&self, key: &str) -> bool {
         matches!(self.asked.get(key), Some(Asked { answer: Some(Err(_)), .. }))
     }
@@ -245,12 +266,22 @@ impl Manager {
             })
             .collect();
         let (mut displaced, mut new) = (Turn::new(), Turn::new());
+        let before = self.clone();
         for (name, put) in &puts {
             self.configure(name, put, &mut displaced)?;
         }
         for (name, put) in &puts {
             self.write(name, put, &mut displaced, &mut new, &mut left)?;
         }
+        // Only where something has become free somebody who waits has a reason to try again.
+        let freed: Vec<&String> = puts
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| {
+                let (after, before) = (&self.pools[*name], before.pools.get(*name));
+                before.is_none_or(|before| before.stock() != after.stock() || before.gave(after))
+            })
+            .collect();
         self.answer(&displaced);
         self.answer(&new);
         for key in left {
@@ -261,7 +292,7 @@ impl Manager {
             let waiting: Turn = waiting.map(|(name, _)| (key.clone(), name.clone())).collect();
             self.answer(&waiting);
         }
-        puts.iter().for_each(|(name, _)| self.retry(name));
+        freed.into_iter().for_each(|name| self.retry(name));
         Some(())
     }
 
@@ -468,7 +499,6 @@ impl Manager {
         }
         if let Some(id) = lowest {
             pool.others.insert(key.into(), id);
-            self.retry(name);
         }
     }
 

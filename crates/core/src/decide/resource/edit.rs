@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::notices::Told;
-use super::{Draft, alarms, answer, group, release, requests, valid};
+use super::{Draft, alarms, answer, freed, group, release, requests, valid};
 use crate::command::resource::{EditResources, PutResource, RequestEdit, ResourceEdit};
 use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
 use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
@@ -73,7 +73,8 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
         answer_all(draft, Open::from([(key, waiting)]), &Open::new(), &mut told)?;
     }
     let pools: Vec<Arc<str>> = puts().map(|(name, _)| name.clone()).collect();
-    retry(draft, &pools, &mut told)?;
+    let freed = freed(draft);
+    retry(draft, pools.iter().filter(|pool| freed.contains(*pool)), &mut told)?;
     pools.iter().try_for_each(|name| alarms::evaluate(draft, name))?;
     told.queue(draft)?;
     Ok(Outcome::ResourcesEdited)
@@ -438,9 +439,9 @@ fn record(
 }
 
 /// Requests that have nothing are answered again, in the order of their keys, as long as there is anything to give.
-pub(super) fn retry(
+pub(super) fn retry<'a>(
     draft: &mut Draft<'_>,
-    pools: &[Arc<str>],
+    pools: impl Iterator<Item = &'a Arc<str>>,
     told: &mut Told,
 ) -> Result<(), Refusal> {
     for name in pools {
