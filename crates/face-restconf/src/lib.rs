@@ -12,6 +12,7 @@
 //! - `protocol`: routes, negotiation, headers, streams; the same for every model
 //! - `model`: what a model is to the protocol
 //! - `id_manager`: OpenDaylight's id-manager
+//! - `resource_pools`: NSO's resource-manager
 //!
 //! Not here: which ids are free; that is the core's.
 
@@ -23,6 +24,7 @@ pub mod model;
 pub mod path;
 pub mod protocol;
 pub mod query;
+pub mod resource_pools;
 pub mod settings;
 pub mod tree;
 pub mod yang;

@@ -1,0 +1,13 @@
+//! The resource-manager as its clients see it: over RESTCONF, in process.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops where it cannot go on"
+)]
+
+mod at_once;
+mod server;
+mod short;
+mod transcripts;
