@@ -69,7 +69,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         "wipe" => edit(PoolEdit::Remove),
         "unentry" => put(PutIds { remove: vec![key()], ..plain }),
         "entry" => {
-            let expires_ms = words.get("until").map(|until| EPOCH_MS + number(until) as u64 * 1000);
+            let expires_ms = words.get("until").map(|until| EPOCH_MS + number(until) * 1000);
             let entry = IdEntry { key: key(), ids: spans(words.plain(2)), expires_ms };
             put(PutIds { put: vec![entry], replace_entries: words.has("alone"), ..plain })
         }
@@ -79,7 +79,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
 }
 
 fn seen(state: &State, words: &Words<'_>) -> u64 {
-    words.get("seen").map_or(state.position, |seen| number(seen) as u64)
+    words.get("seen").map_or(state.position, number)
 }
 
 fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {
