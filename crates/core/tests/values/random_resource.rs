@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use allod_core::claim::{Parity, Want};
 use allod_core::command::resource::{
-    EditResources, FindResource, PutResource, ResourceCommand, ResourceEdit,
+    EditResources, FindResource, PutResource, RequestEdit, ResourceCommand, ResourceEdit,
 };
 use allod_core::command::{ClaimOp, Command, Expect, Op, ReleaseOp, Stamp, Transact};
 use allod_core::limits::Limits;
@@ -279,6 +279,28 @@ fn beginning() -> Command {
     Command::Resource(ResourceCommand::Edit(edit))
 }
 
+/// The same edit, but request by request where it can be said like that, each with what it was before.
+fn one_by_one(state: &State, command: &Command) -> Command {
+    let Command::Resource(ResourceCommand::Edit(edit)) = command else { return command.clone() };
+    let mut edit = edit.clone();
+    for (name, edit) in &mut edit.pools {
+        let ResourceEdit::Put(put) = edit else { continue };
+        let both = put.put.iter().any(|(key, _)| put.withdraw.contains(key));
+        if put.config.is_some() || put.replace || both {
+            continue;
+        }
+        let one = |key: &Arc<str>, after| {
+            let before = view::resource::asked(state, name, key);
+            let before = before.map(|(asked, _)| asked.request.clone());
+            RequestEdit { key: key.clone(), before, after }
+        };
+        let written = put.put.iter().map(|(key, request)| one(key, Some(request.clone())));
+        let withdrawn = put.withdraw.iter().map(|key| one(key, None));
+        *edit = ResourceEdit::Requests(written.chain(withdrawn).collect());
+    }
+    Command::Resource(ResourceCommand::Edit(edit))
+}
+
 fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     match command {
         Command::Resource(ResourceCommand::Edit(edit)) => return Some(model.edit(edit)),
@@ -398,7 +420,8 @@ proptest! {
         for (command, seed) in [beginning()].iter().chain(steps.iter().map(|step| &step.0)).zip(1..) {
             let stamp = Stamp { now_ms: EPOCH_MS, seed };
             let before = model.clone();
-            let done = decide(&mut state, &stamp, command, &limits).is_ok();
+            let finer = if seed % 2 == 0 { one_by_one(&state, command) } else { command.clone() };
+            let done = decide(&mut state, &stamp, &finer, &limits).is_ok();
             if let Some(wanted) = play(&mut model, command) {
                 prop_assert_eq!(done, wanted, "{:?}", command);
             }
