@@ -43,11 +43,13 @@ class Account:
     def check(self, low: int, high: int) -> None:
         """Each id is in exactly one place, and none is missing.
 
-        An id that was asked for by its number is skipped when the cursor comes to it, and so may still lie ahead of one.
+        An id that was asked for by its number is passed over when a cursor comes to it, whether it is still held by then or
+        was given back; so it may be ahead of one, and what counts is where else it is.
         """
         held = [one for ids in self.held.values() for one in ids]
-        taken = set(held)
-        places = held + self.released + [one for one in self.available if one not in taken]
+        released = self.released
+        elsewhere = set(held) | set(released)
+        places = held + released + [one for one in self.available if one not in elsewhere]
         twice = [one for one, count in Counter(places).items() if count > 1]
         assert not twice, f"in two places: {sorted(twice)[:20]}"
         missing: Set[int] = set(range(low, high + 1)) - set(places)

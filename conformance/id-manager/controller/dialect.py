@@ -61,8 +61,9 @@ class Dialect(ABC):
         if reply.status != 200:
             raise Refused(reply)
         ((member, value),) = reply.json().items()
-        asked = names[-1] if len(names) % 2 == 1 else names[-2]
-        assert member == self.member(asked if names else "id-pools"), reply.text
+        # Pairs of a list and a key; what is left over at the end is a container.
+        asked = names[(len(names) - 1) // 2 * 2] if names else "id-pools"
+        assert member == self.member(asked), reply.text
         return value[0] if isinstance(value, list) else value
 
 

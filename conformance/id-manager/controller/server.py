@@ -6,9 +6,13 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from pathlib import Path
-from typing import IO, List, Optional
+from typing import IO, List
 
+from .session import Session
+
+START_SECONDS = 30
 STOP_SECONDS = 30
 
 
@@ -23,20 +27,24 @@ def binary() -> str:
 class Server:
     """One process at a time on one folder and, once it has one, on one port."""
 
-    def __init__(self, folder: Path, settings: str = "", more: Optional[List[str]] = None) -> None:
-        self._folder, self._more = folder, more or []
-        (folder / "allod.toml").write_text(settings, encoding="utf-8")
+    def __init__(self, folder: Path, more: List[str]) -> None:
+        self._folder, self._more = folder, more
         self.port = 0
         self.start()
 
     def start(self) -> None:
         command = [binary(), "serve", "--listen", f"127.0.0.1:{self.port}", "--data", "data", "--log", "warn"]
-        command += ["--config", "allod.toml", *self._more]
+        command += self._more
         self._process = subprocess.Popen(
             command, env={}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=self._folder
         )
         assert self._process.stderr is not None
         self.port = self._wait_for_port(self._process.stderr)
+        # It listens before it has replayed its journal.
+        until = time.monotonic() + START_SECONDS
+        while Session(self.port).get("/readyz").status != 200:
+            assert time.monotonic() < until, "it does not get ready"
+            time.sleep(0.01)
 
     def kill(self) -> None:
         """No time to say anything."""

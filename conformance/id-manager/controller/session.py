@@ -57,5 +57,5 @@ class Session:
         text = reply.read().decode()
         return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, text)
 
-    def close(self) -> None:
+    def __del__(self) -> None:
         self._connection.close()

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Type
 
-import pytest
 from controller.account import Account
-from controller.dialect import Dialect, Draft02, Rfc8040
+from controller.dialect import Dialect
 from controller.server import Server
 from controller.session import Session
 
-BOTH = pytest.mark.parametrize("dialect", [Draft02, Rfc8040])
 
-
-@BOTH
-def test_allocations_survive_a_kill(tmp_path: Path, dialect: Type[Dialect]) -> None:
-    server = Server(tmp_path)
+def test_allocations_survive_a_kill(server: Server, dialect: Type[Dialect]) -> None:
     ids = dialect(Session(server.port))
     ids.create("p", 0, 100)
     given = {f"k{number}": ids.allocate("p", f"k{number}") for number in range(5)}
@@ -37,12 +31,9 @@ def test_allocations_survive_a_kill(tmp_path: Path, dialect: Type[Dialect]) -> N
     account = Account(ids.read(), "p")
     account.check(0, 100)
     assert account.released == released
-    server.stop()
 
 
-@BOTH
-def test_an_enhanced_pool_survives_a_kill(tmp_path: Path, dialect: Type[Dialect]) -> None:
-    server = Server(tmp_path)
+def test_an_enhanced_pool_survives_a_kill(server: Server, dialect: Type[Dialect]) -> None:
     ids = dialect(Session(server.port))
     ids.create("empty", 1, 20, enhanced_id_allocation=True)
     ids.create("p", 1, 2, enhanced_id_allocation=True)
@@ -59,4 +50,3 @@ def test_an_enhanced_pool_survives_a_kill(tmp_path: Path, dialect: Type[Dialect]
     assert ids.allocate("p", "new") == 1
     # That it is enhanced is known, though nothing in its tree says so.
     assert ids.allocate("empty", "k", id_value=15) == 15
-    server.stop()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Dict
 
+import pytest
 from controller.dialect import Draft02, Rfc8040
 from controller.server import Server, binary
 from controller.session import Session
@@ -17,10 +19,14 @@ def token(folder: Path, name: str, role: str) -> str:
     return made.stdout.strip()
 
 
-def test_a_token_is_the_password(tmp_path: Path) -> None:
-    writer = token(tmp_path, "controller", "admin")
-    reader = token(tmp_path, "monitor", "reader")
-    server = Server(tmp_path, more=["--auth", "tokens", "--tokens", str(tmp_path / "tokens.toml")])
+@pytest.fixture
+def tokens(tmp_path: Path) -> Dict[str, str]:
+    """By role; made before the server starts."""
+    return {role: token(tmp_path, f"the {role}", role) for role in ("admin", "reader")}
+
+
+@pytest.mark.serve("--auth", "tokens", "--tokens", "{}/tokens.toml")
+def test_a_token_is_the_password(tokens: Dict[str, str], server: Server) -> None:
     path = "/restconf/config/id-manager:id-pools"
 
     nobody = Session(server.port).get(path)
@@ -29,13 +35,12 @@ def test_a_token_is_the_password(tmp_path: Path) -> None:
     assert Session(server.port, ("admin", "admin")).get(path).status == 401
 
     for dialect in (Draft02, Rfc8040):
-        ids = dialect(Session(server.port, ("admin", writer)))
+        ids = dialect(Session(server.port, ("admin", tokens["admin"])))
         ids.create("p", 0, 100)
         assert ids.allocate("p", dialect.__name__) in (0, 1)
 
-    looking = Session(server.port, ("admin", reader))
+    looking = Session(server.port, ("admin", tokens["reader"]))
     assert looking.get(path).status == 200
     refused = looking.post("/restconf/operations/id-manager:allocateId", {"input": {"pool-name": "p", "id-key": "k"}})
     assert refused.status == 403, refused
     assert refused.json()["errors"]["error"][0]["error-tag"] == "access-denied"
-    server.stop()

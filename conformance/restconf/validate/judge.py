@@ -50,9 +50,8 @@ def _data(schema: Schema, exchange: Exchange, segments: List[str]) -> Optional[s
     if not way:
         return _datastore(schema, exchange)
     # A part of the tree need not have what is mandatory in the whole of it.
-    kind = "get"
-    if len(way) == 1 and not exchange.partial:
-        kind = "config" if way[0].node.config else "data"
+    whole = len(way) == 1 and way[0].node.config and not exchange.partial
+    kind = "config" if whole else "get"
     if exchange.format == "xml":
         text = around.xml_tree(way, exchange.body)
     else:
@@ -72,7 +71,8 @@ def _datastore(schema: Schema, exchange: Exchange) -> str:
         if node is None:
             raise LookupError(f"no node is called {name}")
         whole[f"{node.module}:{node.name}"] = around.as_rfc(node, tree) if exchange.draft else tree
-    return yanglint.check_data(schema.files, "get", "json", json.dumps(whole))
+    kind = "get" if exchange.partial else "data"
+    return yanglint.check_data(schema.files, kind, "json", json.dumps(whole))
 
 
 def _output(schema: Schema, exchange: Exchange) -> str:

@@ -81,6 +81,9 @@ pub enum PoolEdit {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutIds {
+    /// What the edit saw of the pool, if it was no more than these entries: then the rest may have changed since. `None` for
+    /// an entry: that there is none.
+    pub saw: Option<Vec<(Arc<str>, Option<IdEntry>)>>,
     /// `None`: range and account stay as they are.
     pub frame: Option<Frame>,
     /// Whether the entries below are all there are from now on.

@@ -21,7 +21,9 @@ impl IdManager {
         };
         match refusal {
             Refusal::Invalid { .. } => Fault::application(Tag::InvalidValue, refusal.to_string()),
-            Refusal::LimitExceeded { .. } => Fault::application(Tag::TooBig, refusal.to_string()),
+            Refusal::LimitExceeded { limit, .. } => {
+                Fault::application(beyond(limit), refusal.to_string())
+            }
             Refusal::PoolUnknown { pool } if self.allocates(operation) => {
                 said(Tag::DataMissing, "Error creating a local id pool".into())
                     .at_path(at_pool(pool))
@@ -97,6 +99,15 @@ impl IdManager {
 
     fn allocates(&self, operation: Option<NodeId>) -> bool {
         operation == Some(self.nodes.allocate.rpc) || operation == Some(self.nodes.range.rpc)
+    }
+}
+
+/// What is wrong with more than a limit allows: a name can be another one, a request can be split, but room has to be made.
+fn beyond(limit: &str) -> Tag {
+    match limit {
+        "pool_name_bytes_max" | "key_bytes_max" => Tag::InvalidValue,
+        "pools_max" => Tag::ResourceDenied,
+        _ => Tag::TooBig,
     }
 }
 

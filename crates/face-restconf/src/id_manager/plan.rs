@@ -18,9 +18,9 @@ use allod_core::state::State;
 use allod_core::view::ids as view;
 use allod_engine::Snapshot;
 
-use self::family::Family;
+use self::family::{Family, Trees};
 use super::IdManager;
-use super::faults::at_pool;
+use super::faults::{at_entry, at_pool};
 use super::nodes::Nodes;
 use crate::edit::{apply, find};
 use crate::fault::{Fault, Tag};
@@ -48,13 +48,13 @@ impl IdManager {
             None => false,
             Some(None) => true,
             Some(Some(pool)) => {
-                // A pool that is written is looked at anyway; one that goes, or that is not touched, is not.
-                let written = |(name, edit): &(Arc<str>, PoolEdit)| {
-                    *name == pool && matches!(edit, PoolEdit::Put(_))
-                };
-                if !pools.iter().any(written) {
-                    pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
+                // It is held to the pool as a whole, even if it goes, or only some entries of it were looked at.
+                for (_, edit) in pools.iter_mut().filter(|(name, _)| *name == pool) {
+                    if let PoolEdit::Put(put) = edit {
+                        put.saw = None;
+                    }
                 }
+                pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
                 false
             }
         };
@@ -65,7 +65,7 @@ impl IdManager {
 
 /// An edit that only asks whether the pool is as it was.
 fn nothing() -> PutIds {
-    PutIds { frame: None, replace_entries: false, put: vec![], remove: vec![] }
+    PutIds { saw: None, frame: None, replace_entries: false, put: vec![], remove: vec![] }
 }
 
 /// Edits under way.
@@ -95,7 +95,8 @@ impl Work<'_> {
             [] => Err(not_supported()),
             [_] => self.edit_all(edit),
             [_, list, ..] => match &list.keys[..] {
-                [] => self.edit_all(edit),
+                [] if goes(edit.op) => self.edit_all(edit),
+                [] => Err(keys_needed()),
                 [Value::Text(name), ..] => self.edit_one(edit, &name.clone()),
                 _ => Err(not_supported()),
             },
@@ -105,6 +106,9 @@ impl Work<'_> {
     /// The tree as a whole.
     fn edit_all(&mut self, edit: &Edit) -> Result<bool, Fault> {
         let there = self.names();
+        if edit.data.is_none() && !goes(edit.op) {
+            return Err(Fault::protocol(Tag::MissingElement, "the data is missing"));
+        }
         match edit.op {
             Op::Create if !there.is_empty() => return Err(exists(self.model, &edit.target)),
             Op::Delete if there.is_empty() => return Err(missing(self.model, &edit.target)),
@@ -140,8 +144,8 @@ impl Work<'_> {
     }
 
     fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool, Fault> {
-        let there = self.family(name).parent.is_some();
-        if matches!(edit.op, Op::Delete | Op::Remove) {
+        let there = self.family(name).exists();
+        if goes(edit.op) {
             if !there && edit.op == Op::Delete {
                 return Err(missing(self.model, &edit.target));
             }
@@ -150,15 +154,12 @@ impl Work<'_> {
         }
         let parts = Parts::of(self.nodes(), edit);
         if parts.allocated.is_some() {
-            return Err(Fault::application(
-                Tag::InvalidValue,
-                "only a child pool tells which ids are held",
-            )
-            .at_path(format!("{}/allocated-ids-holder", at_pool(name))));
+            return Err(not_of_parents(format!("{}/allocated-ids-holder", at_pool(name))));
         }
         let (model, state) = (self.model, self.state);
         let family = self.family(name);
-        family.parent = apply(&model.schema, family.parent.take(), 1, &parts.edit)?;
+        let trees = family.trees(model, state);
+        trees.parent = apply(&model.schema, trees.parent.take(), 1, &parts.edit)?;
         family.framed = true;
         if edit.op != Op::Merge {
             family.entries.clear();
@@ -173,8 +174,8 @@ impl Work<'_> {
         let (model, state) = (self.model, self.state);
         let nodes = &model.nodes;
         let step = &edit.target.steps[2];
-        let goes = matches!(edit.op, Op::Delete | Op::Remove);
-        if step.node == nodes.id_entries && self.family(name).parent.is_some() {
+        let goes = goes(edit.op);
+        if step.node == nodes.id_entries && self.family(name).exists() {
             return match &step.keys[..] {
                 [Value::Text(key), ..] => self.family(name).edit_entry(model, state, key, edit),
                 _ if goes => {
@@ -188,49 +189,45 @@ impl Work<'_> {
             };
         }
         if step.node == nodes.allocated && !goes {
-            return Err(Fault::application(
-                Tag::InvalidValue,
-                "only a child pool tells which ids are held",
-            )
-            .at_path(path::instance(&model.schema, &edit.target)));
+            return Err(not_of_parents(path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(name);
+        let trees = family.trees(model, state);
         if step.node == nodes.child_pools && goes && edit.target.steps.len() == 3 {
             let named = |child: &str| match step.keys.first() {
                 Some(Value::Text(name)) => &**name == child,
                 _ => true,
             };
-            if let Some((child, _)) = family.children.iter().find(|(child, _)| named(child)) {
+            if let Some((child, _)) = trees.children.iter().find(|(child, _)| named(child)) {
                 let message = format!("the child pool '{child}' is still there; delete it first");
                 return Err(Fault::application(Tag::InUse, message).at_path(at_pool(child)));
             }
         }
         let there = |node: &Node| find(&model.schema, node, 1, &edit.target).is_some();
-        let created = !family.parent.as_ref().is_some_and(there);
-        family.parent = apply(&model.schema, family.parent.take(), 1, edit)?;
+        let created = !trees.parent.as_ref().is_some_and(there);
+        trees.parent = apply(&model.schema, trees.parent.take(), 1, edit)?;
         family.framed = true;
         Ok(created)
     }
 
     fn edit_child(&mut self, edit: &Edit, pool: &Arc<str>, name: &Arc<str>) -> Result<bool, Fault> {
-        let model = self.model;
+        let (model, state) = (self.model, self.state);
         let parts = Parts::of(&model.nodes, edit);
         if let Some(entry) = parts.entries.first() {
             let key = entry.text(model.nodes.id_key).unwrap_or_default();
-            let message = format!("who holds what is told by '{pool}', not by a child of it");
-            let at = super::faults::at_entry(name, key);
-            return Err(Fault::application(Tag::InvalidValue, message).at_path(at));
+            return Err(not_of_children(pool, at_entry(name, key)));
         }
         let family = self.family(pool);
-        let before = family.take_child(name);
+        let trees = family.trees(model, state);
+        let before = trees.take_child(name);
         let there = before.is_some();
         if let Some(after) = apply(&model.schema, before, 1, &parts.edit)? {
-            family.children.push((name.clone(), after));
+            trees.children.push((name.clone(), after));
         }
         family.framed = true;
         if let Some(entries) = parts.allocated {
             if edit.op != Op::Merge {
-                family.entries.forget_leases();
+                family.entries.forget_leases(name);
             }
             family.entries.holder_given = true;
             for entry in entries {
@@ -250,15 +247,12 @@ impl Work<'_> {
         if edit.target.steps[2].node == model.nodes.allocated {
             return self.family(pool).edit_allocated(model, state, name, edit);
         }
-        if edit.target.steps[2].node == model.nodes.id_entries
-            && !matches!(edit.op, Op::Delete | Op::Remove)
-        {
-            let message = format!("who holds what is told by '{pool}', not by a child of it");
-            let at = path::instance(&model.schema, &edit.target);
-            return Err(Fault::application(Tag::InvalidValue, message).at_path(at));
+        if edit.target.steps[2].node == model.nodes.id_entries && !goes(edit.op) {
+            return Err(not_of_children(pool, path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(pool);
-        let Some(child) = family.children.iter_mut().find(|(child, _)| child == name) else {
+        let trees = family.trees(model, state);
+        let Some(child) = trees.children.iter_mut().find(|(child, _)| child == name) else {
             return Err(missing(self.model, &edit.target));
         };
         let created = find(&model.schema, &child.1, 1, &edit.target).is_none();
@@ -273,20 +267,20 @@ impl Work<'_> {
 
     /// The pool and its children, as the edits so far have left them.
     fn family(&mut self, pool: &Arc<str>) -> &mut Family {
-        let (model, state) = (self.model, self.state);
-        self.families.entry(pool.clone()).or_insert_with(|| Family::of(model, state, pool))
+        let state = self.state;
+        self.families.entry(pool.clone()).or_insert_with(|| Family::of(state, pool))
     }
 
     /// The names of the pools that there are now.
     fn names(&self) -> Vec<Arc<str>> {
         let untouched = view::names(self.state).filter(|name| !self.families.contains_key(*name));
-        let touched = self.families.iter().filter(|(_, family)| family.parent.is_some());
+        let touched = self.families.iter().filter(|(_, family)| family.exists());
         untouched.cloned().chain(touched.map(|(name, _)| name.clone())).collect()
     }
 
     fn is_parent(&self, name: &str) -> bool {
         match self.families.get(name) {
-            Some(family) => family.parent.is_some(),
+            Some(family) => family.exists(),
             None => view::is_ids(self.state, name),
         }
     }
@@ -308,14 +302,15 @@ impl Work<'_> {
         if let Some(parent) = parent {
             return Ok(Role::Child(parent.into()));
         }
-        let has = |family: &Family| family.children.iter().any(|(child, _)| child == name);
-        if let Some((pool, _)) = self.families.iter().find(|(_, family)| has(family)) {
+        let (model, state) = (self.model, self.state);
+        let has = |trees: &Trees| trees.children.iter().any(|(child, _)| child == name);
+        let loaded = |family: &Family| family.loaded().is_some_and(has);
+        if let Some((pool, _)) = self.families.iter().find(|(_, family)| loaded(family)) {
             return Ok(Role::Child(pool.clone()));
         }
-        let settings = &self.model.settings;
-        let parent = view::parent_of(self.state, name, |pool| settings.child(pool)).cloned();
+        let parent = view::parent_of(state, name, |pool| model.settings.child(pool)).cloned();
         match parent {
-            Some(pool) if has(self.family(&pool)) => Ok(Role::Child(pool)),
+            Some(pool) if has(self.family(&pool).trees(model, state)) => Ok(Role::Child(pool)),
             _ => Ok(Role::Parent),
         }
     }
@@ -344,6 +339,20 @@ fn exists(model: &IdManager, target: &Target) -> Fault {
 
 fn not_supported() -> Fault {
     Fault::application(Tag::OperationNotSupported, "only the tree of id-pools can be edited")
+}
+
+fn not_of_parents(at: String) -> Fault {
+    Fault::application(Tag::InvalidValue, "only a child pool tells which ids are held").at_path(at)
+}
+
+fn not_of_children(pool: &str, at: String) -> Fault {
+    let message = format!("who holds what is told by '{pool}', not by a child of it");
+    Fault::application(Tag::InvalidValue, message).at_path(at)
+}
+
+/// Whether its target goes.
+fn goes(op: Op) -> bool {
+    matches!(op, Op::Delete | Op::Remove)
 }
 
 fn keys_needed() -> Fault {

@@ -87,9 +87,8 @@ pub(crate) fn read(
             shown(&pool, Part::Child(child))
         }
         (Listed::Child(pool, child), [step, below @ ..]) if step.node == nodes.allocated => {
-            let frame = frame(&pool)?;
-            let holds = frame.ledger.enhanced
-                && frame.ledger.children.first().is_some_and(|first| first.name == child)
+            let holds = view::is_enhanced(state, &pool)
+                && view::active(state, &pool) == Some(&child)
                 && view::entry_count(state, &pool).is_some_and(|held| held > 0);
             if !holds {
                 return None;

@@ -43,9 +43,9 @@ impl ResourcePools {
         validate_input(&self.schema, operation, input)?;
         let nodes = &self.calls;
         if operation == nodes.sync_alloc.action {
-            self.sync_alloc(state, &nodes.sync_alloc, input)
+            self.sync_alloc(state, input)
         } else if operation == nodes.sync_alloc_id.action {
-            self.sync_alloc_id(state, &nodes.sync_alloc_id, input)
+            self.sync_alloc_id(state, input)
         } else if operation == nodes.find_id.action {
             self.find_id(state, &nodes.find_id, input)
         } else if operation == nodes.find_ip.action {
@@ -58,59 +58,52 @@ impl ResourcePools {
     }
 
     /// For a prefix of a pool of addresses; or, as the original had it at first, for an id.
-    fn sync_alloc(
-        &self,
-        state: &State,
-        nodes: &SyncAlloc,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
+    fn sync_alloc(&self, state: &State, input: &[Node]) -> Result<Called, Fault> {
+        let (nodes, own) = (&self.calls.sync_alloc, &self.calls.prefix);
         let pool = text(input, nodes.pool);
         let config = configured(state, &pool)?;
-        let want = match (config.kind().is_id(), input.uint(nodes.cidrmask)) {
+        let want = match (config.kind().is_id(), input.uint(own.cidrmask)) {
             (true, _) => Wanted::Id(WantedId {
                 parity: parity(input.text(nodes.parity)),
                 ..WantedId::default()
             }),
             (false, Some(size)) => Wanted::Prefix(WantedPrefix {
                 size: u8::try_from(size).unwrap_or(u8::MAX),
-                invert: input.bool(nodes.invert).unwrap_or(false),
-                start: start(input.text(nodes.start))?,
+                invert: input.bool(own.invert).unwrap_or(false),
+                start: start(input.text(own.start))?,
             }),
             (false, None) => {
                 let message = format!("cidrmask is needed for pool {pool}");
                 return Err(Fault::application(Tag::MissingElement, message));
             }
         };
-        let (allocated, subnet) = (nodes.given, nodes.subnet);
+        let allocated = nodes.given;
+        let subnet = (!config.kind().is_id()).then_some(own.subnet);
         let show: Show = Box::new(move |found| match found {
             Ok(value) => {
-                let value = Value::text(value);
-                vec![Node::leaf(allocated, value.clone()), Node::leaf(subnet, value)]
+                let leaves = [Some(allocated), subnet].into_iter().flatten();
+                leaves.map(|leaf| Node::leaf(leaf, Value::text(&*value))).collect()
             }
             Err(why) => vec![Node::leaf(allocated, Value::text(why))],
         });
         self.sync_called(state, nodes, input, pool, want, show)
     }
 
-    fn sync_alloc_id(
-        &self,
-        state: &State,
-        nodes: &SyncAlloc,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
+    fn sync_alloc_id(&self, state: &State, input: &[Node]) -> Result<Called, Fault> {
+        let (nodes, own) = (&self.calls.sync_alloc_id, &self.calls.id);
         let pool = text(input, nodes.pool);
-        let id = input.int(nodes.id).filter(|id| *id >= 0).map(|id| {
+        let id = input.int(own.id).filter(|id| *id >= 0).map(|id| {
             u32::try_from(id).map_err(|_| {
                 let message = format!("requestedId {id} is not an id of 32 bits");
                 Fault::application(Tag::InvalidValue, message)
             })
         });
-        let method = input.text(nodes.method).map(|method| match method {
+        let method = input.text(own.method).map(|method| match method {
             "roundrobin" => Method::RoundRobin,
             _ => Method::FirstFree,
         });
         let want = Wanted::Id(WantedId {
-            sync: input.bool(nodes.sync),
+            sync: input.bool(own.sync),
             id: id.transpose()?,
             parity: parity(input.text(nodes.parity)),
             method,

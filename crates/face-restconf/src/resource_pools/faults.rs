@@ -36,8 +36,12 @@ impl ResourcePools {
             | Refusal::Capacity(_)
             | Refusal::Ids(_) => said(Tag::OperationFailed),
             Refusal::Resource(refusal) => match refusal {
-                ResourceRefusal::NotResources { .. }
-                | ResourceRefusal::Kept { .. }
+                ResourceRefusal::NotResources { pool } => {
+                    let message =
+                        format!("Pool {pool} exists already, of another kind or made elsewhere");
+                    Fault::application(Tag::DataExists, message)
+                }
+                ResourceRefusal::Kept { .. }
                 | ResourceRefusal::Changed { .. }
                 | ResourceRefusal::AlarmNotOver { .. } => said(Tag::InUse),
                 ResourceRefusal::NoticeUnknown { .. } => said(Tag::DataMissing),

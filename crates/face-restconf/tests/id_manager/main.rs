@@ -7,6 +7,12 @@
     reason = "a test stops where it cannot go on"
 )]
 
+mod export;
+mod random;
 mod replies;
+mod restart;
+mod scale;
 mod server;
+mod together;
+mod told;
 mod transcripts;

@@ -3,16 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use allod_journal::checkpoint::MemoryCheckpoints;
-use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::Standing;
-
 use crate::server::{POOLS, Server};
 
 async fn fresh() -> Arc<Server> {
-    let journal = Arc::new(MemoryStorage::new().open());
-    let checkpoints = Arc::new(MemoryCheckpoints::new());
-    let server = Server::start(journal, checkpoints, Standing::morning()).await;
+    let server = Server::fresh().await;
     let pool = r#"{"id-allocator:id-pool":[{"name":"vlan","range":{"start":1,"end":4094}}]}"#;
     assert_eq!(server.ask("POST", POOLS, pool).await.status, 201);
     Arc::new(server)

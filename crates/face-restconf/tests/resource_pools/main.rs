@@ -8,6 +8,7 @@
 )]
 
 mod at_once;
+mod many;
 mod server;
 mod short;
 mod transcripts;

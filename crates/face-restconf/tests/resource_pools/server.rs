@@ -9,7 +9,9 @@ use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
 use allod_face_restconf::{Restconf, Settings};
 use allod_journal::Journal;
-use allod_journal::checkpoint::CheckpointStore;
+use allod_journal::checkpoint::{CheckpointStore, MemoryCheckpoints};
+use allod_journal::memory::MemoryStorage;
+use allod_testkit::transcript::Standing;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
@@ -55,6 +57,12 @@ impl Server {
         let face = Restconf::new(handle, Settings::default(), schema, vec![model]).unwrap();
         let app = App::new(face.routes(), Limits::default()).unwrap();
         Server { app: app.mannered("/restconf", face.manner()), engine }
+    }
+
+    /// On a journal in memory, without a past.
+    pub async fn fresh() -> Server {
+        let journal = Arc::new(MemoryStorage::new().open());
+        Server::start(journal, Arc::new(MemoryCheckpoints::new()), Standing::morning()).await
     }
 
     pub async fn answer(&self, request: Request<Full<bytes::Bytes>>) -> Answer {

@@ -37,6 +37,7 @@ pub(super) fn command(dice: &mut Dice) -> Command {
         _ => {
             let entry = IdEntry { key, ids: vec![Span::one(id.into())], expires_ms: None };
             let put = PutIds {
+                saw: None,
                 frame: None,
                 replace_entries: dice.percent(10),
                 put: vec![entry],

@@ -40,8 +40,9 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditIds) -> Result<Outcome, Refu
 
 /// Refuses when the pool has changed since the edit was made. Of a pool without an account only the whole state knows.
 ///
-/// What goes may go whatever it was, and where nothing is, a pool may be written of which everything is told: both mean the
-/// same whatever happened elsewhere, and would never get through on a busy server if they were held to the whole state.
+/// What goes may go whatever it was; where nothing is, a pool may be written of which everything is told; and who only looked
+/// at some entries is held to those. All of this means the same whatever else happened, and would never get through on a busy
+/// server if it were held to more.
 fn unchanged(
     draft: &Draft<'_>,
     name: &Arc<str>,
@@ -52,6 +53,7 @@ fn unchanged(
         _ if edit.seen_all => draft.state.position,
         (_, PoolEdit::Remove) => return Ok(()),
         (None, PoolEdit::Put(put)) if put.frame.is_some() && put.replace_entries => return Ok(()),
+        (Some(pool), PoolEdit::Put(put)) if saw_the_same(pool, put) => return Ok(()),
         (pool, PoolEdit::Put(_)) => pool
             .and_then(|pool| pool.account.as_ref())
             .map_or(draft.state.position, |account| account.counts.changed),
@@ -60,6 +62,18 @@ fn unchanged(
         return Err(IdsRefusal::PoolChanged { pool: name.clone(), at }.into());
     }
     Ok(())
+}
+
+/// Whether the edit only looked at some entries, and they are as they were.
+fn saw_the_same(pool: &Pool, put: &PutIds) -> bool {
+    let same = |(key, saw): &(Arc<str>, Option<IdEntry>)| match (pool.held(key), saw) {
+        (None, None) => true,
+        (Some((_, row)), Some(saw)) => {
+            row.expires_ms() == saw.expires_ms && row.values().spans().eq(saw.ids.iter().copied())
+        }
+        _ => false,
+    };
+    put.saw.as_ref().is_some_and(|saw| saw.iter().all(same))
 }
 
 fn put_pool(draft: &mut Draft<'_>, name: &Arc<str>, put: &PutIds) -> Result<(), Refusal> {

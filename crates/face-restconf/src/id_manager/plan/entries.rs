@@ -43,6 +43,8 @@ struct Lease {
 
 /// What is asked of the core.
 pub(super) struct Changes {
+    /// What they were made on, if that was no more than some entries.
+    pub saw: Option<Vec<(Arc<str>, Option<IdEntry>)>>,
     pub replace: bool,
     pub put: Vec<IdEntry>,
     pub remove: Vec<Arc<str>>,
@@ -55,14 +57,20 @@ impl Changes {
 }
 
 impl Entries {
+    /// Nobody holds anything, and nothing is known of before.
+    pub fn reset(&mut self) {
+        *self = Entries { cleared: true, forgotten: true, ..Entries::default() };
+    }
+
     pub fn clear(&mut self) {
         self.cleared = true;
         self.set.clear();
     }
 
-    pub fn forget_leases(&mut self) {
+    /// What the snapshot has, and what the edits so far have written into this child, is held for ever.
+    pub fn forget_leases(&mut self, child: &str) {
         self.forgotten = true;
-        self.leases.clear();
+        self.leases.retain(|_, lease| lease.as_ref().is_some_and(|lease| *lease.child != *child));
     }
 
     pub fn forget_lease(&mut self, id: u32) {
@@ -158,7 +166,10 @@ impl Entries {
         }
         // A pool of which there is nothing yet is told whole.
         let replace = self.cleared || !view::is_ids(state, pool);
-        Ok(Changes { replace, put, remove })
+        let keys = put.iter().map(|entry| &entry.key).chain(&remove);
+        let saw = keys.map(|key| (key.clone(), view::entry(state, pool, key))).collect();
+        let saw = (!replace && !self.forgotten).then_some(saw);
+        Ok(Changes { saw, replace, put, remove })
     }
 
     /// Until when keys hold what they hold, where the edits say so.

@@ -18,22 +18,29 @@ use crate::tree::{Builder, Node, Siblings, Value};
 
 pub(super) struct Family {
     pub name: Arc<str>,
-    /// As the snapshot has it, unless it was deleted since.
-    pub before: Option<Frame>,
-    /// Its entry of the list of pools, without who holds what; `None` when there is none.
-    pub parent: Option<Node>,
-    /// Their entries of the list, likewise.
-    pub children: Vec<(Arc<str>, Node)>,
-    /// Whether an edit came to any of these.
+    /// Whether the snapshot has it.
+    was: bool,
+    /// Its entries of the list of pools, once an edit has come to them: whoever edits who holds what does not need them.
+    trees: Option<Trees>,
+    /// Whether an edit has changed these.
     pub framed: bool,
     /// Whether an edit has deleted what the snapshot has.
     removed: bool,
     pub entries: Entries,
 }
 
-impl Family {
-    /// What the snapshot has.
-    pub fn of(model: &IdManager, state: &State, name: &Arc<str>) -> Family {
+/// The entries of a family in the list of pools, without who holds what.
+#[derive(Default)]
+pub(super) struct Trees {
+    /// As the snapshot has it, unless it was deleted since.
+    pub before: Option<Frame>,
+    /// `None` when there is no such pool.
+    pub parent: Option<Node>,
+    pub children: Vec<(Arc<str>, Node)>,
+}
+
+impl Trees {
+    fn of(model: &IdManager, state: &State, name: &str) -> Trees {
         let nodes = &model.nodes;
         let before = view::frame(state, name, |pool| model.settings.child(pool));
         let parent = before
@@ -48,25 +55,46 @@ impl Family {
             Some((child.name.clone(), node))
         });
         let children = children.collect();
-        let entries = Entries::default();
-        let name = name.clone();
-        Family { name, before, parent, children, framed: false, removed: false, entries }
-    }
-
-    /// The pool goes, with its children and with all that is held of it.
-    pub fn remove(&mut self) {
-        self.removed = true;
-        self.before = None;
-        self.parent = None;
-        self.children.clear();
-        self.entries.clear();
-        self.entries.forget_leases();
-        self.entries.holder_given = false;
+        Trees { before, parent, children }
     }
 
     pub fn take_child(&mut self, name: &str) -> Option<Node> {
         let at = self.children.iter().position(|(child, _)| &**child == name)?;
         Some(self.children.remove(at).1)
+    }
+}
+
+impl Family {
+    /// What the snapshot has.
+    pub fn of(state: &State, name: &Arc<str>) -> Family {
+        let (was, name) = (view::is_ids(state, name), name.clone());
+        let (trees, entries) = (None, Entries::default());
+        Family { name, was, trees, framed: false, removed: false, entries }
+    }
+
+    /// Whether there is such a pool now.
+    pub fn exists(&self) -> bool {
+        self.trees.as_ref().map_or(self.was, |trees| trees.parent.is_some())
+    }
+
+    pub fn trees(&mut self, model: &IdManager, state: &State) -> &mut Trees {
+        self.trees.get_or_insert_with(|| Trees::of(model, state, &self.name))
+    }
+
+    pub fn loaded(&self) -> Option<&Trees> {
+        self.trees.as_ref()
+    }
+
+    /// The pool goes, with its children and with all that is held of it.
+    pub fn remove(&mut self) {
+        self.removed = true;
+        self.trees = Some(Trees::default());
+        self.entries.reset();
+    }
+
+    /// Whether the pool is, as far as is known, one with enhanced id allocation.
+    fn is_enhanced(&self, state: &State) -> bool {
+        !self.removed && view::is_enhanced(state, &self.name)
     }
 
     pub fn has_entries(&self, state: &State) -> bool {
@@ -131,8 +159,8 @@ impl Family {
     ) -> Result<bool, Fault> {
         let nodes = &model.nodes;
         let steps = &edit.target.steps;
-        let goes = matches!(edit.op, Op::Delete | Op::Remove);
-        let enhanced = self.before.as_ref().is_some_and(|before| before.ledger.enhanced);
+        let goes = super::goes(edit.op);
+        let enhanced = self.is_enhanced(state);
         let shown = enhanced && self.has_entries(state);
         let Some(Value::Uint(id)) = steps.get(3).and_then(|step| step.keys.first()) else {
             // The holder, or its list: all of it at once.
@@ -141,7 +169,9 @@ impl Family {
                 Op::Create if shown => {
                     return Err(super::exists(model, &edit.target));
                 }
-                Op::Create | Op::Replace | Op::Delete | Op::Remove => self.entries.forget_leases(),
+                Op::Create | Op::Replace | Op::Delete | Op::Remove => {
+                    self.entries.forget_leases(child)
+                }
                 Op::Merge => {}
             }
             if !goes {
@@ -178,24 +208,31 @@ impl Family {
     }
 
     /// What all edits come to. `None`: nothing.
-    pub fn finish(self, model: &IdManager, state: &State) -> Result<Option<PoolEdit>, Fault> {
-        if self.parent.is_none() {
-            if let Some((child, _)) = self.children.first() {
+    pub fn finish(mut self, model: &IdManager, state: &State) -> Result<Option<PoolEdit>, Fault> {
+        if !self.exists() {
+            let orphan = self.trees.as_ref().and_then(|trees| trees.children.first());
+            if let Some((child, _)) = orphan {
                 let message = format!("there is no pool '{}' to be a child of", self.name);
                 return Err(Fault::application(Tag::InvalidValue, message)
                     .at_path(format!("{}/parent-pool-name", at_pool(child))));
             }
-            let gone = self.removed && view::is_ids(state, &self.name);
-            return Ok(gone.then_some(PoolEdit::Remove));
+            return Ok((self.removed && self.was).then_some(PoolEdit::Remove));
         }
         let changes = self.entries.finish(state, &self.name)?;
-        let enhanced = self.before.as_ref().is_some_and(|before| before.ledger.enhanced);
-        let framed = self.framed || (self.entries.holder_given && !enhanced);
+        let holder_given = self.entries.holder_given;
+        let framed = self.framed || (holder_given && !self.is_enhanced(state));
         if !framed && changes.is_empty() {
             return Ok(None);
         }
-        let frame = if framed { Some(frame::of(model, &self)?) } else { None };
+        let saw = changes.saw.filter(|_| !framed);
+        let frame = if framed {
+            let name = self.name.clone();
+            Some(frame::of(model, &name, self.trees(model, state), holder_given)?)
+        } else {
+            None
+        };
         Ok(Some(PoolEdit::Put(Box::new(PutIds {
+            saw,
             frame,
             replace_entries: changes.replace,
             put: changes.put,

@@ -9,7 +9,7 @@ use allod_core::command::ids::Frame;
 use allod_core::ids::{Child, Ledger, ReleasedIds};
 use allod_core::span::Span;
 
-use super::family::Family;
+use super::family::Trees;
 use crate::edit::validate;
 use crate::fault::{Fault, Tag};
 use crate::id_manager::IdManager;
@@ -19,14 +19,19 @@ use crate::tree::{Node, Siblings, Value};
 use crate::yang::NodeId;
 
 /// Everything about the pool but who holds what.
-pub(super) fn of(model: &IdManager, family: &Family) -> Result<Frame, Fault> {
+pub(super) fn of(
+    model: &IdManager,
+    name: &str,
+    trees: &Trees,
+    holder_given: bool,
+) -> Result<Frame, Fault> {
     let nodes = &model.nodes;
-    let before = family.before.as_ref();
-    let Some(parent) = &family.parent else {
+    let before = trees.before.as_ref();
+    let Some(parent) = &trees.parent else {
         return Err(Fault::application(Tag::MissingElement, "the pool is not there"));
     };
-    let parent = Entry::of(model, &family.name, parent)?;
-    let children = family.children.iter().map(|(name, node)| Entry::of(model, name, node));
+    let parent = Entry::of(model, name, parent)?;
+    let children = trees.children.iter().map(|(name, node)| Entry::of(model, name, node));
     let children = children.collect::<Result<Vec<Entry<'_>>, Fault>>()?;
 
     let (low, high, cursor) = parent.range(nodes)?.ok_or_else(|| parent.missing("start"))?;
@@ -43,7 +48,7 @@ pub(super) fn of(model: &IdManager, family: &Family) -> Result<Frame, Fault> {
     let was = before.map(|frame| count(&frame.ledger.released));
     let released = parent.released(nodes, was)?;
     // The flag itself is not in the tree. It is known by what only such pools have.
-    let enhanced = family.entries.holder_given
+    let enhanced = holder_given
         || match before {
             Some(before) if before.delay_s == delay_s => before.ledger.enhanced,
             _ => delay_s == 0 && model.settings.release_delay_s != 0,
@@ -53,7 +58,7 @@ pub(super) fn of(model: &IdManager, family: &Family) -> Result<Frame, Fault> {
         enhanced,
         cursor,
         released,
-        children: children_of(nodes, family, &parent, &children)?,
+        children: children_of(nodes, trees, &parent, &children)?,
     };
     Ok(Frame { low, high, delay_s, ledger })
 }
@@ -61,7 +66,7 @@ pub(super) fn of(model: &IdManager, family: &Family) -> Result<Frame, Fault> {
 /// The children in the order in which the parent names them; those that it does not name come after.
 fn children_of(
     nodes: &Nodes,
-    family: &Family,
+    trees: &Trees,
     parent: &Entry<'_>,
     entries: &[Entry<'_>],
 ) -> Result<Vec<Child>, Fault> {
@@ -84,12 +89,12 @@ fn children_of(
             let (start, end, cursor) = nothing;
             return Ok(Child { name, start, end, cursor, released: vec![], access_s });
         };
-        if entry.node.text(nodes.parent_pool_name) != Some(&family.name) {
+        if entry.node.text(nodes.parent_pool_name) != Some(parent.name) {
             return Err(entry.wrong("parent-pool-name", "a child pool stays with its parent"));
         }
-        let children = family.before.iter().flat_map(|frame| &frame.ledger.children);
-        let was = children.filter(|child| child.name == name).map(|child| count(&child.released));
-        let released = entry.released(nodes, was.last())?;
+        let mut children = trees.before.iter().flat_map(|frame| &frame.ledger.children);
+        let was = children.find(|child| child.name == name).map(|child| count(&child.released));
+        let released = entry.released(nodes, was)?;
         let (start, end, cursor) = match entry.range(nodes)? {
             Some(range) => range,
             None if released.is_empty() => return Err(entry.missing("start")),

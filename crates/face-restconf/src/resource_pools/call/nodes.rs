@@ -6,14 +6,16 @@ use crate::yang::{NodeId, Schema};
 #[derive(Debug)]
 pub(crate) struct CallNodes {
     pub sync_alloc: SyncAlloc,
+    pub prefix: PrefixLeaves,
     pub sync_alloc_id: SyncAlloc,
+    pub id: IdLeaves,
     pub find_id: Find,
     pub find_ip: Find,
     pub id_tool: Tool,
     pub ip_tool: Tool,
 }
 
-/// A call of release 4. A leaf that only the other one has is the pool's name once more: nobody asks for it.
+/// What both calls of release 4 have.
 #[derive(Debug)]
 pub(crate) struct SyncAlloc {
     pub action: NodeId,
@@ -23,14 +25,24 @@ pub(crate) struct SyncAlloc {
     pub owner: NodeId,
     pub dryrun: NodeId,
     pub parity: NodeId,
+    pub given: NodeId,
+}
+
+/// What only the one for prefixes has.
+#[derive(Debug)]
+pub(crate) struct PrefixLeaves {
     pub cidrmask: NodeId,
     pub invert: NodeId,
     pub start: NodeId,
+    pub subnet: NodeId,
+}
+
+/// What only the one for ids has.
+#[derive(Debug)]
+pub(crate) struct IdLeaves {
     pub id: NodeId,
     pub method: NodeId,
     pub sync: NodeId,
-    pub given: NodeId,
-    pub subnet: NodeId,
 }
 
 /// A call of release 5.
@@ -52,6 +64,8 @@ pub(crate) struct Find {
 
 #[derive(Debug)]
 pub(crate) struct Tool {
+    /// The kind of pool that it is for.
+    pub label: &'static str,
     pub action: NodeId,
     pub pool: NodeId,
     pub operation: NodeId,
@@ -62,27 +76,19 @@ impl CallNodes {
     pub fn of(schema: &Schema) -> Result<CallNodes, String> {
         let sync = |name: &str, given: &str| {
             let action = format!("/resource-allocator:rm-action/{name}");
-            let pool = at(schema, &format!("{action}/input/pool"))?;
             let input = |leaf: &str| at(schema, &format!("{action}/input/{leaf}"));
-            let maybe = |leaf: &str| schema.find(&format!("{action}/{leaf}")).unwrap_or(pool);
             Ok::<SyncAlloc, String>(SyncAlloc {
                 action: at(schema, &action)?,
-                pool,
+                pool: input("pool")?,
                 key: input("allocid")?,
                 user: input("user")?,
                 owner: input("owner")?,
                 dryrun: input("dryrun")?,
                 parity: input("oddeven-alloc")?,
-                cidrmask: maybe("input/cidrmask"),
-                invert: maybe("input/invertcidr"),
-                start: maybe("input/subnetstartip"),
-                id: maybe("input/requestedId"),
-                method: maybe("input/method"),
-                sync: maybe("input/sync"),
                 given: at(schema, &format!("{action}/output/{given}"))?,
-                subnet: maybe("output/subnet"),
             })
         };
+        let own = |rest: &str| at(schema, &format!("/resource-allocator:rm-action/{rest}"));
         let find = |name: &str, narrow: &str| {
             let action = format!("/resource-allocator:resource-pools/allod-resource-pools:{name}");
             let below = |rest: &str| at(schema, &format!("{action}/{rest}"));
@@ -100,10 +106,11 @@ impl CallNodes {
                 message: below("output/message")?,
             })
         };
-        let tool = |name: &str| {
+        let tool = |name: &str, label: &'static str| {
             let action = format!("/resource-allocator:rm-action/{name}");
             let below = |rest: &str| at(schema, &format!("{action}/{rest}"));
             Ok::<Tool, String>(Tool {
+                label,
                 action: at(schema, &action)?,
                 pool: below("input/pool")?,
                 operation: below("input/operation")?,
@@ -112,11 +119,22 @@ impl CallNodes {
         };
         Ok(CallNodes {
             sync_alloc: sync("sync-alloc", "allocated")?,
+            prefix: PrefixLeaves {
+                cidrmask: own("sync-alloc/input/cidrmask")?,
+                invert: own("sync-alloc/input/invertcidr")?,
+                start: own("sync-alloc/input/subnetstartip")?,
+                subnet: own("sync-alloc/output/subnet")?,
+            },
             sync_alloc_id: sync("sync-alloc-id", "allocatedId")?,
+            id: IdLeaves {
+                id: own("sync-alloc-id/input/requestedId")?,
+                method: own("sync-alloc-id/input/method")?,
+                sync: own("sync-alloc-id/input/sync")?,
+            },
             find_id: find("find-id", "parity")?,
             find_ip: find("find-ip", "prefix-length")?,
-            id_tool: tool("id-allocator-tool")?,
-            ip_tool: tool("ip-allocator-tool")?,
+            id_tool: tool("id-allocator-tool", "id-pool")?,
+            ip_tool: tool("ip-allocator-tool", "ip-address-pool")?,
         })
     }
 }

@@ -1,7 +1,5 @@
 //! The tools of the original. They look at pools; what they repaired there cannot break here.
 
-use std::fmt::Write;
-
 use allod_core::state::State;
 use allod_core::view::resource as view;
 
@@ -23,12 +21,12 @@ impl ResourcePools {
         operation: NodeId,
         input: &[Node],
     ) -> Result<Output, Fault> {
-        let tools = [(&self.calls.id_tool, true), (&self.calls.ip_tool, false)];
-        let Some((tool, ids)) = tools.into_iter().find(|(tool, _)| tool.action == operation) else {
+        let tools = [&self.calls.id_tool, &self.calls.ip_tool];
+        let Some(tool) = tools.into_iter().find(|tool| tool.action == operation) else {
             let message = "the resource-manager has no such operation";
             return Err(Fault::protocol(Tag::OperationNotSupported, message));
         };
-        let pools = self.looked_at(state, tool, ids, input)?;
+        let pools = self.looked_at(state, tool, input)?;
         let result = match input.text(tool.operation) {
             Some("printIdPool" | "printIpPool") => {
                 pools.iter().map(printed).collect::<Vec<_>>().join("\n")
@@ -46,14 +44,8 @@ impl ResourcePools {
     }
 
     /// The pool that is named, or all.
-    fn looked_at(
-        &self,
-        state: &State,
-        tool: &Tool,
-        ids: bool,
-        input: &[Node],
-    ) -> Result<Vec<Frozen>, Fault> {
-        let kinds = || self.kinds.iter().filter(|kind| is_of(kind.nodes().label, ids));
+    fn looked_at(&self, state: &State, tool: &Tool, input: &[Node]) -> Result<Vec<Frozen>, Fault> {
+        let kinds = || self.kinds.iter().filter(|kind| kind.nodes().label == tool.label);
         let Some(Value::Text(name)) = input.value_of(tool.pool) else {
             return Ok(kinds().flat_map(|kind| all_of(kind, state)).collect());
         };
@@ -66,10 +58,6 @@ impl ResourcePools {
     }
 }
 
-fn is_of(label: &str, ids: bool) -> bool {
-    (label == "id-pool") == ids
-}
-
 fn count(many: usize, noun: &str) -> String {
     if many == 1 { format!("1 {noun}") } else { format!("{many} {noun}s") }
 }
@@ -78,18 +66,17 @@ fn count(many: usize, noun: &str) -> String {
 fn printed(frozen: &Frozen) -> String {
     let (kind, pool) = (&frozen.kind, &frozen.pool);
     let spelling = pool.config.kind();
-    let mut text = format!("pool {}", pool.name);
     let free = pool.free.iter().take(SHOWN_MAX).map(|free| spelling.show_range(*free));
     let free: Vec<String> = free.collect();
     let free = if free.is_empty() { "nothing".to_owned() } else { free.join(", ") };
-    // Writing to a text cannot fail.
-    let _ = write!(text, "\n  free: {free}");
+    let mut lines = vec![format!("pool {}", pool.name), format!("  free: {free}")];
     for (value, holder) in frozen.held().into_iter().take(SHOWN_MAX) {
         let value = kind.spelled(&pool.config, value);
-        let _ = write!(text, "\n  {value}: {}", holder.key);
-        if !holder.owner.is_empty() {
-            let _ = write!(text, " for {}", holder.owner);
-        }
+        let owner = match &*holder.owner {
+            "" => String::new(),
+            owner => format!(" for {owner}"),
+        };
+        lines.push(format!("  {value}: {}{owner}", holder.key));
     }
-    text
+    lines.join("\n")
 }

@@ -11,7 +11,7 @@ use allod_core::view::resource as view;
 use super::{exists, missing, put, twice};
 use crate::edit::{apply, find, validate};
 use crate::fault::Fault;
-use crate::model::{Edit, Op, Step, Target};
+use crate::model::{Edit, Op, Step};
 use crate::resource_pools::kind::{Place, PoolKind};
 use crate::resource_pools::read::frame;
 use crate::resource_pools::{ResourcePools, request};
@@ -102,8 +102,8 @@ impl<'a> Draft<'a> {
         let children = edit.data.iter().flat_map(|data| data.children()).cloned();
         let (entries, rest): (Vec<Node>, Vec<Node>) =
             children.partition(|child| child.schema == allocation);
-        let whole =
-            Edit { data: Some(Node::inner(self.kind.nodes().list, rest)), ..edit.clone_head() };
+        let data = Some(Node::inner(self.kind.nodes().list, rest));
+        let whole = Edit { op: edit.op, target: edit.target.clone(), data, place: None };
         let now = self.take_frame();
         self.frame = Frame::Now(apply(&self.model.schema, now, 1, &whole)?);
         if edit.op != Op::Merge {
@@ -254,13 +254,5 @@ impl<'a> Draft<'a> {
         validate(&self.model.schema, entry)
             .map_err(|fault| self.place().placed(fault, Some(key)))?;
         request::read(self.kind, entry)
-    }
-}
-
-impl Edit {
-    /// The edit without its data.
-    fn clone_head(&self) -> Edit {
-        let target = Target { steps: self.target.steps.clone() };
-        Edit { op: self.op, target, data: None, place: None }
     }
 }
