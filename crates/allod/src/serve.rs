@@ -11,6 +11,7 @@ use allod_face_restconf::Restconf;
 use allod_face_restconf::id_manager::{self, IdManager};
 use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
+use allod_reactor::Reactor;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -75,6 +76,9 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
         .shared(settings.cors.clone());
     let app = Arc::new(security.of_app(app));
 
+    let webhooks = settings.reachable().map_err(Failed::Asked)?;
+    let reactor = Reactor::start(handle.clone(), Arc::new(webhooks), settings.limits.reactor);
+
     let address = listener.address();
     info!(%address, journal = %place, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
@@ -90,6 +94,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     if cut_off > 0 {
         warn!(connections = cut_off, "connections were cut off because they took too long");
     }
+    reactor.stop().await;
     let stopped = tokio::task::spawn_blocking(move || engine.stop()).await;
     match stopped {
         Ok(Ok(())) => {
@@ -133,7 +138,11 @@ fn start_engine(settings: &Settings, place: &Place, index: &IndexFolder) -> Resu
     }
     let (history, archive) = (settings.history, settings.archive.clone());
     let index = Some(index.path.clone());
-    let config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
+    let mut config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
+    if settings.webhooks.is_empty() {
+        // There is nobody to tell, so nothing is kept to be told.
+        config.limits.outbox_max = 0;
+    }
     Engine::start(journal, checkpoints, config)
         .context("the engine cannot be started")
         .map_err(Failed::Running)

@@ -4,7 +4,7 @@
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
 //! `look p+q k …` and `seize p+q k …` are what `ask` would get, and the same asked for only if there is something;
 //! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
-//! `again N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
+//! `again N`, `forget N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         "rmpool" => one(ResourceEdit::Remove),
         "done" => ResourceCommand::Notice(NoticeCommand::Delivered { number: notice() }),
         "again" => ResourceCommand::Notice(NoticeCommand::Retry { number: notice() }),
+        "forget" => ResourceCommand::Notice(NoticeCommand::Drop { number: notice() }),
         "failed" => {
             let again_ms = words.get("again").map(|after| state.now_ms + number(after) * 1000);
             let error = "no".into();

@@ -384,6 +384,12 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         again 0
         done 0
         alarms -> /s2 Undelivered over
+        # What is dropped is told to nobody, and no longer wrong.
+        failed 1
+        alarms -> /s2 Undelivered over, /s3 Undelivered
+        forget 1
+        alarms -> /s2 Undelivered over, /s3 Undelivered over
+        ask p e svc=/s5 -> ! Exhausted
         limit outbox_max=3
         ask q x svc=/s9 -> no limit_exceeded: outbox_max is 3, the request has 4
         answers q -> a=1

@@ -82,6 +82,8 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &NoticeCommand) -> Result<Outc
         }
         NoticeCommand::Drop { .. } => {
             draft.record(Event::NoticeSettled(NoticeSettled { number, delivered: false }));
+            // Whoever drops it has looked, and nothing would ever end the alarm of a service that is told nothing more.
+            alarm(draft, &notice.target, false);
         }
         NoticeCommand::Failed { error, again_ms, .. } => {
             let (attempts, error, again_ms) = (notice.attempts + 1, error.clone(), *again_ms);
