@@ -9,6 +9,7 @@ use allod_face_native::Native;
 use allod_face_placement::Placement;
 use allod_face_restconf::Restconf;
 use allod_face_restconf::id_manager::{self, IdManager};
+use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
 use allod_reactor::Reactor;
 use anyhow::{Context, Result, anyhow};
@@ -112,7 +113,8 @@ fn restconf(
     scheme: &'static str,
 ) -> Result<Arc<Restconf>, Failed> {
     let build = || {
-        let schema = Schema::compile(&[embedded::PROTOCOL, id_manager::MODULES].concat())
+        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES];
+        let schema = Schema::compile(&modules.concat())
             .map_err(|error| format!("a module is wrong: {error}"))?;
         let schema = Arc::new(schema);
         let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;
@@ -122,7 +124,8 @@ fn restconf(
             scheme,
             ..settings.limits.restconf.clone()
         };
-        Restconf::new(handle, face, schema, vec![Arc::new(id_manager)])
+        let resource_pools = ResourcePools::new(Arc::clone(&schema))?;
+        Restconf::new(handle, face, schema, vec![Arc::new(id_manager), Arc::new(resource_pools)])
     };
     build().map_err(|why| Failed::Asked(anyhow!("RESTCONF: {why}")))
 }
