@@ -14,18 +14,25 @@ mod ci;
 mod conformance;
 mod differential;
 mod fuzz;
+mod fuzz_api;
 mod python;
+mod soak;
 mod test;
 mod tidy;
 mod tools;
+mod yang;
 
 use std::process::ExitCode;
 
 /// Every command, with what it is for. The documents are checked against this table.
-pub const COMMANDS: [(&str, &str); 7] = [
+pub const COMMANDS: [(&str, &str); 9] = [
     ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
     ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
     ("tidy", "check the rules of this code base that no other tool knows"),
+    (
+        "fuzz",
+        "random bytes to what reads paths, JSON and XML: cargo xtask fuzz [TARGET…] [--seconds N]",
+    ),
     (
         "fuzz-api",
         "send a server what its OpenAPI document allows and what it does not: cargo xtask fuzz-api [--examples N] [--seed N]",
@@ -37,6 +44,10 @@ pub const COMMANDS: [(&str, &str); 7] = [
     (
         "differential",
         "random requests to ours and to the real one: cargo xtask differential placement [--seed S] [--seeds A..B] [--steps N] [--replay FILE]",
+    ),
+    (
+        "soak",
+        "the random tests with new seeds, for long: cargo xtask soak [--minutes N] [--seed N]",
     ),
     (
         "bench",
@@ -52,9 +63,11 @@ fn main() -> ExitCode {
         "test" => test::run(&rest),
         "ci" => ci::run(),
         "tidy" => tidy::run(),
-        "fuzz-api" => fuzz::run(&rest),
+        "fuzz" => fuzz::run(&rest),
+        "fuzz-api" => fuzz_api::run(&rest),
         "conformance" => conformance::run(&rest),
         "differential" => differential::run(&rest),
+        "soak" => soak::run(&rest),
         "bench" => bench::run(&rest),
         _ => {
             eprintln!("cargo xtask COMMAND, where COMMAND is one of");

@@ -44,6 +44,14 @@ pub const PLACEMENT_BENCH: Environment = Environment {
     why: "the real Placement is measured in it",
 };
 
+/// What checks the YANG modules.
+pub const YANG: Environment = Environment {
+    folder: "python-yang",
+    requirements: "conformance/restconf/requirements.txt",
+    oldest: (3, 10),
+    why: "pyang is in it",
+};
+
 const NAMES: [&str; 6] =
     ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
@@ -125,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_requirement_is_pinned() {
-        for environment in [CLIENT, PLACEMENT] {
+        for environment in [CLIENT, PLACEMENT, YANG] {
             let path = cargo::root().join(environment.requirements);
             let text = std::fs::read_to_string(path).unwrap();
             let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every test of the workspace, by plain `cargo test`, those in Python, by pytest, and the fast part of
-//! upstream's tests of Placement, with the results added up.
+//! `cargo xtask test`: every test of the workspace, by plain `cargo test`, those in Python, by pytest, the fast part of
+//! upstream's tests of Placement, and the checks of YANG, with the results added up.
 //!
 //! The last line is always `N passed, N failed`. A test binary that does not build or dies counts as one failure, and so
 //! does a pytest that ends without a count, so that the line never says less than the exit code.
@@ -9,13 +9,19 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cargo, conformance, python, tools};
+use crate::{cargo, conformance, python, tools, yang};
 
 /// Tells our tests which Python has the real Placement.
 const REAL_PLACEMENT: &str = "ALLOD_TEST_PLACEMENT_PYTHON";
 
-/// Folders with tests in Python: the client, and the tools that hold us against the real Placement.
-const WITH_PYTHON: [&str; 2] = [CLIENT, conformance::PLACEMENT];
+/// Folders with tests in Python: the client, the tools that hold us against the real Placement, and what a controller does
+/// with its ids.
+const WITH_PYTHON: [&str; 3] = [CLIENT, conformance::PLACEMENT, "conformance/id-manager"];
+
+/// By which property tests are told where to begin. What is tested is the same each time unless somebody says otherwise:
+/// `cargo xtask soak` looks elsewhere.
+pub const RANDOM_SEED: &str = "PROPTEST_RNG_SEED";
+const RANDOM_SEED_USUAL: &str = "20261115";
 
 pub const CLIENT: &str = "clients/python";
 
@@ -60,7 +66,7 @@ impl Tally {
         }
     }
 
-    /// Takes in one line of what upstream's tests of Placement print. Their last one is like `412 passed, 2 failed`.
+    /// Takes in one line of what upstream's tests of Placement, or the checks of YANG, print. Their last one is like `412 passed, 2 failed`.
     fn read_suite(&mut self, line: &str) {
         if let Some(name) = line.strip_prefix("failed: ") {
             self.names.push(name.to_string());
@@ -102,6 +108,8 @@ struct Asked {
     python: bool,
     /// The fast part of upstream's tests of Placement, which know no names of ours.
     placement: bool,
+    /// The modules, and the replies of the tests against them.
+    yang: bool,
     filter: Vec<String>,
 }
 
@@ -116,14 +124,15 @@ impl Asked {
                 continue;
             }
             match args.next().map(String::as_str) {
-                Some(part @ ("rust" | "python" | "placement")) => only = Some(part),
-                _ => bail!("--only rust, --only python or --only placement"),
+                Some(part @ ("rust" | "python" | "placement" | "yang")) => only = Some(part),
+                _ => bail!("--only rust, --only python, --only placement or --only yang"),
             }
         }
         let wanted = |part| only.is_none_or(|only| only == part);
-        // Upstream's tests have no names that ours could be meant by.
-        let placement = wanted("placement") && filter.is_empty();
-        Ok(Asked { rust: wanted("rust"), python: wanted("python"), placement, filter })
+        // Upstream's tests and the checks have no names that ours could be meant by.
+        let nameless = |part| wanted(part) && filter.is_empty();
+        let (placement, yang) = (nameless("placement"), nameless("yang"));
+        Ok(Asked { rust: wanted("rust"), python: wanted("python"), placement, yang, filter })
     }
 
     /// The filter as pytest has it; `None` when no test there can have such a name.
@@ -148,6 +157,9 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     if asked.placement {
         tally.add(run_placement().unwrap_or_else(|error| cut_off("upstream's tests", &error)));
     }
+    if asked.yang {
+        tally.add(run_yang().unwrap_or_else(|error| cut_off("the checks of YANG", &error)));
+    }
     for name in &tally.names {
         println!("failed: {name}");
     }
@@ -164,6 +176,9 @@ fn rust(filter: &[String]) -> Result<Tally> {
     tools::ensure(&tools::FOR_TESTS)?;
     let mut cargo = cargo::cargo();
     cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--"]).args(filter);
+    if std::env::var_os(RANDOM_SEED).is_none() {
+        cargo.env(RANDOM_SEED, RANDOM_SEED_USUAL);
+    }
     match python::ensure(python::PLACEMENT) {
         Ok(python) => drop(cargo.env(REAL_PLACEMENT, python)),
         // The tests that need it will say so; the others are run nevertheless.
@@ -195,6 +210,12 @@ fn run_placement() -> Result<Tally> {
     suite.arg("--server").arg(cargo::build_server()?).arg("--fast");
     let (mut tally, code) = watch(suite, Tally::read_suite)?;
     tally.close(code == Some(0), "(upstream's tests of Placement ended by themselves)");
+    Ok(tally)
+}
+
+fn run_yang() -> Result<Tally> {
+    let (mut tally, code) = watch(yang::checker()?, Tally::read_suite)?;
+    tally.close(code == Some(0), "(the checks of YANG ended by themselves)");
     Ok(tally)
 }
 
@@ -321,6 +342,8 @@ mod tests {
         assert!(asked.placement && asked.keyword().as_deref() == Some(""));
         let asked = read(&["--only", "placement"]).unwrap();
         assert_eq!((asked.rust, asked.python, asked.placement), (false, false, true));
+        let asked = read(&["--only", "yang"]).unwrap();
+        assert!(asked.yang && !asked.rust && !asked.python && !asked.placement);
         assert!(read(&["--only"]).is_err() && read(&["--only", "perl"]).is_err());
     }
 }

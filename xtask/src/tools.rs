@@ -52,6 +52,15 @@ const NGINX: Tool = Tool {
     folders: &["/usr/sbin"],
 };
 
+const YANGLINT: Tool = Tool {
+    what: "yanglint",
+    why: "it checks the YANG modules, and the replies of the tests against them",
+    package: "libyang2-tools",
+    programs: &["yanglint"],
+    folders: &[],
+};
+
+pub const FOR_YANG: [Tool; 1] = [YANGLINT];
 pub const FOR_TESTS: [Tool; 3] = [C_COMPILER, POSTGRESQL, CURL];
 pub const FOR_BENCH: [Tool; 2] = [C_COMPILER, POSTGRESQL];
 pub const FOR_PLACEMENT_BENCH: [Tool; 1] = [NGINX];

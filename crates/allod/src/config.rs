@@ -61,6 +61,9 @@ pub struct Settings {
     pub history: History,
     pub archive: Option<PathBuf>,
     pub placement: allod_face_placement::Settings,
+    /// Without its limits, which are among the limits.
+    pub restconf: allod_face_restconf::Settings,
+    pub id_manager: allod_face_restconf::id_manager::Settings,
     pub cors: Cors,
     /// In the order in which they are tried.
     pub webhooks: Vec<WebhookSettings>,
@@ -84,6 +87,8 @@ impl Default for Settings {
             history: History::All,
             archive: None,
             placement: allod_face_placement::Settings::default(),
+            restconf: allod_face_restconf::Settings::default(),
+            id_manager: allod_face_restconf::id_manager::Settings::default(),
             cors: Cors::default(),
             webhooks: Vec::new(),
             limits: Limits::default(),

@@ -10,6 +10,8 @@ pub struct Limits {
     pub engine: allod_engine::Config,
     pub native: allod_face_native::Limits,
     pub search: allod_core::search::SearchLimits,
+    /// Only what is a number of it.
+    pub restconf: allod_face_restconf::Settings,
     pub reactor: allod_reactor::Limits,
 }
 
@@ -24,6 +26,7 @@ impl Default for Limits {
             engine: Default::default(),
             native: Default::default(),
             search: Default::default(),
+            restconf: Default::default(),
             reactor: Default::default(),
         }
     }
@@ -102,6 +105,12 @@ static TABLE: &[Limit] = table![
     native.watch_bytes_max,
     search.candidates_max,
     search.steps_max,
+    restconf.restconf_body_bytes_max,
+    restconf.restconf_streams_max,
+    restconf.restconf_large_reads_max,
+    restconf.edits_per_request_max,
+    restconf.plans_max,
+    restconf.stream_heartbeat_ms,
     reactor.outbox_attempts_max,
     reactor.outbox_backoff_first_ms,
     reactor.outbox_backoff_max_ms,
@@ -168,6 +177,7 @@ mod tests {
             format!("{:?}", limits.engine),
             format!("{:?}", limits.native),
             format!("{:?}", limits.search),
+            format!("{:?}", limits.restconf),
             format!("{:?}", limits.reactor),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();

@@ -7,6 +7,10 @@ use allod_edge::{App, Exporter, Listener, Plain, Ready};
 use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use allod_face_placement::Placement;
+use allod_face_restconf::Restconf;
+use allod_face_restconf::id_manager::{self, IdManager};
+use allod_face_restconf::resource_pools::{self, ResourcePools};
+use allod_face_restconf::yang::{Schema, embedded};
 use allod_reactor::Reactor;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
@@ -57,13 +61,18 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     let placement = Placement::new(handle.clone(), placement)
         .map_err(|why| Failed::Asked(anyhow!("in [policy.rules]: {why}")))?;
     routes.extend(placement.routes());
+    let restconf = restconf(&settings, handle.clone(), security.scheme())?;
+    routes.extend(restconf.routes());
     let app = App::new(routes, settings.limits.edge);
     let app = app.map_err(|error| Failed::Running(error.into()))?;
     // What is nobody else's is Placement's, which is at the root.
     let app = ["/v1", "/healthz", "/readyz", "/metrics"]
         .into_iter()
         .fold(app, |app, prefix| app.mannered(prefix, Arc::new(Plain)))
-        .mannered("/", Placement::manner())
+        .mannered("/", Placement::manner());
+    let app = ["/restconf", "/rests", "/.well-known/host-meta"]
+        .into_iter()
+        .fold(app, |app, prefix| app.mannered(prefix, restconf.manner()))
         .shared(settings.cors.clone());
     let app = Arc::new(security.of_app(app));
 
@@ -95,6 +104,30 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
         Ok(Err(halt)) => Err(Failed::Running(halt.into())),
         Err(error) => Err(Failed::Running(error.into())),
     }
+}
+
+/// The RESTCONF face with every model, on the schema of all of them.
+fn restconf(
+    settings: &Settings,
+    handle: Handle,
+    scheme: &'static str,
+) -> Result<Arc<Restconf>, Failed> {
+    let build = || {
+        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES];
+        let schema = Schema::compile(&modules.concat())
+            .map_err(|error| format!("a module is wrong: {error}"))?;
+        let schema = Arc::new(schema);
+        let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;
+        let face = allod_face_restconf::Settings {
+            error_prefix: settings.restconf.error_prefix,
+            data_missing: settings.restconf.data_missing,
+            scheme,
+            ..settings.limits.restconf.clone()
+        };
+        let resource_pools = ResourcePools::new(Arc::clone(&schema))?;
+        Restconf::new(handle, face, schema, vec![Arc::new(id_manager), Arc::new(resource_pools)])
+    };
+    build().map_err(|why| Failed::Asked(anyhow!("RESTCONF: {why}")))
 }
 
 /// Opens the journal and starts the engine on it. Replaying goes on while the server already listens.

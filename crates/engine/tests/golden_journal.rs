@@ -296,7 +296,8 @@ fn ids_script() -> Vec<(u64, Command)> {
         })
     };
     let one = WantIds::One { value: None, expiration_s: None, strict: false };
-    let release = |key: &str| IdsCommand::Release { pool: pool(), key: key.into() };
+    let release =
+        |key: &str| IdsCommand::Release { pool: pool(), key: key.into(), unknown_is_fine: false };
     let at = |at_ms, command| (at_ms, Command::Ids(command));
     vec![
         at(10_000, IdsCommand::Create(create)),

@@ -17,6 +17,7 @@ pub use self::xml_write::{XmlWriter, write_text as xml_text};
 pub(crate) use self::xml_read::{Element, Piece, XmlReader};
 
 use crate::fault::{Fault, Tag};
+use crate::path;
 use crate::tree::{Node, Sink, Stopped, Value};
 use crate::yang::{NodeId, Schema};
 
@@ -89,6 +90,18 @@ pub(crate) fn malformed(schema: &Schema, node: Option<NodeId>, message: &str) ->
     match node {
         Some(node) => fault.at_path(schema.path(node)),
         None => fault,
+    }
+}
+
+/// Says of a fault within an entry of a list which entry that is, if its keys are known by then. Inner entries come first.
+fn within_entry(schema: &Schema, fault: &mut Fault, entry: &Node) {
+    let above = schema.path(entry.schema);
+    let Some(path) = &mut fault.path else { return };
+    if path
+        .strip_prefix(&above)
+        .is_some_and(|below| below.is_empty() || below.starts_with(['/', '[']))
+    {
+        path.insert_str(above.len(), &path::predicates(schema, entry.schema, &entry.keys(schema)));
     }
 }
 

@@ -12,16 +12,19 @@
 //! - `protocol`: routes, negotiation, headers, streams; the same for every model
 //! - `model`: what a model is to the protocol
 //! - `id_manager`: OpenDaylight's id-manager
+//! - `resource_pools`: NSO's resource-manager
 //!
 //! Not here: which ids are free; that is the core's.
 
 pub mod codec;
 pub mod edit;
 pub mod fault;
+pub mod id_manager;
 pub mod model;
 pub mod path;
 pub mod protocol;
 pub mod query;
+pub mod resource_pools;
 pub mod settings;
 pub mod tree;
 pub mod yang;

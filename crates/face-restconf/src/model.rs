@@ -134,12 +134,32 @@ pub trait Model: Send + Sync {
 
     /// The notifications that an event becomes, each the notification's own node.
     fn notifications(&self, event: &Event) -> Vec<Node>;
+
+    /// The notifications that all events of one entry become, for a model that has to see them together.
+    fn told(&self, events: &[Event]) -> Vec<Node> {
+        events.iter().flat_map(|event| self.notifications(event)).collect()
+    }
 }
 
 /// What a call comes to.
-#[derive(Debug)]
 pub enum Called {
     Command(Command),
+    /// What the receipt of the command means hangs on what was asked.
+    CommandThen(Command, Answering),
     /// It only reads.
     Answer(Output),
+}
+
+/// What a call is answered with, once its command has been carried out.
+pub type Answering = Box<dyn FnOnce(&Receipt) -> Output + Send>;
+
+impl std::fmt::Debug for Called {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Called::Command(command) | Called::CommandThen(command, _) => {
+                f.debug_tuple("Command").field(command).finish()
+            }
+            Called::Answer(output) => f.debug_tuple("Answer").field(output).finish(),
+        }
+    }
 }

@@ -93,15 +93,21 @@ pub fn instance(schema: &Schema, target: &Target) -> String {
     for step in &target.steps {
         text.push('/');
         text.push_str(schema.spelled_name(step.node));
-        let leaves = key_leaves(schema, step.node);
-        for (leaf, key) in leaves.iter().zip(&step.keys) {
-            let label = if *leaf == step.node { "." } else { &schema.node(*leaf).name };
-            let value = spelled(key);
-            let quote = if value.contains('\'') { '"' } else { '\'' };
-            text.push_str(&format!("[{label}={quote}{value}{quote}]"));
-        }
+        text.push_str(&predicates(schema, step.node, &step.keys));
     }
     if text.is_empty() { "/".to_owned() } else { text }
+}
+
+/// What an instance identifier has behind the name of a list, or of a leaf-list, to say which entry is meant.
+pub(crate) fn predicates(schema: &Schema, node: NodeId, keys: &[Value]) -> String {
+    let mut text = String::new();
+    for (leaf, key) in key_leaves(schema, node).iter().zip(keys) {
+        let label = if *leaf == node { "." } else { &schema.node(*leaf).name };
+        let value = spelled(key);
+        let quote = if value.contains('\'') { '"' } else { '\'' };
+        text.push_str(&format!("[{label}={quote}{value}{quote}]"));
+    }
+    text
 }
 
 /// The target as the path of a URI, behind the root of the datastore: what [`parse`] reads.

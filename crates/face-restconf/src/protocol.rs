@@ -29,7 +29,7 @@ mod routes;
 mod send;
 mod space;
 mod streams;
-mod time;
+pub(crate) mod time;
 mod write;
 
 use std::sync::Arc;

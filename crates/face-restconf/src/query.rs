@@ -114,6 +114,8 @@ impl Query {
                     _ => return Err(wrong()),
                 });
             }
+            // Clients of NSO ask to see what it hides. Nothing is hidden here.
+            ("unhide", Use::Read | Use::Write | Use::Other) => {}
             ("point", Use::Write) => self.point = Some(value.to_owned()),
             ("filter", Use::Stream) => self.filter = Some(value.to_owned()),
             ("start-time" | "stop-time", Use::Stream) => {

@@ -17,9 +17,13 @@ struct Edge {
     dev: bool,
 }
 
+/// Of the members of our workspace. One that is a workspace of its own, as the fuzz targets are, is built by nobody else, and
+/// has to say all by itself.
 fn manifests(tree: &Tree) -> impl Iterator<Item = (&File, Table)> {
     let files = tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));
-    files.map(|file| (file, file.text.parse::<Table>().unwrap_or_default()))
+    files
+        .map(|file| (file, file.text.parse::<Table>().unwrap_or_default()))
+        .filter(|(_, manifest)| !manifest.contains_key("workspace"))
 }
 
 /// The sections with dependencies: the plain ones and those for one platform.
@@ -168,5 +172,7 @@ mod tests {
         assert_eq!(versions(&tree(&[("crates/edge/Cargo.toml", good)])), []);
         let itself = "[dev-dependencies]\nallod-edge = { path = \".\", features = [\"suite\"] }\n";
         assert_eq!(versions(&tree(&[("crates/edge/Cargo.toml", itself)])), []);
+        let apart = format!("[workspace]\n{bad}");
+        assert_eq!(versions(&tree(&[("crates/edge/fuzz/Cargo.toml", &apart)])), []);
     }
 }

@@ -134,7 +134,8 @@ pub fn reference() -> String {
          ## Tables\n\n\
          Keys that stand in a table of the file, as in `[placement]`; they are said there only. A list may be one text with\n\
          commas. `[policy.rules]` has rules by name in place of the defaults, as in `\"placement:usages\" = \"@\"`; see\n\
-         [Placement](../guides/placement.md).\n\n\
+         [Placement](../guides/placement.md). What the switches of `[restconf]` and `[id_manager]` are for is in\n\
+         [RESTCONF](../guides/restconf.md) and [the id-manager](../guides/id-manager.md).\n\n\
          | key | default | is |\n|---|---|---|\n",
     );
     for key in TABLE_KEYS {

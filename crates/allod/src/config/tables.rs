@@ -1,5 +1,5 @@
 //! The keys of `allod.toml` that stand in tables: what OpenStack's services have in sections of theirs, under the same
-//! names. They are said in the file only.
+//! names, and the switches of RESTCONF and its models. They are said in the file only.
 //!
 //! To add one: a field in the settings of its part, and a row here. `[policy.rules]` is not here: its names are the
 //! operator's.
@@ -7,6 +7,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use allod_face_restconf::id_manager::settings::search_order;
 use anyhow::{Context, Result, bail};
 
 use super::{File, Settings, as_text};
@@ -110,10 +111,64 @@ pub static TABLE_KEYS: &[TableKey] = &[
         about: "Request headers that such pages may send",
         set: |settings, text| list(&mut settings.cors.allow_headers, text),
     },
+    TableKey {
+        name: "restconf.error_prefix",
+        default: "auto",
+        about: "What errors in JSON begin with: odl: errors; rfc: ietf-restconf:errors; auto: rfc below /restconf/data, odl elsewhere",
+        set: |settings, text| put(&mut settings.restconf.error_prefix, text),
+    },
+    TableKey {
+        name: "restconf.data_missing",
+        default: "auto",
+        about: "The status of data that is not there: 404 or 409; auto: 404 below /restconf/data, 409 elsewhere",
+        set: |settings, text| put(&mut settings.restconf.data_missing, text),
+    },
+    TableKey {
+        name: "id_manager.node_id",
+        default: "2130706433",
+        about: "The number that the names of child pools end in; OpenDaylight takes the address of its host, as a number",
+        set: |settings, text| put(&mut settings.id_manager.node, text),
+    },
+    TableKey {
+        name: "id_manager.release_delay_s",
+        default: "30",
+        about: "How many seconds a released id rests, in pools that are made without enhanced id allocation",
+        set: |settings, text| put(&mut settings.id_manager.release_delay_s, text),
+    },
+    TableKey {
+        name: "id_manager.search_order",
+        default: "available-first",
+        about: "Where the next id comes from, without enhanced id allocation: available-first, as from Oxygen on, or released-first, as before",
+        set: |settings, text| {
+            settings.id_manager.search_order = search_order(text)?;
+            Ok(())
+        },
+    },
+    TableKey {
+        name: "id_manager.enhanced_search_order",
+        default: "released-first",
+        about: "The same, with enhanced id allocation",
+        set: |settings, text| {
+            settings.id_manager.enhanced_search_order = search_order(text)?;
+            Ok(())
+        },
+    },
+    TableKey {
+        name: "id_manager.strict",
+        default: "false",
+        about: "Whether allocateId fails when the id that it names is not to be had, instead of giving another; a call may say so itself",
+        set: |settings, text| put(&mut settings.id_manager.strict, text),
+    },
+    TableKey {
+        name: "id_manager.unknown_key",
+        default: "error",
+        about: "What releaseId says to a key that holds nothing: error, as from Magnesium on, or ignore, as before",
+        set: |settings, text| put(&mut settings.id_manager.unknown_key, text),
+    },
 ];
 
 /// The tables that there are.
-pub(super) const TABLES: [&str; 3] = ["placement", "policy", "cors"];
+pub(super) const TABLES: [&str; 5] = ["placement", "policy", "cors", "restconf", "id_manager"];
 
 /// The table inside `[policy]` that has rules by name.
 const RULES: &str = "rules";

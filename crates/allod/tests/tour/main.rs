@@ -61,6 +61,21 @@ fn the_tour_of_capacity_goes_as_it_says() {
     goes_as_it_says(include_str!("../../../../docs/guides/capacity.md"), "A tour");
 }
 
+#[test]
+fn the_tour_of_the_resource_manager_goes_as_it_says() {
+    goes_as_it_says(include_str!("../../../../docs/guides/resource-manager.md"), "A tour");
+}
+
+#[test]
+fn the_tour_of_restconf_goes_as_it_says() {
+    goes_as_it_says(include_str!("../../../../docs/guides/restconf.md"), "A tour");
+}
+
+#[test]
+fn the_tour_of_the_id_manager_goes_as_it_says() {
+    goes_as_it_says(include_str!("../../../../docs/guides/id-manager.md"), "A tour");
+}
+
 /// Runs a section of a document.
 fn goes_as_it_says(document: &str, section: &str) {
     let steps = block::steps(document, section);

@@ -6,11 +6,15 @@ mod core_bed;
 mod core_ops;
 mod exactly_once;
 mod history;
+mod id_script;
 mod memory;
 mod past_bed;
 mod peer;
 mod placement;
 mod placement_scale;
+mod pool_script;
+mod resources;
+mod restconf;
 mod shared_journal;
 mod watchers;
 
@@ -28,7 +32,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 10] = [
+pub const SCENARIOS: [Scenario; 12] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -73,6 +77,16 @@ pub const SCENARIOS: [Scenario; 10] = [
         name: "postgres",
         what: "durable claims on a journal in PostgreSQL, beside the embedded one",
         run: shared_journal::run,
+    },
+    Scenario {
+        name: "resources",
+        what: "the resource-manager over RESTCONF, beside native claims; a range that is widened; a /8 cut up",
+        run: resources::run,
+    },
+    Scenario {
+        name: "restconf",
+        what: "the id-manager over RESTCONF, beside native claims; expired ids; a large answer",
+        run: restconf::run,
     },
     Scenario {
         name: "watchers",

@@ -17,6 +17,8 @@ pub enum IdsCommand {
     Release {
         pool: Arc<str>,
         key: Arc<str>,
+        /// A key that holds nothing is no error while others hold something.
+        unknown_is_fine: bool,
     },
     Edit(EditIds),
 }
@@ -63,8 +65,10 @@ pub enum WantIds {
 /// What an operator has written into the tree of pools, all of it or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditIds {
-    /// The position of the state that the edit was made on: a pool that has changed since refuses.
+    /// The position of the state that the edit was made on: a pool that has changed since refuses, unless it is to go.
     pub seen: u64,
+    /// Whether it was made on all that there is: anything that has changed since refuses.
+    pub seen_all: bool,
     pub pools: Vec<(Arc<str>, PoolEdit)>,
 }
 
@@ -77,6 +81,9 @@ pub enum PoolEdit {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutIds {
+    /// What the edit saw of the pool, if it was no more than these entries: then the rest may have changed since. `None` for
+    /// an entry: that there is none.
+    pub saw: Option<Vec<(Arc<str>, Option<IdEntry>)>>,
     /// `None`: range and account stay as they are.
     pub frame: Option<Frame>,
     /// Whether the entries below are all there are from now on.

@@ -9,6 +9,8 @@ pub enum ResourceCommand {
     Edit(EditResources),
     /// What the request would get, without asking for it.
     Find(FindResource),
+    /// The same, and asks for it: the request is there and has it, or nothing is written.
+    Allocate(FindResource),
     Notice(NoticeCommand),
     /// Forgets an alarm that is over.
     PurgeAlarm {
@@ -32,9 +34,21 @@ pub enum ResourceEdit {
     /// With all that was asked of it. One that is not there is no error.
     Remove,
     Put(Box<PutResource>),
+    /// Only these requests: whatever else of the pool has changed since the edit was made is nothing to it.
+    Requests(Vec<RequestEdit>),
 }
 
+/// What becomes of one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestEdit {
+    pub key: Arc<str>,
+    /// What it must be now, or else something has changed since. `None`: it must not be there.
+    pub before: Option<Arc<Request>>,
+    /// `None`: it is withdrawn.
+    pub after: Option<Request>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PutResource {
     /// `None`: it stays as it is.
     pub config: Option<ResourcePool>,

@@ -33,7 +33,9 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &IdsCommand) -> Result<Outcome
             Ok(Outcome::PoolDeleted { existed: true })
         }
         IdsCommand::Allocate(op) => allocate::run(draft, op),
-        IdsCommand::Release { pool, key } => give_up(draft, pool, key),
+        IdsCommand::Release { pool, key, unknown_is_fine } => {
+            give_up(draft, pool, key, *unknown_is_fine)
+        }
         IdsCommand::Edit(edit) => edit::run(draft, edit),
     }
 }
@@ -164,9 +166,17 @@ fn id_of(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }
 
-fn give_up(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<Outcome, Refusal> {
+fn give_up(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    unknown_is_fine: bool,
+) -> Result<Outcome, Refusal> {
     let pool = ids_pool(draft, name)?;
     let Some((_, row)) = pool.held(key) else {
+        if unknown_is_fine && pool.held_claims > 0 {
+            return Ok(Outcome::Ids(vec![]));
+        }
         let (pool_name, key, entries) = (name.clone(), key.clone(), pool.held_claims);
         return Err(IdsRefusal::KeyUnknown { pool: pool_name, key, entries }.into());
     };

@@ -1,15 +1,18 @@
 //! Pools of resources: what is configured, what is asked of them, who is told of the answers.
 //!
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
+//! - `allocate`: a request that is only written if it gets something
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
 //! - `alarms`, `notices`: what follows from it
 
 mod alarms;
+mod allocate;
 mod answer;
 mod edit;
 mod group;
 mod notices;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Draft, pick, release, valid};
@@ -25,6 +28,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Ou
     match command {
         ResourceCommand::Edit(edit) => edit::run(draft, edit),
         ResourceCommand::Find(find) => look(draft, find),
+        ResourceCommand::Allocate(find) => allocate::run(draft, find),
         ResourceCommand::Notice(notice) => notices::run(draft, notice),
         ResourceCommand::PurgeAlarm { object, kind } => {
             let key = (object.clone(), *kind);
@@ -47,7 +51,7 @@ fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> 
     let members: Vec<_> =
         find.pools.iter().map(|name| (name.clone(), find.request.clone())).collect();
     let found = match &members[..] {
-        [(name, request)] => answer::found(draft, name, request)?,
+        [(name, request)] if !request.is_sync() => answer::found(draft, name, request)?,
         _ => group::found(draft, &find.key, &members)?,
     };
     Ok(Outcome::Found(found))
@@ -63,6 +67,16 @@ fn requests<'a>(
         Some(requests) => Ok((pool, requests)),
         None => Err(ResourceRefusal::NotResources { pool: name.clone() }.into()),
     }
+}
+
+/// The pools in which something has become free, or may have.
+fn freed(draft: &Draft<'_>) -> BTreeSet<Arc<str>> {
+    let pools = draft.events.iter().filter_map(|event| match event {
+        Event::ClaimReleased(event) => Some(&event.pool),
+        Event::PoolDefined(event) => Some(&event.pool),
+        _ => None,
+    });
+    pools.cloned().collect()
 }
 
 /// Values have become free in pools: whoever waits for some gets them. For every decision that released any.
@@ -82,8 +96,9 @@ pub(super) fn settle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if pools.is_empty() {
         return Ok(());
     }
-    let mut told = notices::Told::default();
-    edit::retry(draft, &pools, &mut told)?;
+    let (freed, mut told) = (freed(draft), notices::Told::default());
+    let retried = pools.iter().filter(|pool| freed.contains(*pool));
+    edit::retry(draft, retried, &mut told)?;
     pools.iter().try_for_each(|pool| alarms::evaluate(draft, pool))?;
     told.queue(draft)
 }

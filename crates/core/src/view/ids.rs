@@ -30,6 +30,22 @@ pub fn names(state: &State) -> impl Iterator<Item = &Arc<str>> {
     state.pools().filter(|pool| bounds(pool).is_some()).map(|pool| &pool.name)
 }
 
+/// Whether there is a pool of this name that can be shown.
+pub fn is_ids(state: &State, pool: &str) -> bool {
+    state.pool(pool).is_some_and(|pool| bounds(pool).is_some())
+}
+
+/// Whether ids of the pool may be asked for by value and for a time.
+pub fn is_enhanced(state: &State, pool: &str) -> bool {
+    state.pool(pool).and_then(|pool| pool.account.as_ref()).is_some_and(|account| account.enhanced)
+}
+
+/// The name of the child that hands out, if there is any yet.
+pub fn active<'a>(state: &'a State, pool: &str) -> Option<&'a Arc<str>> {
+    let account = state.pool(pool)?.account.as_ref()?;
+    account.active().map(|child| &child.name)
+}
+
 /// The pool as it is; one that the id-manager has not touched yet, as its first allocation would find it. `child` makes the
 /// name of its child.
 pub fn frozen(state: &State, pool: &str, child: impl Fn(&str) -> Arc<str>) -> Option<FrozenIds> {

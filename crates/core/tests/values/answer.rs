@@ -59,7 +59,8 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Ticked => "ticked".into(),
         Outcome::Ids(ids) => crate::ids::shown(ids),
         Outcome::IdsEdited | Outcome::ResourcesEdited => "written".into(),
-        Outcome::Found(found) => format!("{found:?}"),
+        Outcome::Found(Ok(found)) => crate::ids::shown(std::slice::from_ref(found)),
+        Outcome::Found(Err(failure)) => format!("! {failure:?}"),
         other => crate::capacity::outcome(other),
     }
 }

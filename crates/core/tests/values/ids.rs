@@ -1,8 +1,9 @@
 //! The part of the language that is about the id-manager.
 //!
-//! `ids p 0-100 [enhanced] [delay=30]`, `alloc p k [id=5] [exp=100] [strict] [order=released]`, `range p k 5`, `free p k`,
+//! `ids p 0-100 [enhanced] [delay=30]`, `alloc p k [id=5] [exp=100] [strict] [order=released]`, `range p k 5`, `free p k [fine]`,
 //! `drop p`; `entry p k 5,6 [until=T]`, `unentry p k`, `wipe p`, and
-//! `frame p 0-100 at=101 block=10 child=0-9:10 released=1@0,2@0 returned=7@0` write over what is there; `account p` shows it.
+//! `frame p 0-100 at=101 block=10 child=0-9:10 released=1@0,2@0 returned=7@0` write over what is there, `alone` with nothing
+//! beside it; `seen=N` says on what they were made, `saw=5,6` on what entry, `all` that it was everything; `account p` shows it.
 //! `node=N` says which child, `now` in a time counts from the start of the world.
 
 use std::sync::Arc;
@@ -37,10 +38,20 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         let (pool, key, child) = (pool(), key(), child());
         IdsCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
     };
-    let edit =
-        |edit| IdsCommand::Edit(EditIds { seen: seen(state, words), pools: vec![(pool(), edit)] });
+    let edit = |edit| {
+        IdsCommand::Edit(EditIds {
+            seen: seen(state, words),
+            seen_all: words.has("all"),
+            pools: vec![(pool(), edit)],
+        })
+    };
     let put = |put| edit(PoolEdit::Put(Box::new(put)));
-    let plain = PutIds { frame: None, replace_entries: false, put: vec![], remove: vec![] };
+    let saw = words.get("saw").map(|saw| {
+        let saw = (saw != "none").then(|| spans(saw));
+        let saw = saw.map(|ids| IdEntry { key: key(), ids, expires_ms: None });
+        vec![(key(), saw)]
+    });
+    let plain = PutIds { saw, frame: None, replace_entries: false, put: vec![], remove: vec![] };
     Some(Command::Ids(match words.verb() {
         "ids" => {
             let (low, high) = words.plain(1).split_once('-').expect("a range");
@@ -59,22 +70,28 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
             strict: words.has("strict"),
         }),
         "range" => allocate(WantIds::Range { size: number(words.plain(2)) as u32 }),
-        "free" => IdsCommand::Release { pool: pool(), key: key() },
+        "free" => {
+            IdsCommand::Release { pool: pool(), key: key(), unknown_is_fine: words.has("fine") }
+        }
         "drop" => IdsCommand::Delete { pool: pool() },
         "wipe" => edit(PoolEdit::Remove),
         "unentry" => put(PutIds { remove: vec![key()], ..plain }),
         "entry" => {
-            let expires_ms = words.get("until").map(|until| EPOCH_MS + number(until) as u64 * 1000);
+            let expires_ms = words.get("until").map(|until| EPOCH_MS + number(until) * 1000);
             let entry = IdEntry { key: key(), ids: spans(words.plain(2)), expires_ms };
             put(PutIds { put: vec![entry], replace_entries: words.has("alone"), ..plain })
         }
-        "frame" => put(PutIds { frame: Some(frame(words, child())), ..plain }),
+        "frame" => put(PutIds {
+            frame: Some(frame(words, child())),
+            replace_entries: words.has("alone"),
+            ..plain
+        }),
         _ => return None,
     }))
 }
 
 fn seen(state: &State, words: &Words<'_>) -> u64 {
-    words.get("seen").map_or(state.position, |seen| number(seen) as u64)
+    words.get("seen").map_or(state.position, number)
 }
 
 fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {

@@ -325,3 +325,69 @@ fn a_clock_that_steps_back_is_not_followed() {
         ",
     );
 }
+
+#[test]
+fn what_is_written_where_nothing_is_and_what_goes_do_not_wait_for_a_quiet_moment() {
+    check(
+        "
+        ids p 0-100 -> created 1
+        ids q 0-100 -> created 1
+        alloc q k -> 0
+        # Told whole, on a state that is long gone.
+        frame new 1-9 at=0 child=1-1:1 alone seen=1 -> written
+        # Not told whole: what is not said would be made up.
+        frame newer 1-9 at=0 child=1-1:1 seen=1 -> no pool_changed: pool 'newer' has changed at position 4, after it was read
+        # By now there is something.
+        frame new 1-9 at=0 child=1-1:1 alone seen=1 -> no pool_changed: pool 'new' has changed at position 4, after it was read
+        # What goes may go, unless it was to be as it was, or everything was.
+        wipe q seen=2 all -> no pool_changed: pool 'q' has changed at position 4, after it was read
+        wipe q seen=2 -> written
+        wipe p all -> written
+    ",
+    );
+}
+
+#[test]
+fn an_unknown_key_may_be_released_while_somebody_holds_something() {
+    check(
+        "
+        ids p 0-100 -> created 1
+        free p k fine -> no id_key_unknown: nothing is held under 'k' in pool 'p'
+        alloc p other -> 0
+        free p k fine -> nothing
+        free p k -> no id_key_unknown: nothing is held under 'k' in pool 'p'
+        free p other fine -> 0
+    ",
+    );
+}
+
+#[test]
+fn that_there_are_not_so_many_is_said_before_that_nobody_may_ask_for_so_many() {
+    check(
+        "
+        ids p 0-10 -> created 1
+        range p k 70000 -> no exhausted: pool 'p' has 11 values free, but none that fit [size 11, free 11, run 11]
+        ids q 0-100000 -> created 1
+        range q k 70000 -> no limit_exceeded: values_per_transaction_max is 65536, the request has 70000
+    ",
+    );
+}
+
+#[test]
+fn who_looked_at_one_entry_does_not_wait_for_the_others() {
+    check(
+        "
+        ids p 0-100 -> created 1
+        entry p k 50 -> written
+        alloc p other -> 0
+        entry p k 51 seen=2 -> no pool_changed: pool 'p' has changed at position 3, after it was read
+        entry p k 51 seen=2 saw=50 -> written
+        entry p k 52 seen=2 saw=50 -> no pool_changed: pool 'p' has changed at position 4, after it was read
+        entry p new 52 seen=2 saw=none -> written
+        entry p new 53 seen=2 saw=none -> no pool_changed: pool 'p' has changed at position 5, after it was read
+        unentry p k seen=2 saw=51 -> written
+        unentry p k seen=2 saw=51 -> no pool_changed: pool 'p' has changed at position 6, after it was read
+        entry p new 53 seen=2 saw=52 all -> no pool_changed: pool 'p' has changed at position 6, after it was read
+    ",
+    );
+}

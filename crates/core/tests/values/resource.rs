@@ -2,8 +2,9 @@
 //!
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
+//! `look p+q k …` and `seize p+q k …` are what `ask` would get, and the same asked for only if there is something;
 //! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
-//! `again N`, `forget N` are about a notice by its place in the outbox.
+//! `again N`, `forget N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 use allod_core::claim::Parity;
 use allod_core::command::Command;
 use allod_core::command::resource::{
-    EditResources, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
+    EditResources, FindResource, NoticeCommand, PutResource, RequestEdit, ResourceCommand,
+    ResourceEdit,
 };
 use allod_core::resource::{
     AlarmSettings, Answer, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
@@ -45,6 +47,29 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 |name| (name, put(PutResource { put: vec![request.clone()], ..plain.clone() }));
             edit(pools.map(asked).collect())
         }
+        "seize" | "look" => {
+            let pools = words.plain(0).split('+').map(text).collect();
+            let find = FindResource { pools, key: text(words.plain(1)), request: request(words) };
+            match words.verb() {
+                "seize" => ResourceCommand::Allocate(find),
+                _ => ResourceCommand::Find(find),
+            }
+        }
+        // Writes over a request that was there as `was=` says, or not at all.
+        "over" => {
+            let want = |id: &str| {
+                Wanted::Id(WantedId { id: Some(number(id) as u32), ..Default::default() })
+            };
+            let plain = request(words);
+            let before =
+                words.get("was").map(|id| Arc::new(Request { want: want(id), ..plain.clone() }));
+            let after = words.get("id").map(|_| plain);
+            one(ResourceEdit::Requests(vec![RequestEdit {
+                key: text(words.plain(1)),
+                before,
+                after,
+            }]))
+        }
         "withdraw" => one(put(PutResource { withdraw: vec![text(words.plain(1))], ..plain })),
         "rmpool" => one(ResourceEdit::Remove),
         "done" => ResourceCommand::Notice(NoticeCommand::Delivered { number: notice() }),
@@ -57,6 +82,19 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         }
         _ => return None,
     }))
+}
+
+/// Several lines, with `&` between them, as one edit.
+pub fn together(state: &State, line: &str) -> Command {
+    let edits = line.split('&').map(|line| match command(state, &Words::of(line)) {
+        Some(Command::Resource(ResourceCommand::Edit(edit))) => edit,
+        _ => panic!("'{line}' is no edit"),
+    });
+    let together = |mut one: EditResources, other: EditResources| {
+        one.pools.extend(other.pools);
+        one
+    };
+    Command::Resource(ResourceCommand::Edit(edits.reduce(together).expect("a line")))
 }
 
 fn config(words: &Words<'_>) -> ResourcePool {
@@ -111,7 +149,7 @@ fn address_of(text: &str) -> (bool, u128) {
 }
 
 fn request(words: &Words<'_>) -> Request {
-    let want = if words.verb() == "ask" {
+    let want = if words.verb() != "net" {
         let parity = |flag, parity| words.has(flag).then_some(WantedParity::Only(parity));
         Wanted::Id(WantedId {
             sync: words.has("sync").then_some(true),

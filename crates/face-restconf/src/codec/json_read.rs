@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::malformed;
 use super::settle::settle;
+use super::{malformed, within_entry};
 use crate::fault::Fault;
 use crate::tree::{Node, Value};
 use crate::yang::{Kind, ModuleNames, NodeId, Scalar, Schema, split_prefix};
@@ -53,6 +53,13 @@ impl Context<'_> {
         *self.fault.borrow_mut() = Some(fault);
         error
     }
+
+    /// Reading ended within this node, of which these children were read.
+    fn within(&self, node: NodeId, children: Vec<Node>) {
+        if let Some(fault) = &mut *self.fault.borrow_mut() {
+            within_entry(self.schema, fault, &Node::inner(node, children));
+        }
+    }
 }
 
 /// What an object is.
@@ -94,40 +101,63 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Node>, A::Error> {
-        let (context, schema) = (self.context, self.context.schema);
-        let mut seen: Vec<NodeId> = Vec::new();
         let mut children = Vec::new();
-        let parent = match self.root {
-            Root::Node(node) => Some(node),
-            Root::Data(parent) => parent,
-            Root::Datastore | Root::Input(_) => None,
+        let read = match self.root {
+            Root::Input(input) => self.input(input, &mut map, &mut children),
+            Root::Node(_) | Root::Data(_) | Root::Datastore => {
+                self.members(&mut map, &mut children)
+            }
         };
+        match (read, self.root) {
+            (Ok(()), _) => Ok(children),
+            (Err(error), Root::Node(node)) => {
+                self.context.within(node, children);
+                Err(error)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+impl Members<'_, '_> {
+    /// The one member of the document of a call.
+    fn input<'de, A: MapAccess<'de>>(
+        &self,
+        input: NodeId,
+        map: &mut A,
+        children: &mut Vec<Node>,
+    ) -> Result<(), A::Error> {
+        let (context, schema) = (self.context, self.context.schema);
+        let mut members = 0;
         while let Some(Name(name)) = map.next_key::<Name<'_>>()? {
+            members += 1;
+            let own = schema.full_name(input);
+            if members > 1 || !(name == own || name == "input") {
+                return Err(context.fail(None, &format!("'{name}' is not expected, but 'input'")));
+            }
+            *children = map.next_value_seed(Members { context, root: Root::Node(input) })?;
+        }
+        Ok(())
+    }
+
+    fn members<'de, A: MapAccess<'de>>(
+        &self,
+        map: &mut A,
+        children: &mut Vec<Node>,
+    ) -> Result<(), A::Error> {
+        let (context, schema) = (self.context, self.context.schema);
+        let parent = match self.root {
+            Root::Node(node) | Root::Input(node) => Some(node),
+            Root::Data(parent) => parent,
+            Root::Datastore => None,
+        };
+        let mut seen: Vec<NodeId> = Vec::new();
+        while let Some(Name(name)) = map.next_key::<Name<'_>>()? {
+            let at_datastore = matches!(self.root, Root::Data(None));
+            if at_datastore && seen.is_empty() && matches!(&*name, "ietf-restconf:data" | "data") {
+                return self.wrapped(&name, map, children);
+            }
             let (module, plain) = split_prefix(&name);
-            if let Root::Input(input) = self.root {
-                let own =
-                    schema.module(schema.node(input).module).name == module.unwrap_or_default();
-                if plain != "input" || !(own || module.is_none()) || !seen.is_empty() {
-                    return Err(
-                        context.fail(None, &format!("'{name}' is not expected, but 'input'"))
-                    );
-                }
-                seen.push(input);
-                children = map.next_value_seed(Members { context, root: Root::Node(input) })?;
-                continue;
-            }
-            let wrapper = matches!(self.root, Root::Data(None))
-                && matches!(&*name, "ietf-restconf:data" | "data");
-            if wrapper && seen.is_empty() && children.is_empty() {
-                children = map.next_value_seed(Members { context, root: Root::Datastore })?;
-                match map.next_key::<Name<'_>>()? {
-                    None => return Ok(children),
-                    Some(Name(more)) => {
-                        return Err(context
-                            .fail(None, &format!("'{more}' is not expected beside '{name}'")));
-                    }
-                }
-            }
             let id = match self.root {
                 // The draft writes no module at the top, whichever it is.
                 Root::Data(_) => schema.child_or_only(parent, module, plain),
@@ -154,14 +184,27 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
                 }
             }
         }
-        let of = match self.root {
-            Root::Node(node) => Some(node),
-            // What is in it is settled already.
-            Root::Input(_) => return Ok(children),
-            Root::Data(_) | Root::Datastore => None,
-        };
-        settle(schema, of, &mut children).map_err(|fault| context.stop::<A::Error>(fault))?;
-        Ok(children)
+        // A document has some children of its parent, anything else all of them.
+        let of = parent.filter(|_| matches!(self.root, Root::Node(_)));
+        settle(schema, of, children).map_err(|fault| context.stop(fault))
+    }
+
+    /// The children of the datastore in an object of their own, beside which there is nothing.
+    fn wrapped<'de, A: MapAccess<'de>>(
+        &self,
+        name: &str,
+        map: &mut A,
+        children: &mut Vec<Node>,
+    ) -> Result<(), A::Error> {
+        *children =
+            map.next_value_seed(Members { context: self.context, root: Root::Datastore })?;
+        match map.next_key::<Name<'_>>()? {
+            None => Ok(()),
+            Some(Name(more)) => {
+                let message = format!("'{more}' is not expected beside '{name}'");
+                Err(self.context.fail(None, &message))
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use quick_xml::events::{BytesRef, Event};
 use quick_xml::name::{Namespace, NamespaceResolver, Prefix, QName, ResolveResult};
 
 use super::settle::settle;
-use super::{DEPTH_MAX, RESTCONF_NAMESPACE, malformed};
+use super::{DEPTH_MAX, RESTCONF_NAMESPACE, malformed, within_entry};
 use crate::fault::Fault;
 use crate::tree::Node;
 use crate::yang::{ModuleId, Names, NodeId, Schema};
@@ -236,6 +236,18 @@ impl<'a> XmlReader<'a> {
     /// Reads up to the end of the first frame. That is one node, or for a frame that is none its children.
     fn tree(&mut self, first: Frame) -> Result<Vec<Node>, Fault> {
         let mut frames = vec![first];
+        self.frames(&mut frames).map_err(|mut fault| {
+            for Frame { node, children, .. } in frames.into_iter().rev() {
+                if let Some(node) = node {
+                    within_entry(self.schema, &mut fault, &Node::inner(node, children));
+                }
+            }
+            fault
+        })
+    }
+
+    /// What is left in the frames was open when reading ended.
+    fn frames(&mut self, frames: &mut Vec<Frame>) -> Result<Vec<Node>, Fault> {
         loop {
             let piece = self.next()?;
             let Some(frame) = frames.last_mut() else { return Ok(Vec::new()) };

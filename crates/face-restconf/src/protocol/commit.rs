@@ -83,14 +83,18 @@ impl Restconf {
             let (called, at) = self.look(|snapshot| {
                 Ok((model.call(snapshot, operation, target, input)?, snapshot.at))
             })?;
-            let command = match called {
+            let (command, then) = match called {
                 Called::Answer(output) => return Ok(Answered { output, at }),
-                Called::Command(command) => command,
+                Called::Command(command) => (command, None),
+                Called::CommandThen(command, then) => (command, Some(then)),
             };
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
                 Ok(receipt) => {
-                    let output = model.output(operation, &receipt);
+                    let output = match then {
+                        Some(then) => then(&receipt),
+                        None => model.output(operation, &receipt),
+                    };
                     return Ok(Answered { output, at: reply.at });
                 }
                 Err(refused) if model.stale(&refused) => {}

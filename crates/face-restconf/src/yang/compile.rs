@@ -104,17 +104,6 @@ impl<'a> Compiler<'a> {
                     format!("a second module '{}'", root.argument),
                 ));
             }
-            let kinds = [
-                "container",
-                "list",
-                "leaf",
-                "leaf-list",
-                "choice",
-                "uses",
-                "rpc",
-                "notification",
-                "augment",
-            ];
             self.modules.push(Module {
                 name: root.argument.clone(),
                 namespace: required("namespace")?,
@@ -123,7 +112,7 @@ impl<'a> Compiler<'a> {
                 features: root.all("feature").map(|feature| feature.argument.clone()).collect(),
                 submodules: Vec::new(),
                 text: (*text).to_owned(),
-                implemented: root.inner.iter().any(|inner| kinds.contains(&inner.keyword.as_str())),
+                implemented: defines_nodes(root),
             });
         }
         for (name, _, root) in parsed {
@@ -157,8 +146,10 @@ impl<'a> Compiler<'a> {
                 prefixes.insert(prefix, find(&import.argument, import.line)?);
             }
             if root.keyword == "submodule" {
-                let submodule = (root.argument.clone(), newest(root));
-                self.modules[module.0 as usize].submodules.push(submodule);
+                let module = &mut self.modules[module.0 as usize];
+                module.submodules.push((root.argument.clone(), newest(root)));
+                module.features.extend(root.all("feature").map(|feature| feature.argument.clone()));
+                module.implemented |= defines_nodes(root);
             }
             self.files.push(File { name, root, module, prefixes });
         }
@@ -290,6 +281,22 @@ impl<'a> Compiler<'a> {
         };
         children.iter().find(named).copied()
     }
+}
+
+/// Whether a file has nodes of its own or adds some to others.
+fn defines_nodes(root: &Statement) -> bool {
+    let kinds = [
+        "container",
+        "list",
+        "leaf",
+        "leaf-list",
+        "choice",
+        "uses",
+        "rpc",
+        "notification",
+        "augment",
+    ];
+    root.inner.iter().any(|inner| kinds.contains(&inner.keyword.as_str()))
 }
 
 fn newest(root: &Statement) -> String {

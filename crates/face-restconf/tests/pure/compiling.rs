@@ -68,13 +68,19 @@ fn modules_know_their_newest_revision_and_what_they_are_for() {
 
 #[test]
 fn submodules_are_part_of_their_module() {
-    let main = "module a { namespace urn:a; prefix a; include b; container c { uses g; } }";
-    let part = "submodule b { belongs-to a { prefix x; } revision 2020-02-02;
+    let main = "module a { namespace urn:a; prefix a; include b; augment /a:c { uses g; } }";
+    let part =
+        "submodule b { belongs-to a { prefix x; } revision 2020-02-02; feature f; container c;
         typedef t { type uint8; } grouping g { leaf l { type x:t; } } leaf own { type t; } }";
     let schema = Schema::compile(&[("a.yang", main), ("b.yang", part)]).unwrap();
     assert!(schema.find("/a:c/l").is_some() && schema.find("/a:own").is_some());
     let module = schema.module(schema.module_named("a").unwrap());
     assert_eq!(module.submodules, [("b".to_owned(), "2020-02-02".to_owned())]);
+    assert_eq!(module.features, ["f"]);
+    let bare = "module a { namespace urn:a; prefix a; include b; }";
+    let part = "submodule b { belongs-to a { prefix a; } leaf l { type string; } }";
+    let schema = Schema::compile(&[("a.yang", bare), ("b.yang", part)]).unwrap();
+    assert!(schema.module(schema.module_named("a").unwrap()).implemented, "by its submodule");
 }
 
 #[test]

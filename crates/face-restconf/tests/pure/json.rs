@@ -4,7 +4,7 @@ use allod_face_restconf::codec::{self, Chunks, Dialect, Format, Writer};
 use allod_face_restconf::fault::{Fault, Tag};
 use allod_face_restconf::tree::{Node, Siblings, Sink, Source, Stopped, Value};
 
-use crate::fixture::{SCHEMA, id, json, shown, tree, written};
+use crate::fixture::{SCHEMA, id, json, shown, tree, written, xml};
 
 /// Within the one item of a top that has it.
 fn item(members: &str) -> Result<Vec<Node>, Fault> {
@@ -133,32 +133,44 @@ fn what_is_not_read() {
         (
             r#""size":"x""#,
             "size: 'x' is not a value of type uint16 (1..100 | 200)",
-            "/toy:top/item/size",
+            "/toy:top/item[name='a']/size",
         ),
         (
             r#""size":0"#,
             "size: '0' is not a value of type uint16 (1..100 | 200)",
-            "/toy:top/item/size",
+            "/toy:top/item[name='a']/size",
         ),
         (
             r#""wide":-1"#,
             "wide: '-1' is not a value of type uint64 (0..18446744073709551615)",
-            "/toy:top/item/wide",
+            "/toy:top/item[name='a']/wide",
         ),
         (
             r#""size":1.5"#,
             "size: '1.5' is not a value of type uint16 (1..100 | 200)",
-            "/toy:top/item/size",
+            "/toy:top/item[name='a']/size",
         ),
-        (r#""size":true"#, "size: 'true' is not a value of type uint16", "/toy:top/item/size"),
-        (r#""on":"true""#, "on: 'true' is not a value of type boolean", "/toy:top/item/on"),
-        (r#""mode":5"#, "mode: '5' is not a value of type enumeration", "/toy:top/item/mode"),
-        (r#""flag":[]"#, "an array is not expected", "/toy:top/item/flag"),
-        (r#""nothing":5"#, "'nothing' is not known here", "/toy:top/item"),
-        (r#""extra":"e""#, "'extra' is not known here", "/toy:top/item"),
-        (r#""method":{}"#, "'method' is not known here", "/toy:top/item"),
-        (r#""size":1,"toy:size":2"#, "'toy:size' is there twice", "/toy:top/item/size"),
-        (r#""number":[1,1]"#, "'number' is there twice", "/toy:top/item/number"),
+        (
+            r#""size":true"#,
+            "size: 'true' is not a value of type uint16",
+            "/toy:top/item[name='a']/size",
+        ),
+        (
+            r#""on":"true""#,
+            "on: 'true' is not a value of type boolean",
+            "/toy:top/item[name='a']/on",
+        ),
+        (
+            r#""mode":5"#,
+            "mode: '5' is not a value of type enumeration",
+            "/toy:top/item[name='a']/mode",
+        ),
+        (r#""flag":[]"#, "an array is not expected", "/toy:top/item[name='a']/flag"),
+        (r#""nothing":5"#, "'nothing' is not known here", "/toy:top/item[name='a']"),
+        (r#""extra":"e""#, "'extra' is not known here", "/toy:top/item[name='a']"),
+        (r#""method":{}"#, "'method' is not known here", "/toy:top/item[name='a']"),
+        (r#""size":1,"toy:size":2"#, "'toy:size' is there twice", "/toy:top/item[name='a']/size"),
+        (r#""number":[1,1]"#, "'number' is there twice", "/toy:top/item[name='a']/number"),
     ];
     for (members, message, path) in table {
         let fault = item(members).unwrap_err();
@@ -199,6 +211,32 @@ fn documents_that_are_none() {
         codec::read(&SCHEMA, None, Format::Json, b"\xff").unwrap_err().tag,
         Tag::MalformedMessage
     );
+}
+
+/// The keys are told as far as they were read before the fault.
+#[test]
+fn faults_name_the_entry() {
+    let table = [
+        (
+            r#"{"toy:top":{"item":[{"name":"a"},{"name":"b","options":{"a":1}}]}}"#,
+            "/toy:top/item[name='b']/options/a",
+        ),
+        (r#"{"toy:top":{"item":[{"size":0,"name":"b"}]}}"#, "/toy:top/item/size"),
+        (
+            r#"{"toy:top":{"pair":[{"a":"it's","b":1,"v":5}]}}"#,
+            "/toy:top/pair[a=\"it's\"][b='1']/v",
+        ),
+        (
+            r#"{"toy:top":{"item":[{"name":"a","state":{"hit":[{"at":"x"}]}}]}}"#,
+            "/toy:top/item[name='a']/state/hit/at",
+        ),
+    ];
+    for (text, path) in table {
+        assert_eq!(json(text).unwrap_err().path.as_deref(), Some(path), "{text}");
+    }
+    let text = r#"<top xmlns="urn:example:toy"><item><name>a</name><state><hit><at>x</at></hit></state></item></top>"#;
+    let fault = xml(text).unwrap_err();
+    assert_eq!(fault.path.as_deref(), Some("/toy:top/item[name='a']/state/hit/at"));
 }
 
 /// Neither of these may take a long time, much memory or the stack.

@@ -33,17 +33,22 @@ pub(super) fn command(dice: &mut Dice) -> Command {
             let (order, enhanced_order) = (*dice.one_of(&orders), *dice.one_of(&orders));
             IdsCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
         }
-        13..18 => IdsCommand::Release { pool, key },
+        13..18 => IdsCommand::Release { pool, key, unknown_is_fine: false },
         _ => {
             let entry = IdEntry { key, ids: vec![Span::one(id.into())], expires_ms: None };
             let put = PutIds {
+                saw: None,
                 frame: None,
                 replace_entries: dice.percent(10),
                 put: vec![entry],
                 remove: vec![(*dice.one_of(&KEYS)).into()],
             };
             let seen = if dice.percent(80) { u64::MAX } else { 3 };
-            IdsCommand::Edit(EditIds { seen, pools: vec![(pool, PoolEdit::Put(Box::new(put)))] })
+            IdsCommand::Edit(EditIds {
+                seen,
+                seen_all: false,
+                pools: vec![(pool, PoolEdit::Put(Box::new(put)))],
+            })
         }
     })
 }

@@ -54,11 +54,11 @@ fn many(
     if let Some((_, row)) = draft.pool(&op.pool)?.held(&op.key) {
         return Ok(Outcome::Ids(row.values().spans().collect()));
     }
-    at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, size.into())?;
     open(draft, &op.pool, &op.child)?;
     if size != 1 {
         enough_for(draft, op, size.into())?;
     }
+    at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, size.into())?;
     if size == 0 {
         return Ok(Outcome::Ids(vec![]));
     }

@@ -25,8 +25,8 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditIds) -> Result<Outcome, Refu
         PoolEdit::Put(put) => (put.put.len() + put.remove.len()) as u64,
     });
     at_most("ids_per_edit_max", draft.limits.ids_per_edit_max, entries.sum())?;
-    for (name, _) in &edit.pools {
-        unchanged(draft, name, edit.seen)?;
+    for (name, one) in &edit.pools {
+        unchanged(draft, name, one, edit)?;
     }
     for (name, edit) in &edit.pools {
         match edit {
@@ -39,14 +39,41 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditIds) -> Result<Outcome, Refu
 }
 
 /// Refuses when the pool has changed since the edit was made. Of a pool without an account only the whole state knows.
-fn unchanged(draft: &Draft<'_>, name: &Arc<str>, seen: u64) -> Result<(), Refusal> {
-    let pool = draft.state.pool(name);
-    let account = pool.and_then(|pool| pool.account.as_ref());
-    let at = account.map_or(draft.state.position, |account| account.counts.changed);
-    if at > seen {
+///
+/// What goes may go whatever it was; where nothing is, a pool may be written of which everything is told; and who only looked
+/// at some entries is held to those. All of this means the same whatever else happened, and would never get through on a busy
+/// server if it were held to more.
+fn unchanged(
+    draft: &Draft<'_>,
+    name: &Arc<str>,
+    one: &PoolEdit,
+    edit: &EditIds,
+) -> Result<(), Refusal> {
+    let at = match (draft.state.pool(name), one) {
+        _ if edit.seen_all => draft.state.position,
+        (_, PoolEdit::Remove) => return Ok(()),
+        (None, PoolEdit::Put(put)) if put.frame.is_some() && put.replace_entries => return Ok(()),
+        (Some(pool), PoolEdit::Put(put)) if saw_the_same(pool, put) => return Ok(()),
+        (pool, PoolEdit::Put(_)) => pool
+            .and_then(|pool| pool.account.as_ref())
+            .map_or(draft.state.position, |account| account.counts.changed),
+    };
+    if at > edit.seen {
         return Err(IdsRefusal::PoolChanged { pool: name.clone(), at }.into());
     }
     Ok(())
+}
+
+/// Whether the edit only looked at some entries, and they are as they were.
+fn saw_the_same(pool: &Pool, put: &PutIds) -> bool {
+    let same = |(key, saw): &(Arc<str>, Option<IdEntry>)| match (pool.held(key), saw) {
+        (None, None) => true,
+        (Some((_, row)), Some(saw)) => {
+            row.expires_ms() == saw.expires_ms && row.values().spans().eq(saw.ids.iter().copied())
+        }
+        _ => false,
+    };
+    put.saw.as_ref().is_some_and(|saw| saw.iter().all(same))
 }
 
 fn put_pool(draft: &mut Draft<'_>, name: &Arc<str>, put: &PutIds) -> Result<(), Refusal> {

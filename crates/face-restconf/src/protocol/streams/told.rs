@@ -50,14 +50,12 @@ impl Told {
         let mut entries = Vec::new();
         for (position, entry) in record.changes() {
             let mut events = Vec::new();
-            for event in &entry.events {
-                for (model, teller) in face.models.iter().enumerate() {
-                    let nodes = teller.notifications(event).into_iter();
-                    events.extend(nodes.map(|node| {
-                        let (json, xml) = (OnceLock::new(), OnceLock::new());
-                        Event { model, node, json, xml }
-                    }));
-                }
+            for (model, teller) in face.models.iter().enumerate() {
+                let nodes = teller.told(&entry.events).into_iter();
+                events.extend(nodes.map(|node| {
+                    let (json, xml) = (OnceLock::new(), OnceLock::new());
+                    Event { model, node, json, xml }
+                }));
             }
             if !events.is_empty() {
                 entries.push(Entry { position, at_ms: entry.at_ms, events });

@@ -1,0 +1,1 @@
+"""Holds our YANG modules, and what the server answered in the tests, against pyang and yanglint, which are not ours."""

@@ -1,0 +1,128 @@
+"""What is wrong with one reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, List, Optional
+
+from . import around, faults, yanglint
+from .exchange import Exchange, decode
+from .path import steps
+from .schema import Node, Schema
+
+#: First segments below the root of the interface under which data is.
+_DATA = ("data", "config", "operational")
+
+#: What has no schema, or one that is not about data: each is looked at by the tests that ask for it.
+_BESIDE = ("yang-library-version", "modules", "streams", "yang")
+
+
+def judge(schema: Schema, exchange: Exchange) -> Optional[str]:
+    """Nothing when it is right; ``None`` when there is no schema for it."""
+    try:
+        return _judge(schema, exchange)
+    except (ValueError, LookupError, KeyError, TypeError, AttributeError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _judge(schema: Schema, exchange: Exchange) -> Optional[str]:
+    segments = exchange.segments
+    if exchange.content_type.startswith("text/event-stream"):
+        return _events(schema, exchange)
+    if exchange.status >= 400:
+        return faults.check_errors(exchange.body, exchange.format == "json")
+    if segments[0] not in ("restconf", "rests") or len(segments) < 2 or segments[1] in _BESIDE:
+        return None
+    if "yang-patch-status" in exchange.body[:200]:
+        return None
+    if segments[1] == "operations":
+        return _output(schema, exchange) if exchange.method == "POST" else None
+    if segments[1] not in _DATA:
+        raise LookupError(f"{segments[1]} is not known to this tool")
+    return _data(schema, exchange, segments[2:])
+
+
+def _data(schema: Schema, exchange: Exchange, segments: List[str]) -> Optional[str]:
+    if exchange.method == "POST":
+        return _output(schema, exchange)
+    way = steps(schema, segments, exchange.segments[1] != "data")
+    if not way:
+        return _datastore(schema, exchange)
+    # A part of the tree need not have what is mandatory in the whole of it.
+    whole = len(way) == 1 and way[0].node.config and not exchange.partial
+    kind = "config" if whole else "get"
+    if exchange.format == "xml":
+        text = around.xml_tree(way, exchange.body)
+    else:
+        text = around.json_tree(way, json.loads(exchange.body), exchange.draft)
+    return yanglint.check_data(schema.files, kind, exchange.format, text)
+
+
+def _datastore(schema: Schema, exchange: Exchange) -> str:
+    """The answer to a request for everything: all trees in one member, or element, called data."""
+    if exchange.format == "xml":
+        inner = re.sub(r"^\s*(<\?xml[^>]*\?>)?\s*<data[^>]*>|</data>\s*$|^\s*<data[^>]*/>\s*$", "", exchange.body)
+        return yanglint.check_data(schema.files, "get", "xml", inner) if inner.strip() else ""
+    ((_, trees),) = json.loads(exchange.body).items()
+    whole = {}
+    for name, tree in trees.items():
+        node = schema.top(name)
+        if node is None:
+            raise LookupError(f"no node is called {name}")
+        whole[f"{node.module}:{node.name}"] = around.as_rfc(node, tree) if exchange.draft else tree
+    kind = "get" if exchange.partial else "data"
+    return yanglint.check_data(schema.files, kind, "json", json.dumps(whole))
+
+
+def _output(schema: Schema, exchange: Exchange) -> str:
+    """The output of an operation, as the reply to it that NETCONF would send."""
+    last = decode(exchange.segments[-1])
+    operation = schema.top(last)
+    if operation is None or operation.kind != "rpc":
+        raise LookupError(f"no operation is called {last}")
+    if exchange.format == "xml":
+        opened = re.search(r"<output[^>]*>", exchange.body)
+        if opened is None or operation.namespace not in opened.group():
+            raise ValueError("there is no output of this module in it")
+        inner = exchange.body[opened.end() : exchange.body.rindex("</output>")]
+        text = f'<{operation.name} xmlns="{operation.namespace}">{inner}</{operation.name}>'
+        return yanglint.check_data(schema.files, "reply", "xml", text)
+    ((member, value),) = json.loads(exchange.body).items()
+    wanted = "output" if exchange.draft else f"{operation.module}:output"
+    if member != wanted:
+        raise ValueError(f"the output is in {member}, and must be in {wanted}")
+    output = _child(operation, "output")
+    value = around.as_rfc(output, value) if exchange.draft else value
+    text = json.dumps({f"{operation.module}:{operation.name}": value})
+    return yanglint.check_data(schema.files, "reply", "json", text)
+
+
+def _child(operation: Node, keyword: str) -> Node:
+    return next(child for child in operation.children() if child.kind == keyword)
+
+
+def _events(schema: Schema, exchange: Exchange) -> str:
+    """Each notification of a stream. The last one may be cut off, because streams do not end."""
+    for event in exchange.body.replace("\r\n", "\n").split("\n\n")[:-1]:
+        lines = [line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:")]
+        text = "\n".join(lines)
+        if not text:
+            continue
+        wrong = _notification_xml(schema, text) if text.startswith("<") else _notification(schema, json.loads(text))
+        if wrong:
+            return wrong
+    return ""
+
+
+def _notification(schema: Schema, told: Any) -> str:
+    inner = dict(told["ietf-restconf:notification"])
+    when = inner.pop("eventTime")
+    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", when):
+        raise ValueError(f"eventTime is {when}")
+    return yanglint.check_data(schema.files, "notif", "json", json.dumps(inner))
+
+
+def _notification_xml(schema: Schema, text: str) -> str:
+    inner = re.sub(r"^.*?</eventTime>|</notification>\s*$", "", text, flags=re.DOTALL)
+    return yanglint.check_data(schema.files, "notif", "xml", inner)

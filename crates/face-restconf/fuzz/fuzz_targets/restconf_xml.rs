@@ -1,0 +1,14 @@
+//! Bodies in XML: data, input of operations, YANG Patch.
+
+#![no_main]
+
+use allod_face_restconf::codec::Format;
+use allod_face_restconf::edit::patch;
+use allod_face_restconf::model::Target;
+use allod_face_restconf_fuzz::{bodies, schema};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    bodies(Format::Xml, bytes);
+    let _ = patch::read(schema(), &Target::default(), Format::Xml, bytes);
+});

@@ -1,0 +1,156 @@
+//! The RPCs: what each call asks of the core, and what its answer becomes.
+
+use std::sync::Arc;
+
+use allod_core::command::Command;
+use allod_core::command::ids::{AllocateIds, CreateIds, IdsCommand, WantIds};
+use allod_core::receipt::{Outcome, Receipt};
+use allod_core::refusal::{IdsRefusal, Refusal, Refused};
+use allod_core::state::State;
+use allod_core::view::ids as view;
+
+use super::IdManager;
+use super::settings::UnknownKey;
+use super::show::{expired_s, leaves};
+use crate::fault::{Fault, Tag};
+use crate::model::{Called, Output};
+use crate::tree::{Node, Siblings, Value};
+use crate::yang::NodeId;
+
+impl IdManager {
+    pub(super) fn called(
+        &self,
+        state: &State,
+        operation: NodeId,
+        input: &[Node],
+    ) -> Result<Called, Fault> {
+        let (nodes, settings) = (&*self.nodes, &self.settings);
+        let input = Input { operation, leaves: input, model: self };
+        let command = if operation == nodes.create.rpc {
+            let pool = input.name(nodes.create.pool_name, "pool-name")?;
+            IdsCommand::Create(CreateIds {
+                low: input.number(nodes.create.low, "low")?,
+                high: input.number(nodes.create.high, "high")?,
+                enhanced: input.leaves.bool(nodes.create.enhanced).unwrap_or(false),
+                child: settings.child(&pool),
+                delay_s: settings.release_delay_s,
+                pool,
+            })
+        } else if operation == nodes.delete.rpc {
+            IdsCommand::Delete { pool: input.name(nodes.delete.pool_name, "pool-name")? }
+        } else if operation == nodes.allocate.rpc {
+            let allocate = &nodes.allocate;
+            let want = WantIds::One {
+                value: input.maybe(allocate.id_value),
+                expiration_s: input.maybe(allocate.expiration),
+                strict: input.leaves.bool(allocate.strict).unwrap_or(settings.strict),
+            };
+            self.allocating(
+                input.name(allocate.pool_name, "pool-name")?,
+                input.name(allocate.id_key, "id-key")?,
+                want,
+            )
+        } else if operation == nodes.range.rpc {
+            let range = &nodes.range;
+            self.allocating(
+                input.name(range.pool_name, "pool-name")?,
+                input.name(range.id_key, "id-key")?,
+                WantIds::Range { size: input.number(range.size, "size")? },
+            )
+        } else if operation == nodes.release.rpc {
+            IdsCommand::Release {
+                pool: input.name(nodes.release.pool_name, "pool-name")?,
+                key: input.name(nodes.release.id_key, "id-key")?,
+                unknown_is_fine: settings.unknown_key == UnknownKey::Ignore,
+            }
+        } else if operation == nodes.existing.rpc {
+            return self.existing(state, &input).map(Called::Answer);
+        } else {
+            let message = "the id-manager has no such operation";
+            return Err(Fault::protocol(Tag::OperationNotSupported, message));
+        };
+        Ok(Called::Command(Command::Ids(command)))
+    }
+
+    fn allocating(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> IdsCommand {
+        IdsCommand::Allocate(AllocateIds {
+            child: self.settings.child(&pool),
+            order: self.settings.search_order,
+            enhanced_order: self.settings.enhanced_search_order,
+            pool,
+            key,
+            want,
+        })
+    }
+
+    /// What a key has, from what can be read.
+    fn existing(&self, state: &State, input: &Input<'_>) -> Result<Output, Fault> {
+        let existing = &self.nodes.existing;
+        let pool = input.name(existing.pool_name, "pool-name")?;
+        let key = input.name(existing.id_key, "id-key")?;
+        let refused = |refusal| self.refused(Some(existing.rpc), &Refused { op: 0, refusal });
+        if !view::is_ids(state, &pool) {
+            return Err(refused(Refusal::PoolUnknown { pool }));
+        }
+        let Some(entry) = view::entry(state, &pool, &key) else {
+            let entries = view::entry_count(state, &pool).unwrap_or(0);
+            return Err(refused(IdsRefusal::KeyUnknown { pool, key, entries }.into()));
+        };
+        let all = leaves(existing.all, &entry.ids);
+        let first = all.first().and_then(|node| node.value().cloned());
+        let mut output: Output =
+            first.map(|id| Node::leaf(existing.first, id)).into_iter().collect();
+        output.extend(all);
+        let expired = Value::Uint(expired_s(entry.expires_ms).into());
+        output.push(Node::leaf(existing.expired_time, expired));
+        Ok(output)
+    }
+
+    pub(super) fn answered(&self, operation: NodeId, receipt: &Receipt) -> Output {
+        let Some(Outcome::Ids(ids)) = receipt.outcomes.first() else { return Vec::new() };
+        let nodes = &self.nodes;
+        if operation == nodes.allocate.rpc {
+            let mut given = leaves(nodes.allocate.given, ids);
+            // A key that got a range holds several; the first stands for them.
+            given.truncate(1);
+            given
+        } else if operation == nodes.range.rpc {
+            leaves(nodes.range.given, ids)
+        } else if operation == nodes.release.rpc {
+            leaves(nodes.release.given, ids)
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// The input of a call. No leaf is mandatory by the module, and each is needed all the same.
+struct Input<'a> {
+    operation: NodeId,
+    leaves: &'a [Node],
+    model: &'a IdManager,
+}
+
+impl Input<'_> {
+    fn name(&self, node: NodeId, leaf: &str) -> Result<Arc<str>, Fault> {
+        match self.leaves.value_of(node) {
+            Some(Value::Text(text)) => Ok(text.clone()),
+            _ => Err(self.missing(leaf)),
+        }
+    }
+
+    fn number(&self, node: NodeId, leaf: &str) -> Result<u32, Fault> {
+        self.maybe(node).ok_or_else(|| self.missing(leaf))
+    }
+
+    fn maybe(&self, node: NodeId) -> Option<u32> {
+        self.leaves.uint(node).and_then(|number| u32::try_from(number).ok())
+    }
+
+    fn missing(&self, leaf: &str) -> Fault {
+        let rpc = &self.model.schema.node(self.operation).name;
+        let message = format!("{rpc} needs {leaf}");
+        Fault::application(Tag::MissingElement, message)
+            .at_path(format!("/id-manager:input/{leaf}"))
+    }
+}

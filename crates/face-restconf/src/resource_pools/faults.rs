@@ -1,0 +1,56 @@
+//! Every refusal of the core as RESTCONF tells it. That a request gets nothing is none of them: it is its answer.
+
+use std::sync::Arc;
+
+use allod_core::refusal::{Refusal, ResourceRefusal};
+
+use super::ResourcePools;
+use crate::fault::{Fault, Tag};
+
+impl ResourcePools {
+    pub(super) fn refused(&self, refusal: &Refusal) -> Fault {
+        let said = |tag: Tag| Fault::application(tag, refusal.to_string());
+        match refusal {
+            Refusal::Invalid { .. } => said(Tag::InvalidValue),
+            Refusal::LimitExceeded { .. } => said(Tag::TooBig),
+            Refusal::PoolUnknown { pool } => unknown(pool),
+            Refusal::PoolInUse { .. }
+            | Refusal::PoolGenerationDiffers { .. }
+            | Refusal::PoolKindDiffers { .. }
+            | Refusal::HeldOutside { .. }
+            | Refusal::ClaimVersionDiffers { .. }
+            | Refusal::ParamsDiffer { .. }
+            | Refusal::ValueTaken { .. }
+            | Refusal::ValueQuarantined { .. } => said(Tag::InUse),
+            Refusal::ClaimUnknown { .. } => said(Tag::DataMissing),
+            Refusal::PoolExhausted { .. } | Refusal::SyncExhausted { .. } => {
+                said(Tag::ResourceDenied)
+            }
+            Refusal::ValueOutside { .. }
+            | Refusal::ValueExcluded { .. }
+            | Refusal::ValueDraining { .. } => said(Tag::InvalidValue),
+            Refusal::NoLease { .. }
+            | Refusal::IdempotencyDiffers { .. }
+            | Refusal::SyncDiffers { .. }
+            | Refusal::CheckFailed { .. }
+            | Refusal::Capacity(_)
+            | Refusal::Ids(_) => said(Tag::OperationFailed),
+            Refusal::Resource(refusal) => match refusal {
+                ResourceRefusal::NotResources { pool } => {
+                    let message =
+                        format!("Pool {pool} exists already, of another kind or made elsewhere");
+                    Fault::application(Tag::DataExists, message)
+                }
+                ResourceRefusal::Kept { .. }
+                | ResourceRefusal::Changed { .. }
+                | ResourceRefusal::AlarmNotOver { .. } => said(Tag::InUse),
+                ResourceRefusal::NoticeUnknown { .. } => said(Tag::DataMissing),
+            },
+        }
+    }
+}
+
+/// What services are told of a pool that is not there.
+pub(super) fn unknown(pool: &Arc<str>) -> Fault {
+    Fault::application(Tag::DataMissing, format!("Pool {pool} does not exist"))
+}

@@ -1,0 +1,67 @@
+//! Why a request has nothing, in the words of the original. Services compare them, so they are kept to the letter, names of
+//! Java's classes and all.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use allod_core::resource::{Failure, Request, Wanted};
+
+const EXHAUSTED: &str = "com.tailf.pkg.idpool.exceptions.PoolExhaustedException";
+const IPAM: &str = "com.tailf.pkg.ipam.exceptions";
+
+pub(crate) fn error(pool: &str, request: &Request, failure: &Failure) -> String {
+    match failure {
+        Failure::Exhausted => format!("{EXHAUSTED}: ID pool {pool} exhausted"),
+        Failure::IdUnavailable(id) => {
+            format!("{EXHAUSTED}: Requested id ({id}) not available in pool {pool}")
+        }
+        Failure::SyncExhausted => "sync allocation failed".to_owned(),
+        Failure::SyncConflict => {
+            "Conflicting id requests: Requested ID does not match previous allocation".to_owned()
+        }
+        Failure::NoAddresses => {
+            format!("{IPAM}.AddressPoolEmptyException: No addresses available")
+        }
+        Failure::TooBig(lens) => {
+            // There is a blank behind every one of them, the last too.
+            let lens: String = lens.iter().map(|len| format!("{len} ")).collect();
+            format!(
+                "{IPAM}.AddressPoolMaskInvalidException: Requested subnet is too big. Available prefix lengths: {lens}"
+            )
+        }
+        Failure::PrefixUnavailable { address, len } => {
+            let address = address_of(request, *address);
+            format!(
+                "{IPAM}.AddressRequestNotAvailableException: Requested subnet /{address}/{len} not available."
+            )
+        }
+        Failure::EdgeAddress { address } => {
+            let width = if is_six(request) { 128 } else { 32 };
+            let address = address_of(request, *address);
+            format!(
+                "{IPAM}.AddressRequestNotAvailableException: Requested subnet /{address}/{width} is a broadcast address in pool {pool}."
+            )
+        }
+        Failure::Misaligned => {
+            format!("{IPAM}.InvalidNetmaskException: Invalid address/cidr pair.")
+        }
+        // No size is longer than an address of IPv6.
+        Failure::TooLong => {
+            format!("{IPAM}.InvalidNetmaskException: IPv4 prefix must be within [0-32]")
+        }
+    }
+}
+
+/// Of which version the address is that the request names.
+fn is_six(request: &Request) -> bool {
+    match &request.want {
+        Wanted::Prefix(want) => want.start.is_some_and(|(six, _)| six),
+        Wanted::Id(_) => false,
+    }
+}
+
+fn address_of(request: &Request, address: u128) -> String {
+    match u32::try_from(address) {
+        Ok(four) if !is_six(request) => Ipv4Addr::from(four).to_string(),
+        _ => Ipv6Addr::from(address).to_string(),
+    }
+}

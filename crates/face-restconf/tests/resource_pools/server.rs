@@ -1,0 +1,88 @@
+//! A server with the resource-manager, in process: engine, model, protocol and routes, without a socket.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use allod_edge::{App, Limits};
+use allod_engine::{Clock, Config, Engine};
+use allod_face_restconf::resource_pools::{self, ResourcePools};
+use allod_face_restconf::yang::{Schema, embedded};
+use allod_face_restconf::{Restconf, Settings};
+use allod_journal::Journal;
+use allod_journal::checkpoint::{CheckpointStore, MemoryCheckpoints};
+use allod_journal::memory::MemoryStorage;
+use allod_testkit::transcript::Standing;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+
+/// Where the pools are.
+pub const POOLS: &str = "/restconf/data/resource-allocator:resource-pools";
+
+pub struct Server {
+    app: App,
+    engine: Engine,
+}
+
+/// A reply, with its body whole.
+pub struct Answer {
+    pub status: u16,
+    pub headers: http::HeaderMap,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.body))
+    }
+}
+
+impl Server {
+    pub async fn start(
+        journal: Arc<dyn Journal>,
+        checkpoints: Arc<dyn CheckpointStore>,
+        clock: Arc<dyn Clock>,
+    ) -> Server {
+        let mut config = Config::default();
+        // Services are told: their notices are kept, though nobody here takes them out.
+        config.limits.outbox_max = 1000;
+        let engine = Engine::start_with_clock(journal, checkpoints, config, clock).unwrap();
+        let handle = engine.handle();
+        while !handle.status().ready {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let files = embedded::PROTOCOL.iter().chain(resource_pools::MODULES);
+        let files: Vec<(&str, &str)> = files.copied().collect();
+        let schema = Arc::new(Schema::compile(&files).unwrap());
+        let model = Arc::new(ResourcePools::new(schema.clone()).unwrap());
+        let face = Restconf::new(handle, Settings::default(), schema, vec![model]).unwrap();
+        let app = App::new(face.routes(), Limits::default()).unwrap();
+        Server { app: app.mannered("/restconf", face.manner()), engine }
+    }
+
+    /// On a journal in memory, without a past.
+    pub async fn fresh() -> Server {
+        let journal = Arc::new(MemoryStorage::new().open());
+        Server::start(journal, Arc::new(MemoryCheckpoints::new()), Standing::morning()).await
+    }
+
+    pub async fn answer(&self, request: Request<Full<bytes::Bytes>>) -> Answer {
+        let (head, body) = self.app.answer(request).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        Answer { status: head.status.as_u16(), headers: head.headers, body }
+    }
+
+    pub async fn ask(&self, method: &str, path: &str, body: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).header("host", "allod:8778");
+        if !body.is_empty() {
+            request = request.header("content-type", "application/yang-data+json");
+            request = request.header("content-length", body.len());
+        }
+        self.answer(request.body(Full::from(body.to_owned())).unwrap()).await
+    }
+
+    /// Finishes what is under way and ends.
+    pub fn stop(self) {
+        self.engine.stop().unwrap();
+    }
+}
