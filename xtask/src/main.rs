@@ -16,6 +16,7 @@ mod differential;
 mod fuzz;
 mod fuzz_api;
 mod python;
+mod soak;
 mod test;
 mod tidy;
 mod tools;
@@ -24,7 +25,7 @@ mod yang;
 use std::process::ExitCode;
 
 /// Every command, with what it is for. The documents are checked against this table.
-pub const COMMANDS: [(&str, &str); 8] = [
+pub const COMMANDS: [(&str, &str); 9] = [
     ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
     ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
     ("tidy", "check the rules of this code base that no other tool knows"),
@@ -45,6 +46,10 @@ pub const COMMANDS: [(&str, &str); 8] = [
         "random requests to ours and to the real one: cargo xtask differential placement [--seed S] [--seeds A..B] [--steps N] [--replay FILE]",
     ),
     (
+        "soak",
+        "the random tests with new seeds, for long: cargo xtask soak [--minutes N] [--seed N]",
+    ),
+    (
         "bench",
         "measure, as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
     ),
@@ -62,6 +67,7 @@ fn main() -> ExitCode {
         "fuzz-api" => fuzz_api::run(&rest),
         "conformance" => conformance::run(&rest),
         "differential" => differential::run(&rest),
+        "soak" => soak::run(&rest),
         "bench" => bench::run(&rest),
         _ => {
             eprintln!("cargo xtask COMMAND, where COMMAND is one of");

@@ -18,6 +18,11 @@ const REAL_PLACEMENT: &str = "ALLOD_TEST_PLACEMENT_PYTHON";
 /// with its ids.
 const WITH_PYTHON: [&str; 3] = [CLIENT, conformance::PLACEMENT, "conformance/id-manager"];
 
+/// By which property tests are told where to begin. What is tested is the same each time unless somebody says otherwise:
+/// `cargo xtask soak` looks elsewhere.
+pub const RANDOM_SEED: &str = "PROPTEST_RNG_SEED";
+const RANDOM_SEED_USUAL: &str = "20261115";
+
 pub const CLIENT: &str = "clients/python";
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -171,6 +176,9 @@ fn rust(filter: &[String]) -> Result<Tally> {
     tools::ensure(&tools::FOR_TESTS)?;
     let mut cargo = cargo::cargo();
     cargo.args(["test", "--workspace", "--locked", "--no-fail-fast", "--"]).args(filter);
+    if std::env::var_os(RANDOM_SEED).is_none() {
+        cargo.env(RANDOM_SEED, RANDOM_SEED_USUAL);
+    }
     match python::ensure(python::PLACEMENT) {
         Ok(python) => drop(cargo.env(REAL_PLACEMENT, python)),
         // The tests that need it will say so; the others are run nevertheless.

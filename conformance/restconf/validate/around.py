@@ -10,6 +10,9 @@ from xml.sax.saxutils import escape
 from .path import Step
 from .schema import Node
 
+#: Around several entries, because a document has one root.
+_WRAPPER = re.compile(r'^\s*<data xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf">(.*)</data>\s*$', re.DOTALL)
+
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
@@ -30,6 +33,8 @@ def json_tree(steps: List[Step], body: Any, draft: bool) -> str:
 
 def xml_tree(steps: List[Step], body: str) -> str:
     inner = _DECLARATION.sub("", body)
+    if steps[-1].node.kind in ("list", "leaf-list"):
+        inner = _WRAPPER.sub(r"\1", inner)
     asked = steps[-1].node.name
     for step in reversed(steps[:-1]):
         node = step.node

@@ -3,6 +3,7 @@
 //! Data goes to stdout and talk to stderr. `--output json` gives the server's own JSON, whatever that is, refusals
 //! included; tables are for people and may change.
 
+pub mod alarms;
 mod answer;
 pub mod candidates;
 pub mod change;
@@ -14,6 +15,7 @@ pub mod format;
 pub mod history;
 pub mod json;
 pub mod man;
+pub mod outbox;
 pub mod pool;
 pub mod progress;
 pub mod provider;

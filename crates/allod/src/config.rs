@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use allod_edge::{Auth, Cors};
 use allod_engine::History;
 use allod_journal::postgres::Address;
+use allod_reactor::webhook::{WebhookSettings, Webhooks};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
@@ -30,6 +31,9 @@ pub const CONFIG_USUAL: &str = "allod.toml";
 
 /// The table of `allod.toml` that has the limits by name.
 const LIMITS: &str = "limits";
+
+/// The tables of `allod.toml` that have a webhook each.
+const WEBHOOK: &str = "webhook";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum LogFormat {
@@ -61,6 +65,8 @@ pub struct Settings {
     pub restconf: allod_face_restconf::Settings,
     pub id_manager: allod_face_restconf::id_manager::Settings,
     pub cors: Cors,
+    /// In the order in which they are tried.
+    pub webhooks: Vec<WebhookSettings>,
     pub limits: Limits,
 }
 
@@ -84,6 +90,7 @@ impl Default for Settings {
             restconf: allod_face_restconf::Settings::default(),
             id_manager: allod_face_restconf::id_manager::Settings::default(),
             cors: Cors::default(),
+            webhooks: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -176,9 +183,16 @@ impl ServeArguments {
             .check()
             .map_err(anyhow::Error::msg)
             .context("in [policy.rules]")?;
+        if !file.webhooks.is_empty() {
+            let shown = file.webhooks.iter().map(|hook| mask(&hook.url));
+            let text = shown.collect::<Vec<_>>().join(", ");
+            keys.push(Effective { name: WEBHOOK, text, source: from_file() });
+        }
+        settings.webhooks = file.webhooks;
         let (in_file, flags) = (file.limits, self.limits);
         settings.limits.set(in_file.clone()).context("in [limits]")?;
         settings.limits.set(flags.clone()).context("in --limit")?;
+        settings.reachable()?;
         let limits = settings.limits.list().into_iter().map(|(name, value)| {
             let source = if flags.iter().any(|(flag, _)| flag == name) {
                 self.limits_source.clone()
@@ -194,6 +208,15 @@ impl ServeArguments {
     }
 }
 
+impl Settings {
+    /// The webhooks as they are meant.
+    pub fn reachable(&self) -> Result<Webhooks> {
+        Webhooks::new(&self.webhooks, self.limits.reactor)
+            .map_err(anyhow::Error::msg)
+            .context("in [[webhook]]")
+    }
+}
+
 /// What `allod.toml` says, not yet understood.
 #[derive(Debug, Default)]
 struct File {
@@ -203,6 +226,7 @@ struct File {
     /// `[policy.rules]`.
     rules: BTreeMap<String, String>,
     limits: BTreeMap<String, u64>,
+    webhooks: Vec<WebhookSettings>,
 }
 
 fn read(path: &Path) -> Result<File> {
@@ -214,7 +238,7 @@ fn read(path: &Path) -> Result<File> {
 fn parse(text: &str) -> Result<File> {
     let table: toml::Table = text.parse()?;
     let known: Vec<&str> =
-        KEYS.iter().map(|key| key.name).chain(tables::TABLES).chain([LIMITS]).collect();
+        KEYS.iter().map(|key| key.name).chain(tables::TABLES).chain([LIMITS, WEBHOOK]).collect();
     let unknown: Vec<&str> =
         table.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
     if !unknown.is_empty() {
@@ -224,6 +248,8 @@ fn parse(text: &str) -> Result<File> {
     for (name, value) in table {
         if name == LIMITS {
             file.limits = value.try_into().context("in [limits]")?;
+        } else if name == WEBHOOK {
+            file.webhooks = value.try_into().context("in [[webhook]]")?;
         } else if tables::TABLES.contains(&name.as_str()) {
             tables::read(&mut file, &name, value)?;
         } else {
@@ -317,6 +343,9 @@ mod tests {
             ("[limits]\nkeys_max = 1", "unknown limits keys_max; known are"),
             ("limits = 7", "in [limits]"),
             ("cors = 7", "write [cors]"),
+            ("webhook = 7", "in [[webhook]]"),
+            ("[[webhook]]\nmatch = \"/a\"", "missing field `url`"),
+            ("[[webhook]]\nurl = \"here\"", "in [[webhook]]: the webhook to 'here'"),
             ("[placement]\nmax = 1", "unknown key max in [placement]; known are randomize_"),
             ("[placement]\nmax_allocation_candidates = \"x\"", "invalid digit"),
             ("[policy.rules]\nx = 1", "in [policy.rules]"),
@@ -345,6 +374,17 @@ mod tests {
         let row = |name: &str| resolved.keys.iter().find(|row| row.name == name).unwrap();
         assert_eq!(row("placement.max_allocation_candidates").text, "7");
         assert_eq!(row("cors.max_age").source, Source::Default);
+    }
+
+    #[test]
+    fn webhooks_are_read_in_the_order_in_which_they_stand() {
+        let file = "[[webhook]]\nmatch = \"/a\"\nurl = \"http://a/{target}\"\n[[webhook]]\nshape = \"nso\"\nurl = \"http://nso\"\n";
+        let resolved = with_file(file, &["--limit", "outbox_attempts_max=2"]).unwrap();
+        let urls = resolved.settings.webhooks.iter().map(|hook| hook.url.as_str());
+        assert_eq!(urls.collect::<Vec<_>>(), ["http://a/{target}", "http://nso"]);
+        assert_eq!(resolved.settings.limits.reactor.outbox_attempts_max, 2);
+        let row = resolved.keys.iter().find(|row| row.name == "webhook").unwrap();
+        assert_eq!(row.text, "http://a/{target}, http://nso");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 /// The limits of all parts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Limits {
     pub edge: allod_edge::Limits,
     pub core: allod_core::limits::Limits,
@@ -12,6 +12,24 @@ pub struct Limits {
     pub search: allod_core::search::SearchLimits,
     /// Only what is a number of it.
     pub restconf: allod_face_restconf::Settings,
+    pub reactor: allod_reactor::Limits,
+}
+
+/// How many notices may wait where there is a webhook to tell them to.
+const OUTBOX_MAX_USUAL: u64 = 100_000;
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            edge: Default::default(),
+            core: allod_core::limits::Limits { outbox_max: OUTBOX_MAX_USUAL, ..Default::default() },
+            engine: Default::default(),
+            native: Default::default(),
+            search: Default::default(),
+            restconf: Default::default(),
+            reactor: Default::default(),
+        }
+    }
 }
 
 struct Limit {
@@ -69,6 +87,8 @@ static TABLE: &[Limit] = table![
     core.consumers_per_request_max,
     core.allocations_per_consumer_max,
     core.ids_per_edit_max,
+    core.requests_per_edit_max,
+    core.outbox_max,
     engine.queue_commands_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,
@@ -91,6 +111,13 @@ static TABLE: &[Limit] = table![
     restconf.edits_per_request_max,
     restconf.plans_max,
     restconf.stream_heartbeat_ms,
+    reactor.outbox_attempts_max,
+    reactor.outbox_backoff_first_ms,
+    reactor.outbox_backoff_max_ms,
+    reactor.outbox_takeover_ms,
+    reactor.webhook_ms_max,
+    reactor.webhook_parallel_max,
+    reactor.webhook_answer_bytes_max,
 ];
 
 /// What the engine writes by itself when time has passed must fit into one record.
@@ -151,6 +178,7 @@ mod tests {
             format!("{:?}", limits.native),
             format!("{:?}", limits.search),
             format!("{:?}", limits.restconf),
+            format!("{:?}", limits.reactor),
         ];
         let mut names: Vec<&str> = shown.iter().flat_map(|shown| fields(shown)).collect();
         names.sort_unstable();

@@ -70,6 +70,11 @@ enum Command {
     /// Who could serve a request for capacity, and why others could not
     #[command(after_help = cli::candidates::EXAMPLES)]
     Candidates(Box<cli::candidates::CandidatesArguments>),
+    /// What is wrong with pools and services: list, purge
+    Alarms(cli::alarms::AlarmsArguments),
+    /// What services are still to be told, and could not be told: list, retry, drop
+    #[command(subcommand)]
+    Outbox(cli::outbox::OutboxCommand),
     /// What happens, as it happens
     #[command(after_help = cli::watch::EXAMPLES)]
     Watch(cli::watch::WatchArguments),
@@ -123,6 +128,8 @@ fn main() -> ExitCode {
         Command::Provider(command) => cli::provider::run(command),
         Command::Consumer(command) => cli::consumer::run(command),
         Command::Candidates(arguments) => cli::candidates::run(*arguments),
+        Command::Alarms(arguments) => cli::alarms::run(arguments),
+        Command::Outbox(command) => cli::outbox::run(command),
         Command::Watch(arguments) => cli::watch::run(arguments),
         Command::History(arguments) => cli::history::run(*arguments),
         Command::Tx(arguments) => cli::tx::run(arguments),

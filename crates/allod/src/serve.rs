@@ -9,7 +9,9 @@ use allod_face_native::Native;
 use allod_face_placement::Placement;
 use allod_face_restconf::Restconf;
 use allod_face_restconf::id_manager::{self, IdManager};
+use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
+use allod_reactor::Reactor;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -74,6 +76,9 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
         .shared(settings.cors.clone());
     let app = Arc::new(security.of_app(app));
 
+    let webhooks = settings.reachable().map_err(Failed::Asked)?;
+    let reactor = Reactor::start(handle.clone(), Arc::new(webhooks), settings.limits.reactor);
+
     let address = listener.address();
     info!(%address, journal = %place, "listening");
     // Also as a plain line, whatever the log's form and level: scripts wait for it.
@@ -89,6 +94,7 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     if cut_off > 0 {
         warn!(connections = cut_off, "connections were cut off because they took too long");
     }
+    reactor.stop().await;
     let stopped = tokio::task::spawn_blocking(move || engine.stop()).await;
     match stopped {
         Ok(Ok(())) => {
@@ -107,7 +113,8 @@ fn restconf(
     scheme: &'static str,
 ) -> Result<Arc<Restconf>, Failed> {
     let build = || {
-        let schema = Schema::compile(&[embedded::PROTOCOL, id_manager::MODULES].concat())
+        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES];
+        let schema = Schema::compile(&modules.concat())
             .map_err(|error| format!("a module is wrong: {error}"))?;
         let schema = Arc::new(schema);
         let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;
@@ -117,7 +124,8 @@ fn restconf(
             scheme,
             ..settings.limits.restconf.clone()
         };
-        Restconf::new(handle, face, schema, vec![Arc::new(id_manager)])
+        let resource_pools = ResourcePools::new(Arc::clone(&schema))?;
+        Restconf::new(handle, face, schema, vec![Arc::new(id_manager), Arc::new(resource_pools)])
     };
     build().map_err(|why| Failed::Asked(anyhow!("RESTCONF: {why}")))
 }
@@ -130,7 +138,11 @@ fn start_engine(settings: &Settings, place: &Place, index: &IndexFolder) -> Resu
     }
     let (history, archive) = (settings.history, settings.archive.clone());
     let index = Some(index.path.clone());
-    let config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
+    let mut config = allod_engine::Config { history, archive, index, ..settings.limits.engine() };
+    if settings.webhooks.is_empty() {
+        // There is nobody to tell, so nothing is kept to be told.
+        config.limits.outbox_max = 0;
+    }
     Engine::start(journal, checkpoints, config)
         .context("the engine cannot be started")
         .map_err(Failed::Running)

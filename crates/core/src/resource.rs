@@ -184,6 +184,48 @@ pub struct Alarm {
     pub cleared_ms: Option<u64>,
 }
 
+impl Redeploy {
+    /// As the resource-manager's redeploy-type calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Redeploy::Default => "default",
+            Redeploy::Touch => "touch",
+            Redeploy::Reactive => "reactive-re-deploy",
+            Redeploy::Whole => "re-deploy",
+            Redeploy::Never => "no-redeploy",
+        }
+    }
+}
+
+impl AlarmKind {
+    pub const ALL: [AlarmKind; 7] = [
+        AlarmKind::Exhausted,
+        AlarmKind::Low,
+        AlarmKind::OddExhausted,
+        AlarmKind::EvenExhausted,
+        AlarmKind::OddLow,
+        AlarmKind::EvenLow,
+        AlarmKind::Undelivered,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            AlarmKind::Exhausted => "exhausted",
+            AlarmKind::Low => "low",
+            AlarmKind::OddExhausted => "odd_exhausted",
+            AlarmKind::EvenExhausted => "even_exhausted",
+            AlarmKind::OddLow => "odd_low",
+            AlarmKind::EvenLow => "even_low",
+            AlarmKind::Undelivered => "undelivered",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<AlarmKind> {
+        AlarmKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 impl Subnet {
     /// Every address of it.
     pub fn span(&self, width: u32) -> Span {

@@ -93,6 +93,8 @@ pub struct Shared {
     pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
+    /// The last record of the journal is this server's.
+    pub(crate) leading: AtomicBool,
     /// The last record that is applied.
     seq: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
@@ -124,6 +126,7 @@ impl Shared {
             feed: Ring::new(),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
+            leading: AtomicBool::new(false),
             seq: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
             checkpoint_ms: AtomicU64::new(0),
@@ -242,6 +245,12 @@ impl Handle {
     /// Waits until `read` shows everything that any server had acknowledged when this was called.
     pub async fn confirm_tail(&self) -> Result<(), Failure> {
         self.send(|reply| Job::Barrier { reply }).await
+    }
+
+    /// Whether this server has written last. One that is alone always has; of several that share a journal one has,
+    /// until another writes. It is no leave to do anything: only the append gives that.
+    pub fn leads(&self) -> bool {
+        self.shared.leading.load(Ordering::Relaxed)
     }
 
     /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.

@@ -400,6 +400,7 @@ impl Writer {
             info!(epoch, position = self.tail.position, "writing from here on");
         }
         (self.leading, self.epoch) = (true, epoch);
+        self.shared.leading.store(true, Ordering::Relaxed);
         self.shared.epoch.store(epoch, Ordering::Relaxed);
     }
 

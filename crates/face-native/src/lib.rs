@@ -9,10 +9,11 @@
 //! - `to_wire`, `refusals`: how an answer looks
 //! - `scope`: which pools a token is for
 //! - `openapi`, `docs`: the interface described, for programs and for people
-//! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `watch`, `history`, `backup`, `about`:
-//!   what each route does with these
+//! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
+//!   `history`, `backup`, `about`: what each route does with these
 
 mod about;
+mod alarms;
 mod backup;
 mod candidates;
 mod claims;
@@ -21,6 +22,7 @@ mod docs;
 mod from_wire;
 mod history;
 mod openapi;
+mod outbox;
 mod pools;
 mod providers;
 mod query;

@@ -146,12 +146,15 @@ fn tag(path: &str) -> &'static str {
         "providers",
         "consumers",
         "candidates",
+        "alarms",
+        "outbox",
     ]
     .into_iter()
     .find(heading)
     .map_or("server", |word| match word {
         "watch" => "history",
         "providers" | "consumers" | "candidates" => "capacity",
+        "alarms" | "outbox" => "alarms and notices",
         word => word,
     })
 }
@@ -210,6 +213,9 @@ fn components() -> Components {
     add::<wire::CandidatesBody>(&mut all);
     add::<wire::CandidatesAnswer>(&mut all);
     add::<wire::ConsumerList<'_>>(&mut all);
+    add::<wire::AlarmList<'_>>(&mut all);
+    add::<wire::PurgeBody<'_>>(&mut all);
+    add::<wire::NoticeList<'_>>(&mut all);
     add::<wire::HistoryAnswer<'_>>(&mut all);
     add::<wire::Change<'_>>(&mut all);
     add::<wire::ProblemMembers<'_>>(&mut all);

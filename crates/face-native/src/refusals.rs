@@ -4,7 +4,7 @@
 
 mod capacity;
 
-use allod_core::refusal::{Advice, Exhausted, Refusal, Refused};
+use allod_core::refusal::{Advice, Exhausted, Refusal, Refused, ResourceRefusal};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
@@ -74,6 +74,7 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::SyncExhausted { .. }
         | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
         Refusal::Capacity(refusal) => capacity::status(refusal),
+        Refusal::Resource(ResourceRefusal::NoticeUnknown { .. }) => StatusCode::NOT_FOUND,
         // Only the id-manager asks in a way that is refused like this.
         Refusal::Ids(_) | Refusal::Resource(_) => StatusCode::CONFLICT,
     }
@@ -104,7 +105,13 @@ fn title(refusal: &Refusal) -> &'static str {
         Refusal::CheckFailed { .. } => "a check does not hold",
         Refusal::Capacity(refusal) => capacity::title(refusal),
         Refusal::Ids(_) => "the id-manager says no",
-        Refusal::Resource(_) => "the resource-manager keeps it",
+        Refusal::Resource(refusal) => match refusal {
+            ResourceRefusal::NoticeUnknown { .. } => "there is no such notice",
+            ResourceRefusal::AlarmNotOver { .. } => "the alarm is not over",
+            ResourceRefusal::NotResources { .. }
+            | ResourceRefusal::Kept { .. }
+            | ResourceRefusal::Changed { .. } => "the resource-manager keeps it",
+        },
     }
 }
 

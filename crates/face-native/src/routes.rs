@@ -9,8 +9,8 @@ use http::Method;
 use crate::query::Param;
 use crate::scope::Scope;
 use crate::{
-    Native, about, backup, candidates, claims, consumers, history, pools, providers, transactions,
-    watch,
+    Native, about, alarms, backup, candidates, claims, consumers, history, outbox, pools,
+    providers, transactions, watch,
 };
 
 /// One route: how it is reached, what answers, and what is to be said about it.
@@ -86,6 +86,7 @@ const UNKNOWN_NAME: Shape = Shape(
 const NO_POOL: Shape = Shape(404, PROBLEM, "There is no such pool.");
 const NOT_HELD: Shape =
     Shape(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
+const NO_NOTICE: Shape = Shape(404, PROBLEM, "There is no such notice in the outbox.");
 const TRIMMED: Shape = Shape(
     410,
     PROBLEM,
@@ -403,6 +404,75 @@ pub(crate) static TABLE: &[Entry] = &[
             Shape(200, Some("CandidatesAnswer"), "Perhaps none; with `explain` also why."),
             UNKNOWN_NAME,
         ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/alarms",
+        access: Access::Read,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(alarms::list(native, call)),
+        name: "listAlarms",
+        summary: "What is wrong with pools and services, and what was, in the order of their names",
+        query: alarms::LIST_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("AlarmList"), "A page of alarms."), MALFORMED],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/alarms/purge",
+        access: Access::Admin,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(alarms::purge(native, call)),
+        name: "purgeAlarm",
+        summary: "Forget an alarm that is over",
+        query: &[],
+        headers: &[],
+        body: Some("PurgeBody"),
+        replies: &[
+            Shape(204, None, "It is no longer in the list."),
+            MALFORMED,
+            Shape(409, PROBLEM, "There is no such alarm, or it is still raised."),
+        ],
+    },
+    Entry {
+        method: Method::GET,
+        path: "/v1/outbox",
+        access: Access::Read,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(outbox::list(native, call)),
+        name: "listNotices",
+        summary: "What services are still to be told, and what could not be told, oldest first",
+        query: outbox::LIST_QUERY,
+        headers: READ,
+        body: None,
+        replies: &[Shape(200, Some("NoticeList"), "A page of notices."), MALFORMED],
+    },
+    Entry {
+        method: Method::POST,
+        path: "/v1/outbox/{number}/retry",
+        access: Access::Admin,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(outbox::retry(native, call)),
+        name: "retryNotice",
+        summary: "Have a notice told at once, with all its attempts anew",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[Shape(204, None, "It is due now."), MALFORMED, NO_NOTICE],
+    },
+    Entry {
+        method: Method::DELETE,
+        path: "/v1/outbox/{number}",
+        access: Access::Admin,
+        scope: Scope::AllPools,
+        run: |native, call| boxed(outbox::delete(native, call)),
+        name: "dropNotice",
+        summary: "Have a notice told to nobody",
+        query: &[],
+        headers: &[],
+        body: None,
+        replies: &[Shape(204, None, "It is gone."), MALFORMED, NO_NOTICE],
     },
     Entry {
         method: Method::GET,

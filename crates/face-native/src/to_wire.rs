@@ -3,6 +3,7 @@
 pub(crate) mod candidates;
 pub(crate) mod capacity;
 mod change;
+pub(crate) mod outbox;
 
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimState, Values};

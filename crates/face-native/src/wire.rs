@@ -6,6 +6,7 @@ mod candidates;
 mod capacity;
 mod change;
 mod named;
+mod outbox;
 mod scalar;
 
 pub(crate) use answer::*;
@@ -15,4 +16,5 @@ pub(crate) use capacity::*;
 pub use change::Change;
 pub(crate) use change::*;
 pub(crate) use named::*;
+pub(crate) use outbox::*;
 pub(crate) use scalar::*;

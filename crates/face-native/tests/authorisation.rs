@@ -8,10 +8,12 @@
 
 mod stock;
 mod stream;
+mod wanted;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use allod_core::limits::Limits as CoreLimits;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Access, App, Exporter, Guard, Limits, Ready, Role, Route, Tokens};
 use allod_engine::{Config, Engine};
@@ -52,6 +54,8 @@ fn callers() -> Vec<Option<(Role, Pools)>> {
 struct World {
     app: App,
     tokens: Vec<(Role, Pools, Secret)>,
+    /// The number of the one notice in the outbox.
+    notice: String,
     _engine: Engine,
     _folder: tempfile::TempDir,
 }
@@ -74,13 +78,20 @@ impl World {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
         let folder = tempfile::tempdir().unwrap();
-        let config = Config { index: Some(folder.path().join("index")), ..Config::default() };
+        let limits = CoreLimits { outbox_max: 10, ..CoreLimits::default() };
+        let index = Some(folder.path().join("index"));
+        let config = Config { index, limits, ..Config::default() };
         let engine = Engine::start(journal, checkpoints, config).unwrap();
         let handle = engine.handle();
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
         stock::provide(&handle, &format!("{PROVIDER} host-1 VCPU=8")).await;
+        for line in ["pool full 1-1", "ask full a /service", "drop full"] {
+            wanted::tell(&handle, line).await;
+        }
+        let notice = handle.read(|snapshot| snapshot.state.outbox().from(0).next().unwrap().name());
+        let notice = notice.unwrap();
         let native = Native::new(
             handle,
             vec![("key_bytes_max", 1024)],
@@ -103,7 +114,7 @@ impl World {
         let mut routes = edge_routes();
         routes.extend(native.routes());
         let app = App::new(routes, Limits::default()).unwrap().guarded(guard);
-        let world = World { app, tokens, _engine: engine, _folder: folder };
+        let world = World { app, tokens, notice, _engine: engine, _folder: folder };
         for tenant in ["a", "b"] {
             let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans");
             let claim = format!(r#"{{"owner":"owner-{tenant}","ttl":3600}}"#);
@@ -144,6 +155,8 @@ impl World {
 
 const PROVIDER: &str = "00000000-0000-4000-8000-000000000001";
 const CONSUMER: &str = "00000000-0000-4000-8000-0000000000c1";
+/// Stands for the number of the notice, which each world gives itself.
+const NOTICE: &str = "NOTICE";
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
 
 /// A request to the route that works, about the pool `tenant-a/vlans`.
@@ -151,6 +164,7 @@ fn sample(rule: &Rule) -> (String, &'static str) {
     let path = rule.path.replace("{pool}", "tenant-a%2Fvlans");
     let path = path.replace("{key}", "held").replace("{*value}", "1");
     let path = path.replace("{provider}", PROVIDER).replace("{consumer}", CONSUMER);
+    let path = path.replace("{number}", NOTICE);
     assert!(!path.contains('{'), "{path}: say here what stands for its parameter");
     let body = match rule.name {
         "putPool" => POOL,
@@ -162,6 +176,8 @@ fn sample(rule: &Rule) -> (String, &'static str) {
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
+        "purgeAlarm" => r#"{"object":"full","kind":"exhausted"}"#,
+        "retryNotice" | "dropNotice" => "",
         "findCandidates" => r#"{"groups":[{"resources":{"VCPU":1}}]}"#,
         "watch" => return (format!("{path}?from=0"), ""),
         _ if rule.method == Method::GET => "",
@@ -213,6 +229,7 @@ async fn every_route_answers_every_caller_as_its_row_says() {
             // Each in a world of its own: what one caller removes, the next must still find.
             let world = World::new().await;
             let what = format!("{} {path} by {caller:?}", rule.method);
+            let path = path.replace(NOTICE, &world.notice);
             let (status, reply) = world.ask(caller, rule.method, &path, body).await;
             match expected(rule.access, rule.scope, caller) {
                 Ok(()) => {

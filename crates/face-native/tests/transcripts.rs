@@ -1,20 +1,23 @@
 //! Conversations with the native face, as text: requests, and under each the reply that it must get.
 //!
 //! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it; `trim` forgets the journal up to a position, `provider` makes one (see `stock`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was
-//! answered into the files instead of comparing.
+//! `wait` moves it; `trim` forgets the journal up to a position, `provider` makes one (see `stock`), `wanted` is about pools
+//! of the resource-manager (see `wanted`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead
+//! of comparing.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod schema;
 mod stock;
 mod stream;
+mod wanted;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use allod_core::limits::Limits as CoreLimits;
 use allod_edge::{App, Limits};
 use allod_engine::{Config, Engine, Handle};
 use allod_face_native::{Limits as NativeLimits, Native};
@@ -42,6 +45,7 @@ impl Server {
         let config = Config {
             index: Some(index.path().into()),
             history_records_max: 5,
+            limits: CoreLimits { outbox_max: 100, ..CoreLimits::default() },
             ..Config::default()
         };
         let engine = Engine::start_with_clock(
@@ -99,6 +103,13 @@ async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
             for line in block.lines() {
                 let line = line.strip_prefix("provider ").expect("one provider on each line");
                 stock::provide(&server.handle, line).await;
+            }
+            return None;
+        }
+        if block.starts_with("wanted ") {
+            for line in block.lines() {
+                let line = line.strip_prefix("wanted ").expect("one thing on each line");
+                wanted::tell(&server.handle, line).await;
             }
             return None;
         }

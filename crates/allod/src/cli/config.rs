@@ -88,6 +88,26 @@ fn show(arguments: ShowArguments) -> Result<(), Failed> {
     table.print()
 }
 
+/// What may stand in `[[webhook]]`. Held to the program by how it is read there: what is not known is refused.
+const WEBHOOKS: &str = "
+## Webhooks
+
+Each `[[webhook]]` of the file is one; the first that is for a target tells it. See [Webhooks](../guides/webhooks.md).
+
+| key | default | is |
+|---|---|---|
+| `match` | all | Which targets it is for: a path with all below it, or a pattern with `*` for anything |
+| `shape` | `plain` | `plain`: as the keys here say; `nso`: an action of the service, over RESTCONF |
+| `url` |  | Where to. Of `plain` a template, of `nso` the address of the server |
+| `method` | `POST` | Of `plain`: the method |
+| `headers` |  | Headers by name; templates |
+| `body` | the notice as JSON | Of `plain`: a template |
+| `credentials` |  | A file with `user:password` on each line, for HTTP's Basic scheme; read for each request |
+| `ca` | those of this machine | A file with the certificates that vouch for an https:// server |
+| `action` | `reactive-re-deploy` | Of `nso`: the action where the request names none |
+| `modules` | `{ ncs = \"tailf-ncs\" }` | Of `nso`: names of modules for prefixes that stand in targets |
+";
+
 /// The document `docs/reference/config.md`.
 pub fn reference() -> String {
     let mut text = String::from(
@@ -123,6 +143,7 @@ pub fn reference() -> String {
             if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
         text.push_str(&format!("| `{}` | {default} | {} |\n", key.name, key.about));
     }
+    text.push_str(WEBHOOKS);
     text.push_str(
         "\n\
          ## Limits\n\n\

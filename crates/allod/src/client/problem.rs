@@ -107,6 +107,8 @@ fn next(status: StatusCode, problem: &Problem) -> Option<String> {
         }
         "provider_unknown" => "`allod provider list` shows the providers".into(),
         "consumer_unknown" => "`allod consumer list` shows who holds something".into(),
+        "notice_unknown" => "`allod outbox list` shows what is to be told".into(),
+        "alarm_not_over" => "`allod alarms --over` shows all of them, and which are over".into(),
         "consumer_generation_differs" => {
             let consumer = problem.consumer.as_deref().unwrap_or("UUID");
             format!("`allod consumer show {consumer}` shows it as it is now")

@@ -178,6 +178,7 @@ macro_rules! transcripts {
 }
 
 transcripts![
+    alarms,
     capacity,
     claims,
     completions,

@@ -62,6 +62,11 @@ fn the_tour_of_capacity_goes_as_it_says() {
 }
 
 #[test]
+fn the_tour_of_the_resource_manager_goes_as_it_says() {
+    goes_as_it_says(include_str!("../../../../docs/guides/resource-manager.md"), "A tour");
+}
+
+#[test]
 fn the_tour_of_restconf_goes_as_it_says() {
     goes_as_it_says(include_str!("../../../../docs/guides/restconf.md"), "A tour");
 }

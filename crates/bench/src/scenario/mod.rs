@@ -12,6 +12,8 @@ mod past_bed;
 mod peer;
 mod placement;
 mod placement_scale;
+mod pool_script;
+mod resources;
 mod restconf;
 mod shared_journal;
 mod watchers;
@@ -30,7 +32,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 11] = [
+pub const SCENARIOS: [Scenario; 12] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",
@@ -75,6 +77,11 @@ pub const SCENARIOS: [Scenario; 11] = [
         name: "postgres",
         what: "durable claims on a journal in PostgreSQL, beside the embedded one",
         run: shared_journal::run,
+    },
+    Scenario {
+        name: "resources",
+        what: "the resource-manager over RESTCONF, beside native claims; a range that is widened; a /8 cut up",
+        run: resources::run,
     },
     Scenario {
         name: "restconf",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Draft, exhausted, lease, pick, room, valid};
+use super::{Draft, exhausted, lease, pick, release, room, valid};
 use crate::claim::{Asked, Values, Want};
 use crate::command::ClaimOp;
 use crate::event::{ClaimGranted, Event};
@@ -21,6 +21,7 @@ pub(super) fn run(draft: &mut Draft<'_>, op: &ClaimOp) -> Result<Outcome, Refusa
     for name in &op.pools {
         let pool = draft.pool(name)?;
         valid::want_of_kind(&op.want, op.pools.len() > 1, pool.spec.kind)?;
+        release::not_kept(pool, &op.key)?;
         let row = pool.held(&op.key).map(|(_, row)| row);
         if !op.expect.holds(row.map(|row| row.version)) {
             let (pool, key) = (name.clone(), op.key.clone());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Draft, claim, valid};
+use super::{Draft, claim, release, valid};
 use crate::command::{ConfirmOp, Expect, RenewOp};
 use crate::event::{Event, LeaseChanged};
 use crate::receipt::Outcome;
@@ -36,6 +36,7 @@ fn held(
     expect: Expect,
 ) -> Result<(Option<u64>, Option<u64>), Refusal> {
     valid::key(key, draft.limits)?;
+    release::not_kept(draft.pool(pool)?, key)?;
     let Some((_, row)) = draft.pool(pool)?.held(key) else {
         return Err(Refusal::ClaimUnknown { pool: pool.clone(), key: key.clone() });
     };

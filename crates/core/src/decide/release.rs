@@ -1,5 +1,7 @@
 //! Giving a claim back.
 
+use std::sync::Arc;
+
 use super::{Draft, valid};
 use crate::command::{Expect, ReleaseOp};
 use crate::event::{ClaimReleased, Event, ReleaseCause};
@@ -11,10 +13,7 @@ use crate::state::rows::Row;
 pub(super) fn run(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, Refusal> {
     valid::key(&op.key, draft.limits)?;
     let pool = draft.pool(&op.pool)?;
-    if pool.requests.as_ref().is_some_and(|requests| requests.get(&op.key).is_some()) {
-        let (pool, key) = (op.pool.clone(), Some(op.key.clone()));
-        return Err(ResourceRefusal::Kept { pool, key }.into());
-    }
+    not_kept(pool, &op.key)?;
     let held = pool.held(&op.key).map(|(_, row)| row);
     let actual = held.map(|row| row.version);
     if op.expect == Expect::Present && actual.is_none() {
@@ -28,6 +27,15 @@ pub(super) fn run(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, Refu
     let existed = event.is_some();
     event.into_iter().for_each(|event| draft.record(event));
     Ok(Outcome::Released { existed })
+}
+
+/// Refuses when the key is one under which something was asked for through the resource-manager.
+pub(super) fn not_kept(pool: &Pool, key: &Arc<str>) -> Result<(), Refusal> {
+    if pool.requests.as_ref().is_some_and(|requests| requests.get(key).is_some()) {
+        let (pool, key) = (pool.name.clone(), Some(key.clone()));
+        return Err(ResourceRefusal::Kept { pool, key }.into());
+    }
+    Ok(())
 }
 
 /// The release of a held claim, with the quarantine that the pool asks for.

@@ -12,6 +12,7 @@ mod edit;
 mod group;
 mod notices;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Draft, pick, release, valid};
@@ -68,6 +69,16 @@ fn requests<'a>(
     }
 }
 
+/// The pools in which something has become free, or may have.
+fn freed(draft: &Draft<'_>) -> BTreeSet<Arc<str>> {
+    let pools = draft.events.iter().filter_map(|event| match event {
+        Event::ClaimReleased(event) => Some(&event.pool),
+        Event::PoolDefined(event) => Some(&event.pool),
+        _ => None,
+    });
+    pools.cloned().collect()
+}
+
 /// Values have become free in pools: whoever waits for some gets them. For every decision that released any.
 pub(super) fn settle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let mut pools: Vec<Arc<str>> = Vec::new();
@@ -85,8 +96,9 @@ pub(super) fn settle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if pools.is_empty() {
         return Ok(());
     }
-    let mut told = notices::Told::default();
-    edit::retry(draft, &pools, &mut told)?;
+    let (freed, mut told) = (freed(draft), notices::Told::default());
+    let retried = pools.iter().filter(|pool| freed.contains(*pool));
+    edit::retry(draft, retried, &mut told)?;
     pools.iter().try_for_each(|pool| alarms::evaluate(draft, pool))?;
     told.queue(draft)
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Advice;
+use crate::state::outbox::notice_name;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceRefusal {
@@ -67,7 +68,7 @@ impl fmt::Display for ResourceRefusal {
                 write!(f, "something has changed at position {at}, after it was read")
             }
             ResourceRefusal::NoticeUnknown { number } => {
-                write!(f, "there is no notice {number} in the outbox")
+                write!(f, "there is no notice {} in the outbox", notice_name(*number))
             }
             ResourceRefusal::AlarmNotOver { object } => {
                 write!(f, "there is no alarm of '{object}' that is over")

@@ -31,6 +31,27 @@ impl Notice {
         let queued = NoticeQueued { number, target, user, how, about, at_ms };
         std::iter::once(Event::NoticeQueued(queued)).chain(tried.map(Event::NoticeTried))
     }
+
+    /// How people call it: the position at which it was queued, and its place there.
+    pub fn name(&self) -> String {
+        notice_name(self.number)
+    }
+}
+
+const PLACE_BITS: u32 = 32;
+const PLACE_MASK: u128 = (1 << PLACE_BITS) - 1;
+
+/// The name of the notice with this number.
+pub fn notice_name(number: u128) -> String {
+    format!("{}-{}", number >> PLACE_BITS, number & PLACE_MASK)
+}
+
+/// The number of the notice with this name, as [`notice_name`] writes it.
+pub fn notice_number(name: &str) -> Option<u128> {
+    let (position, place) = name.split_once('-')?;
+    let (position, place): (u64, u32) = (position.parse().ok()?, place.parse().ok()?);
+    let number = u128::from(position) << PLACE_BITS | u128::from(place);
+    (notice_name(number) == name).then_some(number)
 }
 
 #[derive(Debug, Clone, Default)]
@@ -63,13 +84,18 @@ impl Outbox {
 
     /// What can be told now: for each target the first that it is to be told, if its time has come.
     pub fn ready(&self, now_ms: u64) -> impl Iterator<Item = &Arc<Notice>> {
-        let due = self.due.range(..=(now_ms, u128::MAX));
+        self.ready_from((0, 0), now_ms)
+    }
+
+    /// The same without those that come before this time and number, for whoever looks at some at a time.
+    pub fn ready_from(&self, from: (u64, u128), now_ms: u64) -> impl Iterator<Item = &Arc<Notice>> {
+        let due = self.due.range(from..).take_while(move |(due_ms, _)| *due_ms <= now_ms);
         due.filter_map(|(_, number)| self.notices.get(number))
     }
 
-    /// When the next one can be told.
-    pub fn next_due_ms(&self) -> Option<u64> {
-        self.due.first().map(|(at, _)| *at)
+    /// When the next one can be told of those that cannot be told yet.
+    pub fn due_after(&self, now_ms: u64) -> Option<u64> {
+        self.due.range((now_ms.saturating_add(1), 0)..).next().map(|(at, _)| *at)
     }
 
     /// How many have been given up.
@@ -118,3 +144,46 @@ impl Outbox {
 
 /// What is wrong, and what was, until somebody purges it.
 pub type Alarms = BTreeMap<(Arc<str>, AlarmKind), Alarm>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_has_one_name() {
+        let number = 1042 << 32 | 3;
+        assert_eq!(notice_name(number), "1042-3");
+        assert_eq!(notice_number("1042-3"), Some(number));
+        for name in ["", "1042", "1042-", "-3", "01042-3", "+1042-3", "1-4294967296", "1-2-3"] {
+            assert_eq!(notice_number(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_ready_can_be_looked_at_in_parts() {
+        let mut outbox = Outbox::default();
+        for (number, target, due_ms) in [(1, "a", 50), (2, "b", 10), (3, "a", 0), (4, "c", 10)] {
+            let notice = Notice {
+                number,
+                target: target.into(),
+                user: "admin".into(),
+                how: Redeploy::Default,
+                about: Vec::new(),
+                at_ms: 0,
+                attempts: 0,
+                error: None,
+                due_ms: Some(due_ms),
+            };
+            outbox.put(number, Some(Arc::new(notice)));
+        }
+        let ready = |from, now_ms| {
+            outbox.ready_from(from, now_ms).map(|notice| notice.number).collect::<Vec<_>>()
+        };
+        // The third waits for the first, which goes to the same target.
+        assert_eq!(ready((0, 0), 100), [2, 4, 1]);
+        assert_eq!(ready((10, 3), 100), [4, 1]);
+        assert_eq!(ready((0, 0), 49), [2, 4]);
+        assert_eq!(ready((50, 2), 10), [0; 0]);
+        assert_eq!((outbox.due_after(9), outbox.due_after(10)), (Some(10), Some(50)));
+    }
+}

@@ -2,8 +2,9 @@
 //!
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
-//! `look p+q k …` and `take p+q k …` are what `ask` would get, and the same asked for only if there is something; `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
-//! `again N` are about a notice by its place in the outbox.
+//! `look p+q k …` and `seize p+q k …` are what `ask` would get, and the same asked for only if there is something;
+//! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
+//! `again N`, `forget N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,11 +47,11 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 |name| (name, put(PutResource { put: vec![request.clone()], ..plain.clone() }));
             edit(pools.map(asked).collect())
         }
-        "take" | "look" => {
+        "seize" | "look" => {
             let pools = words.plain(0).split('+').map(text).collect();
             let find = FindResource { pools, key: text(words.plain(1)), request: request(words) };
             match words.verb() {
-                "take" => ResourceCommand::Allocate(find),
+                "seize" => ResourceCommand::Allocate(find),
                 _ => ResourceCommand::Find(find),
             }
         }
@@ -73,6 +74,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         "rmpool" => one(ResourceEdit::Remove),
         "done" => ResourceCommand::Notice(NoticeCommand::Delivered { number: notice() }),
         "again" => ResourceCommand::Notice(NoticeCommand::Retry { number: notice() }),
+        "forget" => ResourceCommand::Notice(NoticeCommand::Drop { number: notice() }),
         "failed" => {
             let again_ms = words.get("again").map(|after| state.now_ms + number(after) * 1000);
             let error = "no".into();
@@ -80,6 +82,19 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         }
         _ => return None,
     }))
+}
+
+/// Several lines, with `&` between them, as one edit.
+pub fn together(state: &State, line: &str) -> Command {
+    let edits = line.split('&').map(|line| match command(state, &Words::of(line)) {
+        Some(Command::Resource(ResourceCommand::Edit(edit))) => edit,
+        _ => panic!("'{line}' is no edit"),
+    });
+    let together = |mut one: EditResources, other: EditResources| {
+        one.pools.extend(other.pools);
+        one
+    };
+    Command::Resource(ResourceCommand::Edit(edits.reduce(together).expect("a line")))
 }
 
 fn config(words: &Words<'_>) -> ResourcePool {

@@ -65,6 +65,9 @@ pub fn ask(world: &mut World, request: &str) -> String {
 }
 
 fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String {
+    if request.contains(" & ") && !request.starts_with('#') {
+        return answer::of(world, &resource::together(&world.state, request));
+    }
     let words = Words::of(request);
     match words.verb {
         "#" => return String::new(),

@@ -73,6 +73,48 @@ fn different_wishes_of_a_group_contradict() {
 }
 
 #[test]
+fn whoever_leaves_a_group_is_in_nobodys_way() {
+    check(
+        "
+        idpool p 1-10
+        idpool q 1-10
+        # It goes its own way.
+        ask p x sync id=3
+        ask q x sync id=4 -> ! SyncConflict
+        ask p x id=3 -> 3
+        answers q -> x=4
+        # Its pool goes.
+        ask p y sync id=5
+        ask q y sync id=6 -> ! SyncConflict
+        rmpool p
+        answers q -> x=4 y=6
+        # Nothing is odd and even.
+        idpool p 1-10
+        ask p z sync odd -> 1
+        ask p z sync -> 1
+        ask q z sync even -> 1
+        withdraw q z
+        withdraw p z
+        ask p w id=1 -> 1
+        ask p z sync odd id=1 -> ! IdUnavailable(1)
+        ask q z sync even -> ! IdUnavailable(1)
+        ask p z sync odd -> ! SyncExhausted
+        # An id that a group has named is where going round goes on.
+        ask p+q v sync id=7 -> 7 7
+        ask p r rr -> 8
+        # Somebody who waits asks anew while what the others had is displaced.
+        idpool r 1-2
+        ask r a sync -> 1
+        idpool s 2-3
+        ask s a sync -> ! IdUnavailable(1)
+        idpool r 2-3 & ask s a sync user=other
+        answers r -> a=2
+        answers s -> a=2
+        ",
+    );
+}
+
+#[test]
 fn a_range_moves_and_what_was_inside_goes_along() {
     check(
         "
@@ -130,6 +172,10 @@ fn whoever_has_nothing_gets_what_is_released() {
         claim par n -> new 102
         release par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
         delete par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        claim par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        renew par o ttl=1s -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        confirm par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        ask par n -> no params_differ: 'n' in pool 'par' was claimed with different owner
         idpool small 1-1
         claim small n -> new 1
         ask small k -> ! Exhausted
@@ -155,6 +201,8 @@ fn a_request_that_is_written_anew_keeps_what_still_serves() {
         net n a 28 -> 10.0.0.0/28
         net n a 28 start=10.0.0.32 -> 10.0.0.32/28
         net n a 28 -> 10.0.0.32/28
+        # The same number, but an address of the other family.
+        net n a 28 start=::a00:20 -> ! PrefixUnavailable { address: 167772192, len: 28 }
         ",
     );
 }
@@ -322,6 +370,11 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         ask p c svc=/s3 -> ! Exhausted
         ask p d svc=/s4 never -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c
+        # Whoever joins those who wait is told why they do.
+        ask p c svc=/s3,/s5 -> ! Exhausted
+        outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c, /s5 of p/c
+        done 3
+        ask p c svc=/s3 -> ! Exhausted
         withdraw p b
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c, /s3 of p/c
         failed 0 again=5
@@ -331,6 +384,12 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         again 0
         done 0
         alarms -> /s2 Undelivered over
+        # What is dropped is told to nobody, and no longer wrong.
+        failed 1
+        alarms -> /s2 Undelivered over, /s3 Undelivered
+        forget 1
+        alarms -> /s2 Undelivered over, /s3 Undelivered over
+        ask p e svc=/s5 -> ! Exhausted
         limit outbox_max=3
         ask q x svc=/s9 -> no limit_exceeded: outbox_max is 3, the request has 4
         answers q -> a=1
@@ -345,26 +404,26 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         idpool p 1-3
         idpool q 3-5
         look p k -> 1
-        take p k -> 1
-        take p k -> 1
+        seize p k -> 1
+        seize p k -> 1
         answers p -> k=1
         # The same id in both, or nothing in either.
-        take p+q two sync -> 3
+        seize p+q two sync -> 3
         answers p -> k=1 two=3
         answers q -> two=3
         look p+q three sync -> ! SyncExhausted
-        take p+q three sync -> ! SyncExhausted
+        seize p+q three sync -> ! SyncExhausted
         answers p -> k=1 two=3
         # One that is part of a group gets what the group has.
         ask q two id=3 sync -> 3
         idpool r 1-9
         look r two sync -> 3
-        take r two sync -> 3
+        seize r two sync -> 3
         # What it has, it keeps if it cannot have the other.
-        take p k id=3 -> ! IdUnavailable(3)
+        seize p k id=3 -> ! IdUnavailable(3)
         answers p -> k=1 two=3
-        take p last -> 2
-        take p more -> ! Exhausted
+        seize p last -> 2
+        seize p more -> ! Exhausted
         answers p -> k=1 last=2 two=3
         ",
     );

@@ -52,6 +52,7 @@ impl Writer {
                 continue;
             }
             self.leading = false;
+            self.shared.leading.store(false, Ordering::Relaxed);
             for frame in &frames {
                 frame.follows(&self.tail).map_err(Halt::Forked)?;
                 let items = decode(frame)?;

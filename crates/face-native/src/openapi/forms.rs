@@ -3,6 +3,7 @@
 //!
 //! What a parameter means stands with its route; the readers of requests check the same forms again.
 
+use allod_core::resource::AlarmKind;
 use serde_json::json;
 use utoipa::openapi::schema::{
     Array, KnownFormat, Object, ObjectBuilder, OneOfBuilder, SchemaFormat, Type,
@@ -30,9 +31,11 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         "pool" => pattern(NAME, "vlans"),
         "key" => text("blue"),
         "value" => text("100"),
-        "prefix" | "key_prefix" | "owner_prefix" | "after" => {
+        "prefix" | "key_prefix" | "owner_prefix" | "object_prefix" | "target_prefix" | "after" => {
             Object::with_type(Type::String).into()
         }
+        "kind" => words(&AlarmKind::ALL.map(AlarmKind::name)),
+        "number" => pattern("^[0-9]{1,20}-[0-9]{1,10}$", "1042-0"),
         "within" => text("100-199"),
         "provider" | "consumer" | "aggregate" if repeated(operation, name) => {
             Array::new(uuid()).into()
@@ -46,7 +49,9 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         }
         "limit" if operation == "listProviders" => number(1, crate::providers::LIMIT_MAX),
         "limit" => number(1, 1000),
-        "expired" | "draining" | "keep_held" => Object::with_type(Type::Boolean).into(),
+        "expired" | "draining" | "keep_held" | "raised" | "dead" => {
+            Object::with_type(Type::Boolean).into()
+        }
         "state" => words(&["held", "quarantined"]),
         "order" => words(&["newest_first", "oldest_first"]),
         "from" | "Last-Event-ID" | "Allod-Min-Position" => position(),

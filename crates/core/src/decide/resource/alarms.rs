@@ -39,7 +39,9 @@ pub(super) fn evaluate(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Ref
 
 /// Of a pool that goes nothing is wrong any more.
 pub(super) fn clear(draft: &mut Draft<'_>, name: &Arc<str>) {
-    set(draft, name, true, &[]);
+    let config = draft.state.pool(name).and_then(|pool| pool.requests.as_ref());
+    let ids = config.is_some_and(|requests| matches!(requests.config.given, Given::Ids(_)));
+    set(draft, name, ids, &[]);
 }
 
 fn set(draft: &mut Draft<'_>, name: &Arc<str>, ids: bool, raised: &[AlarmKind]) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::notices::Told;
-use super::{Draft, alarms, answer, group, release, requests, valid};
+use super::{Draft, alarms, answer, freed, group, release, requests, valid};
 use crate::command::resource::{EditResources, PutResource, RequestEdit, ResourceEdit};
 use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
 use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
@@ -18,9 +18,20 @@ use crate::span::Span;
 use crate::state::pool::Pool;
 use crate::state::requests::Asked;
 use crate::state::zones::{Zone, Zones};
+use crate::value::Kind;
 
 /// Requests that have to be answered, by key and pool: all pools of a key at once, because some want the same.
 type Open = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Opened>>;
+
+/// What an edit has set going.
+#[derive(Default)]
+struct Pending {
+    displaced: Open,
+    new: Open,
+    /// The keys of groups that somebody has left: the others may have got in each other's way because of them.
+    left: BTreeSet<Arc<str>>,
+    told: Told,
+}
 
 struct Opened {
     request: Request,
@@ -36,34 +47,34 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
     let written = puts.iter().map(|(_, put)| (put.put.len() + put.withdraw.len()) as u64);
     at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, written.sum())?;
     let puts = || puts.iter().map(|(name, put)| (*name, &**put));
-    let mut told = Told::default();
-    let (mut displaced, mut new) = (Open::new(), Open::new());
+    let mut pending = Pending::default();
     for (name, edit) in &edit.pools {
         if matches!(edit, ResourceEdit::Remove) {
-            remove(draft, name)?;
+            remove(draft, name, &mut pending)?;
         }
     }
     for (name, put) in puts() {
         if let Some(config) = &put.config {
-            configure(draft, name, config, &mut displaced)?;
+            configure(draft, name, config, &mut pending.displaced)?;
         }
         requests(draft, name)?;
     }
     for (name, put) in puts() {
-        withdraw(draft, name, put, &mut displaced)?;
+        withdraw(draft, name, put, &mut pending)?;
         for (key, request) in &put.put {
-            open(draft, name, key, request, &mut displaced, &mut new, &mut told)?;
+            open(draft, name, key, request, &mut pending)?;
         }
     }
-    answer_all(draft, displaced, &mut told)?;
-    answer_all(draft, new, &mut told)?;
-    let gone = puts().flat_map(|(_, put)| &put.withdraw);
-    for key in gone.filter(|key| draft.state.sync.contains_key(*key)).cloned().collect::<Vec<_>>() {
+    let Pending { displaced, new, left, mut told } = pending;
+    answer_all(draft, displaced, &new, &mut told)?;
+    answer_all(draft, new, &Open::new(), &mut told)?;
+    for key in left {
         let waiting: BTreeMap<_, _> = waiting_in_group(draft, &key).into_iter().collect();
-        answer_all(draft, Open::from([(key, waiting)]), &mut told)?;
+        answer_all(draft, Open::from([(key, waiting)]), &Open::new(), &mut told)?;
     }
     let pools: Vec<Arc<str>> = puts().map(|(name, _)| name.clone()).collect();
-    retry(draft, &pools, &mut told)?;
+    let freed = freed(draft);
+    retry(draft, pools.iter().filter(|pool| freed.contains(*pool)), &mut told)?;
     pools.iter().try_for_each(|name| alarms::evaluate(draft, name))?;
     told.queue(draft)?;
     Ok(Outcome::ResourcesEdited)
@@ -115,7 +126,7 @@ fn unchanged(draft: &Draft<'_>, edit: &EditResources) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn remove(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
+fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Result<(), Refusal> {
     if draft.state.pool(name).is_none() {
         return Ok(());
     }
@@ -123,7 +134,7 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
         requests(draft, name)?.1.iter().map(|asked| asked.key.clone()).collect();
     at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, keys.len() as u64)?;
     for key in keys {
-        withdraw_one(draft, name, &key)?;
+        withdraw_one(draft, name, &key, pending)?;
     }
     let pool = draft.pool(name)?;
     if pool.held_claims > 0 {
@@ -135,10 +146,16 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn withdraw_one(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<(), Refusal> {
+fn withdraw_one(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+    pending: &mut Pending,
+) -> Result<(), Refusal> {
     let (_, kept) = requests(draft, name)?;
-    if kept.get(key).is_none() {
-        return Ok(());
+    let Some(asked) = kept.get(key) else { return Ok(()) };
+    if asked.request.is_sync() {
+        pending.left.insert(key.clone());
     }
     give_back(draft, name, key)?;
     let event = RequestWithdrawn { pool: name.clone(), key: key.clone() };
@@ -225,7 +242,7 @@ fn withdraw(
     draft: &mut Draft<'_>,
     name: &Arc<str>,
     put: &PutResource,
-    displaced: &mut Open,
+    pending: &mut Pending,
 ) -> Result<(), Refusal> {
     let mut gone = put.withdraw.clone();
     if put.replace {
@@ -234,8 +251,8 @@ fn withdraw(
         gone.extend(all.filter(|key| !kept.contains(key)));
     }
     for key in &gone {
-        withdraw_one(draft, name, key)?;
-        if let Some(pools) = displaced.get_mut(key) {
+        withdraw_one(draft, name, key, pending)?;
+        if let Some(pools) = pending.displaced.get_mut(key) {
             pools.remove(name);
         }
     }
@@ -248,20 +265,27 @@ fn open(
     name: &Arc<str>,
     key: &Arc<str>,
     request: &Request,
-    displaced: &mut Open,
-    new: &mut Open,
-    told: &mut Told,
+    pending: &mut Pending,
 ) -> Result<(), Refusal> {
     valid::key(key, draft.limits)?;
-    if let Some(opened) = displaced.get_mut(key).and_then(|pools| pools.get_mut(name)) {
+    let (pool, kept) = requests(draft, name)?;
+    let asked = kept.get(key).cloned();
+    if asked.as_ref().is_some_and(|asked| asked.request.is_sync()) && !request.is_sync() {
+        pending.left.insert(key.clone());
+    }
+    let displaced = pending.displaced.get_mut(key).and_then(|pools| pools.get_mut(name));
+    if let Some(opened) = displaced {
         opened.request = request.clone();
         return Ok(());
     }
-    let (pool, kept) = requests(draft, name)?;
-    let asked = kept.get(key).cloned();
     let Some(asked) = asked else {
+        if pool.held(key).is_some() {
+            // Somebody else has a claim under this key, who would not know that it is no longer theirs.
+            let (pool, key) = (name.clone(), key.clone());
+            return Err(Refusal::ParamsDiffer { pool, key, fields: vec!["owner"] });
+        }
         let opened = Opened { request: request.clone(), before: None, quiet: false };
-        new.entry(key.clone()).or_default().insert(name.clone(), opened);
+        pending.new.entry(key.clone()).or_default().insert(name.clone(), opened);
         return Ok(());
     };
     if *asked.request == *request {
@@ -272,16 +296,13 @@ fn open(
         && was.is_some_and(|value| still_serves(draft, name, key, request, value));
     if keeps {
         record(draft, name, key, request, Answer::Granted);
-        // Who is new among the services has not heard of the answer yet.
-        for service in request.services.iter().filter(|one| !asked.request.services.contains(one)) {
-            told.tell(name, key, request, service);
-        }
+        pending.told.new_services(name, key, request, &asked.request.services);
         return Ok(());
     }
     give_back(draft, name, key)?;
     let before = Some((asked.answer, was));
     let opened = Opened { request: request.clone(), before, quiet: false };
-    new.entry(key.clone()).or_default().insert(name.clone(), opened);
+    pending.new.entry(key.clone()).or_default().insert(name.clone(), opened);
     Ok(())
 }
 
@@ -295,6 +316,7 @@ fn still_serves(
 ) -> bool {
     let Ok((pool, _)) = requests(draft, name) else { return false };
     match &request.want {
+        Wanted::Id(_) if pool.spec.kind != Kind::Id32 => false,
         Wanted::Id(want) => {
             let id = want.id.is_none_or(|id| u128::from(id) == value.first);
             let parity = answer::parity(want);
@@ -305,8 +327,11 @@ fn still_serves(
         Wanted::Prefix(want) => {
             let kind = pool.spec.kind;
             let len = want.len(kind.width());
-            len == kind.prefix_len(value)
-                && want.start.is_none_or(|(_, address)| address == value.first)
+            kind.is_prefix()
+                && len == kind.prefix_len(value)
+                && want.start.is_none_or(|(six, address)| {
+                    six == (kind == Kind::Prefix6) && address == value.first
+                })
         }
     }
 }
@@ -319,8 +344,13 @@ fn agrees(draft: &Draft<'_>, name: &Arc<str>, key: &Arc<str>, value: Span) -> bo
     others.all(|pool| value_of(pool, key).is_none_or(|other| other == value))
 }
 
-/// Answers requests in the order of their keys.
-fn answer_all(draft: &mut Draft<'_>, open: Open, told: &mut Told) -> Result<(), Refusal> {
+/// Answers requests in the order of their keys. `later`: those whose turn comes after these.
+fn answer_all(
+    draft: &mut Draft<'_>,
+    open: Open,
+    later: &Open,
+    told: &mut Told,
+) -> Result<(), Refusal> {
     for (key, pools) in open {
         let (sync, alone): (Vec<_>, Vec<_>) =
             pools.into_iter().partition(|(_, opened)| opened.request.is_sync());
@@ -333,8 +363,10 @@ fn answer_all(draft: &mut Draft<'_>, open: Open, told: &mut Told) -> Result<(), 
         }
         // Whoever of the group has nothing yet is part of it.
         let mut members: BTreeMap<Arc<str>, Opened> = sync.into_iter().collect();
-        for waiting in waiting_in_group(draft, &key) {
-            members.entry(waiting.0).or_insert(waiting.1);
+        for (name, waiting) in waiting_in_group(draft, &key) {
+            if !later.get(&key).is_some_and(|pools| pools.contains_key(&name)) {
+                members.entry(name).or_insert(waiting);
+            }
         }
         let asked: Vec<(Arc<str>, Request)> =
             members.iter().map(|(name, opened)| (name.clone(), opened.request.clone())).collect();
@@ -379,13 +411,17 @@ fn settle_one(
     let now = (answer.clone(), value);
     let before = opened.before.as_ref();
     let written = draft.state.pool(name).and_then(|pool| pool.requests.as_ref()?.get(key).cloned());
+    // Without services to compare with, all of them are new.
+    let knew = written.as_ref().map(|asked| asked.request.services.clone()).unwrap_or_default();
     let differs =
         written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer);
     // Something else in the place of what it had is another answer, too: whoever watches is told.
     if differs || before != Some(&now) {
         record(draft, name, key, &opened.request, answer);
     }
-    if before != Some(&now) && !(opened.quiet && before.is_some()) {
+    if before == Some(&now) {
+        told.new_services(name, key, &opened.request, &knew);
+    } else if !(opened.quiet && before.is_some()) {
         told.add(name, key, &opened.request);
     }
     Ok(())
@@ -403,9 +439,9 @@ fn record(
 }
 
 /// Requests that have nothing are answered again, in the order of their keys, as long as there is anything to give.
-pub(super) fn retry(
+pub(super) fn retry<'a>(
     draft: &mut Draft<'_>,
-    pools: &[Arc<str>],
+    pools: impl Iterator<Item = &'a Arc<str>>,
     told: &mut Told,
 ) -> Result<(), Refusal> {
     for name in pools {
@@ -423,7 +459,7 @@ pub(super) fn retry(
             let (request, quiet) = (Request::clone(&asked.request), is_quiet(&kept.config));
             let opened = Opened { request, before, quiet };
             let open = Open::from([(key, BTreeMap::from([(name.clone(), opened)]))]);
-            answer_all(draft, open, told)?;
+            answer_all(draft, open, &Open::new(), told)?;
         }
     }
     Ok(())

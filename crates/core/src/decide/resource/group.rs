@@ -73,17 +73,23 @@ pub(super) fn gifts(
         [] => {
             let pools = members.iter().map(|(name, _)| Ok(requests(draft, name)?.0));
             let pools: Vec<&Pool> = pools.collect::<Result<_, Refusal>>()?;
-            let parity = members.iter().find_map(|(_, request)| match &request.want {
+            let mut parities = members.iter().filter_map(|(_, request)| match &request.want {
                 Wanted::Id(want) => answer::parity(want),
                 Wanted::Prefix(_) => None,
             });
+            let parity = parities.next();
+            // Nothing is odd and even.
+            if parities.any(|other| Some(other) != parity) {
+                return Ok(all(Failure::SyncExhausted));
+            }
             match pick::pick_common(&pools, &Want { parity, ..Want::any() }) {
                 Some(value) => value,
                 None => return Ok(all(Failure::SyncExhausted)),
             }
         }
     };
-    let gift = Gift { value, cursor: None };
+    // An id that was named is where going round goes on, as it is for one alone.
+    let gift = Gift { value, cursor: (!asked.is_empty()).then_some(value.last) };
     Ok(members.iter().map(|(name, _)| (name.clone(), Ok(gift))).collect())
 }
 

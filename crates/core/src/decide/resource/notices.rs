@@ -1,6 +1,6 @@
 //! Who is told that an answer has changed: each service once for each transaction.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Draft;
@@ -12,7 +12,8 @@ use crate::receipt::Outcome;
 use crate::refusal::{Refusal, ResourceRefusal};
 use crate::resource::{AlarmKind, Redeploy, Request};
 
-type Changed = Vec<(Arc<str>, Arc<str>)>;
+/// Pools and keys, each once however many they are.
+type Changed = BTreeSet<(Arc<str>, Arc<str>)>;
 
 /// Whom to tell, and about what.
 #[derive(Debug, Default)]
@@ -24,17 +25,26 @@ impl Told {
         request.services.iter().for_each(|service| self.tell(pool, key, request, service));
     }
 
+    /// The answer is what it was, but who is new among the services has not heard of it yet.
+    pub fn new_services(
+        &mut self,
+        pool: &Arc<str>,
+        key: &Arc<str>,
+        request: &Request,
+        knew: &[Arc<str>],
+    ) {
+        let new = request.services.iter().filter(|service| !knew.contains(service));
+        new.for_each(|service| self.tell(pool, key, request, service));
+    }
+
     /// One service has a reason to look at a request.
-    pub fn tell(&mut self, pool: &Arc<str>, key: &Arc<str>, request: &Request, service: &Arc<str>) {
+    fn tell(&mut self, pool: &Arc<str>, key: &Arc<str>, request: &Request, service: &Arc<str>) {
         let how = request.redeploy.unwrap_or(Redeploy::Default);
         if how == Redeploy::Never {
             return;
         }
         let about = self.0.entry((service.clone(), request.user.clone(), how)).or_default();
-        let one = (pool.clone(), key.clone());
-        if !about.contains(&one) {
-            about.push(one);
-        }
+        about.insert((pool.clone(), key.clone()));
     }
 
     /// Records all of it. A server that tells nobody has no outbox.
@@ -47,7 +57,7 @@ impl Told {
         at_most("outbox_max", max, many)?;
         let first = u128::from(draft.version) << 32 | draft.events.len() as u128;
         for (number, ((target, user, how), about)) in (first..).zip(self.0) {
-            let at_ms = draft.now_ms;
+            let (about, at_ms) = (about.into_iter().collect(), draft.now_ms);
             let notice = NoticeQueued { number, target, user, how, about, at_ms };
             draft.record(Event::NoticeQueued(notice));
         }
@@ -72,6 +82,8 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &NoticeCommand) -> Result<Outc
         }
         NoticeCommand::Drop { .. } => {
             draft.record(Event::NoticeSettled(NoticeSettled { number, delivered: false }));
+            // Whoever drops it has looked, and nothing would ever end the alarm of a service that is told nothing more.
+            alarm(draft, &notice.target, false);
         }
         NoticeCommand::Failed { error, again_ms, .. } => {
             let (attempts, error, again_ms) = (notice.attempts + 1, error.clone(), *again_ms);

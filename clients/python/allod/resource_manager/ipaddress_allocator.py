@@ -1,0 +1,76 @@
+"""Addresses and networks: what a service asks for, and what it got. What is sent for it is ``allocation``."""
+
+from __future__ import annotations
+
+from typing import Dict, Optional
+
+from . import allocation
+from .allocation import IP_POOL
+
+
+def net_request(
+    service: object,
+    svc_xpath: str,
+    username: str,
+    pool_name: str,
+    allocation_name: str,
+    cidrmask: int,
+    invert_cidr: bool = False,
+    redeploy_type: str = "default",
+    sync_alloc: bool = False,
+    root: object = None,
+) -> None:
+    """Asks for a network of this size. The same again changes nothing; other services may ask for the same allocation.
+
+    ``invert_cidr``: ``cidrmask`` counts the bits behind the prefix. ``sync_alloc``: as in ``id_request``.
+    """
+    request: Dict[str, object] = {"subnet-size": cidrmask}
+    if invert_cidr:
+        request["invert-subnet-size"] = [None]
+    about = allocation.About(IP_POOL, pool_name, allocation_name)
+    how = allocation.How(svc_xpath, username, redeploy_type, sync_alloc)
+    allocation.ask(allocation.client_of(root), about, how, request)
+
+
+def net_request_static(
+    service: object,
+    svc_xpath: str,
+    username: str,
+    pool_name: str,
+    allocation_name: str,
+    subnet_start_ip: str,
+    cidrmask: int,
+    invert_cidr: bool = False,
+    redeploy_type: str = "default",
+    sync_alloc: bool = False,
+    root: object = None,
+) -> None:
+    """Asks for exactly the network that starts with this address."""
+    request: Dict[str, object] = {"subnet-size": cidrmask, "subnet-start-ip": subnet_start_ip}
+    if invert_cidr:
+        request["invert-subnet-size"] = [None]
+    about = allocation.About(IP_POOL, pool_name, allocation_name)
+    how = allocation.How(svc_xpath, username, redeploy_type, sync_alloc)
+    allocation.ask(allocation.client_of(root), about, how, request)
+
+
+def net_read(username: str, root: object, pool_name: str, allocation_name: str) -> Optional[str]:
+    """The network, as ``10.0.0.8/29``; ``None`` while there is no answer; ``LookupError`` as in ``id_read``."""
+    return _of_answer(root, pool_name, allocation_name, "subnet")
+
+
+def net_from(username: str, root: object, pool_name: str, allocation_name: str) -> Optional[str]:
+    """The subnet of the pool that the network was taken from; ``None`` when it is part of several."""
+    return _of_answer(root, pool_name, allocation_name, "from")
+
+
+def net_release(svc_xpath: str, pool_name: str, allocation_name: str, root: object = None) -> None:
+    """The service needs it no longer. The network is free once no service needs it."""
+    about = allocation.About(IP_POOL, pool_name, allocation_name)
+    allocation.release(allocation.client_of(root), about, svc_xpath)
+
+
+def _of_answer(root: object, pool: str, name: str, leaf: str) -> Optional[str]:
+    about = allocation.About(IP_POOL, pool, name)
+    answer = allocation.answer(allocation.client_of(root), about)
+    return None if leaf not in answer else str(answer[leaf])

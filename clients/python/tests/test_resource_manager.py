@@ -1,0 +1,235 @@
+"""The calls of NSO's resource-manager, against a real server."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable, Iterator, List, Tuple
+from urllib.parse import quote
+
+import pytest
+from server import Server, Wire
+
+from allod import Client, Invalid, Retry
+from allod.resource_manager import allocation, id_allocator
+from allod.resource_manager import ipaddress_allocator as ip_allocator
+
+ROOT = "/restconf/data/resource-allocator:resource-pools"
+SERVICE = "/services/vl:vlan[name='one']"
+OTHER = "/services/vl:vlan[name='two']"
+_names = itertools.count()
+
+
+@pytest.fixture
+def root(server: Server) -> Iterator[Client]:
+    with Client(server.url, retry=Retry(total=20.0)) as client:
+        yield client
+
+
+def put(server: Server, path: str, body: object) -> None:
+    request = urllib.request.Request(
+        f"{server.url}{ROOT}/{path}",
+        data=json.dumps(body).encode(),
+        headers={"content-type": "application/yang-data+json"},
+        method="PUT",
+    )
+    with urllib.request.urlopen(request, timeout=20):
+        pass
+
+
+def id_pool(server: Server, start: int, end: int, name: str = "") -> str:
+    name = name or f"ids {next(_names)}/ü"
+    pool = {"name": name, "range": {"start": start, "end": end}}
+    path = f"id-allocator:id-pool={quote(name, safe='')}"
+    put(server, path, {"id-allocator:id-pool": [pool]})
+    return name
+
+
+def ip_pool(server: Server, *subnets: str) -> str:
+    name = f"nets {next(_names)}/ü"
+    entries: List[object] = []
+    for subnet in subnets:
+        address, mask = subnet.split("/")
+        entries.append({"address": address, "cidrmask": int(mask)})
+    path = f"ipaddress-allocator:ip-address-pool={quote(name, safe='')}"
+    put(server, path, {"ipaddress-allocator:ip-address-pool": [{"name": name, "subnet": entries}]})
+    return name
+
+
+def ask_id(root: Client, pool: str, name: str, service: str = SERVICE, **more: object) -> None:
+    arguments = {"sync": False, "root": root, **more}
+    id_allocator.id_request(None, service, "admin", pool, name, **arguments)  # type: ignore[arg-type]
+
+
+def test_an_id_is_there_when_the_request_returns(server: Server, root: Client) -> None:
+    pool = id_pool(server, 10, 20)
+    id_allocator.id_request(None, SERVICE, "admin", pool, "a/1:x", False, root=root)
+    assert id_allocator.id_read("admin", root, pool, "a/1:x") == 10
+    # The same again is the same.
+    id_allocator.id_request(None, SERVICE, "admin", pool, "a/1:x", False, root=root)
+    assert id_allocator.id_read("admin", root, pool, "a/1:x") == 10
+
+
+def test_an_id_of_0_is_an_id(server: Server, root: Client) -> None:
+    pool = id_pool(server, 0, 0)
+    ask_id(root, pool, "a")
+    read = id_allocator.id_read("admin", root, pool, "a")
+    assert read == 0 and read is not None
+
+
+def test_the_three_pools_have_one_id(server: Server, root: Client) -> None:
+    pools = [id_pool(server, start, 200) for start in (20, 30, 40)]
+    for pool in reversed(pools):
+        ask_id(root, pool, "a", sync=True)
+    assert [id_allocator.id_read("admin", root, pool, "a") for pool in pools] == [40, 40, 40]
+
+
+def test_an_id_of_ones_choice(server: Server, root: Client) -> None:
+    pool = id_pool(server, 100, 200)
+    ask_id(root, pool, "odd", oddeven_alloc="odd")
+    ask_id(root, pool, "this", requested_id=150)
+    ask_id(root, pool, "taken", requested_id=150)
+    assert id_allocator.id_read("admin", root, pool, "odd") == 101
+    assert id_allocator.id_read("admin", root, pool, "this") == 150
+    with pytest.raises(LookupError) as error:
+        id_allocator.id_read("admin", root, pool, "taken")
+    assert str(error.value) == (
+        "com.tailf.pkg.idpool.exceptions.PoolExhaustedException: "
+        f"Requested id (150) not available in pool {pool}"
+    )
+
+
+def test_what_is_not_there_is_a_lookup_error(server: Server, root: Client) -> None:
+    pool, net = id_pool(server, 1, 2), ip_pool(server, "10.0.0.0/24")
+    asked: List[Tuple[Callable[[], object], str]] = [
+        (lambda: id_allocator.id_read("u", root, "none", "a"), "ID pool none does not exist"),
+        (lambda: ask_id(root, "none", "a"), "ID pool none does not exist"),
+        (
+            lambda: id_allocator.id_read("u", root, pool, "a"),
+            f"allocation a does not exist in pool {pool}",
+        ),
+        (lambda: ip_allocator.net_read("u", root, "none", "a"), "IP pool none does not exist"),
+        (
+            lambda: ip_allocator.net_read("u", root, net, "a"),
+            f"allocation a does not exist in pool {net}",
+        ),
+    ]
+    for call, text in asked:
+        with pytest.raises(LookupError) as error:
+            call()
+        assert str(error.value) == text
+
+
+def test_who_waits_gets_what_is_released(server: Server, root: Client) -> None:
+    pool = id_pool(server, 7, 7)
+    ask_id(root, pool, "a")
+    ask_id(root, pool, "b", OTHER)
+    with pytest.raises(LookupError, match=f"ID pool {pool} exhausted"):
+        id_allocator.id_read("admin", root, pool, "b")
+    id_allocator.id_release(SERVICE, pool, "a", root)
+    assert id_allocator.id_read("admin", root, pool, "b") == 7
+    # What is released already is released.
+    id_allocator.id_release(SERVICE, pool, "a", root)
+
+
+def test_services_share_an_allocation_until_the_last_one_leaves(
+    server: Server, root: Client
+) -> None:
+    pool = id_pool(server, 1, 9)
+    ask_id(root, pool, "shared", SERVICE)
+    ask_id(root, pool, "shared", OTHER)
+    id_allocator.id_release(SERVICE, pool, "shared", root)
+    id_allocator.id_release("/nobody", pool, "shared", root)
+    assert id_allocator.id_read("admin", root, pool, "shared") == 1
+    id_allocator.id_release(OTHER, pool, "shared", root)
+    with pytest.raises(LookupError, match="does not exist in pool"):
+        id_allocator.id_read("admin", root, pool, "shared")
+
+
+def test_all_or_nothing_for_who_cannot_wait(server: Server, root: Client) -> None:
+    pool = id_pool(server, 1, 1)
+    ask_id(root, pool, "a", sync_alloc=True)
+    assert id_allocator.id_read("admin", root, pool, "a") == 1
+    with pytest.raises(LookupError, match="exhausted"):
+        ask_id(root, pool, "b", sync_alloc=True)
+    with pytest.raises(LookupError, match="allocation b does not exist"):
+        id_allocator.id_read("admin", root, pool, "b")
+
+
+def test_networks_by_size_and_by_address(server: Server, root: Client) -> None:
+    pool = ip_pool(server, "10.0.0.0/24")
+    ip_allocator.net_request(None, SERVICE, "admin", pool, "host", 32, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "host") == "10.0.0.1/32"
+    assert ip_allocator.net_from("admin", root, pool, "host") == "10.0.0.0/24"
+    ip_allocator.net_request(None, SERVICE, "admin", pool, "bits", 2, invert_cidr=True, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "bits") == "10.0.0.4/30"
+    ip_allocator.net_request_static(
+        None, SERVICE, "admin", pool, "this", "10.0.0.64", 28, root=root
+    )
+    assert ip_allocator.net_read("admin", root, pool, "this") == "10.0.0.64/28"
+    ip_allocator.net_request_static(
+        None, SERVICE, "admin", pool, "that", "10.0.0.64", 28, root=root
+    )
+    with pytest.raises(LookupError, match=r"Requested subnet /10\.0\.0\.64/28 not available\."):
+        ip_allocator.net_read("admin", root, pool, "that")
+    ip_allocator.net_release(SERVICE, pool, "this", root)
+    assert ip_allocator.net_read("admin", root, pool, "that") == "10.0.0.64/28"
+
+
+def test_what_is_asked_for_takes_the_place_of_what_was(server: Server, root: Client) -> None:
+    pool = ip_pool(server, "10.0.0.0/24")
+    ip_allocator.net_request(None, SERVICE, "admin", pool, "a", 3, invert_cidr=True, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/29"
+    # Without the leaf that turned it round.
+    ip_allocator.net_request(None, SERVICE, "admin", pool, "a", 30, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/30"
+
+
+def test_a_request_that_cannot_be_is_refused(server: Server, root: Client) -> None:
+    pool = id_pool(server, 1, 9)
+    with pytest.raises(Invalid):
+        ask_id(root, pool, "a", oddeven_alloc="neither")
+    with pytest.raises(LookupError, match="does not exist in pool"):
+        id_allocator.id_read("admin", root, pool, "a")
+
+
+def test_without_a_root_it_is_the_server_of_the_environment(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = id_pool(server, 3, 9)
+    monkeypatch.setenv("ALLOD_SERVER", server.url)
+    monkeypatch.setattr(allocation, "_shared", None)
+    id_allocator.id_request(object(), SERVICE, "admin", pool, "a", False)
+    assert id_allocator.id_read("admin", object(), pool, "a") == 3
+    allocation.client_of(None).close()
+
+
+def test_an_answer_that_was_lost_is_asked_for_again(server: Server, wire: Wire) -> None:
+    pool = id_pool(server, 1, 9)
+    with Client(wire.url, retry=Retry(total=20.0)) as root:
+        wire.faults = ["lose", "", "tear"]
+        ask_id(root, pool, "a")
+        assert id_allocator.id_read("admin", root, pool, "a") == 1
+        ask_id(root, pool, "b")
+        assert id_allocator.id_read("admin", root, pool, "b") == 2
+
+
+def test_many_services_of_one_pool_do_not_hinder_each_other(server: Server, root: Client) -> None:
+    pool = id_pool(server, 1, 200)
+
+    def one(number: int) -> object:
+        ask_id(root, pool, f"a{number}")
+        ask_id(root, pool, "shared", f"/service[{number}]")
+        return id_allocator.id_read("admin", root, pool, f"a{number}")
+
+    with ThreadPoolExecutor(16) as threads:
+        ids = list(threads.map(one, range(100)))
+    assert len(set(ids)) == 100
+    for number in range(99):
+        id_allocator.id_release(f"/service[{number}]", pool, "shared", root)
+    assert id_allocator.id_read("admin", root, pool, "shared") is not None
+    id_allocator.id_release("/service[99]", pool, "shared", root)
+    with pytest.raises(LookupError):
+        id_allocator.id_read("admin", root, pool, "shared")

@@ -1,0 +1,37 @@
+//! Alarms and notices as JSON.
+
+use allod_core::resource::{Alarm, AlarmKind};
+use allod_core::state::outbox::Notice;
+
+use crate::wire::{self, Time};
+
+pub(crate) fn alarm(alarm: &Alarm) -> wire::Alarm<'_> {
+    let of = match alarm.kind {
+        AlarmKind::Undelivered => "service",
+        _ if alarm.ids => "id-pool",
+        _ => "ip-address-pool",
+    };
+    wire::Alarm {
+        object: &alarm.object,
+        kind: alarm.kind.name(),
+        of,
+        raised: Time { ms: alarm.raised_ms },
+        cleared: alarm.cleared_ms.map(|ms| Time { ms }),
+    }
+}
+
+pub(crate) fn notice(notice: &Notice) -> wire::Notice<'_> {
+    let about = notice.about.iter();
+    wire::Notice {
+        number: notice.name(),
+        target: &notice.target,
+        user: &notice.user,
+        how: notice.how.name(),
+        pools: about.map(|(pool, key)| wire::Changed { pool, allocation: key }).collect(),
+        queued: Time { ms: notice.at_ms },
+        attempts: notice.attempts,
+        error: notice.error.as_deref(),
+        due: notice.due_ms.map(|ms| Time { ms }),
+        dead: notice.due_ms.is_none(),
+    }
+}

@@ -1,0 +1,67 @@
+//! Pools of the resource-manager for tests. They are made through RESTCONF in life; here the engine is told directly, by
+//! lines such as
+//!
+//! ```text
+//! wanted pool lan1 1-2       a pool of ids, with alarms
+//! wanted ask lan1 a /s1      a request of a service, which is told of its answer
+//! wanted drop lan1           the pool goes
+//! wanted failed 1            the second notice of the outbox was told in vain; with `for good` at the end: and given up
+//! ```
+
+use allod_core::command::Command;
+use allod_core::command::resource::{
+    EditResources, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
+};
+use allod_core::resource::{
+    AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
+};
+use allod_engine::Handle;
+
+/// Does what the line says.
+pub async fn tell(handle: &Handle, line: &str) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let plain = PutResource { config: None, replace: false, put: vec![], withdraw: vec![] };
+    let command = match words[..] {
+        ["pool", pool, range] => {
+            let (start, end) = range.split_once('-').expect("a range");
+            let (start, end) = (start.parse().unwrap(), end.parse().unwrap());
+            let given = Given::Ids(GivenIds { start, end, exclude: Vec::new() });
+            let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
+            let config = Some(ResourcePool { given, alarms });
+            edit(pool, ResourceEdit::Put(Box::new(PutResource { config, ..plain })))
+        }
+        ["ask", pool, key, service] => {
+            let request = Request {
+                user: "admin".into(),
+                services: vec![service.into()],
+                redeploy: None,
+                sync_alloc: false,
+                want: Wanted::Id(WantedId::default()),
+            };
+            let put = vec![(key.into(), request)];
+            edit(pool, ResourceEdit::Put(Box::new(PutResource { put, ..plain })))
+        }
+        ["drop", pool] => edit(pool, ResourceEdit::Remove),
+        ["failed", place, ref rest @ ..] => {
+            let place: usize = place.parse().expect("a place");
+            let notice = handle.read(|snapshot| {
+                snapshot.state.outbox().from(0).nth(place).map(|notice| notice.number)
+            });
+            let number = notice.unwrap().expect("a notice");
+            let soon = handle.status().now_ms + 60_000;
+            let again_ms = rest.is_empty().then_some(soon);
+            let error = "answered 503".into();
+            ResourceCommand::Notice(NoticeCommand::Failed { number, error, again_ms })
+        }
+        _ => panic!("{line}: not known"),
+    };
+    let reply = handle.submit(Command::Resource(command)).await.expect("an answer");
+    reply.answer.expect("no refusal");
+}
+
+fn edit(pool: &str, edit: ResourceEdit) -> ResourceCommand {
+    // Nobody else edits: whatever has changed since is known.
+    let seen = u64::MAX;
+    let pools = vec![(pool.into(), edit)];
+    ResourceCommand::Edit(EditResources { seen, seen_all: false, pools })
+}
