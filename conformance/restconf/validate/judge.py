@@ -14,6 +14,9 @@ from .schema import Node, Schema
 #: First segments below the root of the interface under which data is.
 _DATA = ("data", "config", "operational")
 
+#: What data consists of.
+_NODES = ("container", "list", "leaf", "leaf-list")
+
 #: What has no schema, or one that is not about data: each is looked at by the tests that ask for it.
 _BESIDE = ("yang-library-version", "modules", "streams", "yang")
 
@@ -44,13 +47,15 @@ def _judge(schema: Schema, exchange: Exchange) -> Optional[str]:
 
 
 def _data(schema: Schema, exchange: Exchange, segments: List[str]) -> Optional[str]:
+    if exchange.method == "POST" and schema.top(decode(segments[-1])) is None:
+        return _action(schema, exchange, segments)
     if exchange.method == "POST":
         return _output(schema, exchange)
     way = steps(schema, segments, exchange.segments[1] != "data")
     if not way:
         return _datastore(schema, exchange)
-    # A part of the tree need not have what is mandatory in the whole of it.
-    whole = len(way) == 1 and way[0].node.config and not exchange.partial
+    # A part of the tree need not have what is mandatory in the whole of it; and state is no configuration.
+    whole = len(way) == 1 and _is_config(way[0].node) and not exchange.partial
     kind = "config" if whole else "get"
     if exchange.format == "xml":
         text = around.xml_tree(way, exchange.body)
@@ -96,6 +101,25 @@ def _output(schema: Schema, exchange: Exchange) -> str:
     value = around.as_rfc(output, value) if exchange.draft else value
     text = json.dumps({f"{operation.module}:{operation.name}": value})
     return yanglint.check_data(schema.files, "reply", "json", text)
+
+
+def _action(schema: Schema, exchange: Exchange, segments: List[str]) -> str:
+    """The output of an action, within what it is an action of."""
+    way = steps(schema, segments, False)
+    action = way[-1].node
+    if action.kind != "action":
+        raise LookupError(f"{action.name} is no action")
+    if exchange.format != "json":
+        raise ValueError("only outputs in JSON are known to this tool")
+    ((member, value),) = json.loads(exchange.body).items()
+    if member != f"{action.module}:output":
+        raise ValueError(f"the output is in {member}, and must be in {action.module}:output")
+    text = around.json_tree(way, {f"{action.module}:{action.name}": value}, False)
+    return yanglint.check_data(schema.files, "reply", "json", text)
+
+
+def _is_config(node: Node) -> bool:
+    return node.config and all(_is_config(child) for child in node.children() if child.kind in _NODES)
 
 
 def _child(operation: Node, keyword: str) -> Node:
