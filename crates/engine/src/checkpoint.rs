@@ -104,7 +104,7 @@ fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
     let mut restorer = Restorer::new(header.position, header.now_ms);
     loop {
         match reader.next_part()? {
-            Part::Pool(image) => restorer.pool(image),
+            Part::Pool(image) => restorer.pool(*image),
             Part::Claim(claim) => restorer.claim(claim),
             Part::Request(request) => restorer.request(request),
             Part::Class(named) => restorer.class(named),

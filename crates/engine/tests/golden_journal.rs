@@ -25,6 +25,7 @@ use allod_core::command::{
 };
 use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded};
 use allod_core::ids::SearchOrder;
+use allod_core::limits::Limits;
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::resource::{
     AlarmSettings, Given, GivenAddresses, GivenIds, Request, ResourcePool, Subnet, Wanted,
@@ -360,7 +361,8 @@ fn write_golden(level: u32) {
     let journal: Arc<dyn Journal> = Arc::new(storage.open());
     let shared = Arc::new(Shared::new(clock.clone()));
     let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
-    let config = Config { writer: "golden".into(), ..Config::default() };
+    let limits = Limits { outbox_max: 100, ..Limits::default() };
+    let config = Config { writer: "golden".into(), limits, ..Config::default() };
     let mut writer =
         Writer::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();

@@ -47,7 +47,7 @@ pub struct Header {
 /// What a reader finds next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    Pool(PoolImage),
+    Pool(Box<PoolImage>),
     /// Of the last pool.
     Claim(Claim),
     Request(RequestRemembered),
@@ -372,17 +372,17 @@ impl<R: Read> CheckpointReader<R> {
                 (kinds::CHECKPOINT_POOL, 1) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV1 = self.chunk(found).read()?;
-                    return Ok(Part::Pool(stored.into()));
+                    return Ok(Part::Pool(Box::new(stored.into())));
                 }
                 (kinds::CHECKPOINT_POOL, 2) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV2 = self.chunk(found).read()?;
-                    return Ok(Part::Pool(stored.into()));
+                    return Ok(Part::Pool(Box::new(stored.into())));
                 }
                 (kinds::CHECKPOINT_POOL, 3) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV3 = self.chunk(found).read()?;
-                    return Ok(Part::Pool(stored.into()));
+                    return Ok(Part::Pool(Box::new(stored.into())));
                 }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
                     (self.rows_from, self.rows_of) = (0, Rows::Claims);

@@ -115,6 +115,8 @@ fn write_checkpoint(header: &Header, parts: &[Part]) -> Vec<u8> {
             Part::Trait(named) => writer.trait_name(named).unwrap(),
             Part::Provider(image) => writer.provider(image).unwrap(),
             Part::Consumer(image) => writer.consumer(image).unwrap(),
+            Part::Asked(asked) => writer.asked(&"lan1".into(), asked).unwrap(),
+            Part::Told(event) => writer.told(event).unwrap(),
             Part::End => {}
         }
     }

@@ -62,7 +62,7 @@ impl Read for Trickle<'_> {
 }
 
 fn parts() -> impl Strategy<Value = Vec<Part>> {
-    let pool = (arbitrary::pool_image().prop_map(Part::Pool), vec(arbitrary::claim(), 0..4));
+    let pool = (arbitrary::pool_image().prop_map(|image| Part::Pool(Box::new(image))), vec(arbitrary::claim(), 0..4));
     let others = (vec(arbitrary::request(), 0..3), arbitrary::capacity_parts());
     (vec(pool, 0..4), others).prop_map(|(pools, (requests, capacity))| {
         let mut parts = Vec::new();
@@ -103,9 +103,9 @@ proptest! {
     }
 }
 
-fn pool(name: &str) -> PoolImage {
+fn pool(name: &str) -> Box<PoolImage> {
     let range = PoolRange { span: Span { first: 0, last: u32::MAX.into() }, subnet_len: None };
-    PoolImage {
+    Box::new(PoolImage {
         name: name.into(),
         generation: 1,
         spec: PoolSpec::new(Kind::Id32, vec![range]),
@@ -113,7 +113,7 @@ fn pool(name: &str) -> PoolImage {
         released: Vec::new(),
         account: None,
         resource: None,
-    }
+    })
 }
 
 fn claim(n: u64) -> Claim {

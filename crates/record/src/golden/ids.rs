@@ -64,7 +64,7 @@ fn moved() -> Event {
 }
 
 fn pool() -> Part {
-    Part::Pool(PoolImage {
+    Part::Pool(Box::new(PoolImage {
         name: "vlan".into(),
         generation: 1,
         spec: plain_spec(),
@@ -72,5 +72,5 @@ fn pool() -> Part {
         released: vec![],
         account: Some(AccountImage { ledger: ledger(), clean_ms: Some(AT_MS), changed: 12 }),
         resource: None,
-    })
+    }))
 }

@@ -130,7 +130,7 @@ fn tried() -> NoticeTried {
 }
 
 fn pool() -> Part {
-    Part::Pool(PoolImage {
+    Part::Pool(Box::new(PoolImage {
         name: "lan1".into(),
         generation: 2,
         spec: ids().spec(),
@@ -138,5 +138,5 @@ fn pool() -> Part {
         released: vec![],
         account: None,
         resource: Some((ids(), 12)),
-    })
+    }))
 }

@@ -138,7 +138,7 @@ fn full_checkpoint() -> Sample {
 }
 
 fn plain_pool() -> Part {
-    Part::Pool(PoolImage {
+    Part::Pool(Box::new(PoolImage {
         name: "vlan".into(),
         generation: 1,
         spec: plain_spec(),
@@ -146,11 +146,11 @@ fn plain_pool() -> Part {
         released: vec![],
         account: None,
         resource: None,
-    })
+    }))
 }
 
 fn full_pool() -> Part {
-    Part::Pool(PoolImage {
+    Part::Pool(Box::new(PoolImage {
         name: "hosts".into(),
         generation: 7,
         spec: full_spec(),
@@ -158,7 +158,7 @@ fn full_pool() -> Part {
         released: vec![Span::one(0x0a00_0020), span(0x0a00_0018, 0x0a00_0019)],
         account: None,
         resource: None,
-    })
+    }))
 }
 
 fn labels(pairs: &[(&str, &str)]) -> Labels {
