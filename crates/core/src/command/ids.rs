@@ -90,7 +90,7 @@ pub struct PutIds {
     pub replace_entries: bool,
     /// New entries, and changed ones.
     pub put: Vec<IdEntry>,
-    /// Entries that go, without rest for their ids and without a place in any list of released ones.
+    /// Entries that go. Their ids need no rest: they are ready to be given again, unless the frame says otherwise.
     pub remove: Vec<Arc<str>>,
 }
 

@@ -61,6 +61,7 @@ fn what_a_copy_decides_does_not_hang_on_the_order_in_which_classes_came() {
         take x a:CUSTOM_A=1 a:CUSTOM_B=1
         stock a DISK_GB=5 -> no inventory_in_use: consumers hold CUSTOM_A, CUSTOM_B of provider a
         provider b
+        take y b:DISK_GB=1 b:CUSTOM_B=1 b:VCPU=1 b:CUSTOM_A=1 -> no not_in_stock: provider b has no inventory of VCPU, DISK_GB, CUSTOM_A, CUSTOM_B
         take y b:CUSTOM_B=1 b:CUSTOM_A=1 -> no not_in_stock: provider b has no inventory of CUSTOM_A, CUSTOM_B
         ",
     );

@@ -120,9 +120,9 @@ fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), 
     let empty: BTreeSet<Uuid> =
         asked.iter().filter(|one| has_none(one.provider)).map(|one| one.uuid).collect();
     if !empty.is_empty() {
-        let mut classes: Vec<Arc<str>> = asked.iter().map(|one| one.name.clone()).collect();
-        classes.sort_unstable();
-        classes.dedup();
+        let mut classes: Vec<NameIx> = classes.into_iter().collect();
+        classes.sort_by_cached_key(|class| capacity.classes.place(*class));
+        let classes = classes.into_iter().map(|class| capacity.classes.name(class)).collect();
         let providers = empty.into_iter().collect();
         return Err(CapacityRefusal::NothingInStock { providers, classes }.into());
     }

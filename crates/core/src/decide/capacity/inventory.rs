@@ -10,6 +10,8 @@ use crate::event::capacity::{InventoriesSet, InventorySet};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::{CapacityRefusal, Refusal};
+use crate::state::capacity::names::NameIx;
+use crate::state::capacity::provider::Stock;
 
 pub(super) fn change(
     draft: &mut Draft<'_>,
@@ -64,18 +66,18 @@ pub(super) fn written(inventories: &[(Arc<str>, Inventory)]) -> Vec<InventorySet
     inventories.iter().map(set).collect()
 }
 
-/// What the provider has, as it is, in the order of names: the order of rows is another on another copy.
+/// What the provider has, as it is.
 pub(super) fn kept(draft: &Draft<'_>, uuid: Uuid) -> Result<Vec<InventorySet>, Refusal> {
     let provider = draft.provider(uuid)?;
     let classes = &draft.state.capacity.classes;
-    let sets = provider.stocks.iter().map(|stock| InventorySet {
+    let mut stocks: Vec<&Stock> = provider.stocks.iter().collect();
+    stocks.sort_by_cached_key(|stock| classes.place(stock.class));
+    let sets = stocks.into_iter().map(|stock| InventorySet {
         class: classes.name(stock.class),
         inventory: stock.inventory,
         written: false,
     });
-    let mut sets: Vec<InventorySet> = sets.collect();
-    sets.sort_unstable_by(|one, other| one.class.cmp(&other.class));
-    Ok(sets)
+    Ok(sets.collect())
 }
 
 /// What the provider has, and this class of it written now.
@@ -104,13 +106,12 @@ pub(super) fn set(
         class_known(draft, &set.class)?;
     }
     let provider = draft.provider(uuid)?;
-    let gone = provider.stocks.iter().filter(|stock| stock.used > 0).filter_map(|stock| {
-        let class = classes.name(stock.class);
-        (!inventories.iter().any(|set| set.class == class)).then_some(class)
-    });
-    let mut gone: Vec<Arc<str>> = gone.collect();
-    gone.sort_unstable();
+    let stays = |class: &Arc<str>| inventories.iter().any(|set| set.class == *class);
+    let used = provider.stocks.iter().filter(|stock| stock.used > 0).map(|stock| stock.class);
+    let mut gone: Vec<NameIx> = used.filter(|class| !stays(&classes.name(*class))).collect();
+    gone.sort_by_cached_key(|class| classes.place(*class));
     if !gone.is_empty() {
+        let gone = gone.into_iter().map(|class| classes.name(class)).collect();
         return Err(CapacityRefusal::InventoryInUse { provider: uuid, classes: gone }.into());
     }
     let generation = provider.generation + 1;

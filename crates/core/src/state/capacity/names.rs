@@ -55,6 +55,12 @@ impl Names {
         (ix as usize) < self.standard
     }
 
+    /// Where a name stands in lists that are told: the standard ones in their own order, then the others by name. The order
+    /// of rows would do, but for the others it is another one on another copy.
+    pub fn place(&self, ix: NameIx) -> (NameIx, Option<Arc<str>>) {
+        if self.is_standard(ix) { (ix, None) } else { (NameIx::MAX, Some(self.name(ix))) }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (NameIx, &Named)> {
         let rows = self.rows.iter().enumerate();
         rows.filter_map(|(ix, named)| Some((ix as NameIx, named.as_ref()?)))
