@@ -62,7 +62,10 @@ impl Read for Trickle<'_> {
 }
 
 fn parts() -> impl Strategy<Value = Vec<Part>> {
-    let pool = (arbitrary::pool_image().prop_map(|image| Part::Pool(Box::new(image))), vec(arbitrary::claim(), 0..4));
+    let pool = (
+        arbitrary::pool_image().prop_map(|image| Part::Pool(Box::new(image))),
+        vec(arbitrary::claim(), 0..4),
+    );
     let others = (vec(arbitrary::request(), 0..3), arbitrary::capacity_parts());
     (vec(pool, 0..4), others).prop_map(|(pools, (requests, capacity))| {
         let mut parts = Vec::new();
