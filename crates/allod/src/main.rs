@@ -71,7 +71,7 @@ enum Command {
     #[command(after_help = cli::candidates::EXAMPLES)]
     Candidates(Box<cli::candidates::CandidatesArguments>),
     /// What is wrong with pools and services: list, purge
-    Alarms(cli::alarms::AlarmsArguments),
+    Alarms(Box<cli::alarms::AlarmsArguments>),
     /// What services are still to be told, and could not be told: list, retry, drop
     #[command(subcommand)]
     Outbox(cli::outbox::OutboxCommand),
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
         Command::Provider(command) => cli::provider::run(command),
         Command::Consumer(command) => cli::consumer::run(command),
         Command::Candidates(arguments) => cli::candidates::run(*arguments),
-        Command::Alarms(arguments) => cli::alarms::run(arguments),
+        Command::Alarms(arguments) => cli::alarms::run(*arguments),
         Command::Outbox(command) => cli::outbox::run(command),
         Command::Watch(arguments) => cli::watch::run(arguments),
         Command::History(arguments) => cli::history::run(*arguments),
