@@ -159,6 +159,24 @@ pub enum Failure {
     TooLong,
 }
 
+impl Failure {
+    /// For programs; the resource-manager's own texts are the face's.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Failure::Exhausted => "exhausted",
+            Failure::IdUnavailable(_) => "id_unavailable",
+            Failure::SyncExhausted => "sync_exhausted",
+            Failure::SyncConflict => "sync_conflict",
+            Failure::NoAddresses => "no_addresses",
+            Failure::TooBig(_) => "too_big",
+            Failure::PrefixUnavailable { .. } => "prefix_unavailable",
+            Failure::EdgeAddress { .. } => "edge_address",
+            Failure::Misaligned => "misaligned",
+            Failure::TooLong => "too_long",
+        }
+    }
+}
+
 /// What may be wrong with a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AlarmKind {

@@ -34,6 +34,8 @@ pub struct Event {
     quarantine_until: Option<String>,
     #[serde(flatten)]
     capacity: Capacity,
+    #[serde(flatten)]
+    resource: Resource,
 }
 
 /// What events about providers and consumers have instead of a pool, a key and values.
@@ -53,6 +55,27 @@ struct Capacity {
     inventories: BTreeMap<String, Stock>,
     allocations: BTreeMap<String, BTreeMap<String, u64>>,
     left: Vec<String>,
+}
+
+/// What events about requests that stay, and about alarms, have besides.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Resource {
+    failure: Option<String>,
+    services: Vec<String>,
+    object: Option<String>,
+    alarm: Option<String>,
+    raised: bool,
+}
+
+impl Resource {
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let failure = self.failure.iter().map(|code| format!("failed: {code}"));
+        let services = self.services.iter().map(|service| format!("for {service}"));
+        let end = if self.raised { "raised" } else { "over" };
+        let alarm = self.alarm.iter().map(move |alarm| format!("{alarm} {end}"));
+        failure.chain(services).chain(alarm)
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -125,12 +148,14 @@ impl Event {
             parts.push(format!("quarantined until {}", format::time(until)));
         }
         parts.extend(self.capacity.notes());
+        parts.extend(self.resource.notes());
         parts.join(", ")
     }
 
     fn cells(&self) -> [String; 6] {
         let or_none = |text: &Option<String>| text.clone().unwrap_or_default();
-        let key = self.key.as_ref().or(self.capacity.about()).cloned().unwrap_or_default();
+        let about = self.capacity.about().or(self.resource.object.as_ref());
+        let key = self.key.as_ref().or(about).cloned().unwrap_or_default();
         let owner =
             or_none(if self.owner.is_some() { &self.owner } else { &self.capacity.project });
         [self.kind.clone(), self.pool.clone(), key, self.held(), owner, self.note()]
@@ -195,7 +220,12 @@ mod tests {
             {"kind":"trait_removed","trait":"CUSTOM_T"},
             {"kind":"allocations_set","consumer":"c-1","generation":2,"project":"red","user":"u","type":null,
              "allocations":{"p-1":{"VCPU":2,"DISK_GB":1}},"left":["p-2"],"expires":null},
-            {"kind":"allocations_released","consumer":"c-1","generation":2,"project":"red","user":"u","allocations":{"p-1":{"VCPU":2}},"cause":"reaped"}]}]"#;
+            {"kind":"allocations_released","consumer":"c-1","generation":2,"project":"red","user":"u","allocations":{"p-1":{"VCPU":2}},"cause":"reaped"}]},
+        {"position":6,"at":"2026-11-15T10:00:04.000Z","events":[
+            {"kind":"request_answered","pool":"lan1","key":"a","services":["/services/vpn[name='x']"],"failure":"exhausted"},
+            {"kind":"request_withdrawn","pool":"lan1","key":"b"},
+            {"kind":"alarm_changed","object":"lan1","alarm":"low","of":"id-pool","raised":false},
+            {"kind":"alarm_changed","object":"lan1","alarm":"exhausted","of":"id-pool","raised":true}]}]"#;
 
     #[test]
     fn a_table_has_a_line_for_each_event() {
@@ -214,6 +244,10 @@ POSITION  TIME                  EVENT                 POOL   KEY       VALUE    
        5  2026-11-15T10:00:03Z  trait_removed                CUSTOM_T
        5  2026-11-15T10:00:03Z  allocations_set              c-1       DISK_GB:1,VCPU:2 of p-1  red    generation 2, left p-2
        5  2026-11-15T10:00:03Z  allocations_released         c-1       VCPU:2 of p-1            red    generation 2, reaped
+       6  2026-11-15T10:00:04Z  request_answered      lan1   a                                         failed: exhausted, for /services/vpn[name='x']
+       6  2026-11-15T10:00:04Z  request_withdrawn     lan1   b
+       6  2026-11-15T10:00:04Z  alarm_changed                lan1                                      low over
+       6  2026-11-15T10:00:04Z  alarm_changed                lan1                                      exhausted raised
 ";
         assert_eq!(table(&changes).text(None, false), wanted);
     }
@@ -222,7 +256,7 @@ POSITION  TIME                  EVENT                 POOL   KEY       VALUE    
     fn lines_cannot_be_broken_by_a_name() {
         let changes: Vec<Change> = serde_json::from_str(CHANGES).unwrap();
         let shown: String = changes.iter().map(lines).collect();
-        assert_eq!(shown.lines().count(), 12);
+        assert_eq!(shown.lines().count(), 16);
         assert!(
             shown.contains("       3  2026-11-15T10:00:01Z  claim_granted     vlans         blue ")
         );

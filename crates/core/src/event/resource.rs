@@ -37,6 +37,13 @@ pub struct AlarmChanged {
     pub at_ms: u64,
 }
 
+impl AlarmChanged {
+    /// The pool that it is about; a service is none.
+    pub fn pool(&self) -> Option<&Arc<str>> {
+        (self.kind != AlarmKind::Undelivered).then_some(&self.object)
+    }
+}
+
 /// An alarm that is over is no longer shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlarmPurged {

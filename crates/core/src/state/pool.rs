@@ -335,7 +335,7 @@ impl Pool {
     pub(crate) fn settle_hosts(&mut self) {
         let config = self.requests.as_ref().map(|requests| &requests.config.given);
         self.hosts = match config {
-            Some(Given::Addresses(given)) => Some(Box::new(Hosts::new(given.edges(), &self.free))),
+            Some(Given::Addresses(given)) => Some(Box::new(Hosts::new(given, &self.free))),
             _ => None,
         };
     }

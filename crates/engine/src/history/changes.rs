@@ -131,15 +131,13 @@ impl<'a> About<'a> {
 /// `None`: nothing about a pool, or nothing that anybody is shown.
 fn about(event: &Event) -> Option<About<'_>> {
     let pool_alone = |pool| Some(About { pool, key: None, owner: None, values: None });
+    let of_key = |pool, key| Some(About { pool, key: Some(key), owner: None, values: None });
     match event {
         Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
         | Event::BlocksMoved(_)
         | Event::ResourcePoolDefined(_)
-        | Event::RequestAnswered(_)
-        | Event::RequestWithdrawn(_)
-        | Event::AlarmChanged(_)
         | Event::AlarmPurged(_)
         | Event::NoticeQueued(_)
         | Event::NoticeTried(_)
@@ -157,6 +155,9 @@ fn about(event: &Event) -> Option<About<'_>> {
         | Event::AllocationsSet(_)
         | Event::AllocationsExtended(_)
         | Event::AllocationsReleased(_) => None,
+        Event::RequestAnswered(event) => of_key(&event.pool, &event.key),
+        Event::RequestWithdrawn(event) => of_key(&event.pool, &event.key),
+        Event::AlarmChanged(event) => event.pool().and_then(pool_alone),
         Event::PoolDefined(event) => pool_alone(&event.pool),
         Event::PoolRemoved(event) => pool_alone(&event.pool),
         Event::ClaimGranted(event) => Some(About {

@@ -26,7 +26,7 @@ pub(super) enum Term<'a> {
     Removal(&'a str),
     /// A claim was granted under this key, in any pool.
     Grant(&'a str),
-    /// Something else happened to a claim of this key.
+    /// Something else happened to a claim of this key, or to a request for one.
     Later(&'a str),
     /// Where it is not the key.
     Owner(&'a str),
@@ -109,9 +109,6 @@ pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
         | Event::LedgerDefined(_)
         | Event::BlocksMoved(_)
         | Event::ResourcePoolDefined(_)
-        | Event::RequestAnswered(_)
-        | Event::RequestWithdrawn(_)
-        | Event::AlarmChanged(_)
         | Event::AlarmPurged(_)
         | Event::NoticeQueued(_)
         | Event::NoticeTried(_)
@@ -132,6 +129,17 @@ pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
             let parties = Parties::of(event).unwrap_or_default();
             parties.providers().for_each(|provider| put(Term::Provider(provider)));
             return parties.consumer.into_iter().for_each(|consumer| put(Term::Consumer(consumer)));
+        }
+        Event::AlarmChanged(event) => {
+            return event.pool().into_iter().for_each(|pool| put(Term::Pool(pool)));
+        }
+        Event::RequestAnswered(event) => {
+            put(Term::Later(&event.key));
+            return put(Term::Pool(&event.pool));
+        }
+        Event::RequestWithdrawn(event) => {
+            put(Term::Later(&event.key));
+            return put(Term::Pool(&event.pool));
         }
         Event::PoolDefined(event) => {
             put(Term::Pool(&event.pool));

@@ -26,6 +26,9 @@ pub fn pool(event: &Event) -> Option<&str> {
         Event::LeaseChanged(event) => &event.pool,
         Event::ClaimReleased(event) => &event.pool,
         Event::QuarantineEnded(event) => &event.pool,
+        Event::RequestAnswered(event) => &event.pool,
+        Event::RequestWithdrawn(event) => &event.pool,
+        Event::AlarmChanged(event) => &event.object,
         _ => return None,
     })
 }
@@ -36,6 +39,8 @@ fn key(event: &Event) -> Option<&str> {
         Event::LeaseChanged(event) => Some(&event.key),
         Event::ClaimReleased(event) => Some(&event.key),
         Event::QuarantineEnded(event) => event.key.as_deref(),
+        Event::RequestAnswered(event) => Some(&event.key),
+        Event::RequestWithdrawn(event) => Some(&event.key),
         _ => None,
     }
 }
@@ -79,7 +84,10 @@ fn consumer(event: &Event) -> Option<Uuid> {
 fn of_capacity(event: &Event) -> bool {
     !matches!(
         event,
-        Event::ProviderCounted(_) | Event::RequestRemembered(_) | Event::RequestForgotten(_)
+        Event::ProviderCounted(_)
+            | Event::RequestRemembered(_)
+            | Event::RequestForgotten(_)
+            | Event::ResourcePoolDefined(_)
     ) && pool(event).is_none()
 }
 

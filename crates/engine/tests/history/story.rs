@@ -8,18 +8,24 @@ use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
     ExtendOp, Holding, InventoryChange, LeaseAsk, Resources, SetAggregates, SetTraits,
 };
+use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Op, PutPool, ReleaseOp, RenewOp, Transact,
 };
 use allod_core::dice;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::resource::{
+    AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
+};
 use allod_core::span::Span;
 use allod_core::state::State;
 use allod_core::value::Kind;
 use allod_journal::Journal;
 use allod_record::{Entry, Item, decode, with_positions};
 
-pub const POOLS: [&str; 3] = ["p", "q", "r"];
+pub const POOLS: [&str; 4] = ["p", "q", "r", LAN];
+/// The resource-manager keeps it.
+const LAN: &str = "lan";
 pub const PROVIDERS: [Uuid; 3] = [Uuid(1), Uuid(2), Uuid(3 << 90)];
 /// One of them has the uuid of a provider.
 pub const CONSUMERS: [Uuid; 4] = [Uuid(1), Uuid(11), Uuid(12), Uuid(13 << 90)];
@@ -87,7 +93,7 @@ fn spec(dice: &mut Dice, kind: Kind) -> PoolSpec {
 }
 
 fn op(dice: &mut Dice, kinds: &impl Fn(&str) -> Option<Kind>) -> Op {
-    let (pool, key): (Arc<str>, Arc<str>) = ((*dice.pick(&POOLS)).into(), key(dice));
+    let (pool, key): (Arc<str>, Arc<str>) = ((*dice.pick(&POOLS[..3])).into(), key(dice));
     let expect = Expect::Any;
     let ttl_ms = dice.one_in(4).then(|| 1000 + dice.below(5000));
     match dice.below(10) {
@@ -189,8 +195,39 @@ pub fn of_capacity(dice: &mut Dice) -> Command {
     Command::Capacity(command)
 }
 
+/// Something about requests that stay, and a pool that is too small for all of them and says so.
+pub fn of_resources(dice: &mut Dice) -> Command {
+    let config = dice.one_in(6).then(|| {
+        let end = dice.below(6) as u32;
+        let given = Given::Ids(GivenIds { start: 0, end, exclude: vec![] });
+        ResourcePool { given, alarms: AlarmSettings { enabled: true, ..AlarmSettings::default() } }
+    });
+    let request = |dice: &mut Dice| Request {
+        user: "u".into(),
+        services: vec![],
+        redeploy: None,
+        sync_alloc: false,
+        want: Wanted::Id(WantedId {
+            id: dice.one_in(3).then(|| dice.below(6) as u32),
+            ..WantedId::default()
+        }),
+    };
+    let put = (0..dice.below(3)).map(|_| (key(dice), request(dice))).collect();
+    let withdraw = if dice.one_in(2) { vec![key(dice)] } else { vec![] };
+    let edit = match dice.one_in(20) {
+        true => ResourceEdit::Remove,
+        false => ResourceEdit::Put(Box::new(PutResource { config, replace: false, put, withdraw })),
+    };
+    let pools = vec![(LAN.into(), edit)];
+    Command::Resource(ResourceCommand::Edit(EditResources {
+        seen: u64::MAX,
+        seen_all: false,
+        pools,
+    }))
+}
+
 pub fn command(dice: &mut Dice, kinds: impl Fn(&str) -> Option<Kind>) -> Command {
-    let pool: Arc<str> = (*dice.pick(&POOLS)).into();
+    let pool: Arc<str> = (*dice.pick(&POOLS[..3])).into();
     let kind = kinds(&pool);
     match dice.below(20) {
         0 if kind.is_some() => Command::DeletePool(DeletePool { pool, expect: Expect::Any }),

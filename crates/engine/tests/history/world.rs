@@ -126,10 +126,10 @@ impl World {
                 };
                 handle.read(kind).unwrap()
             };
-            let of_capacity = self.capacity && dice.one_in(4);
-            let command = match of_capacity {
-                true => story::of_capacity(dice),
-                false => story::command(dice, kind),
+            let command = match dice.below(16) {
+                0..=3 if self.capacity => story::of_capacity(dice),
+                4 | 5 if self.capacity => story::of_resources(dice),
+                _ => story::command(dice, kind),
             };
             self.submit(command);
         }

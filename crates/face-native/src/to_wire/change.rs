@@ -2,13 +2,14 @@
 
 use allod_core::claim::Values;
 use allod_core::event::{Event, ReleaseCause, Was};
+use allod_core::resource::Answer;
 use allod_core::value::Kind;
 
-use super::{Spelled, capacity, defined, spell};
+use super::{Spelled, capacity, defined, outbox, spell};
 use crate::wire::{Change, ChangeEvent, Held, LabelsOf, Pairs, Time, UuidText};
 
 /// The names of the kinds of events that are shown, in the order of the core's events.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 21] = [
     "pool_defined",
     "pool_removed",
     "claim_granted",
@@ -27,6 +28,9 @@ pub const KINDS: [&str; 18] = [
     "allocations_set",
     "allocations_extended",
     "allocations_released",
+    "request_answered",
+    "request_withdrawn",
+    "alarm_changed",
 ];
 
 /// Which of [`KINDS`] an event is; `None`: it is not shown.
@@ -50,17 +54,17 @@ pub(crate) fn kind_index(event: &Event) -> Option<usize> {
         Event::AllocationsSet(_) => Some(15),
         Event::AllocationsExtended(_) => Some(16),
         Event::AllocationsReleased(_) => Some(17),
-        // That a provider's generation goes up follows from what stands beside it, and from where an id comes concerns
-        // nobody who holds one.
+        Event::RequestAnswered(_) => Some(18),
+        Event::RequestWithdrawn(_) => Some(19),
+        Event::AlarmChanged(_) => Some(20),
+        // That a provider's generation goes up follows from what stands beside it, from where an id comes concerns nobody
+        // who holds one, how a pool of resources is configured shows in its definition, and the outbox has a list of its own.
         Event::ProviderCounted(_)
         | Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
         | Event::BlocksMoved(_)
         | Event::ResourcePoolDefined(_)
-        | Event::RequestAnswered(_)
-        | Event::RequestWithdrawn(_)
-        | Event::AlarmChanged(_)
         | Event::AlarmPurged(_)
         | Event::NoticeQueued(_)
         | Event::NoticeTried(_)
@@ -193,15 +197,30 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             allocations: Held(&event.was),
             cause: cause(event.cause),
         },
+        Event::RequestAnswered(event) => ChangeEvent::RequestAnswered {
+            pool: &event.pool,
+            key: &event.key,
+            services: event.request.services.iter().map(|service| &**service).collect(),
+            failure: match &event.answer {
+                Answer::Granted => None,
+                Answer::Failed(failure) => Some(failure.code()),
+            },
+        },
+        Event::RequestWithdrawn(event) => {
+            ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }
+        }
+        Event::AlarmChanged(event) => ChangeEvent::AlarmChanged {
+            object: &event.object,
+            alarm: event.kind.name(),
+            of: outbox::object_of(event.kind, event.ids),
+            raised: event.raised,
+        },
         Event::ProviderCounted(_)
         | Event::RequestRemembered(_)
         | Event::RequestForgotten(_)
         | Event::LedgerDefined(_)
         | Event::BlocksMoved(_)
         | Event::ResourcePoolDefined(_)
-        | Event::RequestAnswered(_)
-        | Event::RequestWithdrawn(_)
-        | Event::AlarmChanged(_)
         | Event::AlarmPurged(_)
         | Event::NoticeQueued(_)
         | Event::NoticeTried(_)
@@ -246,11 +265,13 @@ mod tests {
         ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
         ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
     };
+    use allod_core::event::resource::{AlarmChanged, RequestAnswered, RequestWithdrawn};
     use allod_core::event::{
         ClaimGranted, ClaimReleased, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
         RequestForgotten,
     };
     use allod_core::pool::{PoolRange, PoolSpec};
+    use allod_core::resource::{AlarmKind, Failure, Request, Wanted, WantedId};
     use allod_core::span::Span;
 
     use super::*;
@@ -450,6 +471,49 @@ mod tests {
                     was: held(),
                 }),
                 r#"{"kind":"allocations_released","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"project":"red","user":"anna","allocations":{"00000000-0000-0000-0000-000000000001":{"VCPU":2}},"cause":"reaped"}"#,
+            ),
+        ] {
+            let named = kind_index(&event).map(|index| format!("{{\"kind\":\"{}\"", KINDS[index]));
+            assert!(json.starts_with(&named.unwrap()), "{json}");
+            assert_eq!(shown(event, None), json);
+        }
+    }
+
+    #[test]
+    fn requests_and_alarms_are_shown_with_why_and_for_whom() {
+        let (pool, key): (Arc<str>, Arc<str>) = ("lan1".into(), "a".into());
+        let answered = |answer| {
+            let want = Wanted::Id(WantedId::default());
+            let services = vec!["/services/vpn".into()];
+            let (user, redeploy, sync_alloc) = ("admin".into(), None, false);
+            let request = Request { user, services, redeploy, sync_alloc, want };
+            let (pool, key) = (pool.clone(), key.clone());
+            Event::RequestAnswered(RequestAnswered { pool, key, request, answer })
+        };
+        let alarm = |object: &str, kind, raised| {
+            let (object, ids, at_ms) = (object.into(), true, 0);
+            Event::AlarmChanged(AlarmChanged { object, kind, ids, raised, at_ms })
+        };
+        for (event, json) in [
+            (
+                answered(Answer::Granted),
+                r#"{"kind":"request_answered","pool":"lan1","key":"a","services":["/services/vpn"],"failure":null}"#,
+            ),
+            (
+                answered(Answer::Failed(Failure::IdUnavailable(7))),
+                r#"{"kind":"request_answered","pool":"lan1","key":"a","services":["/services/vpn"],"failure":"id_unavailable"}"#,
+            ),
+            (
+                Event::RequestWithdrawn(RequestWithdrawn { pool: pool.clone(), key: key.clone() }),
+                r#"{"kind":"request_withdrawn","pool":"lan1","key":"a"}"#,
+            ),
+            (
+                alarm("lan1", AlarmKind::OddLow, true),
+                r#"{"kind":"alarm_changed","object":"lan1","alarm":"odd_low","of":"id-pool","raised":true}"#,
+            ),
+            (
+                alarm("/services/vpn", AlarmKind::Undelivered, false),
+                r#"{"kind":"alarm_changed","object":"/services/vpn","alarm":"undelivered","of":"service","raised":false}"#,
             ),
         ] {
             let named = kind_index(&event).map(|index| format!("{{\"kind\":\"{}\"", KINDS[index]));

@@ -6,17 +6,21 @@ use allod_core::state::outbox::Notice;
 use crate::wire::{self, Time};
 
 pub(crate) fn alarm(alarm: &Alarm) -> wire::Alarm<'_> {
-    let of = match alarm.kind {
-        AlarmKind::Undelivered => "service",
-        _ if alarm.ids => "id-pool",
-        _ => "ip-address-pool",
-    };
     wire::Alarm {
         object: &alarm.object,
         kind: alarm.kind.name(),
-        of,
+        of: object_of(alarm.kind, alarm.ids),
         raised: Time { ms: alarm.raised_ms },
         cleared: alarm.cleared_ms.map(|ms| Time { ms }),
+    }
+}
+
+/// What the object of an alarm is.
+pub(super) fn object_of(kind: AlarmKind, ids: bool) -> &'static str {
+    match kind {
+        AlarmKind::Undelivered => "service",
+        _ if ids => "id-pool",
+        _ => "ip-address-pool",
     }
 }
 

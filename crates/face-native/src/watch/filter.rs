@@ -13,7 +13,7 @@ use crate::to_wire::{KINDS, kind_index};
 pub(crate) struct About<'a> {
     /// Which of [`KINDS`] it is.
     pub kind: usize,
-    /// What is about capacity has none.
+    /// What is about capacity or a service has none.
     pub pool: Option<&'a str>,
     /// Whose claim it is about. An event of a pool has none, and neither has a very old one that does not say.
     pub owner: Option<&'a str>,
@@ -28,20 +28,27 @@ impl About<'_> {
         if let Some(parties) = Parties::of(event) {
             return Some(About { kind, pool: None, owner: None, parties });
         }
+        let parties = Parties::default();
         let (pool, was) = match event {
             Event::PoolDefined(event) => (&event.pool, None),
             Event::PoolRemoved(event) => (&event.pool, None),
             Event::ClaimGranted(event) => {
                 let (pool, owner) = (Some(&*event.pool), Some(&*event.owner));
-                return Some(About { kind, pool, owner, parties: Parties::default() });
+                return Some(About { kind, pool, owner, parties });
             }
+            Event::AlarmChanged(event) => {
+                let pool = event.pool().map(|pool| &**pool);
+                return Some(About { kind, pool, owner: None, parties });
+            }
+            Event::RequestAnswered(event) => (&event.pool, None),
+            Event::RequestWithdrawn(event) => (&event.pool, None),
             Event::LeaseChanged(event) => (&event.pool, event.was.as_ref()),
             Event::ClaimReleased(event) => (&event.pool, event.was.as_ref()),
             Event::QuarantineEnded(event) => (&event.pool, event.was.as_ref()),
             _ => return None,
         };
         let owner = was.map(|was| &*was.owner);
-        Some(About { kind, pool: Some(pool), owner, parties: Parties::default() })
+        Some(About { kind, pool: Some(pool), owner, parties })
     }
 }
 

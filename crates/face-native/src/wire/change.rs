@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 // Under its own name utoipa takes it for any JSON value.
 use super::Value as Shown;
 use super::{
-    EachValue, Held, Inventory, LabelsOf, Pairs, Pool, Time, UuidText, allocations, reclaim,
+    EachValue, Held, Inventory, LabelsOf, Pairs, Pool, Time, UuidText, alarm_kind, alarm_of,
+    allocations, reclaim,
 };
 
 /// What happened at one position, all at once.
@@ -181,5 +182,31 @@ pub(crate) enum ChangeEvent<'a> {
         allocations: Held<'a>,
         /// `asked`: it was given up. `reaped`: its lease had run out.
         cause: &'static str,
+    },
+    /// A request that stays was made, changed, or is answered anew. What it got is the claim of its key.
+    RequestAnswered {
+        pool: &'a str,
+        key: &'a str,
+        /// Those that wait for it.
+        services: Vec<&'a str>,
+        /// Why it has nothing; null: it has what it asked for.
+        #[schema(example = "exhausted")]
+        failure: Option<&'static str>,
+    },
+    RequestWithdrawn {
+        pool: &'a str,
+        key: &'a str,
+    },
+    /// Something is wrong, or is no longer.
+    AlarmChanged {
+        /// The name of the pool, or the service.
+        object: &'a str,
+        #[schema(schema_with = alarm_kind)]
+        alarm: &'static str,
+        /// What the object is.
+        #[schema(schema_with = alarm_of)]
+        of: &'static str,
+        /// False: it is over.
+        raised: bool,
     },
 }

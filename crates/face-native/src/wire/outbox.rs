@@ -9,11 +9,11 @@ use utoipa::openapi::Schema;
 
 use super::{Time, words};
 
-fn kind() -> Schema {
+pub(super) fn alarm_kind() -> Schema {
     words(&AlarmKind::ALL.map(AlarmKind::name)).into()
 }
 
-fn of() -> Schema {
+pub(super) fn alarm_of() -> Schema {
     words(&["id-pool", "ip-address-pool", "service"]).into()
 }
 
@@ -26,10 +26,10 @@ fn how() -> Schema {
 pub(crate) struct Alarm<'a> {
     /// The name of the pool, or the service.
     pub object: &'a str,
-    #[schema(schema_with = kind)]
+    #[schema(schema_with = alarm_kind)]
     pub kind: &'static str,
     /// What the object is.
-    #[schema(schema_with = of)]
+    #[schema(schema_with = alarm_of)]
     pub of: &'static str,
     pub raised: Time,
     /// Null: it is still raised.
@@ -51,7 +51,7 @@ pub(crate) struct PurgeBody<'a> {
     #[serde(borrow)]
     pub object: Cow<'a, str>,
     #[serde(borrow)]
-    #[schema(schema_with = kind)]
+    #[schema(schema_with = alarm_kind)]
     pub kind: Cow<'a, str>,
 }
 

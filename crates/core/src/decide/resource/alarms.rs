@@ -7,8 +7,7 @@ use crate::claim::Parity;
 use crate::event::Event;
 use crate::event::resource::AlarmChanged;
 use crate::refusal::Refusal;
-use crate::resource::{AlarmKind, AlarmSettings, Given, GivenAddresses, GivenIds, blocks_of};
-use crate::span::Span;
+use crate::resource::{AlarmKind, AlarmSettings, Given, GivenIds};
 
 const LOW_USUAL: u8 = 10;
 const LOW_OF_PARITY_USUAL: u8 = 50;
@@ -31,7 +30,7 @@ pub(super) fn evaluate(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Ref
     let raised = match &config.given {
         _ if !config.alarms.enabled => Vec::new(),
         Given::Ids(given) => of_ids(pool, given, &config.alarms),
-        Given::Addresses(given) => of_addresses(pool, given, &config.alarms),
+        Given::Addresses(_) => of_addresses(pool, &config.alarms),
     };
     set(draft, name, ids, &raised);
     Ok(())
@@ -62,7 +61,10 @@ fn level(left: u128, total: u128, percent: u8, kinds: [AlarmKind; 2]) -> Option<
     if left == 0 {
         return Some(kinds[0]);
     }
-    (left <= total.saturating_mul(percent.into()) / 100).then_some(kinds[1])
+    let percent = u128::from(percent);
+    // In two parts, as the addresses of IPv6 times a hundred do not fit.
+    let low = total / 100 * percent + total % 100 * percent / 100;
+    (left <= low).then_some(kinds[1])
 }
 
 fn of_ids(pool: &Pool, given: &GivenIds, settings: &AlarmSettings) -> Vec<AlarmKind> {
@@ -85,26 +87,9 @@ fn of_ids(pool: &Pool, given: &GivenIds, settings: &AlarmSettings) -> Vec<AlarmK
     raised
 }
 
-fn of_addresses(pool: &Pool, given: &GivenAddresses, settings: &AlarmSettings) -> Vec<AlarmKind> {
-    let total = given.blocks().into_iter().map(usable).fold(0, u128::saturating_add);
+fn of_addresses(pool: &Pool, settings: &AlarmSettings) -> Vec<AlarmKind> {
+    let Some(hosts) = &pool.hosts else { return Vec::new() };
     let low = settings.low.unwrap_or(LOW_USUAL);
-    // Counting ends when there are enough.
-    let enough = total.saturating_mul(low.into()) / 100;
-    let mut left: u128 = 0;
-    for block in pool.free.iter().flat_map(blocks_of) {
-        left = left.saturating_add(usable(block));
-        if left > enough {
-            break;
-        }
-    }
     let kinds = [AlarmKind::Exhausted, AlarmKind::Low];
-    level(left, total, low, kinds).into_iter().collect()
-}
-
-/// How many hosts a block is good for.
-fn usable(block: Span) -> u128 {
-    match block.len() {
-        few @ 1..=2 => few,
-        many => many - 2,
-    }
+    level(hosts.left, hosts.total, low, kinds).into_iter().collect()
 }
