@@ -6,7 +6,7 @@ use crate::pool::{Labels, Strategy};
 use crate::span::Span;
 use crate::value::Kind;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
     Even,
     Odd,

@@ -202,6 +202,16 @@ pub struct Alarm {
     pub cleared_ms: Option<u64>,
 }
 
+impl WantedId {
+    /// Whether it must be odd, or even.
+    pub fn parity(&self) -> Option<Parity> {
+        match self.parity {
+            Some(WantedParity::Only(parity)) => Some(parity),
+            None | Some(WantedParity::Any) => None,
+        }
+    }
+}
+
 impl Redeploy {
     /// As the resource-manager's redeploy-type calls it.
     pub fn name(self) -> &'static str {

@@ -79,13 +79,8 @@ pub const SCENARIOS: [Scenario; 12] = [
         run: shared_journal::run,
     },
     Scenario {
-        name: "resources",
-        what: "the resource-manager over RESTCONF, beside native claims; a range that is widened; a /8 cut up",
-        run: resources::run,
-    },
-    Scenario {
         name: "restconf",
-        what: "the id-manager over RESTCONF, beside native claims; expired ids; a large answer",
+        what: "id-manager and resource-manager over RESTCONF, beside native claims; large pools and answers",
         run: restconf::run,
     },
     Scenario {

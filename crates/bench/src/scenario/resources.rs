@@ -28,15 +28,14 @@ const FEW: u64 = 1_000;
 /// How many requests are written at once where it does not matter how many.
 const BATCH: u64 = 10_000;
 
-pub fn run(effort: Effort) -> Result<Report> {
+/// The second half of the scenario `restconf`, on a server of its own.
+pub fn measure(report: &mut Report, effort: Effort) -> Result<()> {
     let scratch = process::scratch()?;
     let server = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
-    let mut report = Report::default();
-    beside_claims(&mut report, effort, &server)?;
-    widened(&mut report, effort, &server)?;
-    cut_up(&mut report, effort, &server)?;
-    server.stop()?;
-    Ok(report)
+    beside_claims(report, effort, &server)?;
+    widened(report, effort, &server)?;
+    cut_up(report, effort, &server)?;
+    server.stop()
 }
 
 fn put_ids(caller: &mut Caller, pool: &str, end: u64) -> Result<()> {

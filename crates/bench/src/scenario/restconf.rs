@@ -1,5 +1,5 @@
 //! The id-manager over RESTCONF: what its allocations cost beside native claims, what a pool that is full of ids that
-//! expired costs beside an empty one, and what a large answer costs the other clients.
+//! expired costs beside an empty one, and what a large answer costs the other clients. Then the resource-manager, in `resources`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::claim_script::NewClaims;
+use super::resources;
 use super::id_script::{Allocations, Held, Small};
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
@@ -34,6 +35,7 @@ pub fn run(effort: Effort) -> Result<Report> {
     expired(&mut report, effort, &server)?;
     large_answer(&mut report, effort, &server)?;
     server.stop()?;
+    resources::measure(&mut report, effort)?;
     Ok(report)
 }
 

@@ -3,6 +3,7 @@
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
 //! - `allocate`: a request that is only written if it gets something
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
+//! - `retry`: whoever has got nothing so far, when something has become free
 //! - `alarms`, `notices`: what follows from it
 
 mod alarms;
@@ -11,8 +12,8 @@ mod answer;
 mod edit;
 mod group;
 mod notices;
+mod retry;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Draft, pick, release, valid};
@@ -69,36 +70,22 @@ fn requests<'a>(
     }
 }
 
-/// The pools in which something has become free, or may have.
-fn freed(draft: &Draft<'_>) -> BTreeSet<Arc<str>> {
-    let pools = draft.events.iter().filter_map(|event| match event {
-        Event::ClaimReleased(event) => Some(&event.pool),
-        Event::PoolDefined(event) => Some(&event.pool),
-        _ => None,
-    });
-    pools.cloned().collect()
-}
-
-/// Values have become free in pools: whoever waits for some gets them. For every decision that released any.
+/// Values have been released or granted: whoever waits for some gets them, and the alarms follow. For every decision that is
+/// not an edit itself.
 pub(super) fn settle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let mut pools: Vec<Arc<str>> = Vec::new();
-    for event in &draft.events {
+    let concerned = draft.events.iter().any(|event| {
         let pool = match event {
             Event::ClaimReleased(event) => &event.pool,
             Event::ClaimGranted(event) => &event.pool,
-            _ => continue,
+            _ => return false,
         };
-        let kept = draft.state.pool(pool).is_some_and(|pool| pool.requests.is_some());
-        if kept && !pools.contains(pool) {
-            pools.push(pool.clone());
-        }
-    }
-    if pools.is_empty() {
+        draft.state.pool(pool).is_some_and(|pool| pool.requests.is_some())
+    });
+    if !concerned {
         return Ok(());
     }
-    let (freed, mut told) = (freed(draft), notices::Told::default());
-    let retried = pools.iter().filter(|pool| freed.contains(*pool));
-    edit::retry(draft, retried, &mut told)?;
-    pools.iter().try_for_each(|pool| alarms::evaluate(draft, pool))?;
+    let mut told = notices::Told::default();
+    retry::run(draft, &mut told)?;
+    alarms::evaluate(draft);
     told.queue(draft)
 }

@@ -2,6 +2,7 @@
 
 use crate::resource::{Answer, Wanted};
 use crate::state::pool::Pool;
+use crate::state::requests::Class;
 
 /// Whoever was granted something has it, whoever was not has nothing, and what is free for hosts is what would be.
 pub(super) fn check(pool: &Pool) -> Vec<String> {
@@ -23,7 +24,8 @@ pub(super) fn check(pool: &Pool) -> Vec<String> {
             }
             _ => {}
         }
-        if requests.failed.contains(key) != (asked.answer != Answer::Granted) {
+        let waits = requests.waiting.has(Class::of(&asked.request), key);
+        if waits != (asked.answer != Answer::Granted) {
             wrong.push(format!("'{key}' is not where those wait that have nothing"));
         }
         if let (Wanted::Prefix(want), Some(value)) = (&asked.request.want, held)
@@ -33,7 +35,7 @@ pub(super) fn check(pool: &Pool) -> Vec<String> {
         }
     }
     let kept = requests.iter().filter(|asked| asked.answer != Answer::Granted).count();
-    if kept != requests.failed.len() {
+    if kept != requests.waiting.len() {
         wrong.push("more wait than were refused".into());
     }
     wrong

@@ -16,6 +16,7 @@ mod holdings;
 mod leases;
 mod limits;
 mod naive;
+mod naive_alarms;
 mod naive_blocks;
 mod naive_pick;
 mod naive_pool;

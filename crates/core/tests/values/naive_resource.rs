@@ -1,7 +1,7 @@
 //! The resource-manager once more, as its documents tell it and as slowly as it likes: every pool is a list of numbers, and
 //! what is free is found by looking at each of them.
 //!
-//! Not here: alarms, notices, and pools in which released blocks come last.
+//! Not here: notices, and pools in which released blocks come last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -63,14 +63,14 @@ impl Manager {
             self.write(name, put, &mut displaced, &mut new, &mut left)?;
         }
         // Only where something has become free somebody who waits has a reason to try again.
-        let freed: Vec<&String> = puts
-            .iter()
-            .map(|(name, _)| name)
-            .filter(|name| {
-                let (after, before) = (&self.pools[*name], before.pools.get(*name));
-                before.is_none_or(|before| before.stock() != after.stock() || before.gave(after))
-            })
-            .collect();
+        let mut freed: BTreeMap<&String, bool> = BTreeMap::new();
+        for (name, _) in &puts {
+            let (after, before) = (&self.pools[name], before.pools.get(name));
+            let anew = before.is_none_or(|before| before.stock() != after.stock());
+            if anew || before.is_some_and(|before| before.gave(after)) {
+                freed.insert(name, anew);
+            }
+        }
         self.answer(&displaced);
         self.answer(&new);
         for key in left {
@@ -81,7 +81,9 @@ impl Manager {
             let waiting: Turn = waiting.map(|(name, _)| (key.clone(), name.clone())).collect();
             self.answer(&waiting);
         }
-        freed.into_iter().for_each(|name| self.retry(name));
+        for (name, anew) in freed {
+            self.retry(name, anew);
+        }
         Some(())
     }
 
@@ -248,8 +250,9 @@ impl Manager {
         pool.asked.get_mut(key).expect("a request").answer = Some(found);
     }
 
-    /// Whoever has nothing is answered again, for as long as there is anything.
-    fn retry(&mut self, name: &str) {
+    /// Whoever has nothing is answered again, for as long as there is anything. Whoever gets nothing again keeps the reason
+    /// that was given at first, unless the pool is another than it was.
+    fn retry(&mut self, name: &str, anew: bool) {
         let pool = &self.pools[name];
         let failed: Vec<String> =
             pool.asked.keys().filter(|key| pool.has_failed(key)).cloned().collect();
@@ -259,7 +262,20 @@ impl Manager {
                 return;
             }
             if pool.has_failed(&key) {
-                self.answer(&Turn::from([(key, name.into())]));
+                let before = self.clone();
+                self.answer(&Turn::from([(key.clone(), name.into())]));
+                if !anew {
+                    self.keep_reasons(&before, &key);
+                }
+            }
+        }
+    }
+
+    fn keep_reasons(&mut self, before: &Manager, key: &str) {
+        for (name, pool) in &mut self.pools {
+            if pool.has_failed(key) {
+                let asked = pool.asked.get_mut(key).expect("a request");
+                asked.answer = before.pools[name].asked[key].answer.clone();
             }
         }
     }
@@ -294,7 +310,7 @@ impl Manager {
     pub fn release(&mut self, name: &str, key: &str) {
         let others = self.pools.get_mut(name).map(|pool| &mut pool.others);
         if others.and_then(|others| others.remove(key)).is_some() {
-            self.retry(name);
+            self.retry(name, false);
         }
     }
 }

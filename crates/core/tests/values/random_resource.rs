@@ -17,6 +17,7 @@ use allod_core::state::State;
 use allod_core::{decide, invariant, view};
 use proptest::prelude::*;
 
+use crate::naive_alarms;
 use crate::naive_resource::Manager;
 use crate::resource_steps::{FOUR, beginning, key, step};
 use crate::world::{EPOCH_MS, World};
@@ -124,6 +125,9 @@ fn queued(state: &State, had: usize) -> (Told, usize) {
 fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
     let names: Vec<&str> = view::resource::names(state).map(|name| &**name).collect();
     prop_assert!(names.len() == model.pools.len(), "there are {names:?}");
+    for alarm in state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none()) {
+        prop_assert!(model.pools.contains_key(&*alarm.object), "{} is gone", alarm.object);
+    }
     for (name, pool) in &model.pools {
         let Some(frozen) = view::resource::frozen(state, name) else {
             return Err(TestCaseError::fail(format!("there is no {name}")));
@@ -145,6 +149,11 @@ fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
         let free: Vec<u128> = frozen.free.iter().flat_map(|span| span.first..=span.last).collect();
         let wanted: Vec<u128> = pool.free().into_iter().collect();
         prop_assert_eq!(free, wanted, "what is free in {}", name);
+        let raised = state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none());
+        let raised = raised.filter(|alarm| *alarm.object == **name);
+        let raised: Vec<_> = raised.map(|alarm| alarm.kind).collect();
+        let wanted = naive_alarms::raised(pool, &frozen.config.alarms);
+        prop_assert_eq!(raised, wanted, "what is wrong with {}", name);
     }
     Ok(())
 }

@@ -127,6 +127,15 @@ fn request(want: impl Strategy<Value = Wanted>) -> impl Strategy<Value = Request
     })
 }
 
+fn alarms() -> impl Strategy<Value = AlarmSettings> {
+    let percent = || prop::option::weighted(0.5, 0..=100u8);
+    let odd_and_even = prop::option::weighted(0.3, (percent(), percent()));
+    (prop::bool::weighted(0.8), percent(), odd_and_even).prop_map(|(enabled, low, others)| {
+        let (low_odd, low_even) = others.unwrap_or_default();
+        AlarmSettings { enabled, low, low_odd, low_even }
+    })
+}
+
 fn put(
     given: impl Strategy<Value = Given>,
     want: impl Strategy<Value = Wanted>,
@@ -134,9 +143,9 @@ fn put(
     let put = prop::collection::btree_map(key(), request(want), 0..4);
     let withdraw = prop::collection::vec(key(), 0..2);
     let replace = prop::bool::weighted(0.05);
-    (prop::option::weighted(0.25, given), replace, put, withdraw).prop_map(
+    (prop::option::weighted(0.25, (given, alarms())), replace, put, withdraw).prop_map(
         |(given, replace, put, withdraw)| {
-            let config = |given| ResourcePool { given, alarms: AlarmSettings::default() };
+            let config = |(given, alarms)| ResourcePool { given, alarms };
             ResourceEdit::Put(Box::new(PutResource {
                 config: given.map(config),
                 replace,
@@ -266,7 +275,8 @@ pub fn beginning() -> Command {
         ),
     ];
     let pools = pools.map(|(name, given)| {
-        let config = Some(ResourcePool { given, alarms: AlarmSettings::default() });
+        let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
+        let config = Some(ResourcePool { given, alarms });
         let put = PutResource { config, replace: false, put: vec![], withdraw: vec![] };
         (name.into(), ResourceEdit::Put(Box::new(put)))
     });

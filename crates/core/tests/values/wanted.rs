@@ -353,6 +353,53 @@ fn a_pool_that_runs_out_raises_alarms() {
 }
 
 #[test]
+fn a_pool_has_its_alarms_when_the_edit_of_another_moves_what_it_gives() {
+    check(
+        "
+        idpool p 1-3 alarms=50
+        idpool q 1-2
+        ask q a sync -> 1
+        ask p b -> 1
+        ask p a sync -> ! IdUnavailable(1)
+        alarms ->
+        # What the group has is displaced, and the next one is free in both.
+        idpool q 2-3
+        answers p -> a=2 b=1
+        alarms -> p Low
+        ",
+    );
+}
+
+#[test]
+fn whoever_waits_keeps_the_reason_until_the_pool_changes() {
+    check(
+        "
+        idpool p 1-2
+        ask p a -> 1
+        ask p b -> 2
+        ask p c id=1 -> ! Exhausted
+        withdraw p b
+        answers p -> a=1 c=! Exhausted
+        idpool p 1-3
+        answers p -> a=1 c=! IdUnavailable(1)
+        ",
+    );
+}
+
+#[test]
+fn a_hundred_times_the_addresses_of_a_pool_may_be_too_many_to_count() {
+    check(
+        "
+        ippool wide nets=2000::/3 alarms=60
+        net wide a 5
+        alarms ->
+        net wide b 5
+        alarms -> wide Low
+        ",
+    );
+}
+
+#[test]
 fn services_are_told_once_for_each_transaction_and_in_order() {
     check(
         "

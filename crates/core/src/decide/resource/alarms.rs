@@ -1,12 +1,12 @@
 //! Whether a pool is running out, as its alarms are configured.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Draft, Pool};
 use crate::claim::Parity;
 use crate::event::Event;
 use crate::event::resource::AlarmChanged;
-use crate::refusal::Refusal;
 use crate::resource::{AlarmKind, AlarmSettings, Given, GivenIds};
 
 const LOW_USUAL: u8 = 10;
@@ -21,10 +21,26 @@ const KINDS: [AlarmKind; 6] = [
     AlarmKind::EvenLow,
 ];
 
-/// Raises and clears what has changed.
-pub(super) fn evaluate(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
-    let Some(pool) = draft.state.pool(name) else { return Ok(()) };
-    let Some(requests) = &pool.requests else { return Ok(()) };
+/// Raises and clears what has changed, in every pool that has.
+pub(super) fn evaluate(draft: &mut Draft<'_>) {
+    let mut pools: BTreeSet<Arc<str>> = BTreeSet::new();
+    for event in &draft.events {
+        let pool = match event {
+            Event::ClaimReleased(event) => &event.pool,
+            Event::ClaimGranted(event) => &event.pool,
+            Event::ResourcePoolDefined(event) => &event.pool,
+            _ => continue,
+        };
+        if !pools.contains(pool) {
+            pools.insert(pool.clone());
+        }
+    }
+    pools.iter().for_each(|pool| evaluate_one(draft, pool));
+}
+
+fn evaluate_one(draft: &mut Draft<'_>, name: &Arc<str>) {
+    let Some(pool) = draft.state.pool(name) else { return };
+    let Some(requests) = &pool.requests else { return };
     let config = requests.config.clone();
     let ids = matches!(config.given, Given::Ids(_));
     let raised = match &config.given {
@@ -33,7 +49,6 @@ pub(super) fn evaluate(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Ref
         Given::Addresses(_) => of_addresses(pool, &config.alarms),
     };
     set(draft, name, ids, &raised);
-    Ok(())
 }
 
 /// Of a pool that goes nothing is wrong any more.

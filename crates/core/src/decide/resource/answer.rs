@@ -3,13 +3,11 @@
 use std::sync::Arc;
 
 use super::{Draft, pick, requests};
-use crate::claim::{Parity, Values, Want};
+use crate::claim::{Values, Want};
 use crate::event::{ClaimGranted, Event};
 use crate::pool::Strategy;
 use crate::refusal::Refusal;
-use crate::resource::{
-    Failure, Given, Method, Request, Wanted, WantedId, WantedParity, WantedPrefix, blocks_of,
-};
+use crate::resource::{Failure, Given, Method, Request, Wanted, WantedId, WantedPrefix, blocks_of};
 use crate::span::Span;
 use crate::state::pool::Pool;
 use crate::value::Kind;
@@ -59,18 +57,11 @@ fn id(pool: &Pool, want: &WantedId, dice: [u64; 2]) -> Result<Gift, Failure> {
         Some(Method::RoundRobin) => Strategy::Next,
         None | Some(Method::FirstFree) => Strategy::Lowest,
     };
-    let wanted = Want { parity: parity(want), ..Want::any() };
+    let wanted = Want { parity: want.parity(), ..Want::any() };
     let spans = pick::pick(pool, &wanted, strategy, dice).ok_or(Failure::Exhausted)?;
     let value = spans.first().copied().ok_or(Failure::Exhausted)?;
     let cursor = (strategy == Strategy::Next).then_some(value.last);
     Ok(Gift { value, cursor })
-}
-
-pub(super) fn parity(want: &WantedId) -> Option<Parity> {
-    match want.parity {
-        Some(WantedParity::Only(parity)) => Some(parity),
-        None | Some(WantedParity::Any) => None,
-    }
 }
 
 /// This id, or why not. That there is nothing at all is said first.

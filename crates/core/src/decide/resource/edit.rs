@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::notices::Told;
-use super::{Draft, alarms, answer, freed, group, release, requests, valid};
+use super::{Draft, alarms, answer, group, release, requests, retry, valid};
 use crate::command::resource::{EditResources, PutResource, RequestEdit, ResourceEdit};
 use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
 use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
@@ -21,7 +21,7 @@ use crate::state::zones::{Zone, Zones};
 use crate::value::Kind;
 
 /// Requests that have to be answered, by key and pool: all pools of a key at once, because some want the same.
-type Open = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Opened>>;
+pub(super) type Open = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Opened>>;
 
 /// What an edit has set going.
 #[derive(Default)]
@@ -33,12 +33,22 @@ struct Pending {
     told: Told,
 }
 
-struct Opened {
-    request: Request,
+#[derive(Clone)]
+pub(super) struct Opened {
+    pub request: Request,
     /// What was there before, if it was there.
-    before: Option<(Answer, Option<Span>)>,
+    pub before: Option<(Answer, Option<Span>)>,
     /// Whether the services are told: not of what was moved, if the pool says so.
-    quiet: bool,
+    pub quiet: bool,
+}
+
+/// What becomes of a request that waits and gets nothing again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InVain {
+    /// It is told the reason of today.
+    Told,
+    /// It keeps the one that it has: then a release costs what it gives, however many wait.
+    Silent,
 }
 
 pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome, Refusal> {
@@ -66,16 +76,14 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
         }
     }
     let Pending { displaced, new, left, mut told } = pending;
-    answer_all(draft, displaced, &new, &mut told)?;
-    answer_all(draft, new, &Open::new(), &mut told)?;
+    answer_all(draft, displaced, &new, InVain::Told, &mut told)?;
+    answer_all(draft, new, &Open::new(), InVain::Told, &mut told)?;
     for key in left {
         let waiting: BTreeMap<_, _> = waiting_in_group(draft, &key).into_iter().collect();
-        answer_all(draft, Open::from([(key, waiting)]), &Open::new(), &mut told)?;
+        answer_all(draft, Open::from([(key, waiting)]), &Open::new(), InVain::Told, &mut told)?;
     }
-    let pools: Vec<Arc<str>> = puts().map(|(name, _)| name.clone()).collect();
-    let freed = freed(draft);
-    retry(draft, pools.iter().filter(|pool| freed.contains(*pool)), &mut told)?;
-    pools.iter().try_for_each(|name| alarms::evaluate(draft, name))?;
+    retry::run(draft, &mut told)?;
+    alarms::evaluate(draft);
     told.queue(draft)?;
     Ok(Outcome::ResourcesEdited)
 }
@@ -234,7 +242,7 @@ fn configure(
 }
 
 /// Whether services are not told of what was moved.
-fn is_quiet(config: &ResourcePool) -> bool {
+pub(super) fn is_quiet(config: &ResourcePool) -> bool {
     matches!(&config.given, Given::Addresses(given) if given.auto_redeploy == Some(false))
 }
 
@@ -319,7 +327,7 @@ fn still_serves(
         Wanted::Id(_) if pool.spec.kind != Kind::Id32 => false,
         Wanted::Id(want) => {
             let id = want.id.is_none_or(|id| u128::from(id) == value.first);
-            let parity = answer::parity(want);
+            let parity = want.parity();
             let parity =
                 parity.is_none_or(|parity| crate::claim::Parity::of(value.first) == parity);
             id && parity && (!request.is_sync() || agrees(draft, name, key, value))
@@ -345,10 +353,11 @@ fn agrees(draft: &Draft<'_>, name: &Arc<str>, key: &Arc<str>, value: Span) -> bo
 }
 
 /// Answers requests in the order of their keys. `later`: those whose turn comes after these.
-fn answer_all(
+pub(super) fn answer_all(
     draft: &mut Draft<'_>,
     open: Open,
     later: &Open,
+    in_vain: InVain,
     told: &mut Told,
 ) -> Result<(), Refusal> {
     for (key, pools) in open {
@@ -356,7 +365,7 @@ fn answer_all(
             pools.into_iter().partition(|(_, opened)| opened.request.is_sync());
         for (name, opened) in alone {
             let gift = answer::gift(draft, &name, &opened.request)?;
-            settle_one(draft, &name, &key, opened, gift, told)?;
+            settle_one(draft, &name, &key, opened, gift, in_vain, told)?;
         }
         if sync.is_empty() {
             continue;
@@ -373,7 +382,7 @@ fn answer_all(
         let mut gifts = group::gifts(draft, &key, &asked)?;
         for (name, opened) in members {
             let gift = gifts.remove(&name).unwrap_or(Err(Failure::SyncExhausted));
-            settle_one(draft, &name, &key, opened, gift, told)?;
+            settle_one(draft, &name, &key, opened, gift, in_vain, told)?;
         }
     }
     Ok(())
@@ -399,8 +408,12 @@ fn settle_one(
     key: &Arc<str>,
     opened: Opened,
     gift: Result<answer::Gift, Failure>,
+    in_vain: InVain,
     told: &mut Told,
 ) -> Result<(), Refusal> {
+    if in_vain == InVain::Silent && gift.is_err() {
+        return Ok(());
+    }
     let (answer, value) = match gift {
         Ok(gift) => {
             answer::grant(draft, name, key, &opened.request, gift)?;
@@ -436,31 +449,4 @@ fn record(
 ) {
     let (pool, key, request) = (name.clone(), key.clone(), request.clone());
     draft.record(Event::RequestAnswered(RequestAnswered { pool, key, request, answer }));
-}
-
-/// Requests that have nothing are answered again, in the order of their keys, as long as there is anything to give.
-pub(super) fn retry<'a>(
-    draft: &mut Draft<'_>,
-    pools: impl Iterator<Item = &'a Arc<str>>,
-    told: &mut Told,
-) -> Result<(), Refusal> {
-    for name in pools {
-        let Ok((_, kept)) = requests(draft, name) else { continue };
-        let failed: Vec<Arc<str>> = kept.failed.iter().cloned().collect();
-        for key in failed {
-            let (pool, kept) = requests(draft, name)?;
-            if pool.free.is_empty() {
-                break;
-            }
-            let Some(asked) = kept.get(&key).filter(|asked| asked.answer != Answer::Granted) else {
-                continue;
-            };
-            let before = Some((asked.answer.clone(), None));
-            let (request, quiet) = (Request::clone(&asked.request), is_quiet(&kept.config));
-            let opened = Opened { request, before, quiet };
-            let open = Open::from([(key, BTreeMap::from([(name.clone(), opened)]))]);
-            answer_all(draft, open, &Open::new(), told)?;
-        }
-    }
-    Ok(())
 }

@@ -74,7 +74,7 @@ pub(super) fn gifts(
             let pools = members.iter().map(|(name, _)| Ok(requests(draft, name)?.0));
             let pools: Vec<&Pool> = pools.collect::<Result<_, Refusal>>()?;
             let mut parities = members.iter().filter_map(|(_, request)| match &request.want {
-                Wanted::Id(want) => answer::parity(want),
+                Wanted::Id(want) => want.parity(),
                 Wanted::Prefix(_) => None,
             });
             let parity = parities.next();
