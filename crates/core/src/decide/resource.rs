@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Draft, pick, release, valid};
-use crate::command::resource::{FindResource, ResourceCommand};
+use crate::command::resource::ResourceCommand;
 use crate::event::Event;
 use crate::event::resource::AlarmPurged;
 use crate::receipt::Outcome;
@@ -27,8 +27,8 @@ use crate::state::requests::Requests;
 pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Outcome, Refusal> {
     match command {
         ResourceCommand::Edit(edit) => edit::run(draft, edit),
-        ResourceCommand::Find(find) => look(draft, find),
         ResourceCommand::Allocate(find) => allocate::run(draft, find),
+        ResourceCommand::Find(find) => allocate::look(draft, find),
         ResourceCommand::Notice(notice) => notices::run(draft, notice),
         ResourceCommand::PurgeAlarm { object, kind } => {
             let key = (object.clone(), *kind);
@@ -41,20 +41,6 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Ou
             Ok(Outcome::ResourcesEdited)
         }
     }
-}
-
-/// What a request would get. Nothing changes.
-fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> {
-    let pools = find.pools.iter().map(|name| Ok((name, requests(draft, name)?.1)));
-    let pools: Vec<_> = pools.collect::<Result<_, Refusal>>()?;
-    drop(pools);
-    let members: Vec<_> =
-        find.pools.iter().map(|name| (name.clone(), find.request.clone())).collect();
-    let found = match &members[..] {
-        [(name, request)] if !request.is_sync() => answer::found(draft, name, request)?,
-        _ => group::found(draft, &find.key, &members)?,
-    };
-    Ok(Outcome::Found(found))
 }
 
 /// A pool that the resource-manager keeps.
@@ -79,26 +65,28 @@ fn freed(draft: &Draft<'_>) -> BTreeSet<Arc<str>> {
     pools.cloned().collect()
 }
 
+/// The pools that the resource-manager keeps in which something has been given or released.
+fn stirred(draft: &Draft<'_>) -> BTreeSet<Arc<str>> {
+    let pools = draft.events.iter().filter_map(|event| match event {
+        Event::ClaimReleased(event) => Some(&event.pool),
+        Event::ClaimGranted(event) => Some(&event.pool),
+        _ => None,
+    });
+    let mut pools: BTreeSet<Arc<str>> = pools.cloned().collect();
+    pools.retain(|pool| draft.state.pool(pool).is_some_and(|pool| pool.requests.is_some()));
+    pools
+}
+
 /// Values have become free in pools: whoever waits for some gets them. For every decision that released any.
 pub(super) fn settle(draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let mut pools: Vec<Arc<str>> = Vec::new();
-    for event in &draft.events {
-        let pool = match event {
-            Event::ClaimReleased(event) => &event.pool,
-            Event::ClaimGranted(event) => &event.pool,
-            _ => continue,
-        };
-        let kept = draft.state.pool(pool).is_some_and(|pool| pool.requests.is_some());
-        if kept && !pools.contains(pool) {
-            pools.push(pool.clone());
-        }
-    }
+    let pools = stirred(draft);
     if pools.is_empty() {
         return Ok(());
     }
     let (freed, mut told) = (freed(draft), notices::Told::default());
     let retried = pools.iter().filter(|pool| freed.contains(*pool));
     edit::retry(draft, retried, &mut told)?;
-    pools.iter().try_for_each(|pool| alarms::evaluate(draft, pool))?;
+    // Whoever got something may have got it of other pools as well.
+    stirred(draft).iter().try_for_each(|pool| alarms::evaluate(draft, pool))?;
     told.queue(draft)
 }

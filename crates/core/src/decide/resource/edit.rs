@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::notices::Told;
-use super::{Draft, alarms, answer, freed, group, release, requests, valid};
+use super::{Draft, alarms, answer, freed, group, release, requests, stirred, valid};
 use crate::command::resource::{EditResources, PutResource, RequestEdit, ResourceEdit};
 use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
 use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
@@ -65,7 +65,8 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
             open(draft, name, key, request, &mut pending)?;
         }
     }
-    let Pending { displaced, new, left, mut told } = pending;
+    let Pending { mut displaced, mut new, left, mut told } = pending;
+    join(&mut displaced, &mut new);
     answer_all(draft, displaced, &new, &mut told)?;
     answer_all(draft, new, &Open::new(), &mut told)?;
     for key in left {
@@ -75,9 +76,24 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
     let pools: Vec<Arc<str>> = puts().map(|(name, _)| name.clone()).collect();
     let freed = freed(draft);
     retry(draft, pools.iter().filter(|pool| freed.contains(*pool)), &mut told)?;
+    // What a group gets it gets of pools, too, that nobody has written over.
+    let mut pools: BTreeSet<Arc<str>> = pools.into_iter().collect();
+    pools.extend(stirred(draft));
     pools.iter().try_for_each(|name| alarms::evaluate(draft, name))?;
     told.queue(draft)?;
     Ok(Outcome::ResourcesEdited)
+}
+
+/// A group is answered once: those of it that are new along with those that were displaced.
+fn join(displaced: &mut Open, new: &mut Open) {
+    for (key, pools) in displaced {
+        if !pools.values().any(|opened| opened.request.is_sync()) {
+            continue;
+        }
+        if let Some(others) = new.get_mut(key) {
+            pools.extend(others.extract_if(.., |_, opened| opened.request.is_sync()));
+        }
+    }
 }
 
 /// What is written over each pool that stays.
@@ -86,7 +102,9 @@ fn puts(edit: &EditResources) -> Vec<(&Arc<str>, Cow<'_, PutResource>)> {
     for (name, edit) in &edit.pools {
         match edit {
             ResourceEdit::Remove => {}
-            ResourceEdit::Put(put) => puts.push((name, Cow::Borrowed(&**put))),
+            ResourceEdit::Put(put) | ResourceEdit::PutOver(_, put) => {
+                puts.push((name, Cow::Borrowed(&**put)));
+            }
             ResourceEdit::Requests(requests) => {
                 let mut put = PutResource::default();
                 for RequestEdit { key, after, .. } in requests {
@@ -117,6 +135,11 @@ fn unchanged(draft: &Draft<'_>, edit: &EditResources) -> Result<(), Refusal> {
             }
             return changed(kept.changed);
         }
+        if let ResourceEdit::PutOver(before, _) = edit_of
+            && before.as_ref() == kept.map(|kept| &kept.config)
+        {
+            continue;
+        }
         // Of a pool that is not kept only the whole state knows.
         let at = kept.map_or(draft.state.position, |requests| requests.changed);
         if at > edit.seen {
@@ -136,14 +159,19 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     for key in keys {
         withdraw_one(draft, name, &key, pending)?;
     }
-    let pool = draft.pool(name)?;
-    if pool.held_claims > 0 {
-        let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
-        return Err(Refusal::PoolInUse { pool: name.clone(), held, quarantined });
-    }
+    empty(draft.pool(name)?)?;
     alarms::clear(draft, name);
     draft.record(Event::PoolRemoved(PoolRemoved { pool: name.clone() }));
     Ok(())
+}
+
+/// Refuses if anything is held of the pool.
+fn empty(pool: &Pool) -> Result<(), Refusal> {
+    if pool.held_claims == 0 {
+        return Ok(());
+    }
+    let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
+    Err(Refusal::PoolInUse { pool: pool.name.clone(), held, quarantined })
 }
 
 fn withdraw_one(
@@ -221,6 +249,10 @@ fn configure(
                 let request = Request::clone(&asked.request);
                 let opened = Opened { request, before, quiet };
                 displaced.entry(key).or_default().insert(name.clone(), opened);
+            }
+            // What others hold would be read as something else.
+            if !same_kind {
+                empty(draft.pool(name)?)?;
             }
         }
     }
