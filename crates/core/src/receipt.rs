@@ -63,8 +63,8 @@ pub enum Outcome {
     IdsEdited,
     /// What was written about pools of resources and requests is there, and answered.
     ResourcesEdited,
-    /// What a request would get.
-    Found(Result<Span, Failure>),
+    /// What a request has got or would get; or why it would not, and in which of its pools.
+    Found(Result<Span, (Arc<str>, Failure)>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use crate::resource::{AlarmKind, Request, ResourcePool};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceCommand {
     Edit(EditResources),
-    /// What the request would get, without asking for it.
-    Find(FindResource),
-    /// The same, and asks for it: the request is there and has it, or nothing is written.
+    /// Asks for something: the request is there and has it, or nothing is written.
     Allocate(FindResource),
+    /// What that would get. Nothing is written.
+    Find(FindResource),
     Notice(NoticeCommand),
     /// Forgets an alarm that is over.
     PurgeAlarm {
@@ -34,6 +34,9 @@ pub enum ResourceEdit {
     /// With all that was asked of it. One that is not there is no error.
     Remove,
     Put(Box<PutResource>),
+    /// The same of a pool that is configured like this, or, for `None`, is not there: whatever else of it has changed since the
+    /// edit was made is nothing to it.
+    PutOver(Option<Arc<ResourcePool>>, Box<PutResource>),
     /// Only these requests: whatever else of the pool has changed since the edit was made is nothing to it.
     Requests(Vec<RequestEdit>),
 }

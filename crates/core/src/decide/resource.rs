@@ -17,7 +17,7 @@ mod retry;
 use std::sync::Arc;
 
 use super::{Draft, pick, release, valid};
-use crate::command::resource::{FindResource, ResourceCommand};
+use crate::command::resource::ResourceCommand;
 use crate::event::Event;
 use crate::event::resource::AlarmPurged;
 use crate::receipt::Outcome;
@@ -28,8 +28,8 @@ use crate::state::requests::Requests;
 pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Outcome, Refusal> {
     match command {
         ResourceCommand::Edit(edit) => edit::run(draft, edit),
-        ResourceCommand::Find(find) => look(draft, find),
         ResourceCommand::Allocate(find) => allocate::run(draft, find),
+        ResourceCommand::Find(find) => allocate::look(draft, find),
         ResourceCommand::Notice(notice) => notices::run(draft, notice),
         ResourceCommand::PurgeAlarm { object, kind } => {
             let key = (object.clone(), *kind);
@@ -42,20 +42,6 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Ou
             Ok(Outcome::ResourcesEdited)
         }
     }
-}
-
-/// What a request would get. Nothing changes.
-fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> {
-    let pools = find.pools.iter().map(|name| Ok((name, requests(draft, name)?.1)));
-    let pools: Vec<_> = pools.collect::<Result<_, Refusal>>()?;
-    drop(pools);
-    let members: Vec<_> =
-        find.pools.iter().map(|name| (name.clone(), find.request.clone())).collect();
-    let found = match &members[..] {
-        [(name, request)] if !request.is_sync() => answer::found(draft, name, request)?,
-        _ => group::found(draft, &find.key, &members)?,
-    };
-    Ok(Outcome::Found(found))
 }
 
 /// A pool that the resource-manager keeps.

@@ -60,7 +60,7 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Ids(ids) => crate::ids::shown(ids),
         Outcome::IdsEdited | Outcome::ResourcesEdited => "written".into(),
         Outcome::Found(Ok(found)) => crate::ids::shown(std::slice::from_ref(found)),
-        Outcome::Found(Err(failure)) => format!("! {failure:?}"),
+        Outcome::Found(Err((pool, failure))) => format!("! {failure:?} of {pool}"),
         other => crate::capacity::outcome(other),
     }
 }

@@ -50,7 +50,9 @@ impl Manager {
             .pools
             .iter()
             .filter_map(|(name, edit)| match edit {
-                ResourceEdit::Put(put) => Some((name.to_string(), &**put)),
+                ResourceEdit::Put(put) | ResourceEdit::PutOver(_, put) => {
+                    Some((name.to_string(), &**put))
+                }
                 ResourceEdit::Remove | ResourceEdit::Requests(_) => None,
             })
             .collect();
@@ -62,6 +64,11 @@ impl Manager {
         for (name, put) in &puts {
             self.write(name, put, &mut displaced, &mut new, &mut left)?;
         }
+        // A group has one turn.
+        let sync = |(key, name): &(String, String)| is_sync(&self.pools[name].asked[key].request);
+        let keys: BTreeSet<String> =
+            displaced.iter().filter(|turn| sync(turn)).map(|(key, _)| key.clone()).collect();
+        displaced.extend(new.extract_if(.., |turn| keys.contains(&turn.0) && sync(turn)));
         // Only where something has become free somebody who waits has a reason to try again.
         let mut freed: BTreeMap<&String, bool> = BTreeMap::new();
         for (name, _) in &puts {
@@ -232,8 +239,15 @@ impl Manager {
             }
             1 => {
                 let id = asked.first().copied().expect("one");
-                let each = group.iter().map(|name| self.pools[name].exactly(id));
-                each.collect::<Result<Vec<_>, _>>().map(|_| Block::one(id.into()))
+                let denied = |name: &String| self.pools[name].exactly(id).err();
+                if group.iter().any(|name| denied(name).is_some()) {
+                    for name in &group {
+                        let why = self.pools[name].exactly(id).err();
+                        self.give(name, key, Err(why.unwrap_or(Failure::SyncExhausted)), false);
+                    }
+                    return;
+                }
+                Ok(Block::one(id.into()))
             }
             _ => Err(Failure::SyncConflict),
         };
@@ -282,9 +296,24 @@ impl Manager {
 
     /// A request that is there and has something, or is not there; whether it could be asked for at all.
     pub fn allocate(&mut self, find: &FindResource) -> bool {
-        let put = vec![(find.key.clone(), find.request.clone())];
-        let put = ResourceEdit::Put(Box::new(PutResource { put, ..PutResource::default() }));
-        let pools = find.pools.iter().map(|name| (name.clone(), put.clone())).collect();
+        let put = |name: &Arc<str>| {
+            let mut request = find.request.clone();
+            let pool = self.pools.get(&**name);
+            // Whoever asked before still does.
+            if let Some(before) = pool.and_then(|pool| pool.asked.get(&*find.key)) {
+                let all = before.request.services.iter().chain(&find.request.services);
+                request.services = all.fold(Vec::new(), |mut all, one| {
+                    if !all.contains(one) {
+                        all.push(one.clone());
+                    }
+                    all
+                });
+                request.redeploy = request.redeploy.or(before.request.redeploy);
+            }
+            let put = vec![(find.key.clone(), request)];
+            ResourceEdit::Put(Box::new(PutResource { put, ..PutResource::default() }))
+        };
+        let pools = find.pools.iter().map(|name| (name.clone(), put(name))).collect();
         let mut after = self.clone();
         let done = after.edit(&EditResources { seen: 0, seen_all: false, pools });
         let has =

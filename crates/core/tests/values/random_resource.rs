@@ -30,6 +30,8 @@ fn one_by_one(state: &State, command: &Command) -> Command {
         let ResourceEdit::Put(put) = edit else { continue };
         let both = put.put.iter().any(|(key, _)| put.withdraw.contains(key));
         if put.config.is_some() || put.replace || both {
+            let before = view::resource::config(state, name).cloned();
+            *edit = ResourceEdit::PutOver(before, put.clone());
             continue;
         }
         let one = |key: &Arc<str>, after| {

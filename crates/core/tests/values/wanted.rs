@@ -44,7 +44,8 @@ fn one_id_for_all_or_nothing_for_any() {
         answers p -> x=5
         answers q -> x=5
         ask q used id=7 -> 7
-        ask p+q y sync id=7 -> ! IdUnavailable(7) ! IdUnavailable(7)
+        # Nothing is wrong in p, but that q has not got it.
+        ask p+q y sync id=7 -> ! SyncExhausted ! IdUnavailable(7)
         left p -> 1-4,6-10
         withdraw q used
         answers p -> x=5 y=7
@@ -97,7 +98,7 @@ fn whoever_leaves_a_group_is_in_nobodys_way() {
         withdraw p z
         ask p w id=1 -> 1
         ask p z sync odd id=1 -> ! IdUnavailable(1)
-        ask q z sync even -> ! IdUnavailable(1)
+        ask q z sync even -> ! SyncExhausted
         ask p z sync odd -> ! SyncExhausted
         # An id that a group has named is where going round goes on.
         ask p+q v sync id=7 -> 7 7
@@ -110,6 +111,21 @@ fn whoever_leaves_a_group_is_in_nobodys_way() {
         idpool r 2-3 & ask s a sync user=other
         answers r -> a=2
         answers s -> a=2
+        # Whoever is new in a group is counted in when it has to move.
+        idpool t 10-20
+        ask t b sync -> 10
+        idpool u 50-60
+        idpool t 30-100 & ask u b sync
+        answers t -> b=50
+        answers u -> b=50
+        # Whoever is left of a pair keeps what both had.
+        idpool t 55-60
+        answers t -> b=! IdUnavailable(50)
+        answers u -> b=50
+        # All of a group that move move together.
+        idpool t 57-60 & idpool u 56-60
+        answers t -> b=57
+        answers u -> b=57
         ",
     );
 }
@@ -181,6 +197,20 @@ fn whoever_has_nothing_gets_what_is_released() {
         ask small k -> ! Exhausted
         release small n
         answers small -> k=1
+        # What it claims stays its own, wherever the pool goes; the pool itself stays while it has anything.
+        idpool small 1-2
+        claim small n -> new 2
+        idpool small 1-1
+        claim small n -> same 2
+        left small -> nothing
+        rmpool small -> no pool_in_use: pool 'small' has 1 claims held and 0 in quarantine
+        release small n
+        left small -> nothing
+        ippool fam nets=10.0.0.0/24
+        claim fam n len=30
+        ippool fam nets=2001:db8::/64 -> no pool_in_use: pool 'fam' has 1 claims held and 0 in quarantine
+        release fam n
+        ippool fam nets=2001:db8::/64
         ",
     );
 }
@@ -353,24 +383,6 @@ fn a_pool_that_runs_out_raises_alarms() {
 }
 
 #[test]
-fn a_pool_has_its_alarms_when_the_edit_of_another_moves_what_it_gives() {
-    check(
-        "
-        idpool p 1-3 alarms=50
-        idpool q 1-2
-        ask q a sync -> 1
-        ask p b -> 1
-        ask p a sync -> ! IdUnavailable(1)
-        alarms ->
-        # What the group has is displaced, and the next one is free in both.
-        idpool q 2-3
-        answers p -> a=2 b=1
-        alarms -> p Low
-        ",
-    );
-}
-
-#[test]
 fn whoever_waits_keeps_the_reason_until_the_pool_changes() {
     check(
         "
@@ -395,6 +407,42 @@ fn a_hundred_times_the_addresses_of_a_pool_may_be_too_many_to_count() {
         alarms ->
         net wide b 5
         alarms -> wide Low
+        ",
+    );
+}
+
+#[test]
+fn a_group_raises_alarms_in_all_of_its_pools() {
+    check(
+        "
+        idpool p 1-1 alarms
+        idpool q 5-5 alarms
+        ask p+q a sync -> ! SyncExhausted ! SyncExhausted
+        alarms ->
+        # Only q is written over, but both have given what they had.
+        idpool q 1-1 alarms
+        answers p -> a=1
+        alarms -> p Exhausted, q Exhausted
+        withdraw p a
+        alarms -> p Exhausted over, q Exhausted
+        idpool r 1-1 alarms
+        ask r a sync id=7 -> ! SyncConflict
+        withdraw q a
+        ask q a sync -> ! IdUnavailable(7)
+        # Whoever names an id that is nowhere goes, and the others have one.
+        ask p a sync -> ! IdUnavailable(7)
+        withdraw r a
+        answers p -> a=1
+        alarms -> p Exhausted, q Exhausted
+        # Somebody else's claim in one pool ends, and the group gets it in both.
+        withdraw p a
+        withdraw q a
+        claim p x -> new 1
+        ask p+q b sync -> ! SyncExhausted ! SyncExhausted
+        alarms -> p Exhausted, q Exhausted over
+        release p x
+        answers q -> b=1
+        alarms -> p Exhausted, q Exhausted
         ",
     );
 }
@@ -458,8 +506,15 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         seize p+q two sync -> 3
         answers p -> k=1 two=3
         answers q -> two=3
-        look p+q three sync -> ! SyncExhausted
-        seize p+q three sync -> ! SyncExhausted
+        look p+q three sync -> ! SyncExhausted of p
+        seize p+q three sync -> ! SyncExhausted of p
+        # It is said which pool has not got it.
+        look q+p four sync id=4 -> ! IdUnavailable(4) of p
+        # To look at what is there already is to see what it has.
+        look p k -> 1
+        look p k id=1 -> 1
+        look p+q two sync -> 3
+        look p k id=3 -> ! IdUnavailable(3) of p
         answers p -> k=1 two=3
         # One that is part of a group gets what the group has.
         ask q two id=3 sync -> 3
@@ -467,11 +522,19 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         look r two sync -> 3
         seize r two sync -> 3
         # What it has, it keeps if it cannot have the other.
-        seize p k id=3 -> ! IdUnavailable(3)
+        seize p k id=3 -> ! IdUnavailable(3) of p
         answers p -> k=1 two=3
         seize p last -> 2
-        seize p more -> ! Exhausted
+        seize p more -> ! Exhausted of p
         answers p -> k=1 last=2 two=3
+        # Whoever asks for what others have asked for joins them.
+        limit outbox_max=100
+        idpool s 1-9
+        ask s shared svc=/s1 -> 1
+        seize s shared svc=/s2 -> 1
+        outbox -> /s1 of s/shared, /s2 of s/shared
+        idpool s 5-9
+        outbox -> /s1 of s/shared, /s2 of s/shared, /s1 of s/shared, /s2 of s/shared
         ",
     );
 }
@@ -490,6 +553,16 @@ fn a_request_is_only_written_over_what_its_writer_saw() {
         over p a was=4 seen=0 -> no resources_changed: something has changed at position 4, after it was read
         over p a was=5 seen=0 -> written
         answers p -> b=1
+        # Neither does it to whoever writes over what the pool is.
+        recast p was=1-9 2-9 seen=0 -> written
+        answers p -> b=2
+        recast p was=1-9 3-9 seen=0 -> no resources_changed: something has changed at position 6, after it was read
+        recast p 3-9 seen=0 -> no resources_changed: something has changed at position 6, after it was read
+        # A pool that nobody has made since can be made, whatever else has happened.
+        recast new 1-9 seen=0 -> written
+        recast gone was=1-9 1-8 seen=0 -> no resources_changed: something has changed at position 7, after it was read
+        pool native id32 1-9
+        recast native 1-9 seen=0 -> no not_resources: pool 'native' is not one of these resources
         ",
     );
 }

@@ -26,14 +26,6 @@ pub(super) struct Gift {
 }
 
 /// What the request would get.
-pub(super) fn found(
-    draft: &mut Draft<'_>,
-    name: &Arc<str>,
-    request: &Request,
-) -> Result<Result<Span, Failure>, Refusal> {
-    Ok(gift(draft, name, request)?.map(|gift| gift.value))
-}
-
 pub(super) fn gift(
     draft: &mut Draft<'_>,
     name: &Arc<str>,

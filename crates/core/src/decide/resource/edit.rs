@@ -75,7 +75,8 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
             open(draft, name, key, request, &mut pending)?;
         }
     }
-    let Pending { displaced, new, left, mut told } = pending;
+    let Pending { mut displaced, mut new, left, mut told } = pending;
+    join(&mut displaced, &mut new);
     answer_all(draft, displaced, &new, InVain::Told, &mut told)?;
     answer_all(draft, new, &Open::new(), InVain::Told, &mut told)?;
     for key in left {
@@ -88,13 +89,27 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
     Ok(Outcome::ResourcesEdited)
 }
 
+/// A group is answered once: those of it that are new along with those that were displaced.
+fn join(displaced: &mut Open, new: &mut Open) {
+    for (key, pools) in displaced {
+        if !pools.values().any(|opened| opened.request.is_sync()) {
+            continue;
+        }
+        if let Some(others) = new.get_mut(key) {
+            pools.extend(others.extract_if(.., |_, opened| opened.request.is_sync()));
+        }
+    }
+}
+
 /// What is written over each pool that stays.
 fn puts(edit: &EditResources) -> Vec<(&Arc<str>, Cow<'_, PutResource>)> {
     let mut puts = Vec::with_capacity(edit.pools.len());
     for (name, edit) in &edit.pools {
         match edit {
             ResourceEdit::Remove => {}
-            ResourceEdit::Put(put) => puts.push((name, Cow::Borrowed(&**put))),
+            ResourceEdit::Put(put) | ResourceEdit::PutOver(_, put) => {
+                puts.push((name, Cow::Borrowed(&**put)));
+            }
             ResourceEdit::Requests(requests) => {
                 let mut put = PutResource::default();
                 for RequestEdit { key, after, .. } in requests {
@@ -125,6 +140,11 @@ fn unchanged(draft: &Draft<'_>, edit: &EditResources) -> Result<(), Refusal> {
             }
             return changed(kept.changed);
         }
+        if let ResourceEdit::PutOver(before, _) = edit_of
+            && before.as_ref() == kept.map(|kept| &kept.config)
+        {
+            continue;
+        }
         // Of a pool that is not kept only the whole state knows.
         let at = kept.map_or(draft.state.position, |requests| requests.changed);
         if at > edit.seen {
@@ -144,14 +164,19 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     for key in keys {
         withdraw_one(draft, name, &key, pending)?;
     }
-    let pool = draft.pool(name)?;
-    if pool.held_claims > 0 {
-        let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
-        return Err(Refusal::PoolInUse { pool: name.clone(), held, quarantined });
-    }
+    empty(draft.pool(name)?)?;
     alarms::clear(draft, name);
     draft.record(Event::PoolRemoved(PoolRemoved { pool: name.clone() }));
     Ok(())
+}
+
+/// Refuses if anything is held of the pool.
+fn empty(pool: &Pool) -> Result<(), Refusal> {
+    if pool.held_claims == 0 {
+        return Ok(());
+    }
+    let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
+    Err(Refusal::PoolInUse { pool: pool.name.clone(), held, quarantined })
 }
 
 fn withdraw_one(
@@ -229,6 +254,10 @@ fn configure(
                 let request = Request::clone(&asked.request);
                 let opened = Opened { request, before, quiet };
                 displaced.entry(key).or_default().insert(name.clone(), opened);
+            }
+            // What others hold would be read as something else.
+            if !same_kind {
+                empty(draft.pool(name)?)?;
             }
         }
     }

@@ -14,23 +14,6 @@ use crate::state::pool::Pool;
 /// For each pool what its request gets.
 pub(super) type Gifts = BTreeMap<Arc<str>, Result<Gift, Failure>>;
 
-/// What requests would get together.
-pub(super) fn found(
-    draft: &mut Draft<'_>,
-    key: &Arc<str>,
-    members: &[(Arc<str>, Request)],
-) -> Result<Result<Span, Failure>, Refusal> {
-    let gifts = gifts(draft, key, members)?;
-    let mut found = Err(Failure::SyncExhausted);
-    for gift in gifts.into_values() {
-        match gift {
-            Ok(gift) => found = Ok(gift.value),
-            Err(failure) => return Ok(Err(failure)),
-        }
-    }
-    Ok(found)
-}
-
 /// What the members that have nothing get. `members`: all of them.
 pub(super) fn gifts(
     draft: &mut Draft<'_>,
@@ -63,10 +46,17 @@ pub(super) fn gifts(
     let value = match asked[..] {
         [_, _, ..] => return Ok(all(Failure::SyncConflict)),
         [id] => {
+            // Where it could be had nothing is wrong but that it cannot be had elsewhere.
+            let mut denied = all(Failure::SyncExhausted);
+            let mut is_denied = false;
             for (name, _) in members {
                 if let Err(failure) = answer::exactly(requests(draft, name)?.0, id) {
-                    return Ok(all(failure));
+                    denied.insert(name.clone(), Err(failure));
+                    is_denied = true;
                 }
+            }
+            if is_denied {
+                return Ok(denied);
             }
             Span::one(id.into())
         }
