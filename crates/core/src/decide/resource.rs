@@ -1,7 +1,7 @@
 //! Pools of resources: what is configured, what is asked of them, who is told of the answers.
 //!
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
-//! - `allocate`: a request that is only written if it gets something
+//! - `allocate`: a request that is only written if it gets something, or not even then
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
 //! - `alarms`, `notices`: what follows from it
 
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Draft, pick, release, valid};
-use crate::command::resource::{FindResource, ResourceCommand};
+use crate::command::resource::ResourceCommand;
 use crate::event::Event;
 use crate::event::resource::AlarmPurged;
 use crate::receipt::Outcome;
@@ -27,7 +27,7 @@ use crate::state::requests::Requests;
 pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Outcome, Refusal> {
     match command {
         ResourceCommand::Edit(edit) => edit::run(draft, edit),
-        ResourceCommand::Find(find) => look(draft, find),
+        ResourceCommand::Find(find) => allocate::look(draft, find),
         ResourceCommand::Allocate(find) => allocate::run(draft, find),
         ResourceCommand::Notice(notice) => notices::run(draft, notice),
         ResourceCommand::PurgeAlarm { object, kind } => {
@@ -41,20 +41,6 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Ou
             Ok(Outcome::ResourcesEdited)
         }
     }
-}
-
-/// What a request would get. Nothing changes.
-fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> {
-    let pools = find.pools.iter().map(|name| Ok((name, requests(draft, name)?.1)));
-    let pools: Vec<_> = pools.collect::<Result<_, Refusal>>()?;
-    drop(pools);
-    let members: Vec<_> =
-        find.pools.iter().map(|name| (name.clone(), find.request.clone())).collect();
-    let found = match &members[..] {
-        [(name, request)] if !request.is_sync() => answer::found(draft, name, request)?,
-        _ => group::found(draft, &find.key, &members)?,
-    };
-    Ok(Outcome::Found(found))
 }
 
 /// A pool that the resource-manager keeps.

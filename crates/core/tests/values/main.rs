@@ -35,3 +35,4 @@ mod sync;
 mod transactions;
 mod views;
 mod wanted;
+mod wanted_addresses;

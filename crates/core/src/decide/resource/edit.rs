@@ -222,6 +222,12 @@ fn configure(
                 let opened = Opened { request, before, quiet };
                 displaced.entry(key).or_default().insert(name.clone(), opened);
             }
+            // What others hold would be read as something else from now on.
+            let pool = draft.pool(name)?;
+            if !same_kind && pool.rows.len() > 0 {
+                let actual = pool.spec.kind;
+                return Err(Refusal::PoolKindDiffers { pool: name.clone(), actual });
+            }
         }
     }
     let defined = draft.state.pool(name).is_some_and(|pool| *pool.spec == spec);
@@ -275,6 +281,8 @@ fn open(
     }
     let displaced = pending.displaced.get_mut(key).and_then(|pools| pools.get_mut(name));
     if let Some(opened) = displaced {
+        // That it gets something else is then not only because of the pool.
+        opened.quiet &= opened.request.want == request.want;
         opened.request = request.clone();
         return Ok(());
     }
@@ -419,10 +427,10 @@ fn settle_one(
     if differs || before != Some(&now) {
         record(draft, name, key, &opened.request, answer);
     }
-    if before == Some(&now) {
+    if before == Some(&now) || opened.quiet {
         told.new_services(name, key, &opened.request, &knew);
-    } else if !(opened.quiet && before.is_some()) {
-        told.add(name, key, &opened.request);
+    } else {
+        told.add(name, key, &opened.request, &knew);
     }
     Ok(())
 }

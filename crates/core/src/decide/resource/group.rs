@@ -14,23 +14,6 @@ use crate::state::pool::Pool;
 /// For each pool what its request gets.
 pub(super) type Gifts = BTreeMap<Arc<str>, Result<Gift, Failure>>;
 
-/// What requests would get together.
-pub(super) fn found(
-    draft: &mut Draft<'_>,
-    key: &Arc<str>,
-    members: &[(Arc<str>, Request)],
-) -> Result<Result<Span, Failure>, Refusal> {
-    let gifts = gifts(draft, key, members)?;
-    let mut found = Err(Failure::SyncExhausted);
-    for gift in gifts.into_values() {
-        match gift {
-            Ok(gift) => found = Ok(gift.value),
-            Err(failure) => return Ok(Err(failure)),
-        }
-    }
-    Ok(found)
-}
-
 /// What the members that have nothing get. `members`: all of them.
 pub(super) fn gifts(
     draft: &mut Draft<'_>,
