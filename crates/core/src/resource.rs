@@ -294,7 +294,7 @@ pub fn blocks_of(span: Span) -> Vec<Span> {
     let mut blocks = Vec::new();
     let mut first = span.first;
     loop {
-        let mut bits = first.trailing_zeros().min(127);
+        let mut bits = first.trailing_zeros();
         while Span::block(first, bits).last > span.last {
             bits -= 1;
         }
@@ -355,5 +355,24 @@ impl Request {
     /// Whether it is part of a group.
     pub fn is_sync(&self) -> bool {
         matches!(&self.want, Wanted::Id(want) if want.sync == Some(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_made_of_the_fewest_blocks() {
+        let shown = |first, last| {
+            let blocks = blocks_of(Span { first, last });
+            blocks.into_iter().map(|block| Kind::Prefix6.show(block)).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(shown(0, u128::MAX), "::/0");
+        assert_eq!(shown(1, 9), "::1/128 ::2/127 ::4/126 ::8/127");
+        assert_eq!(shown(0, u128::MAX / 2), "::/1");
+        assert_eq!(shown(u128::MAX / 2 + 1, u128::MAX), "8000::/1");
+        assert_eq!(shown(u128::MAX, u128::MAX), "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128");
+        assert_eq!(blocks_of(Span { first: 0, last: u128::MAX - 1 }).len(), 128);
     }
 }

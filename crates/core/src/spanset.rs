@@ -205,6 +205,12 @@ impl SpanSet {
         self.first(0, ExactBlock { bits: source })
     }
 
+    /// The lowest base, not below `at_or_after`, of a block of exactly 2^`bits` values: one that is not part of a larger
+    /// one. A span that has `at_or_after` in it counts from there.
+    pub fn first_exact_block(&self, at_or_after: u128, bits: u32) -> Option<u128> {
+        self.first(at_or_after, ExactBlock { bits })
+    }
+
     /// Like [`SpanSet::best_fit_block`] from the other end: of the smallest blocks that are large enough the highest,
     /// and of that the high end.
     pub fn best_fit_block_high(&self, bits: u32) -> Option<u128> {

@@ -173,10 +173,7 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
     let Some(pool) = model.pools.get(name) else { return wrong("the pool is not there") };
     let held = pool.held.get(key);
     match (code, op) {
-        ("kept_by_resource_manager", Op::Release(_)) => {
-            let asked = model.wanted.get(name).is_some_and(|keys| keys.contains(key));
-            only_if(asked, "nothing was asked for under the key")
-        }
+        ("kept_by_resource_manager", _) => only_if_asked(model, name, key),
         ("claim_unknown", _) => only_if(held.is_none(), "the key holds something"),
         ("claim_version_differs", _) => {
             differs(expect, held.map(|claim| claim.version), refused.actual)
@@ -190,6 +187,12 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
     }
 }
 
+/// The resource-manager keeps what was asked for through it.
+fn only_if_asked(model: &Model, pool: &Arc<str>, key: &Arc<str>) -> Judgement {
+    let asked = model.wanted.get(pool).is_some_and(|keys| keys.contains(key));
+    only_if(asked, "nothing was asked for under the key")
+}
+
 fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> Judgement {
     // Pools are looked at in order, so what one says counts even if the next is not there.
     let pools: Vec<&Pool> = op.pools.iter().map_while(|name| model.pools.get(name)).collect();
@@ -200,6 +203,10 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
     let owner = op.owner.as_ref().unwrap_or(&op.key);
     let code = refused.code.as_str();
     match code {
+        "kept_by_resource_manager" => {
+            let mut each = op.pools.iter().map(|pool| only_if_asked(model, pool, &op.key));
+            each.find(|each| *each == Right).unwrap_or_else(|| wrong("nobody keeps the key"))
+        }
         "claim_version_differs" => {
             let versions = held.iter().map(|held| held.map(|claim| claim.version));
             let met = versions.clone().all(|version| meets(op.expect, version));

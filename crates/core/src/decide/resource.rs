@@ -1,7 +1,7 @@
 //! Pools of resources: what is configured, what is asked of them, who is told of the answers.
 //!
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
-//! - `allocate`: a request that is only written if it gets something
+//! - `allocate`: a request that is only written if it gets something, or not even then
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
 //! - `retry`: whoever has got nothing so far, when something has become free
 //! - `alarms`, `notices`: what follows from it

@@ -62,6 +62,8 @@ pub struct Outbox {
     /// The first of each target: when it is due, and its number.
     first: BTreeMap<Arc<str>, (u64, u128)>,
     due: BTreeSet<(u64, u128)>,
+    /// What has been given up, by target.
+    dead: BTreeSet<(Arc<str>, u128)>,
 }
 
 impl Outbox {
@@ -100,13 +102,24 @@ impl Outbox {
 
     /// How many have been given up.
     pub fn dead(&self) -> usize {
-        let waiting: usize = self.waiting.values().map(BTreeSet::len).sum();
-        self.notices.len() - waiting
+        self.dead.len()
+    }
+
+    /// Whether any has been given up that this target was to be told.
+    pub fn has_dead(&self, target: &Arc<str>) -> bool {
+        let mut from = self.dead.range((target.clone(), 0)..);
+        from.next().is_some_and(|(other, _)| other == target)
     }
 
     /// Puts a notice in the place of the one with its number, or takes that one out. Gives back what was there.
     pub(crate) fn put(&mut self, number: u128, notice: Option<Arc<Notice>>) -> Option<Arc<Notice>> {
         let before = self.notices.remove(&number);
+        if let Some(before) = &before {
+            self.dead.remove(&(before.target.clone(), number));
+        }
+        if let Some(now) = notice.as_ref().filter(|now| now.due_ms.is_none()) {
+            self.dead.insert((now.target.clone(), number));
+        }
         let targets: BTreeSet<Arc<str>> =
             before.iter().chain(&notice).map(|notice| notice.target.clone()).collect();
         if let Some(notice) = notice.clone() {

@@ -36,3 +36,4 @@ mod sync;
 mod transactions;
 mod views;
 mod wanted;
+mod wanted_addresses;

@@ -60,10 +60,11 @@ fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     None
 }
 
-/// Who is told of what: user, service and way, and then the pools and keys.
-type Told = BTreeMap<(Arc<str>, Arc<str>, Redeploy), BTreeSet<(Arc<str>, Arc<str>)>>;
+/// Who is told of what: user and service, and then the pools and keys.
+type Told = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<(Arc<str>, Arc<str>)>>;
 
-/// All services of whatever is answered otherwise than before, and those that are new to what is not.
+/// All services of whatever is answered otherwise than before, and those that are new to what is not. Whoever is new and waits
+/// for the answer has it in the reply.
 fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
     let edits = match command {
         Command::Resource(ResourceCommand::Edit(edit)) => &edit.pools[..],
@@ -81,11 +82,16 @@ fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
             let old = before.pools.get(name).and_then(|pool| pool.asked.get(key));
             let old = old.filter(|_| !begins_anew(name, key));
             let same = old.filter(|old| old.answer == asked.answer);
-            let knows = |service| same.is_some_and(|old| old.request.services.contains(service));
-            let how = asked.request.redeploy.unwrap_or(Redeploy::Default);
-            for service in asked.request.services.iter().filter(|service| !knows(service)) {
-                if how != Redeploy::Never {
-                    let who = (asked.request.user.clone(), service.clone(), how);
+            let had =
+                |service: &Arc<str>| old.is_some_and(|old| old.request.services.contains(service));
+            let hears = |service: &&Arc<str>| match (same, had(service)) {
+                (Some(_), true) => false,
+                (None, true) => true,
+                (_, false) => !asked.request.sync_alloc,
+            };
+            for service in asked.request.services.iter().filter(hears) {
+                if asked.request.redeploy != Some(Redeploy::Never) {
+                    let who = (asked.request.user.clone(), service.clone());
                     let what = (name.as_str().into(), key.as_str().into());
                     told.entry(who).or_default().insert(what);
                 }
@@ -95,11 +101,16 @@ fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
     told
 }
 
-/// Without requests that had nothing before: their reason may change twice in one edit, and be what it was.
-fn changed(told: &Told, before: &Manager) -> Told {
-    let failed = |(pool, key): &(Arc<str>, Arc<str>)| {
-        let asked = before.pools.get(&**pool).and_then(|pool| pool.asked.get(&**key));
-        asked.is_some_and(|asked| matches!(asked.answer, Some(Err(_))))
+/// Without requests that had nothing before: their reason may change twice in one edit, and be what it was. And without those
+/// that have nothing now though somebody waits: when they are tried again in the same edit, he is told of that.
+fn changed(told: &Told, before: &Manager, after: &Manager) -> Told {
+    let asked = |manager: &'_ Manager, (pool, key): &(Arc<str>, Arc<str>)| {
+        let asked = manager.pools.get(&**pool).and_then(|pool| pool.asked.get(&**key));
+        asked.filter(|asked| matches!(asked.answer, Some(Err(_)))).cloned()
+    };
+    let failed = |one: &(Arc<str>, Arc<str>)| {
+        asked(before, one).is_some()
+            || asked(after, one).is_some_and(|asked| asked.request.sync_alloc)
     };
     let mut told = told.clone();
     told.values_mut().for_each(|about| about.retain(|one| !failed(one)));
@@ -113,13 +124,17 @@ fn covers(heard: &Told, wanted: &Told) -> bool {
     wanted.iter().all(|(who, about)| has(who, about))
 }
 
-/// What the outbox has got since it had so many.
+/// What the outbox has got since it had so many: nobody twice, and each as thoroughly as any of its requests wants it.
 fn queued(state: &State, had: usize) -> (Told, usize) {
     let mut told = Told::new();
     for notice in state.outbox().from(0).skip(had) {
-        let who = (notice.user.clone(), notice.target.clone(), notice.how);
+        let who = (notice.user.clone(), notice.target.clone());
         let before = told.insert(who, notice.about.iter().cloned().collect());
         assert!(before.is_none(), "{} is told twice", notice.target);
+        let asked =
+            notice.about.iter().filter_map(|(pool, key)| view::resource::asked(state, pool, key));
+        let hows = asked.map(|(asked, _)| asked.request.redeploy.unwrap_or(Redeploy::Default));
+        assert_eq!(hows.max(), Some(notice.how), "{notice:?}");
     }
     (told, state.outbox().from(0).count())
 }
@@ -181,7 +196,8 @@ proptest! {
             compare(&state, &model)?;
             let (heard, has) = queued(&state, had);
             let wanted = if done { told(&before, &model, command) } else { Told::new() };
-            prop_assert_eq!(changed(&heard, &before), changed(&wanted, &before), "{:?}", command);
+            let of = |told| changed(told, &before, &model);
+            prop_assert_eq!(of(&heard), of(&wanted), "{:?}", command);
             prop_assert!(covers(&heard, &wanted), "{wanted:?} is not told by {command:?}");
             had = has;
         }

@@ -1,8 +1,8 @@
 //! The part of the language that is about the resource-manager.
 //!
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
-//! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
-//! `look p+q k …` and `seize p+q k …` are what `ask` would get, and the same asked for only if there is something;
+//! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how] [waits]`, `net p k 32 [start=A] [invert]`,
+//! `look p+q k …` and `seize p+q k …` are what `ask` or `net` would get, and the same asked for only if there is something;
 //! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` is `idpool` over what it was; `answers p`, `left p`, `alarms`, `outbox`
 //! show what there is; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notice by its place in the outbox.
 //! Lines with `&` between them are one edit.
@@ -157,7 +157,12 @@ fn address_of(text: &str) -> (bool, u128) {
 }
 
 fn request(words: &Words<'_>) -> Request {
-    let want = if words.verb() != "net" {
+    // Whoever names a size wants a network.
+    let size = words.plains().nth(2).and_then(|word| word.parse().ok());
+    let want = if let Some(size) = size {
+        let (invert, start) = (words.has("invert"), words.get("start").map(address_of));
+        Wanted::Prefix(WantedPrefix { size, invert, start })
+    } else {
         let parity = |flag, parity| words.has(flag).then_some(WantedParity::Only(parity));
         Wanted::Id(WantedId {
             sync: words.has("sync").then_some(true),
@@ -165,18 +170,14 @@ fn request(words: &Words<'_>) -> Request {
             parity: parity("odd", Parity::Odd).or(parity("even", Parity::Even)),
             method: words.has("rr").then_some(Method::RoundRobin),
         })
-    } else {
-        Wanted::Prefix(WantedPrefix {
-            size: number(words.plain(2)) as u8,
-            invert: words.has("invert"),
-            start: words.get("start").map(address_of),
-        })
     };
     Request {
         user: text(words.get("user").unwrap_or("admin")),
         services: words.get("svc").into_iter().flat_map(|all| all.split(',')).map(text).collect(),
-        redeploy: words.has("never").then_some(Redeploy::Never),
-        sync_alloc: false,
+        redeploy: [Redeploy::Touch, Redeploy::Whole, Redeploy::Never]
+            .into_iter()
+            .find(|how| words.has(how.name())),
+        sync_alloc: words.has("waits") || matches!(words.verb(), "seize" | "look"),
         want,
     }
 }
@@ -206,6 +207,16 @@ pub fn answered(state: &State, words: &Words<'_>, said: String) -> String {
     pools.map(|pool| answer(state, pool, words.plain(1))).collect::<Vec<_>>().join(" ")
 }
 
+/// What was found in a pool of networks is said as one.
+pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
+    let Some(config) = view::resource::config(state, words.plain(0)) else { return said };
+    let (first, last) = said.split_once('-').unwrap_or((&said, &said));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) => value(config.kind(), Span { first, last }),
+        _ => said,
+    }
+}
+
 pub fn show(state: &State, words: &Words<'_>) -> String {
     match words.verb() {
         "alarms" => {
@@ -224,7 +235,11 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
                     (n, Some(_)) => format!(" tried {n}"),
                     (n, None) => format!(" given up after {n}"),
                 };
-                format!("{} of {about}{tried}", notice.target)
+                let how = match notice.how {
+                    Redeploy::Default => String::new(),
+                    how => format!(" {}", how.name()),
+                };
+                format!("{} of {about}{how}{tried}", notice.target)
             };
             state.outbox().from(0).map(one).collect::<Vec<_>>().join(", ")
         }

@@ -118,13 +118,13 @@ fn request(want: impl Strategy<Value = Wanted>) -> impl Strategy<Value = Request
     let services = select(vec![vec![], vec!["/s"], vec!["/s", "/t"], vec!["/t"]]);
     let redeploy = select(vec![None, None, Some(Redeploy::Touch), Some(Redeploy::Never)]);
     let user = select(vec!["admin", "admin", "other"]);
-    (want, user, services, redeploy).prop_map(|(want, user, services, redeploy)| Request {
-        user: user.into(),
-        services: services.into_iter().map(Arc::from).collect(),
-        redeploy,
-        sync_alloc: false,
-        want,
-    })
+    let waits = prop::bool::weighted(0.2);
+    (want, user, services, redeploy, waits).prop_map(
+        |(want, user, services, redeploy, sync_alloc)| {
+            let services = services.into_iter().map(Arc::from).collect();
+            Request { user: user.into(), services, redeploy, sync_alloc, want }
+        },
+    )
 }
 
 fn alarms() -> impl Strategy<Value = AlarmSettings> {
@@ -181,7 +181,9 @@ impl fmt::Debug for Step {
             }
             for (key, request) in &put.put {
                 write!(f, " put {key} for {}", request.user)?;
-                write!(f, " {:?} {:?}: {:?}", request.services, request.redeploy, request.want)?;
+                let waits = if request.sync_alloc { " who waits" } else { "" };
+                write!(f, " {:?} {:?}{waits}", request.services, request.redeploy)?;
+                write!(f, ": {:?}", request.want)?;
             }
             for key in &put.withdraw {
                 write!(f, " withdraw {key}")?;

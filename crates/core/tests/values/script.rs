@@ -93,6 +93,10 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             let answer = answer::of(world, &resource::command(&world.state, &words).expect("one"));
             return resource::answered(&world.state, &words, answer);
         }
+        "seize" | "look" => {
+            let answer = answer::of(world, &resource::command(&world.state, &words).expect("one"));
+            return resource::found(&world.state, &words, answer);
+        }
         "account" => return ids::account(&world.state, words.plain(0)),
         "begin" => {
             *open = Some(Vec::new());

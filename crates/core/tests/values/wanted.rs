@@ -463,7 +463,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         outbox -> /s2 of p/a+q/a
         ask p b svc=/s2 -> 2
         ask p c svc=/s3 -> ! Exhausted
-        ask p d svc=/s4 never -> ! Exhausted
+        ask p d svc=/s4 no-redeploy -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c
         # Whoever joins those who wait is told why they do.
         ask p c svc=/s3,/s5 -> ! Exhausted

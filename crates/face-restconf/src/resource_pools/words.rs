@@ -59,9 +59,13 @@ fn is_six(request: &Request) -> bool {
     }
 }
 
+/// An address as Java writes it, which shortens nothing in one of IPv6.
 fn address_of(request: &Request, address: u128) -> String {
     match u32::try_from(address) {
         Ok(four) if !is_six(request) => Ipv4Addr::from(four).to_string(),
-        _ => Ipv6Addr::from(address).to_string(),
+        _ => {
+            let groups = Ipv6Addr::from(address).segments();
+            groups.map(|group| format!("{group:x}")).join(":")
+        }
     }
 }

@@ -9,14 +9,15 @@ use crate::pool::Strategy;
 use crate::refusal::Refusal;
 use crate::resource::{Failure, Given, Method, Request, Wanted, WantedId, WantedPrefix, blocks_of};
 use crate::span::Span;
+use crate::spanset::SpanSet;
 use crate::state::pool::Pool;
 use crate::value::Kind;
 
 /// How many free blocks a refusal names.
 const BLOCKS_NAMED_MAX: usize = 1000;
 
-/// How many blocks are looked at for one whose first address a host can have, where used ones come last.
-const BLOCKS_LOOKED_AT_MAX: usize = 1000;
+/// How many single addresses are looked at for one that a host can have, where used ones come last.
+const SINGLES_LOOKED_AT_MAX: usize = 1000;
 
 /// A value to give, and where going round goes on from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,6 @@ pub(super) struct Gift {
     pub cursor: Option<u128>,
 }
 
-/// What the request would get.
 pub(super) fn gift(
     draft: &mut Draft<'_>,
     name: &Arc<str>,
@@ -107,18 +107,26 @@ fn named(pool: &Pool, address: u128, len: u8, bits: u32) -> Result<Span, Failure
 /// An address for a host; where used ones come last, one that has not been used, if there is any.
 fn host(pool: &Pool) -> Option<u128> {
     let hosts = pool.hosts.as_ref()?;
-    let unused = pool.cold.as_ref().and_then(|cold| {
-        let mut from = 0;
-        for _ in 0..BLOCKS_LOOKED_AT_MAX {
-            let address = cold.first_at_or_after(from)?;
-            if !hosts.is_edge(address) {
-                return Some(address);
-            }
-            from = address.checked_add(1)?;
-        }
-        None
-    });
+    let unused = pool.cold.as_ref().and_then(|cold| unused_host(cold, |at| hosts.is_edge(at)));
     unused.or_else(|| hosts.best_fit())
+}
+
+/// The same of what has not been used: a single address that is no edge, or else the smallest block of several, of which one
+/// always will do. Past so many edges that stand alone, any block is better than to look at them all.
+fn unused_host(cold: &SpanSet, is_edge: impl Fn(u128) -> bool) -> Option<u128> {
+    let mut from = Some(0);
+    for _ in 0..SINGLES_LOOKED_AT_MAX {
+        let Some(single) = from.and_then(|from| cold.first_exact_block(from, 0)) else { break };
+        // A span has at most two: what stands before its first pair, and what is left behind its last.
+        let last = cold.span_at(single)?.last;
+        let singles = [single, last].into_iter().filter(|at| *at == single || at % 2 == 0);
+        if let Some(host) = singles.into_iter().find(|at| !is_edge(*at)) {
+            return Some(host);
+        }
+        from = last.checked_add(1);
+    }
+    let base = cold.best_fit_block(1)?;
+    if is_edge(base) { Some(base + 1) } else { Some(base) }
 }
 
 /// What is left, if it is too small. The smallest blocks do not count: what is left of them is said to be nothing.

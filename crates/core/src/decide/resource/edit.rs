@@ -312,6 +312,8 @@ fn open(
     }
     let displaced = pending.displaced.get_mut(key).and_then(|pools| pools.get_mut(name));
     if let Some(opened) = displaced {
+        // That it gets something else is then not only because of the pool.
+        opened.quiet &= opened.request.want == request.want;
         opened.request = request.clone();
         return Ok(());
     }
@@ -461,10 +463,10 @@ fn settle_one(
     if differs || before != Some(&now) {
         record(draft, name, key, &opened.request, answer);
     }
-    if before == Some(&now) {
+    if before == Some(&now) || opened.quiet {
         told.new_services(name, key, &opened.request, &knew);
-    } else if !(opened.quiet && before.is_some()) {
-        told.add(name, key, &opened.request);
+    } else {
+        told.add(name, key, &opened.request, &knew);
     }
     Ok(())
 }

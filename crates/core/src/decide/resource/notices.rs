@@ -15,17 +15,20 @@ use crate::resource::{AlarmKind, Redeploy, Request};
 /// Pools and keys, each once however many they are.
 type Changed = BTreeSet<(Arc<str>, Arc<str>)>;
 
-/// Whom to tell, and about what.
+/// Whom to tell, in whose name, how, and about what.
 #[derive(Debug, Default)]
-pub(super) struct Told(BTreeMap<(Arc<str>, Arc<str>, Redeploy), Changed>);
+pub(super) struct Told(BTreeMap<(Arc<str>, Arc<str>), (Redeploy, Changed)>);
 
 impl Told {
-    /// The answer to a request has changed.
-    pub fn add(&mut self, pool: &Arc<str>, key: &Arc<str>, request: &Request) {
-        request.services.iter().for_each(|service| self.tell(pool, key, request, service));
+    /// The answer to a request has changed. `knew`: the services that it had before.
+    pub fn add(&mut self, pool: &Arc<str>, key: &Arc<str>, request: &Request, knew: &[Arc<str>]) {
+        // Whoever asks and waits has the answer in the reply.
+        let services =
+            request.services.iter().filter(|service| !request.sync_alloc || knew.contains(service));
+        services.for_each(|service| self.tell(pool, key, request, service));
     }
 
-    /// The answer is what it was, but who is new among the services has not heard of it yet.
+    /// Those who know of the request are not told, but who is new among the services has not heard of it yet.
     pub fn new_services(
         &mut self,
         pool: &Arc<str>,
@@ -33,7 +36,10 @@ impl Told {
         request: &Request,
         knew: &[Arc<str>],
     ) {
-        let new = request.services.iter().filter(|service| !knew.contains(service));
+        let new = request
+            .services
+            .iter()
+            .filter(|service| !request.sync_alloc && !knew.contains(service));
         new.for_each(|service| self.tell(pool, key, request, service));
     }
 
@@ -43,7 +49,11 @@ impl Told {
         if how == Redeploy::Never {
             return;
         }
-        let about = self.0.entry((service.clone(), request.user.clone(), how)).or_default();
+        // One notice is enough for requests that differ in how they want it to be told: it is told as thoroughly as any of
+        // them wants it.
+        let told = self.0.entry((service.clone(), request.user.clone()));
+        let (known, about) = told.or_insert((how, Changed::new()));
+        *known = how.max(*known);
         about.insert((pool.clone(), key.clone()));
     }
 
@@ -56,7 +66,7 @@ impl Told {
         let many = (draft.state.outbox.len() + self.0.len()) as u64;
         at_most("outbox_max", max, many)?;
         let first = u128::from(draft.version) << 32 | draft.events.len() as u128;
-        for (number, ((target, user, how), about)) in (first..).zip(self.0) {
+        for (number, ((target, user), (how, about))) in (first..).zip(self.0) {
             let (about, at_ms) = (about.into_iter().collect(), draft.now_ms);
             let notice = NoticeQueued { number, target, user, how, about, at_ms };
             draft.record(Event::NoticeQueued(notice));
@@ -82,8 +92,10 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &NoticeCommand) -> Result<Outc
         }
         NoticeCommand::Drop { .. } => {
             draft.record(Event::NoticeSettled(NoticeSettled { number, delivered: false }));
-            // Whoever drops it has looked, and nothing would ever end the alarm of a service that is told nothing more.
-            alarm(draft, &notice.target, false);
+            // Whoever drops the last one has looked, and nothing would ever end the alarm of a service that is told nothing more.
+            if !draft.state.outbox.has_dead(&notice.target) {
+                alarm(draft, &notice.target, false);
+            }
         }
         NoticeCommand::Failed { error, again_ms, .. } => {
             let (attempts, error, again_ms) = (notice.attempts + 1, error.clone(), *again_ms);
