@@ -25,6 +25,8 @@ pub struct Asked {
     pub request: Request,
     /// `None` while it waits for its turn.
     pub answer: Option<Result<Block, Failure>>,
+    /// The id that it had while its group had one.
+    pub had: Option<u128>,
 }
 
 impl Pool {

@@ -62,7 +62,10 @@ impl Manager {
             self.configure(name, put, &mut displaced)?;
         }
         for (name, put) in &puts {
-            self.write(name, put, &mut displaced, &mut new, &mut left)?;
+            self.withdraw(name, put, &mut displaced, &mut left);
+        }
+        for (name, put) in &puts {
+            self.write(name, put, &displaced, &mut new, &mut left)?;
         }
         // A group has one turn.
         let sync = |(key, name): &(String, String)| is_sync(&self.pools[name].asked[key].request);
@@ -70,12 +73,12 @@ impl Manager {
             displaced.iter().filter(|turn| sync(turn)).map(|(key, _)| key.clone()).collect();
         displaced.extend(new.extract_if(.., |turn| keys.contains(&turn.0) && sync(turn)));
         // Only where something has become free somebody who waits has a reason to try again.
-        let mut freed: BTreeMap<&String, bool> = BTreeMap::new();
-        for (name, _) in &puts {
-            let (after, before) = (&self.pools[name], before.pools.get(name));
+        let mut freed: BTreeMap<String, bool> = BTreeMap::new();
+        for (name, after) in &self.pools {
+            let before = before.pools.get(name);
             let anew = before.is_none_or(|before| before.stock() != after.stock());
             if anew || before.is_some_and(|before| before.gave(after)) {
-                freed.insert(name, anew);
+                freed.insert(name.clone(), anew);
             }
         }
         self.answer(&displaced);
@@ -89,7 +92,7 @@ impl Manager {
             self.answer(&waiting);
         }
         for (name, anew) in freed {
-            self.retry(name, anew);
+            self.retry(&name, anew);
         }
         Some(())
     }
@@ -108,21 +111,40 @@ impl Manager {
             if let Some(Ok(held)) = &asked.answer
                 && !(family && held.addresses().all(|one| members.contains(&one)))
             {
+                asked.had = Some(held.first);
                 asked.answer = None;
                 displaced.insert((key.clone(), name.into()));
+            }
+        }
+        let keys = displaced.iter().filter(|(_, pool)| pool == name).map(|(key, _)| key.clone());
+        for key in keys.collect::<Vec<_>>() {
+            if is_sync(&self.pools[name].asked[&key].request) {
+                self.displace_group(&key, displaced);
             }
         }
         Some(())
     }
 
-    fn write(
+    /// Nobody of a group has anything any more.
+    fn displace_group(&mut self, key: &str, turn: &mut Turn) {
+        for (name, pool) in &mut self.pools {
+            if let Some(asked) = pool.asked.get_mut(key).filter(|asked| is_sync(&asked.request))
+                && let Some(Ok(held)) = &asked.answer
+            {
+                asked.had = Some(held.first);
+                asked.answer = None;
+                turn.insert((key.into(), name.clone()));
+            }
+        }
+    }
+
+    fn withdraw(
         &mut self,
         name: &str,
         put: &PutResource,
         displaced: &mut Turn,
-        new: &mut Turn,
         left: &mut BTreeSet<String>,
-    ) -> Option<()> {
+    ) {
         let named = |key: &str| put.put.iter().any(|(put, _)| &**put == key);
         let pool = self.pools.get_mut(name).expect("it was configured");
         let withdrawn = pool.asked.extract_if(.., |key, _| {
@@ -134,6 +156,16 @@ impl Manager {
                 left.insert(key);
             }
         }
+    }
+
+    fn write(
+        &mut self,
+        name: &str,
+        put: &PutResource,
+        displaced: &Turn,
+        new: &mut Turn,
+        left: &mut BTreeSet<String>,
+    ) -> Option<()> {
         for (key, request) in &put.put {
             let turn = (key.to_string(), name.to_string());
             let pools = &self.pools;
@@ -142,6 +174,9 @@ impl Manager {
             }
             let before = pools[name].asked.get(&turn.0);
             let was_sync = before.is_some_and(|asked| is_sync(&asked.request));
+            let held = before.and_then(|asked| asked.answer.as_ref()?.as_ref().ok());
+            let had = held.map(|held| held.first).or(before.and_then(|asked| asked.had));
+            let gives = held.is_some();
             let keeps = match before {
                 Some(asked) if asked.request == *request => continue,
                 Some(Asked { answer: Some(Ok(held)), .. }) => {
@@ -166,9 +201,13 @@ impl Manager {
             if answer.is_none() && !displaced.contains(&turn) {
                 new.insert(turn.clone());
             }
-            let asked = Asked { request: request.clone(), answer };
+            let moves = gives && answer.is_none() && was_sync && is_sync(request);
+            let asked = Asked { request: request.clone(), answer, had };
             let pool = self.pools.get_mut(name).expect("it was configured");
-            pool.asked.insert(turn.0, asked);
+            pool.asked.insert(turn.0.clone(), asked);
+            if moves {
+                self.displace_group(&turn.0, new);
+            }
         }
         Some(())
     }
@@ -220,6 +259,18 @@ impl Manager {
             }
             return;
         }
+        let had = group.iter().find_map(|name| self.pools[name].asked[key].had);
+        let serves = |id: &u128| {
+            let free = group.iter().all(|name| self.pools[name].free().contains(id));
+            let odd = |want| wants_parity(want).is_none_or(|odd| (*id % 2 == 1) == odd);
+            free && wants.iter().all(|want| want.id.is_none() && odd(want))
+        };
+        if let Some(id) = had.filter(serves) {
+            for name in &group {
+                self.give(name, key, Ok(Block::one(id)), false);
+            }
+            return;
+        }
         if let ([want], Some(name)) = (&wants[..], group.first()) {
             let found = self.pools[name].find_id(want);
             let moves = moves(&self.pools[name].asked[key].request);
@@ -261,7 +312,8 @@ impl Manager {
         if let (Ok(held), true) = (&found, moves) {
             pool.last = Some(held.first);
         }
-        pool.asked.get_mut(key).expect("a request").answer = Some(found);
+        let asked = pool.asked.get_mut(key).expect("a request");
+        (asked.answer, asked.had) = (Some(found), None);
     }
 
     /// Whoever has nothing is answered again, for as long as there is anything. Whoever gets nothing again keeps the reason

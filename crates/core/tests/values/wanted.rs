@@ -118,14 +118,61 @@ fn whoever_leaves_a_group_is_in_nobodys_way() {
         idpool t 30-100 & ask u b sync
         answers t -> b=50
         answers u -> b=50
-        # Whoever is left of a pair keeps what both had.
+        # What one of them must leave the other leaves, too.
         idpool t 55-60
-        answers t -> b=! IdUnavailable(50)
-        answers u -> b=50
+        answers t -> b=55
+        answers u -> b=55
         # All of a group that move move together.
         idpool t 57-60 & idpool u 56-60
         answers t -> b=57
         answers u -> b=57
+        ",
+    );
+}
+
+#[test]
+fn a_group_moves_together_or_has_nothing() {
+    check(
+        "
+        limit outbox_max=100
+        idpool p 1-10
+        idpool q 1-20
+        idpool r 1-30
+        ask p+q+r a sync svc=/s -> 1 1 1
+        done 0
+        idpool p 5-10
+        answers p -> a=5
+        answers q -> a=5
+        answers r -> a=5
+        outbox -> /s of p/a+q/a+r/a
+        # No id is free in all of them.
+        idpool p 50-60
+        answers p -> a=! SyncExhausted
+        answers q -> a=! SyncExhausted
+        answers r -> a=! SyncExhausted
+        left q -> 1-20
+        idpool p 15-60
+        answers r -> a=15
+        # One of them names an id, and then it is the group's.
+        ask q a sync id=18 svc=/s -> 18
+        answers p -> a=18
+        answers r -> a=18
+        # An id that cannot be had in one of them cannot be had in any.
+        ask q a sync id=99 svc=/s -> ! IdUnavailable(99)
+        answers p -> a=! IdUnavailable(99)
+        answers r -> a=! IdUnavailable(99)
+        ask q a sync svc=/s -> 15
+        answers p -> a=15
+        # Whoever goes takes nobody along.
+        idpool p 16-60 & withdraw p a
+        answers q -> a=15
+        answers r -> a=15
+        # An exclusion is like a range; who comes later and cannot have the id is alone with that.
+        idpool q 1-20 exclude=15-15
+        answers q -> a=1
+        answers r -> a=1
+        ask p a sync -> ! IdUnavailable(1)
+        answers q -> a=1
         ",
     );
 }
@@ -532,9 +579,9 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         idpool s 1-9
         ask s shared svc=/s1 -> 1
         seize s shared svc=/s2 -> 1
-        outbox -> /s1 of s/shared, /s2 of s/shared
+        outbox -> /s1 of s/shared
         idpool s 5-9
-        outbox -> /s1 of s/shared, /s2 of s/shared, /s1 of s/shared, /s2 of s/shared
+        outbox -> /s1 of s/shared, /s1 of s/shared, /s2 of s/shared
         ",
     );
 }

@@ -220,7 +220,7 @@ fn whoever_waits_for_the_answer_is_not_told_what_it_says() {
         outbox -> /s of p/a, /t of p/a
         done 0
         done 0
-        seize p a 24 svc=/t -> ! NoAddresses
+        seize p a 24 svc=/t -> ! NoAddresses of p
         answers p -> a=10.0.1.0/31
         outbox ->
         # A request that waits is told when it gets something.

@@ -42,6 +42,14 @@ pub(super) struct Opened {
     pub quiet: bool,
 }
 
+impl Pending {
+    /// A request that is to be answered already, because it was displaced.
+    fn opened(&mut self, name: &Arc<str>, key: &Arc<str>) -> Option<&mut Opened> {
+        let mut all = [&mut self.displaced, &mut self.new].into_iter();
+        all.find_map(|open| open.get_mut(key)?.get_mut(name))
+    }
+}
+
 /// What becomes of a request that waits and gets nothing again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InVain {
@@ -71,6 +79,8 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome
     }
     for (name, put) in puts() {
         withdraw(draft, name, put, &mut pending)?;
+    }
+    for (name, put) in puts() {
         for (key, request) in &put.put {
             open(draft, name, key, request, &mut pending)?;
         }
@@ -253,7 +263,10 @@ fn configure(
                 let before = Some((asked.answer.clone(), was));
                 let request = Request::clone(&asked.request);
                 let opened = Opened { request, before, quiet };
-                displaced.entry(key).or_default().insert(name.clone(), opened);
+                displaced.entry(key.clone()).or_default().insert(name.clone(), opened);
+                if asked.request.is_sync() {
+                    displace_group(draft, &key, displaced)?;
+                }
             }
             // What others hold would be read as something else.
             if !same_kind {
@@ -267,6 +280,28 @@ fn configure(
     }
     let (pool, config) = (name.clone(), config.clone());
     draft.record(Event::ResourcePoolDefined(ResourcePoolDefined { pool, config }));
+    Ok(())
+}
+
+/// One id is for all of a group: when one of them cannot keep it, the others are answered anew together with it.
+fn displace_group(
+    draft: &mut Draft<'_>,
+    key: &Arc<str>,
+    displaced: &mut Open,
+) -> Result<(), Refusal> {
+    let pools = draft.state.sync.get(key).into_iter().flatten();
+    let pools = pools.filter_map(|ix| draft.state.pool_at(*ix));
+    let others = pools.filter_map(|pool| {
+        let asked = pool.requests.as_ref()?.get(key)?;
+        let was = value_of(pool, key)?;
+        let request = Request::clone(&asked.request);
+        let before = Some((asked.answer.clone(), Some(was)));
+        Some((pool.name.clone(), Opened { request, before, quiet: false }))
+    });
+    for (name, opened) in others.collect::<Vec<_>>() {
+        give_back(draft, &name, key)?;
+        displaced.entry(key.clone()).or_default().insert(name, opened);
+    }
     Ok(())
 }
 
@@ -310,8 +345,7 @@ fn open(
     if asked.as_ref().is_some_and(|asked| asked.request.is_sync()) && !request.is_sync() {
         pending.left.insert(key.clone());
     }
-    let displaced = pending.displaced.get_mut(key).and_then(|pools| pools.get_mut(name));
-    if let Some(opened) = displaced {
+    if let Some(opened) = pending.opened(name, key) {
         // That it gets something else is then not only because of the pool.
         opened.quiet &= opened.request.want == request.want;
         opened.request = request.clone();
@@ -342,6 +376,9 @@ fn open(
     let before = Some((asked.answer, was));
     let opened = Opened { request: request.clone(), before, quiet: false };
     pending.new.entry(key.clone()).or_default().insert(name.clone(), opened);
+    if was.is_some() && asked.request.is_sync() && request.is_sync() {
+        displace_group(draft, key, &mut pending.new)?;
+    }
     Ok(())
 }
 
@@ -410,7 +447,8 @@ pub(super) fn answer_all(
         }
         let asked: Vec<(Arc<str>, Request)> =
             members.iter().map(|(name, opened)| (name.clone(), opened.request.clone())).collect();
-        let mut gifts = group::gifts(draft, &key, &asked)?;
+        let had = members.values().find_map(|opened| opened.before.as_ref()?.1);
+        let mut gifts = group::gifts(draft, &key, &asked, had)?;
         for (name, opened) in members {
             let gift = gifts.remove(&name).unwrap_or(Err(Failure::SyncExhausted));
             settle_one(draft, &name, &key, opened, gift, in_vain, told)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::answer::{self, Gift};
 use super::{Draft, pick, requests};
-use crate::claim::Want;
+use crate::claim::{Parity, Want};
 use crate::refusal::Refusal;
 use crate::resource::{Answer, Failure, Request, Wanted};
 use crate::span::Span;
@@ -14,11 +14,12 @@ use crate::state::pool::Pool;
 /// For each pool what its request gets.
 pub(super) type Gifts = BTreeMap<Arc<str>, Result<Gift, Failure>>;
 
-/// What the members that have nothing get. `members`: all of them.
+/// What the members that have nothing get. `members`: all of them. `had`: what some of them had until now.
 pub(super) fn gifts(
     draft: &mut Draft<'_>,
     key: &Arc<str>,
     members: &[(Arc<str>, Request)],
+    had: Option<Span>,
 ) -> Result<Gifts, Refusal> {
     // Whoever has an id already says which it is.
     if let Some(value) = held_by_others(draft, key, members)? {
@@ -32,6 +33,10 @@ pub(super) fn gifts(
             gifts.insert(name.clone(), gift);
         }
         return Ok(gifts);
+    }
+    if let Some(value) = had.filter(|value| still_serves(draft, members, *value)) {
+        let gift = Gift { value, cursor: None };
+        return Ok(members.iter().map(|(name, _)| (name.clone(), Ok(gift))).collect());
     }
     if let [(name, request)] = members {
         let gift = answer::gift(draft, name, request)?;
@@ -81,6 +86,16 @@ pub(super) fn gifts(
     // An id that was named is where going round goes on, as it is for one alone.
     let gift = Gift { value, cursor: (!asked.is_empty()).then_some(value.last) };
     Ok(members.iter().map(|(name, _)| (name.clone(), Ok(gift))).collect())
+}
+
+/// Whether all of them can have it, and none has named anything.
+fn still_serves(draft: &Draft<'_>, members: &[(Arc<str>, Request)], value: Span) -> bool {
+    members.iter().all(|(name, request)| {
+        let Ok((pool, _)) = requests(draft, name) else { return false };
+        let Wanted::Id(want) = &request.want else { return false };
+        let parity = want.parity().is_none_or(|parity| Parity::of(value.first) == parity);
+        want.id.is_none() && parity && pool.free.contains(value.first)
+    })
 }
 
 fn asked_id(request: &Request) -> Option<u32> {
