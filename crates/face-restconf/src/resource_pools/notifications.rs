@@ -22,6 +22,7 @@ pub(super) struct ToldNodes {
     allocation_change: NodeId,
     resource: NodeId,
     error: NodeId,
+    error_code: NodeId,
     allocation_user: NodeId,
     allocation_service: NodeId,
     pool: NodeId,
@@ -52,6 +53,7 @@ impl ToldNodes {
             allocation_change: told("allocation-changed/change")?,
             resource: told("allocation-changed/resource")?,
             error: told("allocation-changed/error")?,
+            error_code: told("allocation-changed/error-code")?,
             allocation_user: told("allocation-changed/username")?,
             allocation_service: told("allocation-changed/allocating-service")?,
             pool: told("pool-changed")?,
@@ -96,6 +98,7 @@ impl ToldNodes {
             Answer::Failed(failure) => {
                 let text = words::error(pool, request, failure);
                 leaves.push(Node::leaf(self.error, Value::text(text)));
+                leaves.push(Node::leaf(self.error_code, Value::text(failure.code())));
                 "failed"
             }
         };
