@@ -46,6 +46,7 @@ pub fn check(state: &State) -> Vec<String> {
     if requests != state.requests_due {
         wrong.push("the list of remembered requests does not match them".into());
     }
+    wrong.extend(resource::check_groups(state));
     wrong.extend(capacity::check(&state.capacity));
     wrong
 }

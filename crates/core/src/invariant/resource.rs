@@ -1,6 +1,10 @@
-//! What must hold of a pool that the resource-manager keeps.
+//! What must hold of pools that the resource-manager keeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::resource::{Answer, Wanted};
+use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::requests::Class;
 
@@ -37,6 +41,29 @@ pub(super) fn check(pool: &Pool) -> Vec<String> {
     let kept = requests.iter().filter(|asked| asked.answer != Answer::Granted).count();
     if kept != requests.waiting.len() {
         wrong.push("more wait than were refused".into());
+    }
+    wrong
+}
+
+/// Groups are where requests say so, and whoever of a group has an id has the same.
+pub(super) fn check_groups(state: &State) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut groups: BTreeMap<Arc<str>, BTreeSet<_>> = BTreeMap::new();
+    let mut ids: BTreeMap<Arc<str>, BTreeSet<u128>> = BTreeMap::new();
+    for &ix in state.names.values() {
+        let Some(pool) = state.pool_at(ix) else { continue };
+        let Some(requests) = &pool.requests else { continue };
+        for asked in requests.iter().filter(|asked| asked.request.is_sync()) {
+            groups.entry(asked.key.clone()).or_default().insert(ix);
+            let held = pool.held(&asked.key).map(|(_, row)| row.first.first);
+            ids.entry(asked.key.clone()).or_default().extend(held);
+        }
+    }
+    if state.sync != groups {
+        wrong.push("the list of groups does not match the requests".into());
+    }
+    for (key, ids) in ids.into_iter().filter(|(_, ids)| ids.len() > 1) {
+        wrong.push(format!("the group '{key}' has different ids: {ids:?}"));
     }
     wrong
 }

@@ -131,8 +131,12 @@ impl Members<'_, '_> {
         let mut members = 0;
         while let Some(Name(name)) = map.next_key::<Name<'_>>()? {
             members += 1;
-            let own = schema.full_name(input);
-            if members > 1 || !(name == own || name == "input") {
+            let (module, plain) = split_prefix(&name);
+            let module = module.map(|module| schema.module_named(module));
+            let own = module.is_none_or(|module| {
+                module.is_some_and(|module| schema.may_name_input(input, module))
+            });
+            if members > 1 || plain != "input" || !own {
                 return Err(context.fail(None, &format!("'{name}' is not expected, but 'input'")));
             }
             *children = map.next_value_seed(Members { context, root: Root::Node(input) })?;
@@ -158,12 +162,7 @@ impl Members<'_, '_> {
                 return self.wrapped(&name, map, children);
             }
             let (module, plain) = split_prefix(&name);
-            let id = match self.root {
-                // The draft writes no module at the top, whichever it is.
-                Root::Data(_) => schema.child_or_only(parent, module, plain),
-                _ => schema.child(parent, module, plain),
-            };
-            let Some(id) = id else {
+            let Some(id) = schema.child_or_only(parent, module, plain) else {
                 return Err(context.fail(parent, &format!("'{name}' is not known here")));
             };
             if seen.contains(&id) {
@@ -233,7 +232,7 @@ impl<'de> serde::Deserialize<'de> for Name<'de> {
     }
 }
 
-/// The array of a list or of a leaf-list.
+/// The array of a list or of a leaf-list; or its only entry, which some write without the array.
 struct Entries<'c, 's> {
     context: &'c Context<'s>,
     node: NodeId,
@@ -243,7 +242,18 @@ impl<'de> DeserializeSeed<'de> for Entries<'_, '_> {
     type Value = Vec<Node>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Node>, D::Error> {
-        deserializer.deserialize_seq(self)
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Entries<'_, '_> {
+    fn only<E: Error>(&self, scalar: Scalar<'_>) -> Result<Vec<Node>, E> {
+        let (context, node) = (self.context, self.node);
+        if context.schema.is_list(node) {
+            let message = format!("an entry of '{}' is an object", context.schema.node(node).name);
+            return Err(context.fail(Some(node), &message));
+        }
+        Ok(vec![Node::leaf(node, Leaf { context, node }.value(scalar)?)])
     }
 }
 
@@ -252,6 +262,32 @@ impl<'de> Visitor<'de> for Entries<'_, '_> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an array for '{}'", self.context.schema.node(self.node).name)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Vec<Node>, E> {
+        self.only(Scalar::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Vec<Node>, E> {
+        self.only(Scalar::Number(&value.to_string()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Vec<Node>, E> {
+        self.only(Scalar::Number(&value.to_string()))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Vec<Node>, E> {
+        self.only(Scalar::Text(value))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Node>, A::Error> {
+        let (context, node) = (self.context, self.node);
+        if !context.schema.is_list(node) {
+            let message = format!("'{}' is no object", context.schema.node(node).name);
+            return Err(context.fail(Some(node), &message));
+        }
+        let below = Members { context, root: Root::Node(node) }.visit_map(map)?;
+        Ok(vec![Node::inner(node, below)])
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<Node>, A::Error> {

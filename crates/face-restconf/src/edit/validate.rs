@@ -165,6 +165,7 @@ fn twice(schema: &Schema, id: NodeId) -> Fault {
 }
 
 fn number(schema: &Schema, id: NodeId, entries: usize, allowed: &str) -> Fault {
-    let message = format!("{entries} entries of '{}', {allowed} are allowed", schema.node(id).name);
+    let message =
+        format!("{entries} entries of '{}'; there must be {allowed}", schema.node(id).name);
     Fault::protocol(Tag::InvalidValue, message).at_path(schema.path(id))
 }

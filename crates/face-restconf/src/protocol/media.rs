@@ -97,8 +97,11 @@ pub(crate) fn of_body(
     })
 }
 
-/// What the reply is written in.
+/// What the reply is written in: what is accepted, or, if nothing is said of that, the form of what was sent.
 pub(crate) fn of_reply(headers: &HeaderMap, dialect: Dialect) -> Result<Media, Fault> {
+    if !headers.contains_key(ACCEPT) {
+        return Ok(as_sent(headers, dialect));
+    }
     accepted(headers, offers(dialect)).ok_or_else(|| {
         let message = format!("only {} can be had here", names(dialect, false));
         Fault::protocol(Tag::InvalidValue, message).with_status(StatusCode::NOT_ACCEPTABLE)
@@ -107,12 +110,11 @@ pub(crate) fn of_reply(headers: &HeaderMap, dialect: Dialect) -> Result<Media, F
 
 /// What an error is written in: as any reply, else in the form of what was sent.
 pub(crate) fn of_error(headers: &HeaderMap, dialect: Dialect) -> Media {
+    of_reply(headers, dialect).unwrap_or_else(|_| as_sent(headers, dialect))
+}
+
+fn as_sent(headers: &HeaderMap, dialect: Dialect) -> Media {
     let offers = offers(dialect);
-    if headers.contains_key(ACCEPT)
-        && let Some(media) = accepted(headers, offers)
-    {
-        return media;
-    }
     let sent = of_body(headers, dialect, true).map_or(Json, |media| media.format);
     let same = offers.iter().find(|offer| offer.format == sent);
     same.copied().unwrap_or(offers[0])

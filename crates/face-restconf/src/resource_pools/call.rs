@@ -84,7 +84,7 @@ impl ResourcePools {
                 let leaves = [Some(allocated), subnet].into_iter().flatten();
                 leaves.map(|leaf| Node::leaf(leaf, Value::text(&*value))).collect()
             }
-            Err(why) => vec![Node::leaf(allocated, Value::text(why))],
+            Err(why) => vec![Node::leaf(allocated, Value::text(exception(why)))],
         });
         self.sync_called(state, nodes, input, pool, want, show)
     }
@@ -110,7 +110,7 @@ impl ResourcePools {
         });
         let given = nodes.given;
         let show: Show = Box::new(move |found| {
-            let text = found.unwrap_or_else(|why| why);
+            let text = found.unwrap_or_else(exception);
             vec![Node::leaf(given, Value::text(text))]
         });
         self.sync_called(state, nodes, input, pool, want, show)
@@ -140,11 +140,13 @@ impl ResourcePools {
     }
 
     fn find_id(&self, state: &State, nodes: &Find, input: &[Node]) -> Result<Called, Fault> {
-        let names = input.entries(nodes.pool).filter_map(|node| match node.value() {
-            Some(Value::Text(name)) => Some(name.clone()),
-            _ => None,
-        });
-        let pools: Vec<Arc<str>> = names.collect();
+        let mut pools: Vec<Arc<str>> = Vec::new();
+        for node in input.entries(nodes.pool) {
+            match node.value() {
+                Some(Value::Text(name)) if !pools.contains(name) => pools.push(name.clone()),
+                _ => {}
+            }
+        }
         let want = Wanted::Id(WantedId {
             sync: (pools.len() > 1).then_some(true),
             id: input.uint(nodes.resource).and_then(|id| u32::try_from(id).ok()),
@@ -234,13 +236,13 @@ impl ResourcePools {
             let kind = self.kinds.iter().find(|kind| kind.is(config));
             spelling = kind.map(|kind| (kind.clone(), config.clone()));
         }
-        let first = find.pools.first().cloned().unwrap_or_else(|| "".into());
         let request = find.request.clone();
         let spelled = move |value: Span| match &spelling {
             Some((kind, config)) => kind.spelled(config, value),
             None => String::new(),
         };
-        let why = move |failure: &Failure| words::error(&first, &request, failure);
+        let why =
+            move |(pool, failure): &(Arc<str>, Failure)| words::error(pool, &request, failure);
         let then = Box::new(move |receipt: &Receipt| match receipt.outcomes.first() {
             Some(Outcome::Found(found)) => {
                 show(found.as_ref().map(|value| spelled(*value)).map_err(why))
@@ -252,6 +254,15 @@ impl ResourcePools {
             false => ResourceCommand::Find(find),
         };
         Ok(Called::CommandThen(Command::Resource(command), then))
+    }
+}
+
+/// Callers of release 4 know a failure by this word, and take whatever is without it for what was allocated.
+fn exception(why: String) -> String {
+    if why.contains("Exception") {
+        why
+    } else {
+        format!("com.tailf.pkg.idpool.exceptions.AllocationException: {why}")
     }
 }
 

@@ -34,8 +34,10 @@ pub(super) struct IdPool {
     sync: NodeId,
     id: NodeId,
     parity: NodeId,
-    firstfree: NodeId,
-    roundrobin: NodeId,
+    method: NodeId,
+    methods: Methods,
+    /// The same without the container.
+    short_methods: Methods,
     granted: NodeId,
     oper_range: Ids,
     oper_exclude: Ids,
@@ -81,6 +83,38 @@ impl Ids {
     }
 }
 
+/// The leaves of which one says which id is given.
+#[derive(Debug)]
+struct Methods {
+    firstfree: NodeId,
+    roundrobin: NodeId,
+}
+
+impl Methods {
+    fn of(schema: &Schema, path: &str) -> Result<Methods, String> {
+        Ok(Methods {
+            firstfree: at(schema, &format!("{path}/firstfree"))?,
+            roundrobin: at(schema, &format!("{path}/roundrobin"))?,
+        })
+    }
+
+    fn leaf(&self, method: Method) -> Node {
+        let node = match method {
+            Method::FirstFree => self.firstfree,
+            Method::RoundRobin => self.roundrobin,
+        };
+        Node::leaf(node, Value::Empty)
+    }
+
+    fn read(&self, nodes: &[Node]) -> Option<Method> {
+        if nodes.child(self.roundrobin).is_some() {
+            Some(Method::RoundRobin)
+        } else {
+            nodes.child(self.firstfree).map(|_| Method::FirstFree)
+        }
+    }
+}
+
 impl IdPool {
     pub fn new(schema: &Schema) -> Result<IdPool, String> {
         let pool = |rest: &str| at(schema, &format!("{LIST}/{rest}"));
@@ -100,8 +134,9 @@ impl IdPool {
             sync: pool("allocation/request/sync")?,
             id: pool("allocation/request/id")?,
             parity: pool("allocation/request/oddeven-alloc")?,
-            firstfree: pool("allocation/request/firstfree")?,
-            roundrobin: pool("allocation/request/roundrobin")?,
+            method: pool("allocation/request/method")?,
+            methods: Methods::of(schema, &format!("{LIST}/allocation/request/method"))?,
+            short_methods: Methods::of(schema, &format!("{LIST}/allocation/request"))?,
             granted: pool("allocation/response/id")?,
             oper_range: ids(format!("{OPER}/pool/range"))?,
             oper_exclude: ids(format!("{OPER}/pool/exclude"))?,
@@ -212,13 +247,9 @@ impl PoolKind for IdPool {
             WantedParity::Only(parity) => parity.name(),
         });
         nodes.extend(parity.map(|parity| Node::leaf(self.parity, Value::text(parity))));
-        nodes.extend(want.method.map(|method| {
-            let node = match method {
-                Method::FirstFree => self.firstfree,
-                Method::RoundRobin => self.roundrobin,
-            };
-            Node::leaf(node, Value::Empty)
-        }));
+        nodes.extend(
+            want.method.map(|method| Node::inner(self.method, vec![self.methods.leaf(method)])),
+        );
         nodes
     }
 
@@ -228,11 +259,10 @@ impl PoolKind for IdPool {
             "even" => WantedParity::Only(Parity::Even),
             _ => WantedParity::Any,
         });
-        let method = if request.child(self.roundrobin).is_some() {
-            Some(Method::RoundRobin)
-        } else {
-            request.child(self.firstfree).map(|_| Method::FirstFree)
-        };
+        // What is there in short has just been written; what is there in full may be from before.
+        let method = self.short_methods.read(request).or_else(|| {
+            request.child(self.method).and_then(|method| self.methods.read(method.children()))
+        });
         Ok(Wanted::Id(WantedId {
             sync: request.bool(self.sync),
             id: request.uint(self.id).and_then(|id| u32::try_from(id).ok()),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use allod_core::command::Command;
-use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
+use allod_core::command::resource::{EditResources, ResourceCommand, ResourceEdit};
 use allod_core::state::State;
 use allod_core::view::resource as view;
 use allod_engine::Snapshot;
@@ -165,11 +165,4 @@ fn twice(name: &str) -> Fault {
 
 fn not_supported() -> Fault {
     Fault::application(Tag::OperationNotSupported, "only the tree of resource-pools can be edited")
-}
-
-/// What is written over a pool and its requests, if it is anything.
-fn put(put: PutResource) -> Option<ResourceEdit> {
-    let nothing =
-        put.config.is_none() && !put.replace && put.put.is_empty() && put.withdraw.is_empty();
-    (!nothing).then(|| ResourceEdit::Put(Box::new(put)))
 }

@@ -258,6 +258,12 @@ impl Schema {
         self.node(operation).children.iter().copied().find(|id| self.node(*id).kind == Kind::Input)
     }
 
+    /// Whether an input may be called by the name of this module: the operation's, or that of a node that an action stands in.
+    pub fn may_name_input(&self, input: NodeId, module: ModuleId) -> bool {
+        let up = std::iter::successors(Some(input), |at| self.node(*at).parent);
+        up.into_iter().any(|at| self.node(at).module == module)
+    }
+
     pub fn output(&self, operation: NodeId) -> Option<NodeId> {
         self.node(operation).children.iter().copied().find(|id| self.node(*id).kind == Kind::Output)
     }

@@ -167,7 +167,7 @@ fn what_is_not_read() {
         ),
         (r#""flag":[]"#, "an array is not expected", "/toy:top/item[name='a']/flag"),
         (r#""nothing":5"#, "'nothing' is not known here", "/toy:top/item[name='a']"),
-        (r#""extra":"e""#, "'extra' is not known here", "/toy:top/item[name='a']"),
+        (r#""other:size":5"#, "'other:size' is not known here", "/toy:top/item[name='a']"),
         (r#""method":{}"#, "'method' is not known here", "/toy:top/item[name='a']"),
         (r#""size":1,"toy:size":2"#, "'toy:size' is there twice", "/toy:top/item[name='a']/size"),
         (r#""number":[1,1]"#, "'number' is there twice", "/toy:top/item[name='a']/number"),
@@ -177,6 +177,25 @@ fn what_is_not_read() {
         assert_eq!(fault.message, format!("Error parsing input: {message}"), "{members}");
         assert_eq!(fault.path.as_deref(), Some(path), "{members}");
         assert_eq!(fault.tag, Tag::MalformedMessage);
+    }
+}
+
+/// What clients write that have it from XML, or from servers that take it.
+#[test]
+fn what_is_read_though_it_could_be_clearer() {
+    let table = [
+        (r#"{"toy:top":{"item":{"name":"a"}}}"#, r#"{"toy:top":{"item":[{"name":"a"}]}}"#),
+        (
+            r#"{"toy:top":{"item":[{"name":"a","tag":"x","number":7}]}}"#,
+            r#"{"toy:top":{"item":[{"name":"a","tag":["x"],"number":[7]}]}}"#,
+        ),
+        (
+            r#"{"top":{"item":[{"name":"a","extra":"e"}]}}"#,
+            r#"{"toy:top":{"item":[{"name":"a","more:extra":"e"}]}}"#,
+        ),
+    ];
+    for (short, full) in table {
+        assert_eq!(json(short).unwrap(), json(full).unwrap(), "{short}");
     }
 }
 
@@ -190,12 +209,14 @@ fn documents_that_are_none() {
         r#"{"toy:top":null}"#,
         r#"{"toy:top":[]}"#,
         r#"{"toy:top":{}} x"#,
-        r#"{"toy:top":{"item":{"name":"a"}}}"#,
+        r#"{"toy:top":{"item":"a"}}"#,
+        r#"{"toy:top":{"item":["a"]}}"#,
         r#"{"toy:top":{"item":[{"size":1}]}}"#,
         r#"{"toy:top":{"item":[{"name":"a"},{"name":"a"}]}}"#,
         r#"{"toy:top":{"item":[{"name":null}]}}"#,
         r#"{"toy:top":{"item":[{"name":"a","size":null}]}}"#,
-        r#"{"toy:top":{"item":[{"name":"a","tag":"x"}]}}"#,
+        r#"{"toy:top":{"item":[{"name":"a","tag":{"x":"y"}}]}}"#,
+        r#"{"toy:top":{"item":[{"name":"a","tag":null}]}}"#,
         r#"{"toy:act":{}}"#,
         r#"{"toy:happened":{}}"#,
         r#"{"ietf-restconf:data":{"toy:top":{}},"toy:top":{}}"#,

@@ -2,11 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use allod_face_restconf::Settings;
 
 use crate::server::{POOLS, Server};
 
 async fn fresh() -> Arc<Server> {
-    let server = Server::fresh().await;
+    fresh_with(Settings::default()).await
+}
+
+async fn fresh_with(settings: Settings) -> Arc<Server> {
+    let server = Server::fresh_with(settings).await;
     let pool = r#"{"id-allocator:id-pool":[{"name":"vlan","range":{"start":1,"end":4094}}]}"#;
     assert_eq!(server.ask("POST", POOLS, pool).await.status, 201);
     Arc::new(server)
@@ -90,4 +97,39 @@ async fn nobody_writes_over_what_another_has_just_merged() {
     let services: BTreeSet<&str> =
         services.as_array().unwrap().iter().filter_map(|one| one.as_str()).collect();
     assert_eq!(services.len(), 12);
+}
+
+/// However busy a pool is, it can be configured, and others can be made beside it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_pool_can_be_changed() {
+    // Whoever has to plan again gives up.
+    let server = fresh_with(Settings { plans_max: 1, ..Settings::default() }).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let clients = (0..16).map(|client| {
+        let (server, done) = (server.clone(), done.clone());
+        tokio::spawn(async move {
+            let key = format!("c{client}");
+            while !done.load(Ordering::Relaxed) {
+                let answer = server.ask("PUT", &vlan(&key), &body(&key)).await;
+                assert_eq!(answer.status, 201, "{}", answer.body);
+                assert_eq!(server.ask("DELETE", &vlan(&key), "").await.status, 204);
+            }
+        })
+    });
+    let clients: Vec<_> = clients.collect();
+    let range = format!("{POOLS}/id-allocator:id-pool=vlan/range");
+    for round in 0..40 {
+        let wider = format!(r#"{{"id-allocator:range":{{"start":1,"end":{}}}}}"#, 4000 + round);
+        let answer = server.ask("PUT", &range, &wider).await;
+        assert_eq!(answer.status, 204, "{}", answer.body);
+        let new = format!(
+            r#"{{"id-allocator:id-pool":[{{"name":"p{round}","range":{{"start":1,"end":9}}}}]}}"#
+        );
+        let answer = server.ask("POST", POOLS, &new).await;
+        assert_eq!(answer.status, 201, "{}", answer.body);
+    }
+    done.store(true, Ordering::Relaxed);
+    for client in clients {
+        client.await.unwrap();
+    }
 }

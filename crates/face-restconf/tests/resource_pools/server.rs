@@ -42,6 +42,15 @@ impl Server {
         checkpoints: Arc<dyn CheckpointStore>,
         clock: Arc<dyn Clock>,
     ) -> Server {
+        Server::start_with(journal, checkpoints, clock, Settings::default()).await
+    }
+
+    async fn start_with(
+        journal: Arc<dyn Journal>,
+        checkpoints: Arc<dyn CheckpointStore>,
+        clock: Arc<dyn Clock>,
+        settings: Settings,
+    ) -> Server {
         let mut config = Config::default();
         // Services are told: their notices are kept, though nobody here takes them out.
         config.limits.outbox_max = 1000;
@@ -54,15 +63,21 @@ impl Server {
         let files: Vec<(&str, &str)> = files.copied().collect();
         let schema = Arc::new(Schema::compile(&files).unwrap());
         let model = Arc::new(ResourcePools::new(schema.clone()).unwrap());
-        let face = Restconf::new(handle, Settings::default(), schema, vec![model]).unwrap();
+        let face = Restconf::new(handle, settings, schema, vec![model]).unwrap();
         let app = App::new(face.routes(), Limits::default()).unwrap();
         Server { app: app.mannered("/restconf", face.manner()), engine }
     }
 
     /// On a journal in memory, without a past.
     pub async fn fresh() -> Server {
+        Server::fresh_with(Settings::default()).await
+    }
+
+    /// The same, with other settings.
+    pub async fn fresh_with(settings: Settings) -> Server {
         let journal = Arc::new(MemoryStorage::new().open());
-        Server::start(journal, Arc::new(MemoryCheckpoints::new()), Standing::morning()).await
+        let checkpoints = Arc::new(MemoryCheckpoints::new());
+        Server::start_with(journal, checkpoints, Standing::morning(), settings).await
     }
 
     pub async fn answer(&self, request: Request<Full<bytes::Bytes>>) -> Answer {

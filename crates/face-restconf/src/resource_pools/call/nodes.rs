@@ -133,8 +133,8 @@ impl CallNodes {
             },
             find_id: find("find-id", "parity")?,
             find_ip: find("find-ip", "prefix-length")?,
-            id_tool: tool("id-allocator-tool", "id-pool")?,
-            ip_tool: tool("ip-allocator-tool", "ip-address-pool")?,
+            id_tool: tool("id-allocator:id-allocator-tool", "id-pool")?,
+            ip_tool: tool("ipaddress-allocator:ip-allocator-tool", "ip-address-pool")?,
         })
     }
 }

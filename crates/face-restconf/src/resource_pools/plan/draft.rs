@@ -8,7 +8,7 @@ use allod_core::resource::{Request, ResourcePool};
 use allod_core::state::State;
 use allod_core::view::resource as view;
 
-use super::{exists, missing, put, twice};
+use super::{exists, missing, twice};
 use crate::edit::{apply, find, validate};
 use crate::fault::Fault;
 use crate::model::{Edit, Op, Step};
@@ -237,7 +237,16 @@ impl<'a> Draft<'a> {
                 None => written.withdraw.push(key),
             }
         }
-        Ok(put(written))
+        let asks = written.replace || !written.put.is_empty() || !written.withdraw.is_empty();
+        if written.config.is_none() && !asks {
+            return Ok(None);
+        }
+        let written = Box::new(written);
+        Ok(Some(match self.before.cloned() {
+            Some(_) if asks => ResourceEdit::Put(written),
+            // Whatever is asked of the pool meanwhile is no reason to begin again.
+            before => ResourceEdit::PutOver(before, written),
+        }))
     }
 
     fn place(&self) -> Place<'_> {
