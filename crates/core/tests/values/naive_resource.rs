@@ -245,7 +245,12 @@ impl Manager {
         if let (Ok(held), true) = (&found, moves) {
             pool.last = Some(held.first);
         }
-        pool.asked.get_mut(key).expect("a request").answer = Some(found);
+        let asked = pool.asked.get_mut(key).expect("a request");
+        // Whoever is told again that it is too big need not know what is left this time.
+        if let (Some(Err(Failure::TooBig(_))), Err(Failure::TooBig(_))) = (&asked.answer, &found) {
+            return;
+        }
+        asked.answer = Some(found);
     }
 
     /// Whoever has nothing is answered again, for as long as there is anything.

@@ -421,8 +421,13 @@ fn settle_one(
     let written = draft.state.pool(name).and_then(|pool| pool.requests.as_ref()?.get(key).cloned());
     // Without services to compare with, all of them are new.
     let knew = written.as_ref().map(|asked| asked.request.services.clone()).unwrap_or_default();
-    let differs =
-        written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer);
+    let same_request = written.as_ref().is_some_and(|asked| *asked.request == opened.request);
+    let differs = !same_request || written.is_none_or(|asked| asked.answer != answer);
+    // What is left for a request that is too big changes with every release. It is not told, or written, each time.
+    let too_big = |answer: &Answer| matches!(answer, Answer::Failed(Failure::TooBig(_)));
+    if same_request && too_big(&answer) && before.is_some_and(|(before, _)| too_big(before)) {
+        return Ok(());
+    }
     // Something else in the place of what it had is another answer, too: whoever watches is told.
     if differs || before != Some(&now) {
         record(draft, name, key, &opened.request, answer);
