@@ -243,11 +243,19 @@ impl Attempt {
             }
             Told::No(error) => {
                 let now_ms = self.handle.status().now_ms;
-                let again_ms = again_ms(&self.limits, notice.attempts, now_ms);
+                let again_ms = again_ms(&self.limits, self.attempts(&notice), now_ms);
                 self.failed(&notice, error, again_ms).await;
             }
             Told::Never(error) => self.failed(&notice, error, None).await,
         }
+    }
+
+    /// How often it has been tried before this time. An operator may have begun to count anew while this attempt was under way.
+    fn attempts(&self, notice: &Notice) -> u32 {
+        let now = self.handle.read(|snapshot| {
+            snapshot.state.outbox().get(notice.number).map(|notice| notice.attempts)
+        });
+        now.ok().flatten().unwrap_or(notice.attempts)
     }
 
     async fn failed(&self, notice: &Notice, error: String, again_ms: Option<u64>) {

@@ -17,7 +17,10 @@ pub enum Manner {
 #[derive(Debug, Clone)]
 pub struct Told {
     pub notice: String,
+    /// The body, which is the target where the settings below say so.
     pub target: String,
+    /// Method and path.
+    pub line: String,
 }
 
 pub struct Hook {
@@ -81,7 +84,10 @@ impl Hook {
 
 fn serve(stream: TcpStream, told: &Mutex<Vec<Told>>, manner: &Mutex<Manner>) {
     let mut reader = BufReader::new(stream);
-    let (mut notice, mut length) = (String::new(), 0);
+    let (mut notice, mut length, mut first) = (String::new(), 0, String::new());
+    if reader.read_line(&mut first).unwrap_or(0) == 0 {
+        return;
+    }
     loop {
         let mut line = String::new();
         if reader.read_line(&mut line).unwrap_or(0) == 0 {
@@ -104,7 +110,8 @@ fn serve(stream: TcpStream, told: &Mutex<Vec<Told>>, manner: &Mutex<Manner>) {
     }
     let target = String::from_utf8(body).unwrap();
     let manner = *manner.lock().unwrap();
-    told.lock().unwrap().push(Told { notice, target });
+    let line = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    told.lock().unwrap().push(Told { notice, target, line });
     match manner {
         Manner::Answer(status) => {
             let reply = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");

@@ -1,11 +1,12 @@
 //! Services are told what they wait for: by a real server, to a real webhook, over a kill, and with an operator's help.
 //!
-//! What is queued is written into the journal beforehand, as a server does it. How the requests come in is tested where
-//! they do.
+//! In `requests` a service asks over RESTCONF. Elsewhere what is queued is written into the journal beforehand, as a server does
+//! it.
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod hook;
+mod requests;
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -107,6 +107,32 @@ async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
 }
 
 #[tokio::test]
+async fn all_attempts_are_anew_though_one_is_under_way_when_somebody_says_so() {
+    let world = World::new().await;
+    let mut count = 0;
+    let hook = Hook::start(move |_| {
+        count += 1;
+        match count {
+            1 => Manner::Answer(503),
+            2 => Manner::Silent,
+            _ => Manner::Answer(200),
+        }
+    })
+    .await;
+    world.pool("p").await;
+    world.ask("p", &[("a", "/s")]).await;
+    // The second attempt is the last one.
+    let limits = Limits { outbox_attempts_max: 2, webhook_ms_max: 500, ..hasty() };
+    let reactor = world.react(&plain(&hook.url()), limits);
+    hook.wait_for(2).await;
+    let number = world.outbox()[0].number;
+    world.notice(NoticeCommand::Retry { number }).await;
+    world.empty().await;
+    assert_eq!(hook.asked().len(), 3);
+    reactor.stop().await;
+}
+
+#[tokio::test]
 async fn a_slow_webhook_holds_up_no_other_and_no_server() {
     let world = World::new().await;
     let slow = Hook::start(|_| Manner::Silent).await;
