@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::claim_script::NewClaims;
-use super::resources;
 use super::id_script::{Allocations, Held, Small};
+use super::resources;
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
 use crate::figure::{Bar, Report};

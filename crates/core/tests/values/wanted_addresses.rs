@@ -297,7 +297,7 @@ fn a_pool_does_not_change_its_version_under_the_claims_of_others() {
         answers p -> a=! TooBig([64])
         net p b 32 invert -> 2001:db8::/96
         ippool p nets=10.0.0.0/24
-        answers p -> a=10.0.0.0/28 b=! TooBig([24])
+        answers p -> a=10.0.0.0/28 b=! TooBig([28, 27, 26, 25])
         ",
     );
 }
