@@ -175,7 +175,9 @@ fn request(words: &Words<'_>) -> Request {
     Request {
         user: text(words.get("user").unwrap_or("admin")),
         services: words.get("svc").into_iter().flat_map(|all| all.split(',')).map(text).collect(),
-        redeploy: words.has("never").then_some(Redeploy::Never),
+        redeploy: [Redeploy::Never, Redeploy::Touch, Redeploy::Whole]
+            .into_iter()
+            .find(|how| words.has(how.name())),
         sync_alloc: false,
         want,
     }
@@ -224,7 +226,11 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
                     (n, Some(_)) => format!(" tried {n}"),
                     (n, None) => format!(" given up after {n}"),
                 };
-                format!("{} of {about}{tried}", notice.target)
+                let how = match notice.how {
+                    Redeploy::Default => String::new(),
+                    how => format!(" by {}", how.name()),
+                };
+                format!("{} of {about}{how}{tried}", notice.target)
             };
             state.outbox().from(0).map(one).collect::<Vec<_>>().join(", ")
         }

@@ -442,7 +442,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         outbox -> /s2 of p/a+q/a
         ask p b svc=/s2 -> 2
         ask p c svc=/s3 -> ! Exhausted
-        ask p d svc=/s4 never -> ! Exhausted
+        ask p d svc=/s4 no-redeploy -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c
         # Whoever joins those who wait is told why they do.
         ask p c svc=/s3,/s5 -> ! Exhausted
@@ -464,6 +464,14 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         forget 1
         alarms -> /s2 Undelivered over, /s3 Undelivered over
         ask p e svc=/s5 -> ! Exhausted
+        # Once for each transaction, in the way that does most of those that its requests name.
+        idpool r 1-9
+        ask r i svc=/s7 re-deploy & ask r j svc=/s7 touch & ask r k svc=/s7 & ask r l svc=/s7 no-redeploy
+        ask r m svc=/s8 touch user=one & ask r n svc=/s8 touch user=two
+        outbox -> /s2 of p/b, /s3 of p/c, /s5 of p/e, /s7 of r/i+r/j+r/k by re-deploy, /s8 of r/m by touch, /s8 of r/n by touch
+        done 5
+        done 4
+        done 3
         limit outbox_max=3
         ask q x svc=/s9 -> no limit_exceeded: outbox_max is 3, the request has 4
         answers q -> a=1

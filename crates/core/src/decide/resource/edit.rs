@@ -477,14 +477,15 @@ pub(super) fn retry<'a>(
     told: &mut Told,
 ) -> Result<(), Refusal> {
     for name in pools {
-        let Ok((_, kept)) = requests(draft, name) else { continue };
-        let failed: Vec<Arc<str>> = kept.failed.iter().cloned().collect();
+        let Ok((pool, kept)) = requests(draft, name) else { continue };
+        let hopes = |key: &&Arc<str>| kept.get(key).is_some_and(|asked| may_get(pool, asked));
+        let failed: Vec<Arc<str>> = kept.failed.iter().filter(hopes).cloned().collect();
         for key in failed {
             let (pool, kept) = requests(draft, name)?;
             if pool.free.is_empty() {
                 break;
             }
-            let Some(asked) = kept.get(&key).filter(|asked| asked.answer != Answer::Granted) else {
+            let Some(asked) = kept.get(&key).filter(|asked| may_get(pool, asked)) else {
                 continue;
             };
             let before = Some((asked.answer.clone(), None));
@@ -495,4 +496,19 @@ pub(super) fn retry<'a>(
         }
     }
     Ok(())
+}
+
+/// Whether a request that has nothing could get something now, or would be told another reason. Of many that wait for what is
+/// not there, most can be passed over without asking what they would get.
+fn may_get(pool: &Pool, asked: &Asked) -> bool {
+    match (&asked.answer, &asked.request.want) {
+        (Answer::Granted, _) => false,
+        // What a group gets depends on more than this pool.
+        _ if asked.request.is_sync() => true,
+        (Answer::Failed(Failure::IdUnavailable(id)), _) => pool.free.contains((*id).into()),
+        (Answer::Failed(Failure::Exhausted), Wanted::Id(want)) if want.id.is_none() => {
+            pool.free.count_of(answer::parity(want)) > 0
+        }
+        _ => true,
+    }
 }
