@@ -81,7 +81,7 @@ pub struct Request {
     pub want: Wanted,
 }
 
-/// How a service is told, in the order of how much that does.
+/// How a service is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Redeploy {
     Default,

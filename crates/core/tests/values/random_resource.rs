@@ -59,8 +59,8 @@ fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     None
 }
 
-/// Who is told of what: user and service, and then the pools and keys.
-type Told = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<(Arc<str>, Arc<str>)>>;
+/// Who is told of what: user, service and way, and then the pools and keys.
+type Told = BTreeMap<(Arc<str>, Arc<str>, Redeploy), BTreeSet<(Arc<str>, Arc<str>)>>;
 
 /// All services of whatever is answered otherwise than before, and those that are new to what is not.
 fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
@@ -84,7 +84,7 @@ fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
             let how = asked.request.redeploy.unwrap_or(Redeploy::Default);
             for service in asked.request.services.iter().filter(|service| !knows(service)) {
                 if how != Redeploy::Never {
-                    let who = (asked.request.user.clone(), service.clone());
+                    let who = (asked.request.user.clone(), service.clone(), how);
                     let what = (name.as_str().into(), key.as_str().into());
                     told.entry(who).or_default().insert(what);
                 }
@@ -116,7 +116,7 @@ fn covers(heard: &Told, wanted: &Told) -> bool {
 fn queued(state: &State, had: usize) -> (Told, usize) {
     let mut told = Told::new();
     for notice in state.outbox().from(0).skip(had) {
-        let who = (notice.user.clone(), notice.target.clone());
+        let who = (notice.user.clone(), notice.target.clone(), notice.how);
         let before = told.insert(who, notice.about.iter().cloned().collect());
         assert!(before.is_none(), "{} is told twice", notice.target);
     }

@@ -3,9 +3,8 @@
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
 //! `look p+q k …` and `seize p+q k …` are what `ask` would get, and the same asked for only if there is something;
-//! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` is `idpool` over what it was; `answers p`, `left p`, `alarms`, `outbox`
-//! show what there is; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notice by its place in the outbox.
-//! Lines with `&` between them are one edit.
+//! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
+//! `again N`, `forget N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -48,7 +47,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 |name| (name, put(PutResource { put: vec![request.clone()], ..plain.clone() }));
             edit(pools.map(asked).collect())
         }
-        // Configures a pool that is as `was=` says, or not there.
+        // `recast p [was=1-9] 2-9` configures a pool that is as `was=` says, or not there.
         "recast" => {
             let was = words.get("was").map(|was| config(&Words::of(&format!("idpool p {was}"))));
             let config = Some(config(&Words::of(&format!("idpool p {}", words.plain(1)))));
@@ -175,9 +174,7 @@ fn request(words: &Words<'_>) -> Request {
     Request {
         user: text(words.get("user").unwrap_or("admin")),
         services: words.get("svc").into_iter().flat_map(|all| all.split(',')).map(text).collect(),
-        redeploy: [Redeploy::Never, Redeploy::Touch, Redeploy::Whole]
-            .into_iter()
-            .find(|how| words.has(how.name())),
+        redeploy: words.has("never").then_some(Redeploy::Never),
         sync_alloc: false,
         want,
     }
@@ -226,11 +223,7 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
                     (n, Some(_)) => format!(" tried {n}"),
                     (n, None) => format!(" given up after {n}"),
                 };
-                let how = match notice.how {
-                    Redeploy::Default => String::new(),
-                    how => format!(" by {}", how.name()),
-                };
-                format!("{} of {about}{how}{tried}", notice.target)
+                format!("{} of {about}{tried}", notice.target)
             };
             state.outbox().from(0).map(one).collect::<Vec<_>>().join(", ")
         }

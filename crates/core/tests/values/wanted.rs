@@ -214,11 +214,6 @@ fn whoever_has_nothing_gets_what_is_released() {
         rmpool small -> no pool_in_use: pool 'small' has 1 claims held and 0 in quarantine
         release small n
         left small -> nothing
-        ippool fam nets=10.0.0.0/24
-        claim fam n len=30
-        ippool fam nets=2001:db8::/64 -> no pool_in_use: pool 'fam' has 1 claims held and 0 in quarantine
-        release fam n
-        ippool fam nets=2001:db8::/64
         ",
     );
 }
@@ -442,7 +437,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         outbox -> /s2 of p/a+q/a
         ask p b svc=/s2 -> 2
         ask p c svc=/s3 -> ! Exhausted
-        ask p d svc=/s4 no-redeploy -> ! Exhausted
+        ask p d svc=/s4 never -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c
         # Whoever joins those who wait is told why they do.
         ask p c svc=/s3,/s5 -> ! Exhausted
@@ -464,14 +459,6 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         forget 1
         alarms -> /s2 Undelivered over, /s3 Undelivered over
         ask p e svc=/s5 -> ! Exhausted
-        # Once for each transaction, in the way that does most of those that its requests name.
-        idpool r 1-9
-        ask r i svc=/s7 re-deploy & ask r j svc=/s7 touch & ask r k svc=/s7 & ask r l svc=/s7 no-redeploy
-        ask r m svc=/s8 touch user=one & ask r n svc=/s8 touch user=two
-        outbox -> /s2 of p/b, /s3 of p/c, /s5 of p/e, /s7 of r/i+r/j+r/k by re-deploy, /s8 of r/m by touch, /s8 of r/n by touch
-        done 5
-        done 4
-        done 3
         limit outbox_max=3
         ask q x svc=/s9 -> no limit_exceeded: outbox_max is 3, the request has 4
         answers q -> a=1
@@ -514,14 +501,6 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         seize p last -> 2
         seize p more -> ! Exhausted of p
         answers p -> k=1 last=2 two=3
-        # Whoever asks for what others have asked for joins them.
-        limit outbox_max=100
-        idpool s 1-9
-        ask s shared svc=/s1 -> 1
-        seize s shared svc=/s2 -> 1
-        outbox -> /s1 of s/shared, /s2 of s/shared
-        idpool s 5-9
-        outbox -> /s1 of s/shared, /s2 of s/shared, /s1 of s/shared, /s2 of s/shared
         ",
     );
 }

@@ -159,19 +159,14 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     for key in keys {
         withdraw_one(draft, name, &key, pending)?;
     }
-    empty(draft.pool(name)?)?;
+    let pool = draft.pool(name)?;
+    if pool.held_claims > 0 {
+        let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
+        return Err(Refusal::PoolInUse { pool: name.clone(), held, quarantined });
+    }
     alarms::clear(draft, name);
     draft.record(Event::PoolRemoved(PoolRemoved { pool: name.clone() }));
     Ok(())
-}
-
-/// Refuses if anything is held of the pool.
-fn empty(pool: &Pool) -> Result<(), Refusal> {
-    if pool.held_claims == 0 {
-        return Ok(());
-    }
-    let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
-    Err(Refusal::PoolInUse { pool: pool.name.clone(), held, quarantined })
 }
 
 fn withdraw_one(
@@ -250,9 +245,11 @@ fn configure(
                 let opened = Opened { request, before, quiet };
                 displaced.entry(key).or_default().insert(name.clone(), opened);
             }
-            // What others hold would be read as something else.
-            if !same_kind {
-                empty(draft.pool(name)?)?;
+            // What others hold would be read as something else from now on.
+            let pool = draft.pool(name)?;
+            if !same_kind && pool.rows.len() > 0 {
+                let actual = pool.spec.kind;
+                return Err(Refusal::PoolKindDiffers { pool: name.clone(), actual });
             }
         }
     }

@@ -15,9 +15,9 @@ use crate::resource::{AlarmKind, Redeploy, Request};
 /// Pools and keys, each once however many they are.
 type Changed = BTreeSet<(Arc<str>, Arc<str>)>;
 
-/// Whom to tell: a service in the name of a user, how, and about what.
+/// Whom to tell, and about what.
 #[derive(Debug, Default)]
-pub(super) struct Told(BTreeMap<(Arc<str>, Arc<str>), (Redeploy, Changed)>);
+pub(super) struct Told(BTreeMap<(Arc<str>, Arc<str>, Redeploy), Changed>);
 
 impl Told {
     /// The answer to a request has changed.
@@ -43,10 +43,7 @@ impl Told {
         if how == Redeploy::Never {
             return;
         }
-        let whom = (service.clone(), request.user.clone());
-        let (most, about) = self.0.entry(whom).or_insert_with(|| (how, Changed::new()));
-        // Once is enough, if it is in the way that does most.
-        *most = how.max(*most);
+        let about = self.0.entry((service.clone(), request.user.clone(), how)).or_default();
         about.insert((pool.clone(), key.clone()));
     }
 
@@ -59,7 +56,7 @@ impl Told {
         let many = (draft.state.outbox.len() + self.0.len()) as u64;
         at_most("outbox_max", max, many)?;
         let first = u128::from(draft.version) << 32 | draft.events.len() as u128;
-        for (number, ((target, user), (how, about))) in (first..).zip(self.0) {
+        for (number, ((target, user, how), about)) in (first..).zip(self.0) {
             let (about, at_ms) = (about.into_iter().collect(), draft.now_ms);
             let notice = NoticeQueued { number, target, user, how, about, at_ms };
             draft.record(Event::NoticeQueued(notice));
