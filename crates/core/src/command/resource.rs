@@ -7,10 +7,10 @@ use crate::resource::{AlarmKind, Request, ResourcePool};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceCommand {
     Edit(EditResources),
-    /// What the request would get, without asking for it.
-    Find(FindResource),
-    /// The same, and asks for it: the request is there and has it, or nothing is written.
+    /// Asks for something: the request is there and has it, or nothing is written.
     Allocate(FindResource),
+    /// What that would get. Nothing is written.
+    Find(FindResource),
     Notice(NoticeCommand),
     /// Forgets an alarm that is over.
     PurgeAlarm {

@@ -1,7 +1,7 @@
 //! Pools of resources: what is configured, what is asked of them, who is told of the answers.
 //!
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
-//! - `allocate`: a request that is only written if it gets something, or not even then
+//! - `allocate`: a request that is only written if it gets something
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
 //! - `alarms`, `notices`: what follows from it
 
@@ -27,8 +27,8 @@ use crate::state::requests::Requests;
 pub(super) fn run(draft: &mut Draft<'_>, command: &ResourceCommand) -> Result<Outcome, Refusal> {
     match command {
         ResourceCommand::Edit(edit) => edit::run(draft, edit),
-        ResourceCommand::Find(find) => allocate::look(draft, find),
         ResourceCommand::Allocate(find) => allocate::run(draft, find),
+        ResourceCommand::Find(find) => allocate::look(draft, find),
         ResourceCommand::Notice(notice) => notices::run(draft, notice),
         ResourceCommand::PurgeAlarm { object, kind } => {
             let key = (object.clone(), *kind);

@@ -280,27 +280,24 @@ impl Manager {
 
     /// A request that is there and has something, or is not there; whether it could be asked for at all.
     pub fn allocate(&mut self, find: &FindResource) -> bool {
-        let pools = find.pools.iter().map(|name| {
+        let put = |name: &Arc<str>| {
             let mut request = find.request.clone();
             let pool = self.pools.get(&**name);
-            // Those who have asked for it before stay.
-            if let Some(known) = pool.and_then(|pool| pool.asked.get(&*find.key)) {
-                let mut services = known.request.services.clone();
-                services.append(&mut request.services);
-                request.services.extend(
-                    services
-                        .iter()
-                        .enumerate()
-                        .filter(|(n, one)| !services[..*n].contains(one))
-                        .map(|(_, one)| one.clone()),
-                );
-                request.redeploy = request.redeploy.or(known.request.redeploy);
+            // Whoever asked before still does.
+            if let Some(before) = pool.and_then(|pool| pool.asked.get(&*find.key)) {
+                let all = before.request.services.iter().chain(&find.request.services);
+                request.services = all.fold(Vec::new(), |mut all, one| {
+                    if !all.contains(one) {
+                        all.push(one.clone());
+                    }
+                    all
+                });
+                request.redeploy = request.redeploy.or(before.request.redeploy);
             }
             let put = vec![(find.key.clone(), request)];
-            let put = PutResource { put, ..PutResource::default() };
-            (name.clone(), ResourceEdit::Put(Box::new(put)))
-        });
-        let pools = pools.collect();
+            ResourceEdit::Put(Box::new(PutResource { put, ..PutResource::default() }))
+        };
+        let pools = find.pools.iter().map(|name| (name.clone(), put(name))).collect();
         let mut after = self.clone();
         let done = after.edit(&EditResources { seen: 0, seen_all: false, pools });
         let has =

@@ -3,8 +3,9 @@
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how]`, `net p k 32 [start=A] [invert]`,
 //! `look p+q k …` and `seize p+q k …` are what `ask` would get, and the same asked for only if there is something;
-//! `withdraw p k`, `rmpool p`; `answers p`, `left p`, `alarms`, `outbox` show what there is; `done N`, `failed N [again=T]`,
-//! `again N`, `forget N` are about a notice by its place in the outbox. Lines with `&` between them are one edit.
+//! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` is `idpool` over what it was; `answers p`, `left p`, `alarms`, `outbox`
+//! show what there is; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notice by its place in the outbox.
+//! Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 |name| (name, put(PutResource { put: vec![request.clone()], ..plain.clone() }));
             edit(pools.map(asked).collect())
         }
-        // `recast p [was=1-9] 2-9` configures a pool that is as `was=` says, or not there.
+        // Configures a pool that is as `was=` says, or not there.
         "recast" => {
             let was = words.get("was").map(|was| config(&Words::of(&format!("idpool p {was}"))));
             let config = Some(config(&Words::of(&format!("idpool p {}", words.plain(1)))));

@@ -214,6 +214,11 @@ fn whoever_has_nothing_gets_what_is_released() {
         rmpool small -> no pool_in_use: pool 'small' has 1 claims held and 0 in quarantine
         release small n
         left small -> nothing
+        ippool fam nets=10.0.0.0/24
+        claim fam n len=30
+        ippool fam nets=2001:db8::/64 -> no pool_in_use: pool 'fam' has 1 claims held and 0 in quarantine
+        release fam n
+        ippool fam nets=2001:db8::/64
         ",
     );
 }
@@ -501,6 +506,14 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         seize p last -> 2
         seize p more -> ! Exhausted of p
         answers p -> k=1 last=2 two=3
+        # Whoever asks for what others have asked for joins them.
+        limit outbox_max=100
+        idpool s 1-9
+        ask s shared svc=/s1 -> 1
+        seize s shared svc=/s2 -> 1
+        outbox -> /s1 of s/shared, /s2 of s/shared
+        idpool s 5-9
+        outbox -> /s1 of s/shared, /s2 of s/shared, /s1 of s/shared, /s2 of s/shared
         ",
     );
 }

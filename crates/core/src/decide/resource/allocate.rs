@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Draft, edit};
+use super::{Draft, edit, requests};
 use crate::command::resource::{EditResources, FindResource, PutResource, ResourceEdit};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
@@ -10,54 +10,51 @@ use crate::resource::{Answer, Failure, Request};
 use crate::span::Span;
 use crate::view::resource as view;
 
+/// What was found in all pools, or why there is nothing in one of them.
+type Found = Result<Span, (Arc<str>, Failure)>;
+
 pub(super) fn run(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> {
     let mark = draft.mark();
-    let found = tried(draft, find)?;
+    let found = written(draft, find)?;
     if found.is_err() {
         draft.back_to(mark);
     }
     Ok(Outcome::Found(found))
 }
 
-/// The same answer, and nothing is written: what a request would get is what it gets.
+/// What it would come to. It is done and undone, so that nothing can be said that would not be so.
 pub(super) fn look(draft: &mut Draft<'_>, find: &FindResource) -> Result<Outcome, Refusal> {
     let mark = draft.mark();
-    let found = tried(draft, find)?;
+    let found = written(draft, find)?;
     draft.back_to(mark);
     Ok(Outcome::Found(found))
 }
 
-fn tried(draft: &mut Draft<'_>, find: &FindResource) -> Result<Found, Refusal> {
-    let put = |name: &Arc<str>| {
-        let request = joined(draft, name, find);
-        let put = vec![(find.key.clone(), request)];
-        PutResource { config: None, replace: false, put, withdraw: vec![] }
-    };
-    let pools = find.pools.iter().map(|name| {
-        let put = put(name);
-        (name.clone(), ResourceEdit::Put(Box::new(put)))
-    });
-    let (seen, pools) = (draft.state.position, pools.collect());
+fn written(draft: &mut Draft<'_>, find: &FindResource) -> Result<Found, Refusal> {
+    let mut pools = Vec::with_capacity(find.pools.len());
+    for name in &find.pools {
+        let before = requests(draft, name)?.1.get(&find.key).map(|asked| &*asked.request);
+        let put = vec![(find.key.clone(), joined(before, &find.request))];
+        let put = PutResource { put, ..PutResource::default() };
+        pools.push((name.clone(), ResourceEdit::Put(Box::new(put))));
+    }
+    let seen = draft.state.position;
     edit::run(draft, &EditResources { seen, seen_all: false, pools })?;
     Ok(answered(draft, find))
 }
 
-/// The request, for those who asked for the same before as well. Nobody is forgotten because another one calls.
-fn joined(draft: &Draft<'_>, name: &str, find: &FindResource) -> Request {
-    let mut request = find.request.clone();
-    if let Some((known, _)) = view::asked(draft.state, name, &find.key) {
-        let mut services = known.request.services.clone();
-        services.extend(
-            request.services.into_iter().filter(|new| !known.request.services.contains(new)),
-        );
-        request.services = services;
-        request.redeploy = request.redeploy.or(known.request.redeploy);
+/// The request of one service more. Those that asked before have not withdrawn.
+fn joined(before: Option<&Request>, request: &Request) -> Request {
+    let mut joined = request.clone();
+    if let Some(before) = before {
+        let mut services = before.services.clone();
+        services
+            .extend(request.services.iter().filter(|one| !before.services.contains(one)).cloned());
+        joined.services = services;
+        joined.redeploy = request.redeploy.or(before.redeploy);
     }
-    request
+    joined
 }
-
-/// What was found in all pools, or why there is nothing in one of them.
-type Found = Result<Span, (Arc<str>, Failure)>;
 
 /// What the request has got, in all of its pools the same.
 fn answered(draft: &Draft<'_>, find: &FindResource) -> Found {

@@ -27,6 +27,7 @@ pub(super) struct Gift {
     pub cursor: Option<u128>,
 }
 
+/// What the request would get.
 pub(super) fn gift(
     draft: &mut Draft<'_>,
     name: &Arc<str>,

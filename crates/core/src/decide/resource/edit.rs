@@ -159,14 +159,19 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     for key in keys {
         withdraw_one(draft, name, &key, pending)?;
     }
-    let pool = draft.pool(name)?;
-    if pool.held_claims > 0 {
-        let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
-        return Err(Refusal::PoolInUse { pool: name.clone(), held, quarantined });
-    }
+    empty(draft.pool(name)?)?;
     alarms::clear(draft, name);
     draft.record(Event::PoolRemoved(PoolRemoved { pool: name.clone() }));
     Ok(())
+}
+
+/// Refuses if anything is held of the pool.
+fn empty(pool: &Pool) -> Result<(), Refusal> {
+    if pool.held_claims == 0 {
+        return Ok(());
+    }
+    let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
+    Err(Refusal::PoolInUse { pool: pool.name.clone(), held, quarantined })
 }
 
 fn withdraw_one(
@@ -245,11 +250,9 @@ fn configure(
                 let opened = Opened { request, before, quiet };
                 displaced.entry(key).or_default().insert(name.clone(), opened);
             }
-            // What others hold would be read as something else from now on.
-            let pool = draft.pool(name)?;
-            if !same_kind && pool.rows.len() > 0 {
-                let actual = pool.spec.kind;
-                return Err(Refusal::PoolKindDiffers { pool: name.clone(), actual });
+            // What others hold would be read as something else.
+            if !same_kind {
+                empty(draft.pool(name)?)?;
             }
         }
     }
@@ -474,15 +477,14 @@ pub(super) fn retry<'a>(
     told: &mut Told,
 ) -> Result<(), Refusal> {
     for name in pools {
-        let Ok((pool, kept)) = requests(draft, name) else { continue };
-        let hopes = |key: &&Arc<str>| kept.get(key).is_some_and(|asked| may_get(pool, asked));
-        let failed: Vec<Arc<str>> = kept.failed.iter().filter(hopes).cloned().collect();
+        let Ok((_, kept)) = requests(draft, name) else { continue };
+        let failed: Vec<Arc<str>> = kept.failed.iter().cloned().collect();
         for key in failed {
             let (pool, kept) = requests(draft, name)?;
             if pool.free.is_empty() {
                 break;
             }
-            let Some(asked) = kept.get(&key).filter(|asked| may_get(pool, asked)) else {
+            let Some(asked) = kept.get(&key).filter(|asked| asked.answer != Answer::Granted) else {
                 continue;
             };
             let before = Some((asked.answer.clone(), None));
@@ -493,19 +495,4 @@ pub(super) fn retry<'a>(
         }
     }
     Ok(())
-}
-
-/// Whether a request that has nothing could get something now, or would be told another reason. Of many that wait for what is
-/// not there, most can be passed over without asking what they would get.
-fn may_get(pool: &Pool, asked: &Asked) -> bool {
-    match (&asked.answer, &asked.request.want) {
-        (Answer::Granted, _) => false,
-        // What a group gets depends on more than this pool.
-        _ if asked.request.is_sync() => true,
-        (Answer::Failed(Failure::IdUnavailable(id)), _) => pool.free.contains((*id).into()),
-        (Answer::Failed(Failure::Exhausted), Wanted::Id(want)) if want.id.is_none() => {
-            pool.free.count_of(answer::parity(want)) > 0
-        }
-        _ => true,
-    }
 }
