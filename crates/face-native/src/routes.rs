@@ -86,6 +86,8 @@ const UNKNOWN_NAME: Shape = Shape(
 const NO_POOL: Shape = Shape(404, PROBLEM, "There is no such pool.");
 const NOT_HELD: Shape =
     Shape(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
+const KEPT: Shape =
+    Shape(409, PROBLEM, "It was asked for through the resource-manager, which keeps it.");
 const NO_NOTICE: Shape = Shape(404, PROBLEM, "There is no such notice in the outbox.");
 const TRIMMED: Shape = Shape(
     410,
@@ -111,7 +113,11 @@ pub(crate) static TABLE: &[Entry] = &[
             Shape(200, Some("Pool"), "The pool is defined like this now, or was already."),
             Shape(201, Some("Pool"), "The pool is new."),
             MALFORMED,
-            Shape(409, PROBLEM, "The kind cannot change, or held values would be outside."),
+            Shape(
+                409,
+                PROBLEM,
+                "The kind cannot change, held values would be outside, or the resource-manager keeps the pool.",
+            ),
             DIFFERS,
             LIMITED,
         ],
@@ -143,7 +149,11 @@ pub(crate) static TABLE: &[Entry] = &[
         replies: &[
             Shape(204, None, "There is no such pool now."),
             MALFORMED,
-            Shape(409, PROBLEM, "It has claims, or values in quarantine."),
+            Shape(
+                409,
+                PROBLEM,
+                "It has claims, or values in quarantine, or the resource-manager keeps it.",
+            ),
             DIFFERS,
         ],
     },
@@ -209,6 +219,7 @@ pub(crate) static TABLE: &[Entry] = &[
             Shape(204, None, "Nothing is held under this key now."),
             MALFORMED,
             Shape(404, PROBLEM, "There is no such pool, or with If-Match nothing is held."),
+            KEPT,
             DIFFERS,
         ],
     },
@@ -227,7 +238,11 @@ pub(crate) static TABLE: &[Entry] = &[
             Shape(200, CLAIM, "The claim with its new lease."),
             MALFORMED,
             NOT_HELD,
-            Shape(409, PROBLEM, "The claim has no lease, and `ttl` was not given."),
+            Shape(
+                409,
+                PROBLEM,
+                "The claim has no lease, and `ttl` was not given; or the resource-manager keeps it.",
+            ),
             DIFFERS,
             LIMITED,
         ],
@@ -243,7 +258,13 @@ pub(crate) static TABLE: &[Entry] = &[
         query: &[],
         headers: GUARDED,
         body: None,
-        replies: &[Shape(200, CLAIM, "The claim, without a lease."), MALFORMED, NOT_HELD, DIFFERS],
+        replies: &[
+            Shape(200, CLAIM, "The claim, without a lease."),
+            MALFORMED,
+            NOT_HELD,
+            KEPT,
+            DIFFERS,
+        ],
     },
     Entry {
         method: Method::GET,

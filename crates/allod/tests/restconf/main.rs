@@ -6,6 +6,7 @@ mod hostile;
 mod memory;
 mod settings;
 mod shared;
+mod terraform;
 mod wire;
 
 use std::path::Path;

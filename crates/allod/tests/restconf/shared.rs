@@ -34,7 +34,7 @@ fn claim(server: &Server, pool: &str, key: &str) -> Option<u64> {
     }
 }
 
-fn run(server: &Server, arguments: &[&str]) -> String {
+pub fn run(server: &Server, arguments: &[&str]) -> String {
     let mut command = allod(arguments);
     let output =
         command.env("ALLOD_SERVER", format!("http://{}", server.address)).output().unwrap();

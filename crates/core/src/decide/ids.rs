@@ -94,6 +94,7 @@ pub(crate) fn bounds(pool: &Pool) -> Option<Span> {
 
 fn ids_pool<'a>(draft: &'a Draft<'_>, name: &Arc<str>) -> Result<&'a Pool, Refusal> {
     let pool = draft.pool(name)?;
+    super::pool::kept(Some(pool))?;
     match bounds(pool) {
         Some(_) => Ok(pool),
         None => Err(IdsRefusal::NotIds { pool: name.clone() }.into()),

@@ -42,7 +42,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
 }
 
 /// Refuses what only the resource-manager may do.
-fn kept(pool: Option<&Pool>) -> Result<(), Refusal> {
+pub(super) fn kept(pool: Option<&Pool>) -> Result<(), Refusal> {
     match pool.filter(|pool| pool.requests.is_some()) {
         Some(pool) => Err(ResourceRefusal::Kept { pool: pool.name.clone(), key: None }.into()),
         None => Ok(()),

@@ -239,6 +239,14 @@ fn whoever_has_nothing_gets_what_is_released() {
         renew par o ttl=1s -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
         confirm par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
         ask par n -> no params_differ: 'n' in pool 'par' was claimed with different owner
+        # So does the id-manager.
+        ids par 100-200 -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        alloc par z -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        free par o -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        drop par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        wipe par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        entry par o 150 -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        answers par -> e=100 o=101
         idpool small 1-1
         claim small n -> new 1
         ask small k -> ! Exhausted

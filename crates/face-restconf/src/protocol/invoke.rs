@@ -12,19 +12,34 @@ use super::errors::POSITION;
 use super::media::Media;
 use super::send::{self, Shape};
 use super::{Restconf, routes, write};
-use crate::codec;
+use crate::codec::{self, Dialect};
 use crate::fault::{Fault, Tag};
 use crate::model::{Step, Target};
 use crate::path;
 use crate::query::{Query, Use};
 use crate::tree::Node;
-use crate::yang::NodeId;
+use crate::yang::{Kind, NodeId};
 
 pub(super) async fn operation(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
+    if let Some(target) = action_below(face, ask)? {
+        return action(face, ask, target).await;
+    }
     let media = ask.reply_media()?;
     Query::parse(ask.query(), Use::Other)?;
     let operation = path::operation(&face.schema, ask.rest())?;
     invoke(face, ask, media, operation, operation, &Target::default()).await
+}
+
+/// The action that the path names, if it is longer than the name of an RPC: clients of NSO look for both here.
+fn action_below(face: &Restconf, ask: &Ask) -> Result<Option<Target>, Fault> {
+    if !ask.rest().trim_matches('/').contains('/') {
+        return Ok(None);
+    }
+    let target = path::parse(&face.schema, Dialect::Rfc8040, ask.rest())?;
+    match target.steps.last() {
+        Some(last) if face.schema.node(last.node).kind == Kind::Action => Ok(Some(target)),
+        _ => Err(unknown(ask.rest().trim_matches('/'))),
+    }
 }
 
 /// An action of the node that the last step but one names.
@@ -81,7 +96,9 @@ async fn invoke(
 }
 
 pub(super) fn options(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    path::operation(&face.schema, ask.rest())?;
+    if action_below(face, ask)?.is_none() {
+        path::operation(&face.schema, ask.rest())?;
+    }
     Ok(routes::options("POST, OPTIONS", None))
 }
 

@@ -84,16 +84,25 @@ pub(super) async fn put(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
 
 /// Adds what the body says to what is there; or carries out a YANG Patch.
 pub(super) async fn patch(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
+    let mut target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
+    face.may_be_edited(&target, Many::Allowed)?;
     if ask.body_media()?.patch {
-        face.may_be_edited(&target, Many::Allowed)?;
         return patch::patch(face, ask, target).await;
     }
-    face.may_be_edited(&target, Many::Refused)?;
     Query::parse(ask.query(), Use::Other)?;
-    let edits = match target.steps.is_empty() {
-        true => merge_all(face, body(face, ask, None).await?)?,
-        false => {
+    let edits = match target.steps.last() {
+        None => merge_all(face, &target, body(face, ask, None).await?)?,
+        Some(last) if face.is_many(last) => {
+            // A list without keys: those entries of it are meant that the body has.
+            let list = last.node;
+            target.steps.pop();
+            let nodes = body(face, ask, target.steps.last().map(|step| step.node)).await?;
+            if nodes.iter().any(|node| node.schema != list) {
+                return Err(unlike(face, list));
+            }
+            merge_all(face, &target, nodes)?
+        }
+        Some(_) => {
             let node = itself(face, ask, &target).await?;
             vec![Edit { op: Op::Merge, target: target.clone(), data: Some(node), place: None }]
         }
@@ -193,9 +202,16 @@ fn below(face: &Restconf, parent: &Target, node: &Node) -> Result<Target, Fault>
     Ok(path::below(&face.schema, parent, node))
 }
 
-fn merge_all(face: &Restconf, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
+fn unlike(face: &Restconf, list: NodeId) -> Fault {
+    let name = face.schema.full_name(list);
+    let message =
+        format!("Error parsing input: '{name}' is expected in the body, and nothing else");
+    Fault::protocol(Tag::MalformedMessage, message)
+}
+
+fn merge_all(face: &Restconf, parent: &Target, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
     let merge = |node: Node| {
-        let target = below(face, &Target::default(), &node)?;
+        let target = below(face, parent, &node)?;
         face.must_be_config(target.steps.last())?;
         Ok(Edit { op: Op::Merge, target, data: Some(node), place: None })
     };
@@ -204,7 +220,7 @@ fn merge_all(face: &Restconf, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
 
 /// The whole datastore: what is in the body replaces what is there, and what is not in it goes.
 fn replace_all(face: &Restconf, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
-    let mut edits = merge_all(face, nodes)?;
+    let mut edits = merge_all(face, &Target::default(), nodes)?;
     edits.iter_mut().for_each(|edit| edit.op = Op::Replace);
     for &top in face.schema.top() {
         let node = face.schema.node(top);
@@ -274,19 +290,22 @@ impl Restconf {
     fn may_be_edited(&self, target: &Target, many: Many) -> Result<(), Fault> {
         self.must_be_data(target)?;
         self.must_be_config(target.steps.last())?;
-        let Some(last) = target.steps.last() else { return Ok(()) };
-        let node = self.schema.node(last.node);
-        let is_many = last.keys.is_empty() && matches!(node.kind, Kind::List | Kind::LeafList);
-        if is_many && many == Many::Refused {
-            return Err(Fault::protocol(
+        match target.steps.last() {
+            Some(last) if many == Many::Refused && self.is_many(last) => Err(Fault::protocol(
                 Tag::InvalidValue,
                 format!(
                     "'{}' names all entries; the keys of the one that is meant are missing",
-                    node.name
+                    self.schema.node(last.node).name
                 ),
-            ));
+            )),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether a list is named as a whole.
+    fn is_many(&self, step: &Step) -> bool {
+        let kind = self.schema.node(step.node).kind;
+        step.keys.is_empty() && matches!(kind, Kind::List | Kind::LeafList)
     }
 
     pub(super) fn must_be_config(&self, step: Option<&Step>) -> Result<(), Fault> {

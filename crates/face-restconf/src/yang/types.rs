@@ -187,6 +187,8 @@ impl Type {
             (Base::Leafref { target, .. }, _) => target.read_scalar(scalar, names),
             (Base::Empty, Scalar::Empty) => Ok(Value::Empty),
             (Base::Boolean, Scalar::Bool(value)) => Ok(Value::Bool(value)),
+            // Some write every value as a text.
+            (Base::Empty | Base::Boolean, Scalar::Text(text)) => self.read(text, names),
             (Base::Empty | Base::Boolean, _) => Err(self.unlike(scalar.spelled(), "")),
             (Base::Int { .. } | Base::Uint { .. } | Base::Decimal { .. }, Scalar::Number(text)) => {
                 self.read(text, names)

@@ -155,11 +155,9 @@ fn what_is_not_read() {
             "size: 'true' is not a value of type uint16",
             "/toy:top/item[name='a']/size",
         ),
-        (
-            r#""on":"true""#,
-            "on: 'true' is not a value of type boolean",
-            "/toy:top/item[name='a']/on",
-        ),
+        (r#""on":"yes""#, "on: 'yes' is not a value of type boolean", "/toy:top/item[name='a']/on"),
+        (r#""on":1"#, "on: '1' is not a value of type boolean", "/toy:top/item[name='a']/on"),
+        (r#""flag":"x""#, "flag: 'x' is not a value of type empty", "/toy:top/item[name='a']/flag"),
         (
             r#""mode":5"#,
             "mode: '5' is not a value of type enumeration",
@@ -192,6 +190,10 @@ fn what_is_read_though_it_could_be_clearer() {
         (
             r#"{"top":{"item":[{"name":"a","extra":"e"}]}}"#,
             r#"{"toy:top":{"item":[{"name":"a","more:extra":"e"}]}}"#,
+        ),
+        (
+            r#"{"toy:top":{"item":[{"name":"a","on":"true","flag":"","size":"7"}]}}"#,
+            r#"{"toy:top":{"item":[{"name":"a","on":true,"flag":[null],"size":7}]}}"#,
         ),
     ];
     for (short, full) in table {
