@@ -13,7 +13,7 @@ use allod_core::command::Command;
 use allod_core::command::resource::{FindResource, ResourceCommand};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::resource::{
-    Failure, Method, Request, ResourcePool, Wanted, WantedId, WantedParity, WantedPrefix,
+    Failure, Method, Redeploy, Request, ResourcePool, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
@@ -63,14 +63,15 @@ impl ResourcePools {
         let pool = text(input, nodes.pool);
         let config = configured(state, &pool)?;
         let want = match (config.kind().is_id(), input.uint(own.cidrmask)) {
-            (true, _) => Wanted::Id(WantedId {
-                parity: parity(input.text(nodes.parity)),
-                ..WantedId::default()
-            }),
-            (false, Some(size)) => Wanted::Prefix(WantedPrefix {
+            // Whoever names a length does not want an id.
+            (_, Some(size)) => Wanted::Prefix(WantedPrefix {
                 size: u8::try_from(size).unwrap_or(u8::MAX),
                 invert: input.bool(own.invert).unwrap_or(false),
                 start: start(input.text(own.start))?,
+            }),
+            (true, None) => Wanted::Id(WantedId {
+                parity: parity(input.text(nodes.parity)),
+                ..WantedId::default()
             }),
             (false, None) => {
                 let message = format!("cidrmask is needed for pool {pool}");
@@ -130,7 +131,7 @@ impl ResourcePools {
         let request = Request {
             user: text(input, nodes.user),
             services: owner.map(Arc::from).into_iter().collect(),
-            redeploy: None,
+            redeploy: input.text(nodes.redeploy).and_then(Redeploy::named),
             sync_alloc: true,
             want,
         };
