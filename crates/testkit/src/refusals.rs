@@ -173,10 +173,7 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
     let Some(pool) = model.pools.get(name) else { return wrong("the pool is not there") };
     let held = pool.held.get(key);
     match (code, op) {
-        ("kept_by_resource_manager", Op::Release(_)) => {
-            let asked = model.wanted.get(name).is_some_and(|keys| keys.contains(key));
-            only_if(asked, "nothing was asked for under the key")
-        }
+        ("kept_by_resource_manager", _) => only_if(is_asked(model, name, key), NOTHING_ASKED),
         ("claim_unknown", _) => only_if(held.is_none(), "the key holds something"),
         ("claim_version_differs", _) => {
             differs(expect, held.map(|claim| claim.version), refused.actual)
@@ -188,6 +185,13 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
         }
         _ => wrong(format!("'{code}' is no answer to {op:?}")),
     }
+}
+
+const NOTHING_ASKED: &str = "nothing was asked for under the key";
+
+/// Whether the key is one under which something was asked for through the resource-manager.
+fn is_asked(model: &Model, pool: &Arc<str>, key: &Arc<str>) -> bool {
+    model.wanted.get(pool).is_some_and(|keys| keys.contains(key))
 }
 
 fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> Judgement {
@@ -212,6 +216,10 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
                 claim.asked != asked || claim.owner != *owner || claim.labels != op.labels
             });
             only_if(others.next().is_some(), "the key holds what was asked for, or nothing")
+        }
+        "kept_by_resource_manager" => {
+            let asked = op.pools.iter().any(|pool| is_asked(model, pool, &op.key));
+            only_if(asked, NOTHING_ASKED)
         }
         _ if !all => wrong("a pool is not there"),
         "sync_differs" => {
