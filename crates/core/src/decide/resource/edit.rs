@@ -184,6 +184,7 @@ fn configure(
     displaced: &mut Open,
 ) -> Result<(), Refusal> {
     valid::pool_name(name, draft.limits)?;
+    valid::resource(config, draft.limits)?;
     let spec = config.spec();
     let before = draft.state.pool(name);
     let generation = before.map_or(0, |pool| pool.generation) + 1;
@@ -274,6 +275,7 @@ fn open(
     pending: &mut Pending,
 ) -> Result<(), Refusal> {
     valid::key(key, draft.limits)?;
+    valid::request(request, draft.limits)?;
     let (pool, kept) = requests(draft, name)?;
     let asked = kept.get(key).cloned();
     if asked.as_ref().is_some_and(|asked| asked.request.is_sync()) && !request.is_sync() {
