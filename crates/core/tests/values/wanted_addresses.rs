@@ -206,6 +206,24 @@ fn what_is_too_big_is_not_told_again_with_every_release() {
 }
 
 #[test]
+fn a_block_that_is_left_is_named_behind_however_many_that_do_not_count() {
+    let singles: Vec<String> =
+        (0..1100).map(|n| format!("10.0.{}.{}/32", n / 100, n % 100 * 2)).collect();
+    check(&format!(
+        "
+        ippool p nets={},10.9.0.0/24
+        net p a 16 -> ! TooBig([24])
+        net p b 24 -> 10.9.0.0/24
+        net p c 24 -> ! NoAddresses
+        net p d 31 -> ! NoAddresses
+        withdraw p b
+        answers p -> a=! TooBig([24]) c=10.9.0.0/24 d=! NoAddresses
+        ",
+        singles.join(",")
+    ));
+}
+
+#[test]
 fn a_service_is_told_once_and_as_thoroughly_as_any_of_its_requests_wants() {
     check(
         "

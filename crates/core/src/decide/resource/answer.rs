@@ -138,17 +138,38 @@ fn unused_host(cold: &SpanSet, is_edge: impl Fn(u128) -> bool) -> Option<u128> {
     if is_edge(base) { Some(base + 1) } else { Some(base) }
 }
 
-/// What is left, if it is too small. The smallest blocks do not count: what is left of them is said to be nothing.
+/// Whether a block of this length counts as something that is left. The original leaves the smallest of IPv4 out.
+fn counts(len: u8) -> bool {
+    !matches!(len, 30..=32)
+}
+
+/// What is left, if it is too small. If nothing that counts is left, that is nothing.
 fn too_big(pool: &Pool) -> Failure {
-    let width = pool.spec.kind.width();
+    let kind = pool.spec.kind;
     let blocks = pool.free.iter().flat_map(blocks_of).take(BLOCKS_NAMED_MAX);
-    let lens = blocks.filter_map(|block| {
-        let bits = (block.last - block.first).count_ones();
-        u8::try_from(width - bits).ok().filter(|len| !matches!(len, 30..=32))
-    });
+    let lens = blocks.filter_map(|block| kind.prefix_len(block)).filter(|len| counts(*len));
     let mut lens: Vec<u8> = lens.collect();
     lens.sort_unstable_by(|one, other| other.cmp(one));
+    if lens.is_empty() {
+        // Behind so many that do not count there may be one that does.
+        lens.extend(largest(pool).filter(|len| counts(*len)));
+    }
     if lens.is_empty() { Failure::NoAddresses } else { Failure::TooBig(lens) }
+}
+
+/// The length of the largest block that is free.
+fn largest(pool: &Pool) -> Option<u8> {
+    let bits = pool.free.largest_block_bits()?;
+    pool.spec.kind.width().checked_sub(bits).and_then(|len| u8::try_from(len).ok())
+}
+
+/// Whether a request that was too big still is, as far as that can be seen at a glance: many may wait, and each is looked at
+/// with every release.
+pub(super) fn is_still_too_big(pool: &Pool, want: &Wanted) -> bool {
+    let Wanted::Prefix(want) = want else { return false };
+    let wanted = want.len(pool.spec.kind.width()).filter(|_| want.start.is_none());
+    let left = largest(pool).filter(|len| counts(*len));
+    wanted.zip(left).is_some_and(|(wanted, left)| wanted < left)
 }
 
 /// Records that the request has it.

@@ -470,6 +470,10 @@ pub(super) fn retry<'a>(
             let Some(asked) = kept.get(&key).filter(|asked| asked.answer != Answer::Granted) else {
                 continue;
             };
+            let was_too_big = matches!(asked.answer, Answer::Failed(Failure::TooBig(_)));
+            if was_too_big && answer::is_still_too_big(pool, &asked.request.want) {
+                continue;
+            }
             let before = Some((asked.answer.clone(), None));
             let (request, quiet) = (Request::clone(&asked.request), is_quiet(&kept.config));
             let opened = Opened { request, before, quiet };
