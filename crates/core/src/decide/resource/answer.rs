@@ -8,7 +8,8 @@ use crate::event::{ClaimGranted, Event};
 use crate::pool::Strategy;
 use crate::refusal::Refusal;
 use crate::resource::{
-    Failure, Given, Method, Request, Wanted, WantedId, WantedParity, WantedPrefix, blocks_of,
+    Failure, Given, GivenAddresses, Method, Request, Wanted, WantedId, WantedParity, WantedPrefix,
+    blocks_of,
 };
 use crate::span::Span;
 use crate::spanset::SpanSet;
@@ -78,14 +79,17 @@ pub(super) fn exactly(pool: &Pool, id: u32) -> Result<Span, Failure> {
 }
 
 fn prefix(pool: &Pool, want: &WantedPrefix, six: bool, dice: [u64; 2]) -> Result<Gift, Failure> {
+    // A prefix of the other version is none of this pool, however long it is.
+    if let Some((start_six, address)) = want.start.filter(|(start_six, _)| *start_six != six) {
+        let other = GivenAddresses { six: start_six, ..GivenAddresses::default() };
+        let len = want.len(other.width()).ok_or(Failure::TooLong)?;
+        return Err(Failure::PrefixUnavailable { address, len });
+    }
     let kind = pool.spec.kind;
     let len = want.len(kind.width()).ok_or(Failure::TooLong)?;
     let bits = kind.width() - u32::from(len);
     let gift = |value| Gift { value, cursor: None };
-    if let Some((start_six, address)) = want.start {
-        if start_six != six {
-            return Err(Failure::PrefixUnavailable { address, len });
-        }
+    if let Some((_, address)) = want.start {
         return named(pool, address, len, bits).map(gift);
     }
     if bits == 0 {
