@@ -157,7 +157,6 @@ impl ResourcePools {
 
     fn find_ip(&self, state: &State, nodes: &Find, input: &[Node]) -> Result<Called, Fault> {
         let pool = text(input, nodes.pool);
-        let config = configured(state, &pool)?;
         let named = input.text(nodes.resource);
         let (address, len) = match named.and_then(|named| named.split_once('/')) {
             Some((address, len)) => (Some(address), len.parse::<u8>().ok()),
@@ -170,12 +169,14 @@ impl ResourcePools {
             let message = format!("the resource is of length {len}, and prefix-length is {asked}");
             return Err(Fault::application(Tag::InvalidValue, message));
         }
-        let whole = u8::try_from(config.kind().width()).ok().filter(|_| named.is_some());
+        let start = start(address)?;
+        // An address alone is all of itself.
+        let whole = start.map(|(six, _)| if six { 128 } else { 32 });
         let Some(size) = len.or(asked).or(whole) else {
             let message = "prefix-length or resource is needed";
             return Err(Fault::application(Tag::MissingElement, message));
         };
-        let want = Wanted::Prefix(WantedPrefix { size, invert: false, start: start(address)? });
+        let want = Wanted::Prefix(WantedPrefix { size, invert: false, start });
         self.find(state, nodes, input, vec![pool], want)
     }
 
