@@ -241,8 +241,9 @@ impl Attempt {
             self.meter.unwanted.increment(1);
             return self.write(NoticeCommand::Drop { number }).await;
         };
-        // A courier that panics has not told.
-        let telling = tokio::spawn(self.courier.tell(lane, notice.clone()));
+        // A courier that panics has not told, wherever it does.
+        let (courier, told) = (self.courier.clone(), notice.clone());
+        let telling = tokio::spawn(async move { courier.tell(lane, told).await });
         let _cut_off = CutOff(telling.abort_handle());
         match telling.await.unwrap_or_else(|_| Told::No("an internal error".into())) {
             Told::Yes => {
