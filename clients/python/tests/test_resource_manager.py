@@ -6,7 +6,7 @@ import itertools
 import json
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable, Iterator, List, Tuple
+from typing import Callable, Dict, Iterator, List, Tuple
 from urllib.parse import quote
 
 import pytest
@@ -156,6 +156,58 @@ def test_all_or_nothing_for_who_cannot_wait(server: Server, root: Client) -> Non
         ask_id(root, pool, "b", sync_alloc=True)
     with pytest.raises(LookupError, match="allocation b does not exist"):
         id_allocator.id_read("admin", root, pool, "b")
+
+
+def test_who_cannot_wait_keeps_what_there_was(server: Server, root: Client) -> None:
+    pool = ip_pool(server, "10.0.0.0/24")
+    ask = ip_allocator.net_request
+    ask(None, SERVICE, "admin", pool, "a", 30, redeploy_type="touch", sync_alloc=True, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/30"
+    with pytest.raises(LookupError, match=r"too big\. Available prefix lengths: 24 $"):
+        ask(None, SERVICE, "admin", pool, "a", 16, sync_alloc=True, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/30"
+    # Another service joins, and each leaves by itself.
+    ask(None, OTHER, "admin", pool, "a", 30, sync_alloc=True, root=root)
+    entry = allocation._entry(root, allocation.About(allocation.IP_POOL, pool, "a"))
+    assert entry is not None and entry.services == [SERVICE, OTHER]
+    assert entry.leaves["redeploy-type"] == "default"
+    ip_allocator.net_release(SERVICE, pool, "a", root)
+    assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/30"
+    static = ip_allocator.net_request_static
+    static(None, SERVICE, "admin", pool, "b", "10.0.0.64", 3, True, sync_alloc=True, root=root)
+    assert ip_allocator.net_read("admin", root, pool, "b") == "10.0.0.64/29"
+    with pytest.raises(LookupError, match=r"Requested subnet /10\.0\.0\.64/32 not available\."):
+        static(None, SERVICE, "admin", pool, "c", "10.0.0.64", 32, sync_alloc=True, root=root)
+    with pytest.raises(LookupError, match=f"allocation c does not exist in pool {pool}"):
+        ip_allocator.net_read("admin", root, pool, "c")
+    for missing in ("none", id_pool(server, 1, 1)):
+        with pytest.raises(LookupError, match=f"IP pool {missing} does not exist"):
+            ask(None, SERVICE, "admin", missing, "a", 30, sync_alloc=True, root=root)
+
+
+def test_who_cannot_wait_gets_any_id_that_there_is(server: Server, root: Client) -> None:
+    ends = [id_pool(server, 0, 9), id_pool(server, 4294967290, 4294967295)]
+    for pool, wanted in zip(ends, (0, 4294967295)):
+        ask_id(root, pool, "this", sync_alloc=True, requested_id=wanted)
+        assert id_allocator.id_read("admin", root, pool, "this") == wanted
+    group = [id_pool(server, 1, 9), id_pool(server, 5, 9)]
+    for pool in reversed(group):
+        ask_id(root, pool, "pair", sync=True, sync_alloc=True, oddeven_alloc="even")
+    assert [id_allocator.id_read("admin", root, pool, "pair") for pool in group] == [6, 6]
+    with pytest.raises(LookupError, match="ID pool none does not exist"):
+        ask_id(root, "none", "a", sync_alloc=True)
+    with pytest.raises(Invalid):
+        ask_id(root, group[0], "b", sync_alloc=True, redeploy_type="sometimes")
+
+
+def test_an_answer_that_is_not_there_yet_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: List[Dict[str, object]] = [{}, {"response": {}}]
+    for response in waiting:
+        monkeypatch.setattr(allocation, "_entry", lambda *_, it=response: allocation.Entry(it, ""))
+        with Client("http://127.0.0.1:1") as root:
+            assert id_allocator.id_read("admin", root, "p", "a") is None
+            assert ip_allocator.net_read("admin", root, "p", "a") is None
+            assert ip_allocator.net_from("admin", root, "p", "a") is None
 
 
 def test_networks_by_size_and_by_address(server: Server, root: Client) -> None:

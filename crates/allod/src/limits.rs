@@ -88,6 +88,7 @@ static TABLE: &[Limit] = table![
     core.allocations_per_consumer_max,
     core.ids_per_edit_max,
     core.requests_per_edit_max,
+    core.services_per_request_max,
     core.outbox_max,
     engine.queue_commands_max,
     engine.batch_commands_max,

@@ -42,6 +42,8 @@ pub struct Limits {
     pub ids_per_edit_max: u64,
     /// Requests to pools of resources that one edit writes, or that go with a pool.
     pub requests_per_edit_max: u64,
+    /// Services that one request names.
+    pub services_per_request_max: u64,
     /// Notices that wait to be told, or were given up. 0: nobody is told anything, and none is kept.
     pub outbox_max: u64,
 }
@@ -78,6 +80,7 @@ impl Default for Limits {
             allocations_per_consumer_max: 10_000,
             ids_per_edit_max: 200_000,
             requests_per_edit_max: 200_000,
+            services_per_request_max: 1000,
             outbox_max: 0,
         }
     }

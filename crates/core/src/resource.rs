@@ -81,7 +81,7 @@ pub struct Request {
     pub want: Wanted,
 }
 
-/// How a service is told.
+/// How a service is told, the less thorough first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Redeploy {
     Default,
@@ -213,6 +213,14 @@ impl WantedId {
 }
 
 impl Redeploy {
+    pub const ALL: [Redeploy; 5] =
+        [Redeploy::Default, Redeploy::Touch, Redeploy::Reactive, Redeploy::Whole, Redeploy::Never];
+
+    /// The way of this name.
+    pub fn named(name: &str) -> Option<Redeploy> {
+        Redeploy::ALL.into_iter().find(|how| how.name() == name)
+    }
+
     /// As the resource-manager's redeploy-type calls it.
     pub fn name(self) -> &'static str {
         match self {

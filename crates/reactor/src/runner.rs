@@ -30,6 +30,9 @@ const LOOKED_AT_MAX: usize = 1024;
 const GO_ON_AFTER: Duration = Duration::from_millis(5);
 /// How long the next look waits after a change, which may have been one of many.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1);
+/// The same while many notices wait for room: whatever changes, they are looked at again only so often.
+const LOOK_AGAIN_AT_MANY_AFTER: Duration = Duration::from_millis(20);
+const MANY: usize = 64;
 /// How often it looks when nothing seems to happen: whether another server has stopped is told by nobody.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often the figures are told.
@@ -84,6 +87,8 @@ struct Look {
     rest: Option<(u64, u128)>,
     /// How long until something else becomes ready.
     wait: Option<Duration>,
+    /// How long it waits after a change.
+    pause: Duration,
     position: u64,
 }
 
@@ -115,14 +120,19 @@ impl Wheel {
             }
             self.from = look.rest.unwrap_or_default();
             let wait = if look.rest.is_some() { Some(GO_ON_AFTER) } else { look.wait };
-            self.rest(look.position, wait.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)).await;
+            let wait_max = wait.unwrap_or(LOOK_EVERY).min(LOOK_EVERY);
+            self.rest(look.position, wait_max, look.pause).await;
         }
     }
 
     /// Waits until there may be something to do.
-    async fn rest(&mut self, position: u64, wait_max: Duration) {
-        let sleep = tokio::time::sleep(wait_max);
+    async fn rest(&mut self, position: u64, wait_max: Duration, pause: Duration) {
         let handle = self.handle.clone();
+        let changed = async {
+            // On a busy server something changes all the time. And one that is stopping changes no more.
+            let is_stopping = handle.wait_for(position + 1).await.is_err();
+            tokio::time::sleep(if is_stopping { wait_max } else { pause }).await;
+        };
         tokio::select! {
             Some(done) = self.attempts.join_next() => {
                 if let Ok(done) = done {
@@ -132,12 +142,8 @@ impl Wheel {
                     self.end(&done);
                 }
             }
-            () = sleep => {}
-            changed = handle.wait_for(position + 1) => {
-                // On a busy server something changes all the time. And one that is stopping changes no more.
-                let pause = if changed.is_ok() { LOOK_AGAIN_AFTER } else { wait_max };
-                tokio::time::sleep(pause).await;
-            }
+            () = tokio::time::sleep(wait_max) => {}
+            () = changed => {}
         }
     }
 
@@ -150,7 +156,7 @@ impl Wheel {
             let now_ms = snapshot.now_ms.saturating_sub(patience_ms);
             let mut lanes = self.lanes.clone();
             let mut found = Vec::new();
-            let mut rest = None;
+            let (mut rest, mut in_vain) = (None, 0);
             for (looked_at, notice) in outbox.ready_from(self.from, now_ms).enumerate() {
                 if looked_at == LOOKED_AT_MAX {
                     rest = notice.due_ms.map(|due_ms| (due_ms, notice.number));
@@ -165,13 +171,16 @@ impl Wheel {
                 {
                     *under_way += 1;
                     found.push((lane, notice.clone()));
+                } else {
+                    in_vain += 1;
                 }
             }
             let next = outbox.due_after(now_ms);
             let wait = next.map(|due_ms| Duration::from_millis(due_ms - now_ms));
             // What comes before the place where this look began is looked at next.
             let rest = rest.or_else(|| (self.from > (0, 0)).then_some((0, 0)));
-            Look { found, rest, wait, position: snapshot.at.position }
+            let pause = if in_vain < MANY { LOOK_AGAIN_AFTER } else { LOOK_AGAIN_AT_MANY_AFTER };
+            Look { found, rest, wait, pause, position: snapshot.at.position }
         })
     }
 
@@ -232,8 +241,9 @@ impl Attempt {
             self.meter.unwanted.increment(1);
             return self.write(NoticeCommand::Drop { number }).await;
         };
-        // A courier that panics has not told.
-        let telling = tokio::spawn(self.courier.tell(lane, notice.clone()));
+        // A courier that panics has not told, wherever it does.
+        let (courier, told) = (self.courier.clone(), notice.clone());
+        let telling = tokio::spawn(async move { courier.tell(lane, told).await });
         let _cut_off = CutOff(telling.abort_handle());
         match telling.await.unwrap_or_else(|_| Told::No("an internal error".into())) {
             Told::Yes => {

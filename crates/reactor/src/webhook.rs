@@ -258,6 +258,8 @@ host: nso:8080
             ("url = \"http://hooks/\"\nmethod = \"a b\"", "'a b' is no method"),
             ("url = \"http://hooks/\"\nheaders = { \"a b\" = \"c\" }", "'a b' is no header"),
             ("url = \"http://hooks/\"\nheaders = { a = \"\\u0001\" }", "no header can have"),
+            ("url = \"http://h/\"\nheaders = { Content-Length = \"5\" }", "is made by the server"),
+            ("url = \"http://h/\"\nheaders = { host = \"other\" }", "is made by the server"),
             ("url = \"http://hooks/\"\nshape = \"xml\"", "unknown variant `xml`"),
             ("url = \"http://hooks/\"\nbodi = \"c\"", "unknown field `bodi`"),
             ("url = \"http://hooks/\"\nshape = \"nso\"\nbody = \"c\"", "the shape nso has"),

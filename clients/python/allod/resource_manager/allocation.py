@@ -20,6 +20,8 @@ from ..http1 import Request, Response
 from ..retry import Retry
 
 POOLS = "/restconf/data/resource-allocator:resource-pools"
+ACTIONS = "/restconf/data/resource-allocator:rm-action"
+JSON = "application/yang-data+json"
 ATTEMPTS_MAX = 20
 """So often something is tried anew when somebody else changes the pool in between."""
 PAUSE = Retry(first=0.01, most=1.0)
@@ -72,7 +74,6 @@ class How:
     service: str
     user: str
     redeploy: str
-    at_once: bool
 
 
 @dataclass(frozen=True)
@@ -129,12 +130,9 @@ def client_of(root: object) -> Client:
 
 def ask(client: Client, about: About, how: How, request: Mapping[str, object]) -> None:
     """Writes the request: the service joins those that are there, what is asked for takes the place of what was."""
-    was_there = how.at_once and _entry(client, about) is not None
     entry: Dict[str, object] = {"id": about.name, "username": how.user}
     entry["allocating-service"] = [how.service]
     entry["redeploy-type"] = how.redeploy
-    if how.at_once:
-        entry["sync-alloc"] = [None]
     module = about.kind.module
     edits = [
         _edit("merge", about.step, {f"{module}:allocation": [entry]}),
@@ -143,19 +141,22 @@ def ask(client: Client, about: About, how: How, request: Mapping[str, object]) -
     for number, edit in enumerate(edits, 1):
         edit["edit-id"] = str(number)
     patch = {"ietf-yang-patch:yang-patch": {"patch-id": "request", "edit": edits}}
-    try:
-        _send(client, "PATCH", about.pool_path, patch, "application/yang-patch+json")
-    except (_Missing, Problem) as refused:
-        if not _is_there(client, about):
-            raise about.no_pool() from refused
-        raise
-    if how.at_once:
-        try:
-            answer(client, about)
-        except LookupError:
-            if not was_there:
-                release(client, about, how.service)
-            raise
+    _write(client, about, "PATCH", about.pool_path, patch, "application/yang-patch+json")
+
+
+def ask_at_once(
+    client: Client, about: About, how: How, action: str, wanted: Mapping[str, object]
+) -> Mapping[str, Any]:
+    """The same by a call that gets something or changes nothing. Returns what the call says, which may be why not."""
+    request: Dict[str, object] = {"pool": about.pool, "allocid": about.name, "user": how.user}
+    request["owner"] = how.service
+    request["redeploy-type"] = how.redeploy
+    request.update(wanted)
+    said = _write(client, about, "POST", f"{ACTIONS}/{action}", {"resource-allocator:input": request})
+    output = said.get("resource-allocator:output") if isinstance(said, dict) else None
+    if not isinstance(output, dict):
+        raise BadAnswer(f"the answer has no output: {said!r:.200}")
+    return output
 
 
 def answer(client: Client, about: About) -> Mapping[str, Any]:
@@ -191,6 +192,18 @@ def release(client: Client, about: About, service: str) -> None:
     raise Problem(412, {"detail": f"{about.path} changes all the time"})
 
 
+def _write(
+    client: Client, about: About, method: str, path: str, body: object, media: str = JSON
+) -> object:
+    """What was said. That the pool is not there is a ``LookupError``."""
+    try:
+        return _send(client, method, path, body, media)[0]
+    except (_Missing, Problem) as refused:
+        if not _is_there(client, about):
+            raise about.no_pool() from refused
+        raise
+
+
 def _edit(operation: str, target: str, value: Mapping[str, object]) -> Dict[str, object]:
     return {"operation": operation, "target": target, "value": value}
 
@@ -221,11 +234,11 @@ def _send(
     method: str,
     target: str,
     body: object = None,
-    media: str = "application/yang-data+json",
+    media: str = JSON,
     guard: str = "",
 ) -> Tuple[object, str]:
     """What was said, and the tag of what it is about."""
-    headers = {"accept": "application/yang-data+json"}
+    headers = {"accept": JSON}
     text: Optional[bytes] = None
     if body is not None:
         headers["content-type"] = media

@@ -24,17 +24,25 @@ def id_request(
     """Asks for an id. The same again changes nothing; other services may ask for the same allocation.
 
     ``sync``: the same id in every pool that has an allocation of this name with it. ``requested_id``: this one or none;
-    below 0 it is any. ``sync_alloc``: if there is nothing to be had, that is a ``LookupError`` now and nothing is left
-    behind; without it the request waits, and ``id_read`` says why.
+    below 0 it is any. ``sync_alloc``: if there is nothing to be had, that is a ``LookupError`` now and all is as it was;
+    without it the request waits, and ``id_read`` says why. And the service is not told of an answer that it waited for.
     """
-    request: Dict[str, object] = {"sync": sync}
-    if requested_id >= 0:
-        request["id"] = requested_id
-    if oddeven_alloc != "default":
-        request["oddeven-alloc"] = oddeven_alloc
+    client = allocation.client_of(root)
     about = allocation.About(ID_POOL, pool_name, allocation_name)
-    how = allocation.How(svc_xpath, username, redeploy_type, sync_alloc)
-    allocation.ask(allocation.client_of(root), about, how, request)
+    how = allocation.How(svc_xpath, username, redeploy_type)
+    wanted: Dict[str, object] = {"sync": sync}
+    if oddeven_alloc != "default":
+        wanted["oddeven-alloc"] = oddeven_alloc
+    if sync_alloc:
+        wanted["requestedId"] = str(requested_id)
+        output = allocation.ask_at_once(client, about, how, "sync-alloc-id", wanted)
+        said = str(output.get("allocatedId", ""))
+        if not said.isdigit():
+            raise LookupError(said)
+        return
+    if requested_id >= 0:
+        wanted["id"] = requested_id
+    allocation.ask(client, about, how, wanted)
 
 
 def id_read(username: str, root: object, pool_name: str, allocation_name: str) -> Optional[int]:

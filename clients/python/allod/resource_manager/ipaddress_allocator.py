@@ -24,12 +24,9 @@ def net_request(
 
     ``invert_cidr``: ``cidrmask`` counts the bits behind the prefix. ``sync_alloc``: as in ``id_request``.
     """
-    request: Dict[str, object] = {"subnet-size": cidrmask}
-    if invert_cidr:
-        request["invert-subnet-size"] = [None]
     about = allocation.About(IP_POOL, pool_name, allocation_name)
-    how = allocation.How(svc_xpath, username, redeploy_type, sync_alloc)
-    allocation.ask(allocation.client_of(root), about, how, request)
+    how = allocation.How(svc_xpath, username, redeploy_type)
+    _ask(root, about, how, cidrmask, invert_cidr, "", sync_alloc)
 
 
 def net_request_static(
@@ -46,12 +43,9 @@ def net_request_static(
     root: object = None,
 ) -> None:
     """Asks for exactly the network that starts with this address."""
-    request: Dict[str, object] = {"subnet-size": cidrmask, "subnet-start-ip": subnet_start_ip}
-    if invert_cidr:
-        request["invert-subnet-size"] = [None]
     about = allocation.About(IP_POOL, pool_name, allocation_name)
-    how = allocation.How(svc_xpath, username, redeploy_type, sync_alloc)
-    allocation.ask(allocation.client_of(root), about, how, request)
+    how = allocation.How(svc_xpath, username, redeploy_type)
+    _ask(root, about, how, cidrmask, invert_cidr, subnet_start_ip, sync_alloc)
 
 
 def net_read(username: str, root: object, pool_name: str, allocation_name: str) -> Optional[str]:
@@ -68,6 +62,32 @@ def net_release(svc_xpath: str, pool_name: str, allocation_name: str, root: obje
     """The service needs it no longer. The network is free once no service needs it."""
     about = allocation.About(IP_POOL, pool_name, allocation_name)
     allocation.release(allocation.client_of(root), about, svc_xpath)
+
+
+def _ask(
+    root: object,
+    about: allocation.About,
+    how: allocation.How,
+    size: int,
+    invert: bool,
+    start: str,
+    at_once: bool,
+) -> None:
+    client = allocation.client_of(root)
+    if at_once:
+        wanted: Dict[str, object] = {"cidrmask": size, "invertcidr": invert}
+        if start:
+            wanted["subnetstartip"] = start
+        output = allocation.ask_at_once(client, about, how, "sync-alloc", wanted)
+        if "subnet" not in output:
+            raise LookupError(str(output.get("allocated", "")))
+        return
+    request: Dict[str, object] = {"subnet-size": size}
+    if start:
+        request["subnet-start-ip"] = start
+    if invert:
+        request["invert-subnet-size"] = [None]
+    allocation.ask(client, about, how, request)
 
 
 def _of_answer(root: object, pool: str, name: str, leaf: str) -> Optional[str]:

@@ -25,7 +25,7 @@ enum AlarmsCommand {
     /// List alarms, which is also done without a word
     #[command(visible_alias = "ls")]
     List(ListArguments),
-    /// Forget an alarm that is over
+    /// Forget an alarm that is over, or all of them
     Purge(PurgeArguments),
 }
 
@@ -52,9 +52,14 @@ struct ListArguments {
 #[derive(Debug, Args)]
 struct PurgeArguments {
     /// The pool, or the service
-    object: String,
+    #[arg(required_unless_present = "over")]
+    object: Option<String>,
     /// The kind of the alarm
-    kind: String,
+    #[arg(required_unless_present = "over")]
+    kind: Option<String>,
+    /// All that are over
+    #[arg(long, conflicts_with_all = ["object", "kind"])]
+    over: bool,
     #[command(flatten)]
     shown: Shown,
 }
@@ -107,11 +112,26 @@ fn table(alarms: &[Alarm]) -> Table {
 }
 
 fn purge(arguments: PurgeArguments) -> Result<(), Failed> {
-    let PurgeArguments { object, kind, shown } = arguments;
+    let PurgeArguments { object, kind, over: _, shown } = arguments;
     shown.run(async move |client, _| {
-        let ask = Ask::new(Method::POST, "/v1/alarms/purge");
-        client.ask(&ask.json(&json!({ "object": object, "kind": kind }))?).await?;
-        say(&format!("purged {kind} of {object}"));
+        let named: Vec<(String, String)> = match object.zip(kind) {
+            Some(one) => vec![one],
+            None => {
+                let much = Much { limit: 1, all: true, after: None };
+                let list = List::ask(client, "/v1/alarms", "alarms", &[], &much).await?;
+                let alarms: Vec<Alarm> = list.items()?;
+                let over = alarms.into_iter().filter(|alarm| alarm.cleared.is_some());
+                over.map(|alarm| (alarm.object, alarm.kind)).collect()
+            }
+        };
+        if named.is_empty() {
+            say("no alarm is over");
+        }
+        for (object, kind) in named {
+            let ask = Ask::new(Method::POST, "/v1/alarms/purge");
+            client.ask(&ask.json(&json!({ "object": object, "kind": kind }))?).await?;
+            say(&format!("purged {kind} of {object}"));
+        }
         Ok(())
     })
 }

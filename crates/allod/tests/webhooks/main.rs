@@ -168,6 +168,9 @@ fn what_was_given_up_is_an_alarm_until_an_operator_has_it_told_again() {
     let purged = folder.run(&server, &["alarms", "purge", "/other", "undelivered"]);
     assert_eq!(purged, "purged undelivered of /other\n");
     assert_eq!(folder.run(&server, &["alarms", "--over"]).lines().count(), 2);
+    let purged = folder.run(&server, &["alarms", "purge", "--over"]);
+    assert_eq!(purged, "purged undelivered of /ncs:services/v:vpn[name='a']\n");
+    assert_eq!(folder.run(&server, &["alarms", "--over"]), "there are no alarms\n");
 }
 
 #[test]

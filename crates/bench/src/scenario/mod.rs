@@ -32,7 +32,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<Report>,
 }
 
-pub const SCENARIOS: [Scenario; 12] = [
+pub const SCENARIOS: [Scenario; 11] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one hot pool, beside a handler that only parses",

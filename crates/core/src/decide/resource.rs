@@ -3,7 +3,7 @@
 //! - `edit`: what an operator or a service writes, in the order in which it takes effect
 //! - `allocate`: a request that is only written if it gets something, or not even then
 //! - `answer`: what a request gets; `group`: what requests get that must all get the same
-//! - `retry`: whoever has got nothing so far, when something has become free
+//! - `turn`: those whose turn it is, one after the other; `retry`: whoever has got nothing so far, when something has become free
 //! - `alarms`, `notices`: what follows from it
 
 mod alarms;
@@ -13,6 +13,7 @@ mod edit;
 mod group;
 mod notices;
 mod retry;
+mod turn;
 
 use std::sync::Arc;
 

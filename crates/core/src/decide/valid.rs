@@ -8,6 +8,8 @@ use crate::command::ClaimOp;
 use crate::limits::{Limits, at_most};
 use crate::pool::{Labels, PoolSpec};
 use crate::refusal::Refusal;
+use crate::resource::{Given, Request, ResourcePool, blocks_of};
+use crate::span::Span;
 use crate::value::Kind;
 
 pub(super) fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
@@ -51,6 +53,34 @@ pub(super) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
 }
 
 /// A pool's definition.
+/// Who asks for a resource, and for whom.
+pub(super) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal> {
+    let services = &request.services;
+    at_most("services_per_request_max", limits.services_per_request_max, services.len() as u64)?;
+    services
+        .iter()
+        .chain([&request.user])
+        .try_for_each(|text| at_most("owner_bytes_max", limits.owner_bytes_max, text.len() as u64))
+}
+
+/// Of how many parts a pool of resources consists. A range is several, and they are counted before anybody makes a list of
+/// them all.
+pub(super) fn resource(config: &ResourcePool, limits: &Limits) -> Result<(), Refusal> {
+    let at_most = |parts| at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts);
+    match &config.given {
+        Given::Ids(given) => at_most(given.exclude.len() as u64 + 1),
+        Given::Addresses(given) => {
+            let mut parts = (given.subnets.len() + given.exclude.len()) as u64;
+            at_most(parts)?;
+            for &(first, last) in &given.ranges {
+                parts += blocks_of(Span { first, last }).len() as u64;
+                at_most(parts)?;
+            }
+            Ok(())
+        }
+    }
+}
+
 pub(super) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
     let lists = [&spec.exclude, &spec.manual, &spec.draining];
     let parts = spec.ranges.len() + lists.iter().map(|list| list.len()).sum::<usize>();

@@ -67,6 +67,28 @@ fn what_contradicts_itself() {
 }
 
 #[test]
+fn requests_and_pools_of_resources_have_limits() {
+    check(
+        "
+        limit ranges_per_pool_max=4 owner_bytes_max=5 services_per_request_max=2
+        ippool p nets=10.0.0.0/24,10.0.2.0/24,10.0.4.0/24 exclude=10.0.0.0/30,10.0.0.8/30 -> no limit_exceeded: ranges_per_pool_max is 4, the request has 5
+        # A range counts as many blocks as it has.
+        ippool p ranges=10.0.0.1-10.0.0.10 -> no limit_exceeded: ranges_per_pool_max is 4, the request has 5
+        ippool p ranges=10.0.0.1-10.0.0.9
+        left p -> 10.0.0.1/32,10.0.0.2/31,10.0.0.4/30,10.0.0.8/31
+        idpool q 1-9 exclude=1-2,3-4,5-6
+        idpool q 1-9 exclude=1-2,3-4,5-6,7-8 -> no limit_exceeded: ranges_per_pool_max is 4, the request has 5
+        ask q a svc=/1234 -> 7
+        ask q b svc=/12345 -> no limit_exceeded: owner_bytes_max is 5, the request has 6
+        ask q b user=nobody -> no limit_exceeded: owner_bytes_max is 5, the request has 6
+        ask q b svc=/1,/2,/3 -> no limit_exceeded: services_per_request_max is 2, the request has 3
+        answers q -> a=7
+        seize q a svc=/1,/2 -> no limit_exceeded: services_per_request_max is 2, the request has 3
+        ",
+    );
+}
+
+#[test]
 fn a_state_beyond_the_limits_lives_on() {
     let mut world = check(
         "

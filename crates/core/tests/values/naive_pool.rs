@@ -123,7 +123,9 @@ impl Pool {
     }
 
     fn find_prefix(&self, want: &WantedPrefix, given: &GivenAddresses) -> Result<Block, Failure> {
-        let width = width(given.six);
+        // How long it is, is a question of the version of the address that it names.
+        let six = want.start.map_or(given.six, |(six, _)| six);
+        let width = width(six);
         let size = u32::from(want.size);
         let len = if want.invert { width.saturating_sub(size) } else { size };
         if len > width {
@@ -134,7 +136,7 @@ impl Pool {
         let wide = || subnets(given).into_iter().filter(|subnet| subnet.bits >= 2);
         let is_edge = |one: u128| wide().any(|subnet| subnet.first == one || subnet.last() == one);
         let free = self.free();
-        if let Some((six, address)) = want.start {
+        if let Some((_, address)) = want.start {
             let unavailable = Failure::PrefixUnavailable { address, len: len as u8 };
             let named = Block { first: address, bits };
             if six != given.six {

@@ -323,6 +323,7 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "consumers_max" => &mut limits.consumers_max,
             "consumers_per_request_max" => &mut limits.consumers_per_request_max,
             "allocations_per_consumer_max" => &mut limits.allocations_per_consumer_max,
+            "services_per_request_max" => &mut limits.services_per_request_max,
             "outbox_max" => &mut limits.outbox_max,
             other => panic!("'{other}' is no limit"),
         };

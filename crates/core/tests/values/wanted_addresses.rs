@@ -206,6 +206,52 @@ fn what_is_too_big_is_not_told_again_with_every_release() {
 }
 
 #[test]
+fn a_prefix_that_was_named_waits_for_its_subnet() {
+    check(
+        "
+        limit outbox_max=100
+        ippool p nets=10.0.0.0/24
+        net p a 30 start=10.0.0.8 svc=/s -> 10.0.0.8/30
+        net p b 30 start=10.0.0.8 -> ! PrefixUnavailable { address: 167772168, len: 30 }
+        done 0
+        ippool p nets=10.0.1.0/24
+        answers p -> a=! PrefixUnavailable { address: 167772168, len: 30 } b=! PrefixUnavailable { address: 167772168, len: 30 }
+        outbox -> /s of p/a
+        done 0
+        ippool p nets=10.0.1.0/24,10.0.0.0/24
+        answers p -> a=10.0.0.8/30 b=! PrefixUnavailable { address: 167772168, len: 30 }
+        outbox -> /s of p/a
+        withdraw p a
+        answers p -> b=10.0.0.8/30
+        # One of the other version is not there, however long it is.
+        net p c 128 start=2001:db8::1 -> ! PrefixUnavailable { address: 42540766411282592856903984951653826561, len: 128 }
+        net p d 0 invert start=2001:db8::1 -> ! PrefixUnavailable { address: 42540766411282592856903984951653826561, len: 128 }
+        ippool v6 nets=2001:db8::/64
+        net v6 a 24 start=10.0.0.0 -> ! PrefixUnavailable { address: 167772160, len: 24 }
+        net v6 b 64 start=10.0.0.0 -> ! TooLong
+        ",
+    );
+}
+
+#[test]
+fn a_block_that_is_left_is_named_behind_however_many_that_do_not_count() {
+    let singles: Vec<String> =
+        (0..1100).map(|n| format!("10.0.{}.{}/32", n / 100, n % 100 * 2)).collect();
+    check(&format!(
+        "
+        ippool p nets={},10.9.0.0/24
+        net p a 16 -> ! TooBig([24])
+        net p b 24 -> 10.9.0.0/24
+        net p c 24 -> ! NoAddresses
+        net p d 31 -> ! NoAddresses
+        withdraw p b
+        answers p -> a=! TooBig([24]) c=10.9.0.0/24 d=! NoAddresses
+        ",
+        singles.join(",")
+    ));
+}
+
+#[test]
 fn a_service_is_told_once_and_as_thoroughly_as_any_of_its_requests_wants() {
     check(
         "

@@ -13,7 +13,7 @@ use allod_core::command::Command;
 use allod_core::command::resource::{FindResource, ResourceCommand};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::resource::{
-    Failure, Method, Request, ResourcePool, Wanted, WantedId, WantedParity, WantedPrefix,
+    Failure, Method, Redeploy, Request, ResourcePool, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
@@ -63,14 +63,15 @@ impl ResourcePools {
         let pool = text(input, nodes.pool);
         let config = configured(state, &pool)?;
         let want = match (config.kind().is_id(), input.uint(own.cidrmask)) {
-            (true, _) => Wanted::Id(WantedId {
-                parity: parity(input.text(nodes.parity)),
-                ..WantedId::default()
-            }),
-            (false, Some(size)) => Wanted::Prefix(WantedPrefix {
+            // Whoever names a length does not want an id.
+            (_, Some(size)) => Wanted::Prefix(WantedPrefix {
                 size: u8::try_from(size).unwrap_or(u8::MAX),
                 invert: input.bool(own.invert).unwrap_or(false),
                 start: start(input.text(own.start))?,
+            }),
+            (true, None) => Wanted::Id(WantedId {
+                parity: parity(input.text(nodes.parity)),
+                ..WantedId::default()
             }),
             (false, None) => {
                 let message = format!("cidrmask is needed for pool {pool}");
@@ -130,7 +131,7 @@ impl ResourcePools {
         let request = Request {
             user: text(input, nodes.user),
             services: owner.map(Arc::from).into_iter().collect(),
-            redeploy: None,
+            redeploy: input.text(nodes.redeploy).and_then(Redeploy::named),
             sync_alloc: true,
             want,
         };
@@ -158,7 +159,6 @@ impl ResourcePools {
 
     fn find_ip(&self, state: &State, nodes: &Find, input: &[Node]) -> Result<Called, Fault> {
         let pool = text(input, nodes.pool);
-        let config = configured(state, &pool)?;
         let named = input.text(nodes.resource);
         let (address, len) = match named.and_then(|named| named.split_once('/')) {
             Some((address, len)) => (Some(address), len.parse::<u8>().ok()),
@@ -171,12 +171,14 @@ impl ResourcePools {
             let message = format!("the resource is of length {len}, and prefix-length is {asked}");
             return Err(Fault::application(Tag::InvalidValue, message));
         }
-        let whole = u8::try_from(config.kind().width()).ok().filter(|_| named.is_some());
+        let start = start(address)?;
+        // An address alone is all of itself.
+        let whole = start.map(|(six, _)| if six { 128 } else { 32 });
         let Some(size) = len.or(asked).or(whole) else {
             let message = "prefix-length or resource is needed";
             return Err(Fault::application(Tag::MissingElement, message));
         };
-        let want = Wanted::Prefix(WantedPrefix { size, invert: false, start: start(address)? });
+        let want = Wanted::Prefix(WantedPrefix { size, invert: false, start });
         self.find(state, nodes, input, vec![pool], want)
     }
 

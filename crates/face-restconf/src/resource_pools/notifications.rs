@@ -10,7 +10,7 @@ use allod_core::event::{ClaimGranted, Event};
 use allod_core::resource::Answer;
 
 use super::alarms::{self, Named};
-use super::{ResourcePools, at, request, words};
+use super::{ResourcePools, at, words};
 use crate::tree::{Node, Value};
 use crate::yang::{NodeId, Schema};
 
@@ -124,7 +124,7 @@ impl ToldNodes {
         let mut leaves = vec![
             Node::leaf(self.service, Value::Text(notice.target.clone())),
             Node::leaf(self.user, Value::Text(notice.user.clone())),
-            Node::leaf(self.how, Value::text(request::redeploy_name(notice.how))),
+            Node::leaf(self.how, Value::text(notice.how.name())),
         ];
         leaves.extend(notice.about.iter().map(|(pool, key)| {
             let pool = Node::leaf(self.about_pool, Value::Text(pool.clone()));

@@ -25,7 +25,7 @@ pub(crate) fn written(kind: &dyn PoolKind, key: &Arc<str>, request: &Request) ->
         children.push(Node::leaf(nodes.sync_alloc, Value::Empty));
     }
     if let Some(how) = request.redeploy {
-        children.push(Node::leaf(nodes.redeploy, Value::text(redeploy_name(how))));
+        children.push(Node::leaf(nodes.redeploy, Value::text(how.name())));
     }
     let wanted = kind.request_nodes(&request.want);
     if !wanted.is_empty() {
@@ -71,24 +71,8 @@ pub(crate) fn read(kind: &dyn PoolKind, entry: &Node) -> Result<Request, Fault> 
     Ok(Request {
         user,
         services: services.collect(),
-        redeploy: entry.text(nodes.redeploy).and_then(redeploy_of),
+        redeploy: entry.text(nodes.redeploy).and_then(Redeploy::named),
         sync_alloc: entry.child(nodes.sync_alloc).is_some(),
         want: kind.wanted(request)?,
     })
-}
-
-const REDEPLOYS: [(Redeploy, &str); 5] = [
-    (Redeploy::Default, "default"),
-    (Redeploy::Touch, "touch"),
-    (Redeploy::Reactive, "reactive-re-deploy"),
-    (Redeploy::Whole, "re-deploy"),
-    (Redeploy::Never, "no-redeploy"),
-];
-
-pub(crate) fn redeploy_name(how: Redeploy) -> &'static str {
-    REDEPLOYS.iter().find(|(one, _)| *one == how).map_or("default", |(_, name)| name)
-}
-
-fn redeploy_of(name: &str) -> Option<Redeploy> {
-    REDEPLOYS.iter().find(|(_, one)| *one == name).map(|(how, _)| *how)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use http::header::CONTENT_TYPE;
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, HeaderValue, Method};
 use serde::Deserialize;
 
@@ -101,8 +101,15 @@ impl WebhookSettings {
     }
 }
 
+/// What a request has anyway, or what would make another one of it.
+const OWN: [HeaderName; 6] =
+    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, super::NOTICE, super::ATTEMPTS];
+
 fn header((name, value): (&String, &String)) -> Result<(HeaderName, Template), String> {
     let name: HeaderName = name.parse().map_err(|_| format!("'{name}' is no header"))?;
+    if OWN.contains(&name) {
+        return Err(format!("the header {name} is made by the server"));
+    }
     HeaderValue::try_from(value)
         .map_err(|_| format!("the header {name} has what no header can have"))?;
     Ok((name, Template::new(value)?))

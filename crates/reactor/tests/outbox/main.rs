@@ -6,11 +6,14 @@ mod hook;
 mod tls;
 mod world;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_core::command::resource::NoticeCommand;
 use allod_core::resource::AlarmKind;
-use allod_reactor::Limits;
+use allod_core::state::outbox::Notice;
+use allod_reactor::{Courier, Lane, Limits, Reactor, Telling, Told};
 use hook::{Asked, Hook, Manner};
 use world::{World, hasty, plain, webhooks};
 
@@ -82,9 +85,7 @@ async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
     world.pool("p").await;
     world.ask("p", &[("a", "/s")]).await;
     let reactor = world.react(&plain(&hook.url()), hasty());
-    let given_up = |notices: &[std::sync::Arc<allod_core::state::outbox::Notice>]| {
-        notices.iter().any(|notice| notice.due_ms.is_none())
-    };
+    let given_up = |notices: &[Arc<Notice>]| notices.iter().any(|notice| notice.due_ms.is_none());
     world.until("it is not given up", given_up).await;
     assert_eq!(hook.asked().len(), 3);
     let dead = world.outbox().remove(0);
@@ -153,9 +154,8 @@ async fn a_slow_webhook_holds_up_no_other_and_no_server() {
     for n in 0..40 {
         world.ask("p", &[(&format!("q{n}"), &format!("/quick/{n}"))]).await;
     }
-    let only_slow = |notices: &[std::sync::Arc<allod_core::state::outbox::Notice>]| {
-        notices.iter().all(|notice| notice.target.starts_with("/slow"))
-    };
+    let only_slow =
+        |notices: &[Arc<Notice>]| notices.iter().all(|notice| notice.target.starts_with("/slow"));
     world.until("the quick ones wait", only_slow).await;
     assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!((quick.asked().len(), slow.asked().len()), (40, 4));
@@ -224,6 +224,39 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
     world.ask("p", &[("nobody", "/s")]).await;
     world.until("it is not tried", |all| all.iter().any(|one| one.attempts > 0)).await;
     assert!(world.outbox()[0].error.as_ref().unwrap().contains("cannot be reached"));
+    reactor.stop().await;
+}
+
+/// Panics when it is first asked to tell something, and then tells everything.
+struct Nervous(AtomicBool);
+
+impl Courier for Nervous {
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn lane(&self, _: &Notice) -> Option<Lane> {
+        Some(0)
+    }
+
+    fn tell(&self, _: Lane, _: Arc<Notice>) -> Telling {
+        assert!(self.0.swap(true, Ordering::Relaxed), "not now");
+        Box::pin(async { Told::Yes })
+    }
+}
+
+#[tokio::test]
+async fn a_courier_that_panics_has_not_told_and_is_asked_again() {
+    let world = World::new().await;
+    world.pool("p").await;
+    world.ask("p", &[("a", "/s")]).await;
+    // One at a time: whoever kept the place would be the last.
+    let limits = Limits { webhook_parallel_max: 1, ..hasty() };
+    let courier = Arc::new(Nervous(AtomicBool::new(false)));
+    let reactor = Reactor::start(world.handle.clone(), courier, limits);
+    world.empty().await;
+    world.ask("p", &[("b", "/s"), ("c", "/t")]).await;
+    world.empty().await;
     reactor.stop().await;
 }
 

@@ -7,7 +7,9 @@ use crate::claim::{Values, Want};
 use crate::event::{ClaimGranted, Event};
 use crate::pool::Strategy;
 use crate::refusal::Refusal;
-use crate::resource::{Failure, Given, Method, Request, Wanted, WantedId, WantedPrefix, blocks_of};
+use crate::resource::{
+    Failure, Given, GivenAddresses, Method, Request, Wanted, WantedId, WantedPrefix, blocks_of,
+};
 use crate::span::Span;
 use crate::spanset::SpanSet;
 use crate::state::pool::Pool;
@@ -69,14 +71,17 @@ pub(super) fn exactly(pool: &Pool, id: u32) -> Result<Span, Failure> {
 }
 
 fn prefix(pool: &Pool, want: &WantedPrefix, six: bool, dice: [u64; 2]) -> Result<Gift, Failure> {
+    // A prefix of the other version is none of this pool, however long it is.
+    if let Some((start_six, address)) = want.start.filter(|(start_six, _)| *start_six != six) {
+        let other = GivenAddresses { six: start_six, ..GivenAddresses::default() };
+        let len = want.len(other.width()).ok_or(Failure::TooLong)?;
+        return Err(Failure::PrefixUnavailable { address, len });
+    }
     let kind = pool.spec.kind;
     let len = want.len(kind.width()).ok_or(Failure::TooLong)?;
     let bits = kind.width() - u32::from(len);
     let gift = |value| Gift { value, cursor: None };
-    if let Some((start_six, address)) = want.start {
-        if start_six != six {
-            return Err(Failure::PrefixUnavailable { address, len });
-        }
+    if let Some((_, address)) = want.start {
         return named(pool, address, len, bits).map(gift);
     }
     if bits == 0 {
@@ -129,17 +134,29 @@ fn unused_host(cold: &SpanSet, is_edge: impl Fn(u128) -> bool) -> Option<u128> {
     if is_edge(base) { Some(base + 1) } else { Some(base) }
 }
 
-/// What is left, if it is too small. The smallest blocks do not count: what is left of them is said to be nothing.
+/// Whether a block of this length counts as something that is left. The original leaves the smallest of IPv4 out.
+fn counts(len: u8) -> bool {
+    !matches!(len, 30..=32)
+}
+
+/// What is left, if it is too small. If nothing that counts is left, that is nothing.
 fn too_big(pool: &Pool) -> Failure {
-    let width = pool.spec.kind.width();
+    let kind = pool.spec.kind;
     let blocks = pool.free.iter().flat_map(blocks_of).take(BLOCKS_NAMED_MAX);
-    let lens = blocks.filter_map(|block| {
-        let bits = (block.last - block.first).count_ones();
-        u8::try_from(width - bits).ok().filter(|len| !matches!(len, 30..=32))
-    });
+    let lens = blocks.filter_map(|block| kind.prefix_len(block)).filter(|len| counts(*len));
     let mut lens: Vec<u8> = lens.collect();
     lens.sort_unstable_by(|one, other| other.cmp(one));
+    if lens.is_empty() {
+        // Behind so many that do not count there may be one that does.
+        lens.extend(largest(pool).filter(|len| counts(*len)));
+    }
     if lens.is_empty() { Failure::NoAddresses } else { Failure::TooBig(lens) }
+}
+
+/// The length of the largest block that is free.
+fn largest(pool: &Pool) -> Option<u8> {
+    let bits = pool.free.largest_block_bits()?;
+    pool.spec.kind.width().checked_sub(bits).and_then(|len| u8::try_from(len).ok())
 }
 
 /// Records that the request has it.

@@ -6,22 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::notices::Told;
-use super::{Draft, alarms, answer, group, release, requests, retry, valid};
+use super::turn::{InVain, Open, Opened, answer_all, is_quiet, record, waiting_in_group};
+use super::{Draft, alarms, release, requests, retry, valid};
 use crate::command::resource::{EditResources, PutResource, RequestEdit, ResourceEdit};
-use crate::event::resource::{RequestAnswered, RequestWithdrawn, ResourcePoolDefined};
+use crate::event::resource::{RequestWithdrawn, ResourcePoolDefined};
 use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::{Refusal, ResourceRefusal};
-use crate::resource::{Answer, Failure, Given, Request, ResourcePool, Wanted};
+use crate::resource::{Answer, Request, ResourcePool, Wanted};
 use crate::span::Span;
 use crate::state::pool::Pool;
 use crate::state::requests::Asked;
 use crate::state::zones::{Zone, Zones};
 use crate::value::Kind;
-
-/// Requests that have to be answered, by key and pool: all pools of a key at once, because some want the same.
-pub(super) type Open = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Opened>>;
 
 /// What an edit has set going.
 #[derive(Default)]
@@ -33,30 +31,12 @@ struct Pending {
     told: Told,
 }
 
-#[derive(Clone)]
-pub(super) struct Opened {
-    pub request: Request,
-    /// What was there before, if it was there.
-    pub before: Option<(Answer, Option<Span>)>,
-    /// Whether the services are told: not of what was moved, if the pool says so.
-    pub quiet: bool,
-}
-
 impl Pending {
     /// A request that is to be answered already, because it was displaced.
     fn opened(&mut self, name: &Arc<str>, key: &Arc<str>) -> Option<&mut Opened> {
         let mut all = [&mut self.displaced, &mut self.new].into_iter();
         all.find_map(|open| open.get_mut(key)?.get_mut(name))
     }
-}
-
-/// What becomes of a request that waits and gets nothing again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InVain {
-    /// It is told the reason of today.
-    Told,
-    /// It keeps the one that it has: then a release costs what it gives, however many wait.
-    Silent,
 }
 
 pub(super) fn run(draft: &mut Draft<'_>, edit: &EditResources) -> Result<Outcome, Refusal> {
@@ -227,6 +207,7 @@ fn configure(
     displaced: &mut Open,
 ) -> Result<(), Refusal> {
     valid::pool_name(name, draft.limits)?;
+    valid::resource(config, draft.limits)?;
     let spec = config.spec();
     let before = draft.state.pool(name);
     let generation = before.map_or(0, |pool| pool.generation) + 1;
@@ -305,11 +286,6 @@ fn displace_group(
     Ok(())
 }
 
-/// Whether services are not told of what was moved.
-pub(super) fn is_quiet(config: &ResourcePool) -> bool {
-    matches!(&config.given, Given::Addresses(given) if given.auto_redeploy == Some(false))
-}
-
 fn withdraw(
     draft: &mut Draft<'_>,
     name: &Arc<str>,
@@ -340,6 +316,7 @@ fn open(
     pending: &mut Pending,
 ) -> Result<(), Refusal> {
     valid::key(key, draft.limits)?;
+    valid::request(request, draft.limits)?;
     let (pool, kept) = requests(draft, name)?;
     let asked = kept.get(key).cloned();
     if asked.as_ref().is_some_and(|asked| asked.request.is_sync()) && !request.is_sync() {
@@ -418,104 +395,4 @@ fn agrees(draft: &Draft<'_>, name: &Arc<str>, key: &Arc<str>, value: Span) -> bo
     let mut others =
         pools.filter_map(|ix| draft.state.pool_at(*ix)).filter(|pool| pool.name != *name);
     others.all(|pool| value_of(pool, key).is_none_or(|other| other == value))
-}
-
-/// Answers requests in the order of their keys. `later`: those whose turn comes after these.
-pub(super) fn answer_all(
-    draft: &mut Draft<'_>,
-    open: Open,
-    later: &Open,
-    in_vain: InVain,
-    told: &mut Told,
-) -> Result<(), Refusal> {
-    for (key, pools) in open {
-        let (sync, alone): (Vec<_>, Vec<_>) =
-            pools.into_iter().partition(|(_, opened)| opened.request.is_sync());
-        for (name, opened) in alone {
-            let gift = answer::gift(draft, &name, &opened.request)?;
-            settle_one(draft, &name, &key, opened, gift, in_vain, told)?;
-        }
-        if sync.is_empty() {
-            continue;
-        }
-        // Whoever of the group has nothing yet is part of it.
-        let mut members: BTreeMap<Arc<str>, Opened> = sync.into_iter().collect();
-        for (name, waiting) in waiting_in_group(draft, &key) {
-            if !later.get(&key).is_some_and(|pools| pools.contains_key(&name)) {
-                members.entry(name).or_insert(waiting);
-            }
-        }
-        let asked: Vec<(Arc<str>, Request)> =
-            members.iter().map(|(name, opened)| (name.clone(), opened.request.clone())).collect();
-        let had = members.values().find_map(|opened| opened.before.as_ref()?.1);
-        let mut gifts = group::gifts(draft, &key, &asked, had)?;
-        for (name, opened) in members {
-            let gift = gifts.remove(&name).unwrap_or(Err(Failure::SyncExhausted));
-            settle_one(draft, &name, &key, opened, gift, in_vain, told)?;
-        }
-    }
-    Ok(())
-}
-
-/// The requests of a group that have nothing.
-fn waiting_in_group(draft: &Draft<'_>, key: &Arc<str>) -> Vec<(Arc<str>, Opened)> {
-    let pools = draft.state.sync.get(key).into_iter().flatten();
-    let pools = pools.filter_map(|ix| draft.state.pool_at(*ix));
-    let waiting = pools.filter_map(|pool| {
-        let requests = pool.requests.as_ref()?;
-        let asked = requests.get(key).filter(|asked| asked.answer != Answer::Granted)?;
-        let before = Some((asked.answer.clone(), None));
-        let (request, quiet) = (Request::clone(&asked.request), is_quiet(&requests.config));
-        Some((pool.name.clone(), Opened { request, before, quiet }))
-    });
-    waiting.collect()
-}
-
-fn settle_one(
-    draft: &mut Draft<'_>,
-    name: &Arc<str>,
-    key: &Arc<str>,
-    opened: Opened,
-    gift: Result<answer::Gift, Failure>,
-    in_vain: InVain,
-    told: &mut Told,
-) -> Result<(), Refusal> {
-    if in_vain == InVain::Silent && gift.is_err() {
-        return Ok(());
-    }
-    let (answer, value) = match gift {
-        Ok(gift) => {
-            answer::grant(draft, name, key, &opened.request, gift)?;
-            (Answer::Granted, Some(gift.value))
-        }
-        Err(failure) => (Answer::Failed(failure), None),
-    };
-    let now = (answer.clone(), value);
-    let before = opened.before.as_ref();
-    let written = draft.state.pool(name).and_then(|pool| pool.requests.as_ref()?.get(key).cloned());
-    // Without services to compare with, all of them are new.
-    let knew = written.as_ref().map(|asked| asked.request.services.clone()).unwrap_or_default();
-    let differs =
-        written.is_none_or(|asked| *asked.request != opened.request || asked.answer != answer);
-    // Something else in the place of what it had is another answer, too: whoever watches is told.
-    if differs || before != Some(&now) {
-        record(draft, name, key, &opened.request, answer);
-    }
-    if before == Some(&now) || opened.quiet {
-        told.new_services(name, key, &opened.request, &knew);
-    } else {
-        told.add(name, key, &opened.request, &knew);
-    }
-    Ok(())
-}
-
-fn record(
-    draft: &mut Draft<'_>,
-    name: &Arc<str>,
-    key: &Arc<str>,
-    request: &Request,
-    answer: Answer,
-) {
-    let (pool, key, request) = (name.clone(), key.clone(), request.clone());
-    draft.record(Event::RequestAnswered(RequestAnswered { pool, key, request, answer }));
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::edit::{InVain, Open, Opened, answer_all, is_quiet};
 use super::notices::Told;
+use super::turn::{InVain, Open, Opened, answer_all, is_quiet};
 use super::{Draft, requests};
 use crate::event::Event;
 use crate::refusal::Refusal;
