@@ -40,7 +40,10 @@ def _judge(schema: Schema, exchange: Exchange) -> Optional[str]:
     if "yang-patch-status" in exchange.body[:200]:
         return None
     if segments[1] == "operations":
-        return _output(schema, exchange) if exchange.method == "POST" else None
+        if exchange.method != "POST":
+            return None
+        # Actions are found there, too, by the whole path.
+        return _action(schema, exchange, segments[2:]) if len(segments) > 3 else _output(schema, exchange)
     if segments[1] not in _DATA:
         raise LookupError(f"{segments[1]} is not known to this tool")
     return _data(schema, exchange, segments[2:])
@@ -87,12 +90,7 @@ def _output(schema: Schema, exchange: Exchange) -> str:
     if operation is None or operation.kind != "rpc":
         raise LookupError(f"no operation is called {last}")
     if exchange.format == "xml":
-        opened = re.search(r"<output[^>]*>", exchange.body)
-        if opened is None or operation.namespace not in opened.group():
-            raise ValueError("there is no output of this module in it")
-        inner = exchange.body[opened.end() : exchange.body.rindex("</output>")]
-        text = f'<{operation.name} xmlns="{operation.namespace}">{inner}</{operation.name}>'
-        return yanglint.check_data(schema.files, "reply", "xml", text)
+        return yanglint.check_data(schema.files, "reply", "xml", _output_in_xml(operation, exchange.body))
     ((member, value),) = json.loads(exchange.body).items()
     wanted = "output" if exchange.draft else f"{operation.module}:output"
     if member != wanted:
@@ -109,13 +107,23 @@ def _action(schema: Schema, exchange: Exchange, segments: List[str]) -> str:
     action = way[-1].node
     if action.kind != "action":
         raise LookupError(f"{action.name} is no action")
-    if exchange.format != "json":
-        raise ValueError("only outputs in JSON are known to this tool")
+    if exchange.format == "xml":
+        text = around.xml_tree(way, _output_in_xml(action, exchange.body))
+        return yanglint.check_data(schema.files, "reply", "xml", text)
     ((member, value),) = json.loads(exchange.body).items()
     if member != f"{action.module}:output":
         raise ValueError(f"the output is in {member}, and must be in {action.module}:output")
     text = around.json_tree(way, {f"{action.module}:{action.name}": value}, False)
     return yanglint.check_data(schema.files, "reply", "json", text)
+
+
+def _output_in_xml(operation: Node, body: str) -> str:
+    """What is in the output, in an element that is called like the operation."""
+    opened = re.search(r"<output[^>]*>", body)
+    if opened is None or operation.namespace not in opened.group():
+        raise ValueError("there is no output of this module in it")
+    inner = body[opened.end() : body.rindex("</output>")]
+    return f'<{operation.name} xmlns="{operation.namespace}">{inner}</{operation.name}>'
 
 
 def _is_config(node: Node) -> bool:
