@@ -223,7 +223,17 @@ impl Manager {
                 if is_sync(request) {
                     group.insert(name.clone());
                 } else {
-                    let (found, moves) = (pool.find(&request.want), moves(request));
+                    // It was in a group that had to move, and has left it.
+                    let had = pool.asked[key].had.filter(|id| {
+                        let odd = |want| wants_parity(want).is_none_or(|odd| (*id % 2 == 1) == odd);
+                        let free = pool.free().contains(id);
+                        wanted_id(request)
+                            .is_some_and(|want| want.id.is_none() && odd(want) && free)
+                    });
+                    let (found, moves) = match had {
+                        Some(id) => (Ok(Block::one(id)), false),
+                        None => (pool.find(&request.want), moves(request)),
+                    };
                     self.give(name, key, found, moves);
                 }
             }

@@ -167,6 +167,20 @@ fn a_group_moves_together_or_has_nothing() {
         idpool p 16-60 & withdraw p a
         answers q -> a=15
         answers r -> a=15
+        # Whoever leaves the group in that moment keeps what it has.
+        idpool p 1-60
+        ask p a sync -> 15
+        idpool r 1-14 & ask q a
+        answers p -> a=1
+        answers q -> a=15
+        answers r -> a=1
+        withdraw q a
+        idpool r 1-30
+        ask q a sync -> 1
+        withdraw p a
+        idpool p 16-60
+        idpool q 1-20 exclude=1-14
+        answers q -> a=15
         # An exclusion is like a range; who comes later and cannot have the id is alone with that.
         idpool q 1-20 exclude=15-15
         answers q -> a=1

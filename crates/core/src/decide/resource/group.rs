@@ -89,7 +89,11 @@ pub(super) fn gifts(
 }
 
 /// Whether all of them can have it, and none has named anything.
-fn still_serves(draft: &Draft<'_>, members: &[(Arc<str>, Request)], value: Span) -> bool {
+pub(super) fn still_serves(
+    draft: &Draft<'_>,
+    members: &[(Arc<str>, Request)],
+    value: Span,
+) -> bool {
     members.iter().all(|(name, request)| {
         let Ok((pool, _)) = requests(draft, name) else { return false };
         let Wanted::Id(want) = &request.want else { return false };

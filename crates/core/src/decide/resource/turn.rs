@@ -49,7 +49,10 @@ pub(super) fn answer_all(
         let (sync, alone): (Vec<_>, Vec<_>) =
             pools.into_iter().partition(|(_, opened)| opened.request.is_sync());
         for (name, opened) in alone {
-            let gift = answer::gift(draft, &name, &opened.request)?;
+            let gift = match kept(draft, &name, &opened) {
+                Some(gift) => Ok(gift),
+                None => answer::gift(draft, &name, &opened.request)?,
+            };
             settle_one(draft, &name, &key, opened, gift, in_vain, told)?;
         }
         if sync.is_empty() {
@@ -72,6 +75,14 @@ pub(super) fn answer_all(
         }
     }
     Ok(())
+}
+
+/// What a request had whose group was moved, if it has left the group in the meantime.
+fn kept(draft: &Draft<'_>, name: &Arc<str>, opened: &Opened) -> Option<answer::Gift> {
+    let value = opened.before.as_ref()?.1?;
+    let alone = [(name.clone(), opened.request.clone())];
+    let serves = group::still_serves(draft, &alone, value);
+    serves.then_some(answer::Gift { value, cursor: None })
 }
 
 /// The requests of a group that have nothing.
