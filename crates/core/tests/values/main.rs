@@ -37,3 +37,4 @@ mod transactions;
 mod views;
 mod wanted;
 mod wanted_addresses;
+mod wanted_groups;
