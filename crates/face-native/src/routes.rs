@@ -1,10 +1,15 @@
 //! The table of routes. The server and the OpenAPI document are both made from it, so neither can know a route that the
 //! other does not.
 
+mod said;
+
 use std::sync::Arc;
 
 use allod_edge::{Access, Answer, Call, Reply};
 use http::Method;
+
+use said::*;
+pub(crate) use said::{Header, Shape};
 
 use crate::query::Param;
 use crate::scope::Scope;
@@ -32,70 +37,10 @@ pub(crate) struct Entry {
     pub replies: &'static [Shape],
 }
 
-/// A request header.
-pub(crate) struct Header {
-    pub name: &'static str,
-    pub about: &'static str,
-}
-
-/// A reply that a route can give: its status, the schema of its body, and when it is given.
-pub(crate) struct Shape(pub u16, pub Option<&'static str>, pub &'static str);
-
 /// Boxes the future of a handler in which `?` may end the work early: either way it is a reply.
 fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) -> Answer {
     Box::pin(async { answer.await.unwrap_or_else(|early| early) })
 }
-
-const IF_MATCH: &Header = &Header {
-    name: "If-Match",
-    about: "The ETag that the thing must have, or `*`: it must exist. 412 otherwise.",
-};
-const IF_NONE_MATCH: &Header =
-    &Header { name: "If-None-Match", about: "`*`: it must not exist yet. 412 otherwise." };
-const MIN_POSITION: &Header = &Header {
-    name: "Allod-Min-Position",
-    about: "Answer from this position of the journal or a later one: read your own writes.",
-};
-const CONSISTENCY: &Header = &Header {
-    name: "Allod-Consistency",
-    about: "`linearizable`: the answer covers everything acknowledged before the request.",
-};
-const IDEMPOTENCY_KEY: &Header = &Header {
-    name: "Idempotency-Key",
-    about: "Under this key the answer is remembered and given again, not decided again.",
-};
-
-const LAST_EVENT_ID: &Header = &Header {
-    name: "Last-Event-ID",
-    about: "The id of the last message seen: goes on after it. Counts more than `from`.",
-};
-
-const READ: &[&Header] = &[MIN_POSITION, CONSISTENCY];
-const GUARDED: &[&Header] = &[IF_MATCH];
-const GUARDED_PUT: &[&Header] = &[IF_MATCH, IF_NONE_MATCH];
-
-const PROBLEM: Option<&str> = Some("Problem");
-const CLAIM: Option<&str> = Some("Claim");
-
-const MALFORMED: Shape = Shape(400, PROBLEM, "The request cannot be read, or contradicts itself.");
-const UNKNOWN_NAME: Shape = Shape(
-    400,
-    PROBLEM,
-    "The request cannot be read, or names a resource class or trait that does not exist.",
-);
-const NO_POOL: Shape = Shape(404, PROBLEM, "There is no such pool.");
-const NOT_HELD: Shape =
-    Shape(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
-const KEPT: Shape =
-    Shape(409, PROBLEM, "It was asked for through the resource-manager, which keeps it.");
-const NO_NOTICE: Shape = Shape(404, PROBLEM, "There is no such notice in the outbox.");
-const TRIMMED: Shape = Shape(
-    410,
-    PROBLEM,
-    "`position_trimmed`: the journal no longer reaches back that far; `oldest_position` says how far.",
-);
-const DIFFERS: Shape = Shape(412, PROBLEM, "It is not as If-Match or If-None-Match say.");
-const LIMITED: Shape = Shape(422, PROBLEM, "A limit is exceeded; `limit` names it.");
 
 pub(crate) static TABLE: &[Entry] = &[
     Entry {

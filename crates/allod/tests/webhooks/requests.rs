@@ -61,7 +61,7 @@ fn what_is_asked_in_one_transaction_is_told_once_to_each_in_the_shape_of_its_kin
     let folder = Folder::new(&[], &settings(&hook));
     let server = folder.serve();
     let (vpn, other) = ("/ncs:services/vpn:vpn[name='x/1']", "/other[id='7']");
-    make(&server, json!([request("a", vpn, 30), request("b", vpn, 31), request("c", other, 8)]));
+    make(&server, json!([request("a", vpn, 30), request("b", vpn, 31), request("c", other, 29)]));
     hook.wait_for("both are told", |told| told.len() >= 2);
     eventually("the outbox is not empty", || is_empty(&server));
     let mut told = hook.told();
