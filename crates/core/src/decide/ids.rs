@@ -199,10 +199,7 @@ fn delete(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
 fn release_all(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
     let pool = ids_pool(draft, name)?;
     at_most("ids_per_edit_max", draft.limits.ids_per_edit_max, pool.held_claims)?;
-    let held = pool.taken.iter().filter_map(|(first, slot)| {
-        pool.rows.get(*slot).filter(|row| row.held() && row.first.first == *first)
-    });
-    let keys: Vec<Arc<str>> = held.map(|row| row.key.clone()).collect();
+    let keys: Vec<Arc<str>> = pool.held_keys().cloned().collect();
     keys.iter().try_for_each(|key| release_now(draft, name, key))
 }
 

@@ -195,10 +195,19 @@ impl Pool {
 
     /// All claims, held or in quarantine, in the order of their first values.
     pub fn claims_by_value(&self) -> impl Iterator<Item = Claim> + '_ {
+        self.rows_by_value().map(Row::claim)
+    }
+
+    /// The keys that hold something, in the order of their first values.
+    pub(crate) fn held_keys(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.rows_by_value().filter(|row| row.held()).map(|row| &row.key)
+    }
+
+    fn rows_by_value(&self) -> impl Iterator<Item = &Row> {
         let first = |(first, slot): (&u128, &Slot)| {
             self.rows.get(*slot).filter(|row| row.first.first == *first)
         };
-        self.taken.iter().filter_map(first).map(Row::claim)
+        self.taken.iter().filter_map(first)
     }
 
     // --- changing: each of these is one [`Change`] -------------------------------------------------------------

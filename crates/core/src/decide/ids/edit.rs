@@ -113,10 +113,7 @@ fn put_pool(draft: &mut Draft<'_>, name: &Arc<str>, put: &PutIds) -> Result<(), 
 
 /// The keys that hold something and are not among these.
 fn others(pool: &Pool, kept: &BTreeSet<&Arc<str>>) -> Vec<Arc<str>> {
-    let held = pool.taken.iter().filter_map(|(first, slot)| {
-        pool.rows.get(*slot).filter(|row| row.held() && row.first.first == *first)
-    });
-    held.filter(|row| !kept.contains(&row.key)).map(|row| row.key.clone()).collect()
+    pool.held_keys().filter(|key| !kept.contains(key)).cloned().collect()
 }
 
 /// Range and delay. Whatever else the pool's definition says stays as it is.
