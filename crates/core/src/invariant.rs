@@ -47,6 +47,7 @@ pub fn check(state: &State) -> Vec<String> {
         wrong.push("the list of remembered requests does not match them".into());
     }
     wrong.extend(resource::check_groups(state));
+    wrong.extend(resource::check_alarms(state));
     wrong.extend(capacity::check(&state.capacity));
     wrong
 }

@@ -37,34 +37,12 @@ impl Meter {
         }
     }
 
-    /// Tells how things stand. Looks at every alarm, so not for every change.
-    pub(crate) fn publish(&self, counts: &Counts) {
-        self.notices.set(counts.notices as f64);
-        self.dead.set(counts.dead as f64);
-        for (gauge, raised) in self.alarms.iter().zip(counts.alarms) {
-            gauge.set(raised as f64);
+    /// Tells how things stand.
+    pub(crate) fn publish(&self, state: &State) {
+        self.notices.set(state.outbox().len() as f64);
+        self.dead.set(state.outbox().dead() as f64);
+        for (gauge, kind) in self.alarms.iter().zip(KINDS) {
+            gauge.set(state.alarms().raised(kind) as f64);
         }
-    }
-}
-
-/// How things stand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Counts {
-    notices: usize,
-    dead: usize,
-    alarms: [usize; KINDS.len()],
-}
-
-impl Counts {
-    pub(crate) fn of(state: &State) -> Counts {
-        let outbox = state.outbox();
-        let mut counts = Counts { notices: outbox.len(), dead: outbox.dead(), ..Counts::default() };
-        let raised = state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none());
-        for alarm in raised {
-            if let Some(at) = KINDS.iter().position(|kind| *kind == alarm.kind) {
-                counts.alarms[at] += 1;
-            }
-        }
-        counts
     }
 }

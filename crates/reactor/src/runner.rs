@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use allod_core::command::Command;
 use allod_core::command::resource::{NoticeCommand, ResourceCommand};
@@ -22,7 +22,7 @@ use tracing::{debug, info, warn};
 use crate::backoff::again_ms;
 use crate::courier::{Courier, Lane, Told};
 use crate::limits::Limits;
-use crate::meter::{Counts, Meter};
+use crate::meter::Meter;
 
 /// How many notices one look takes in.
 const LOOKED_AT_MAX: usize = 1024;
@@ -35,8 +35,6 @@ const LOOK_AGAIN_AT_MANY_AFTER: Duration = Duration::from_millis(20);
 const MANY: usize = 64;
 /// How often it looks when nothing seems to happen: whether another server has stopped is told by nobody.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often the figures are told.
-const PUBLISH_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait when an outcome could not be written down.
 const WRITE_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
@@ -77,7 +75,6 @@ struct Wheel {
     attempts: JoinSet<Done>,
     /// Where the next look goes on.
     from: (u64, u128),
-    published: Option<(Instant, u64)>,
 }
 
 /// What a look has found.
@@ -103,7 +100,6 @@ impl Wheel {
             busy: BTreeSet::new(),
             attempts: JoinSet::new(),
             from: (0, 0),
-            published: None,
         }
     }
 
@@ -114,7 +110,6 @@ impl Wheel {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            self.publish(look.position);
             for (lane, notice) in look.found {
                 self.begin(lane, notice);
             }
@@ -152,6 +147,7 @@ impl Wheel {
         // Whoever has written last tells at once; the others let it.
         let patience_ms = if self.handle.leads() { 0 } else { self.limits.outbox_takeover_ms };
         self.handle.read(|snapshot| {
+            self.meter.publish(snapshot.state);
             let outbox = snapshot.state.outbox();
             let now_ms = snapshot.now_ms.saturating_sub(patience_ms);
             let mut lanes = self.lanes.clone();
@@ -209,19 +205,6 @@ impl Wheel {
         let at = self.place(done.lane);
         self.lanes[at] -= 1;
         self.busy.remove(&done.target);
-    }
-
-    fn publish(&mut self, position: u64) {
-        let fresh = self
-            .published
-            .is_some_and(|(when, known)| known == position || when.elapsed() < PUBLISH_EVERY);
-        if fresh {
-            return;
-        }
-        if let Ok(counts) = self.handle.read(|snapshot| Counts::of(snapshot.state)) {
-            self.meter.publish(&counts);
-            self.published = Some((Instant::now(), position));
-        }
     }
 }
 

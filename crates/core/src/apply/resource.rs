@@ -119,10 +119,7 @@ impl State {
         kind: AlarmKind,
         alarm: Option<Alarm>,
     ) -> Option<Alarm> {
-        match alarm {
-            Some(alarm) => self.alarms.insert((object, kind), alarm),
-            None => self.alarms.remove(&(object, kind)),
-        }
+        self.alarms.put(object, kind, alarm)
     }
 
     pub(super) fn notice_queued(&mut self, event: &NoticeQueued) {

@@ -3,10 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::resource::{Answer, Wanted};
+use crate::resource::{AlarmKind, Answer, Wanted};
 use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::requests::Class;
+
+/// As many alarms are raised as are counted.
+pub(super) fn check_alarms(state: &State) -> Vec<String> {
+    let wrong = AlarmKind::ALL.into_iter().filter(|kind| {
+        let raised = state.alarms.values().filter(|alarm| alarm.cleared_ms.is_none());
+        raised.filter(|alarm| alarm.kind == *kind).count() != state.alarms.raised(*kind)
+    });
+    wrong.map(|kind| format!("alarms of kind '{}' are miscounted", kind.name())).collect()
+}
 
 /// Whoever was granted something has it, whoever was not has nothing, and what is free for hosts is what would be.
 pub(super) fn check(pool: &Pool) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! Who is still to be told what, in order; and what is wrong with pools and services.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::event::Event;
@@ -155,8 +156,49 @@ impl Outbox {
     }
 }
 
-/// What is wrong, and what was, until somebody purges it.
-pub type Alarms = BTreeMap<(Arc<str>, AlarmKind), Alarm>;
+/// What is wrong, and what was, until somebody purges it. It is counted along how much is wrong, because that is asked all
+/// the time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Alarms {
+    all: BTreeMap<(Arc<str>, AlarmKind), Alarm>,
+    /// By kind, in the order of [`AlarmKind`].
+    raised: [usize; AlarmKind::ALL.len()],
+}
+
+impl Alarms {
+    /// How many of this kind are raised.
+    pub fn raised(&self, kind: AlarmKind) -> usize {
+        self.raised[kind as usize]
+    }
+
+    /// Puts an alarm in the place of the one that there was, or none. Gives back what was there.
+    pub(crate) fn put(
+        &mut self,
+        object: Arc<str>,
+        kind: AlarmKind,
+        alarm: Option<Alarm>,
+    ) -> Option<Alarm> {
+        let is_raised = |alarm: &Option<Alarm>| {
+            usize::from(alarm.as_ref().is_some_and(|alarm| alarm.cleared_ms.is_none()))
+        };
+        let now = is_raised(&alarm);
+        let before = match alarm {
+            Some(alarm) => self.all.insert((object, kind), alarm),
+            None => self.all.remove(&(object, kind)),
+        };
+        let count = &mut self.raised[kind as usize];
+        *count = *count + now - is_raised(&before);
+        before
+    }
+}
+
+impl Deref for Alarms {
+    type Target = BTreeMap<(Arc<str>, AlarmKind), Alarm>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.all
+    }
+}
 
 #[cfg(test)]
 mod tests {
