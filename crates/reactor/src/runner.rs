@@ -33,6 +33,8 @@ const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(1);
 /// The same while many notices wait for room: whatever changes, they are looked at again only so often.
 const LOOK_AGAIN_AT_MANY_AFTER: Duration = Duration::from_millis(20);
 const MANY: usize = 64;
+/// The same where nobody is told anything, and only the figures follow.
+const COUNT_AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// How often it looks when nothing seems to happen: whether another server has stopped is told by nobody.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long to wait when an outcome could not be written down.
@@ -175,7 +177,11 @@ impl Wheel {
             let wait = next.map(|due_ms| Duration::from_millis(due_ms - now_ms));
             // What comes before the place where this look began is looked at next.
             let rest = rest.or_else(|| (self.from > (0, 0)).then_some((0, 0)));
-            let pause = if in_vain < MANY { LOOK_AGAIN_AFTER } else { LOOK_AGAIN_AT_MANY_AFTER };
+            let pause = match self.courier.lanes() {
+                0 => COUNT_AGAIN_AFTER,
+                _ if in_vain < MANY => LOOK_AGAIN_AFTER,
+                _ => LOOK_AGAIN_AT_MANY_AFTER,
+            };
             Look { found, rest, wait, pause, position: snapshot.at.position }
         })
     }
