@@ -1,6 +1,4 @@
-//! `cargo xtask bench`: builds the release, then lets `allod-bench` measure it.
-//!
-//! What is measured and how is `crates/bench`; here is only what has to be there beforehand.
+//! `cargo xtask bench`: installs what the benchmarks need, builds the release and starts `allod-bench` (`crates/bench`).
 
 use std::process::{Command, ExitCode};
 
@@ -13,7 +11,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     cargo::run(&["build", "--release", "--locked", "-p", "allod", "-p", "allod-bench"])?;
     let built = cargo::target_dir()?.join("release");
     let mut bench = Command::new(built.join("allod-bench"));
-    // The real one is made only for those who compare with it.
+    // The real Placement is installed only for the scenario that compares with it.
     if args.iter().any(|arg| arg == "placement") || args.iter().all(|arg| arg.starts_with("--")) {
         tools::ensure(&tools::FOR_PLACEMENT_BENCH)?;
         bench.env("ALLOD_BENCH_PLACEMENT", python::ensure(python::PLACEMENT_BENCH)?);

@@ -1,22 +1,21 @@
-//! Calling cargo from within cargo.
+//! Runs cargo from within cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The folder of the workspace, where every command runs.
+/// The root of the workspace.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The cargo that started us, or the one on the path, in the workspace's folder.
+/// The cargo that started xtask, or the one in PATH, in the workspace's folder.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
-    // What cargo says about xtask itself is no business of the crates that are built: some look at it, and would be built
-    // anew each time that it differs from a cargo that was called by hand.
+    // Cargo sets these for xtask. Some build scripts depend on them and would run again when cargo is called directly.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.starts_with(start)) {
@@ -26,7 +25,7 @@ pub fn cargo() -> Command {
     command
 }
 
-/// Runs `cargo` with these arguments, its output going where ours goes.
+/// Runs `cargo` with these arguments; its output is not captured.
 pub fn run(args: &[&str]) -> Result<()> {
     eprintln!("cargo {}", args.join(" "));
     let status = cargo().args(args).status().context("cargo cannot be started")?;
@@ -36,7 +35,7 @@ pub fn run(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Where cargo puts what it builds, whatever the environment and its configuration say.
+/// The target directory, as the environment and the configuration set it.
 pub fn target_dir() -> Result<PathBuf> {
     let out = cargo()
         .args(["metadata", "--no-deps", "--format-version", "1"])
@@ -49,10 +48,9 @@ pub fn target_dir() -> Result<PathBuf> {
     Ok(PathBuf::from(dir))
 }
 
-/// The server as the tests in Python want it: built like the tests in Rust, in the same profile.
+/// Builds the server that the Python tests start, in the profile of the Rust tests.
 pub fn build_server() -> Result<PathBuf> {
-    // Together with a test, because what the tests need decides how the crates beneath are built; else each of the two
-    // would undo the other's work.
-    run(&["build", "--locked", "--workspace", "--bin", "allod", "--test", "serve"])?;
+    // With a test target, so that dependencies get the same features as in `cargo test` and are not built twice.
+    run(&["build", "--locked", "--workspace", "--bin", "allod", "--test", "seeds"])?;
     Ok(target_dir()?.join("debug/allod"))
 }

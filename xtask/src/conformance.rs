@@ -1,6 +1,6 @@
 //! `cargo xtask conformance placement`: upstream's own tests of Placement, unmodified, against our server.
 //!
-//! What runs them is in `conformance/placement/suite`. The fast part of them is in `cargo xtask test` as well.
+//! The runner is `conformance/placement/suite`. `cargo xtask test` runs the fast part.
 
 use std::process::{Command, ExitCode};
 
@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::{cargo, python};
 
-/// Where the tools are that hold us against the real Placement.
+/// The folder with the tools that compare our server with the real Placement.
 pub const PLACEMENT: &str = "conformance/placement";
 
 pub fn run(args: &[String]) -> Result<ExitCode> {
@@ -19,12 +19,12 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     finish(suite()?, rest)
 }
 
-/// The runner of upstream's tests, with no server named yet.
+/// The runner of upstream's tests, without its `--server` argument.
 pub fn suite() -> Result<Command> {
     tool("suite")
 }
 
-/// One of the tools, in the environment of the real Placement.
+/// A tool in the Python environment of the real Placement.
 pub fn tool(module: &str) -> Result<Command> {
     let mut tool = Command::new(python::ensure(python::PLACEMENT)?);
     tool.args(["-m", module])
@@ -33,7 +33,7 @@ pub fn tool(module: &str) -> Result<Command> {
     Ok(tool)
 }
 
-/// Runs a tool with these arguments, against our server unless they name another.
+/// Runs a tool with these arguments, against our server unless they name another one.
 pub fn finish(mut tool: Command, args: &[String]) -> Result<ExitCode> {
     tool.args(args);
     if !args.iter().any(|arg| arg == "--server" || arg == "--help") {

@@ -1,7 +1,5 @@
-//! `cargo xtask differential placement`: the same random requests to the real Placement and to our server, and every
-//! difference between their answers.
-//!
-//! What makes, sends and compares them is in `conformance/placement/differential`.
+//! `cargo xtask differential placement`: sends the same random requests to the real Placement and to our server and reports
+//! every difference. The generator and the comparison are in `conformance/placement/differential`.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! `cargo xtask fuzz`: random bytes to everything that reads what a client sent, with cargo-fuzz.
+//! `cargo xtask fuzz`: runs the cargo-fuzz targets on the parsers of client input.
 //!
-//! The targets are in `crates/face-restconf/fuzz`, a workspace of its own, because nothing else is built like it. It is built
-//! by the toolchain of the project: what is looked for are panics, hangs and memory, for which no sanitizer is needed, and
-//! so no nightly compiler. What was found interesting stays in cargo's target folder and is where the next run begins.
+//! The targets are in `crates/face-restconf/fuzz`, a separate workspace with its own build flags. They look for panics, hangs
+//! and memory use, which needs no sanitizer, so the pinned toolchain builds them. The corpus stays in cargo's target folder and
+//! the next run continues with it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -13,67 +13,70 @@ use crate::cargo;
 
 const FOLDER: &str = "crates/face-restconf/fuzz";
 
-/// Also told to whoever installs it by hand.
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.2";
 
-const SECONDS_USUAL: u64 = 60;
+const SECONDS_DEFAULT: u64 = 60;
 
-/// A reader keeps in memory what it has read and no more, so this is plenty.
+/// A parser holds its input and its result only.
 const MEMORY_MIB_MAX: u64 = 512;
 
-/// Beyond this, one input has found something quadratic.
+/// An input that takes longer has met a quadratic algorithm.
 const INPUT_SECONDS_MAX: u64 = 5;
 
 pub fn run(args: &[String]) -> Result<ExitCode> {
     let folder = cargo::root().join(FOLDER);
     let known = targets(&folder)?;
-    let asked = Asked::read(args, &known)?;
+    let fuzz_run = FuzzRun::read(args, &known)?;
     let cargo_fuzz = ensure()?;
     let mut found = Vec::new();
-    for target in &asked.targets {
-        println!("\n{target}, for {} s", asked.seconds);
-        if !run_one(&cargo_fuzz, &folder, target, asked.seconds)? {
+    for target in &fuzz_run.targets {
+        println!("\n{target}, for {} s", fuzz_run.seconds);
+        if !run_one(&cargo_fuzz, &folder, target, fuzz_run.seconds)? {
             found.push(target.as_str());
         }
     }
     if found.is_empty() {
-        println!("{} targets, nothing found", asked.targets.len());
+        println!("{} targets, no failure found", fuzz_run.targets.len());
         return Ok(ExitCode::SUCCESS);
     }
-    println!("something was found by {}; the input is named above", found.join(", "));
+    println!("failures found by {}; the inputs are named above", found.join(", "));
     Ok(ExitCode::FAILURE)
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct FuzzRun {
     targets: Vec<String>,
     seconds: u64,
 }
 
-impl Asked {
-    fn read(args: &[String], known: &[String]) -> Result<Asked> {
-        let mut asked = Asked { targets: Vec::new(), seconds: SECONDS_USUAL };
+impl FuzzRun {
+    fn read(args: &[String], known: &[String]) -> Result<FuzzRun> {
+        let mut fuzz_run = FuzzRun { targets: Vec::new(), seconds: SECONDS_DEFAULT };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             if arg == "--seconds" {
                 let seconds = args.next().and_then(|text| text.parse().ok());
-                asked.seconds = seconds.context("--seconds has no number after it")?;
+                fuzz_run.seconds = seconds.context("--seconds needs a number")?;
             } else if known.contains(arg) {
-                asked.targets.push(arg.clone());
+                fuzz_run.targets.push(arg.clone());
             } else {
-                bail!("'{arg}' is no target; there are {}, and --seconds N", known.join(", "));
+                bail!(
+                    "'{arg}' is not a target; the targets are {}; an option is --seconds N",
+                    known.join(", ")
+                );
             }
         }
-        if asked.targets.is_empty() {
-            asked.targets = known.to_vec();
+        if fuzz_run.targets.is_empty() {
+            fuzz_run.targets = known.to_vec();
         }
-        Ok(asked)
+        Ok(fuzz_run)
     }
 }
 
-/// The names of the files that are targets.
+/// The names of the fuzz targets.
 fn targets(folder: &Path) -> Result<Vec<String>> {
-    let files = std::fs::read_dir(folder.join("fuzz_targets")).context("there are no targets")?;
+    let files = std::fs::read_dir(folder.join("fuzz_targets"))
+        .context("the folder of fuzz targets cannot be read")?;
     let mut names = Vec::new();
     for file in files {
         let path = file?.path();
@@ -83,44 +86,44 @@ fn targets(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// One target, from the seeds in the tree and what earlier runs have kept; whether nothing was found.
+/// Runs one target on its seeds and its corpus. Returns whether no failure was found.
 fn run_one(cargo_fuzz: &Path, folder: &Path, target: &str, seconds: u64) -> Result<bool> {
-    let kept = cargo::target_dir()?.join("fuzz-kept").join(target);
-    std::fs::create_dir_all(&kept).context("there is no place for what is found")?;
+    let corpus = cargo::target_dir()?.join("fuzz-corpus").join(target);
+    std::fs::create_dir_all(&corpus).context("the corpus folder cannot be created")?;
     let seeds = folder.join("seeds").join(target);
     let status = Command::new(cargo_fuzz)
         .args(["fuzz", "run", "--sanitizer", "none", "--fuzz-dir"])
         .arg(folder)
         .arg(target)
-        .args([&kept, &seeds])
+        .args([&corpus, &seeds])
         .arg("--")
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-rss_limit_mb={MEMORY_MIB_MAX}"))
         .arg(format!("-timeout={INPUT_SECONDS_MAX}"))
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", cargo::target_dir()?.join("fuzz"))
-        // The compiler's own way to be told that unstable flags are meant: coverage of the code is one.
+        // Allows unstable compiler flags, which code coverage needs.
         .env("RUSTC_BOOTSTRAP", "1")
         .status()
         .context("cargo-fuzz cannot be started")?;
     Ok(status.success())
 }
 
-/// cargo-fuzz on the path, or one of our own in the target folder; installed where there is none.
+/// cargo-fuzz from PATH or from the target folder, installed if missing.
 fn ensure() -> Result<PathBuf> {
     let works = |program: &Path| {
         let version = Command::new(program).args(["fuzz", "--version"]).output();
         version.is_ok_and(|output| output.status.success())
     };
-    let place = cargo::target_dir()?.join("cargo-fuzz");
-    let own = place.join("bin/cargo-fuzz");
+    let folder = cargo::target_dir()?.join("cargo-fuzz");
+    let own = folder.join("bin/cargo-fuzz");
     if let Some(found) = [PathBuf::from("cargo-fuzz"), own.clone()].into_iter().find(|it| works(it))
     {
         return Ok(found);
     }
     eprintln!("missing: cargo-fuzz (it runs the fuzz targets)");
-    let place = place.to_string_lossy().into_owned();
-    cargo::run(&["install", "--locked", "--root", &place, CARGO_FUZZ])?;
+    let folder = folder.to_string_lossy().into_owned();
+    cargo::run(&["install", "--locked", "--root", &folder, CARGO_FUZZ])?;
     Ok(own)
 }
 
@@ -129,15 +132,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_targets_are_meant_unless_some_are_named() {
+    fn all_targets_run_unless_some_are_named() {
         let known = ["json".to_owned(), "path".to_owned()];
         let read = |args: &[&str]| {
             let args: Vec<String> = args.iter().map(|&arg| arg.into()).collect();
-            Asked::read(&args, &known)
+            FuzzRun::read(&args, &known)
         };
-        assert_eq!(read(&[]).unwrap(), Asked { targets: known.to_vec(), seconds: 60 });
-        let asked = read(&["path", "--seconds", "5"]).unwrap();
-        assert_eq!((asked.targets, asked.seconds), (vec!["path".to_owned()], 5));
+        assert_eq!(read(&[]).unwrap(), FuzzRun { targets: known.to_vec(), seconds: 60 });
+        let fuzz_run = read(&["path", "--seconds", "5"]).unwrap();
+        assert_eq!((fuzz_run.targets, fuzz_run.seconds), (vec!["path".to_owned()], 5));
         assert!(read(&["xml"]).is_err() && read(&["--seconds"]).is_err());
     }
 

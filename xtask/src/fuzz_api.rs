@@ -1,7 +1,6 @@
-//! `cargo xtask fuzz-api`: the interface fuzzed from its own OpenAPI document, for longer than the tests do it.
+//! `cargo xtask fuzz-api`: sends requests that are generated from the OpenAPI document.
 //!
-//! The same test as in `cargo xtask test` (`clients/python/tests/test_contract.py`), with more examples and another seed each
-//! time. A failure prints the seed and the request.
+//! This is `clients/python/tests/test_contract.py` of `cargo xtask test`, with more examples and a new seed each time. A failure prints the seed and the request.
 
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,10 +9,10 @@ use anyhow::{Result, bail};
 
 use crate::test;
 
-const EXAMPLES_USUAL: &str = "300";
+const EXAMPLES_DEFAULT: &str = "300";
 
 pub fn run(args: &[String]) -> Result<ExitCode> {
-    let (mut examples, mut seed) = (EXAMPLES_USUAL.to_owned(), None);
+    let (mut examples, mut seed) = (EXAMPLES_DEFAULT.to_owned(), None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let number = args.next().filter(|text| text.parse::<u64>().is_ok());

@@ -1,12 +1,6 @@
-//! The project's one door: `cargo xtask` with one of the commands in [`COMMANDS`].
-//!
-//! Nothing here is shipped. What a command does is in the file of its name.
+//! `cargo xtask COMMAND`: every development task of the project. Each command has a file of its name.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "printing is what a command line tool does"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
 mod bench;
 mod cargo;
@@ -24,34 +18,34 @@ mod yang;
 
 use std::process::ExitCode;
 
-/// Every command, with what it is for. The documents are checked against this table.
+/// Every command with its help. `tidy` checks the documents against this table.
 pub const COMMANDS: [(&str, &str); 9] = [
-    ("test", "install what the tests need, run them all, end with one line: N passed, N failed"),
-    ("ci", "what must pass before anything lands: fmt, clippy, tidy, test"),
-    ("tidy", "check the rules of this code base that no other tool knows"),
+    ("test", "install what the tests need, run all tests, end with the line: N passed, N failed"),
+    ("ci", "run .ci/run: formatting, clippy, tidy, tests"),
+    ("tidy", "check the rules of this code base that no other tool checks"),
     (
         "fuzz",
-        "random bytes to what reads paths, JSON and XML: cargo xtask fuzz [TARGET…] [--seconds N]",
+        "send random bytes to the parsers of paths, JSON and XML: cargo xtask fuzz [TARGET…] [--seconds N]",
     ),
     (
         "fuzz-api",
-        "send a server what its OpenAPI document allows and what it does not: cargo xtask fuzz-api [--examples N] [--seed N]",
+        "send valid and invalid requests made from the OpenAPI document: cargo xtask fuzz-api [--examples N] [--seed N]",
     ),
     (
         "conformance",
-        "upstream's own tests of an interface: cargo xtask conformance placement [--only FILE…] [--profile P] [--server real]",
+        "run upstream's own tests against a server: cargo xtask conformance placement [--only FILE…] [--profile P] [--server real]",
     ),
     (
         "differential",
-        "random requests to ours and to the real one: cargo xtask differential placement [--seed S] [--seeds A..B] [--steps N] [--replay FILE]",
+        "compare answers to random requests with the real Placement: cargo xtask differential placement [--seed S] [--seeds A..B] [--steps N] [--replay FILE]",
     ),
     (
         "soak",
-        "the random tests with new seeds, for long: cargo xtask soak [--minutes N] [--seed N]",
+        "run the property tests and the simulation with new seeds: cargo xtask soak [--minutes N] [--seed N]",
     ),
     (
         "bench",
-        "measure, as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
+        "measure performance as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
     ),
 ];
 

@@ -1,7 +1,7 @@
-//! Python environments of our own in cargo's target folder, with what the tests need, pinned.
+//! Python environments with pinned packages, in cargo's target folder.
 //!
-//! Each is made once, when it is first needed. A copy of the requirements lies beside it; while that is the same as the file
-//! in the tree, nothing is installed and nothing is looked up, so everything works offline once it has worked.
+//! An environment is created when it is first needed and again when its requirements change. Otherwise nothing is looked up,
+//! so later runs work offline.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,20 +12,20 @@ use crate::{cargo, tools};
 
 #[derive(Debug, Clone, Copy)]
 pub struct Environment {
-    /// Its name below cargo's target folder.
+    /// Its name in cargo's target folder.
     folder: &'static str,
     requirements: &'static str,
-    /// The oldest Python for which the pinned packages are made.
+    /// The oldest Python that the pinned packages support.
     oldest: (u32, u32),
     why: &'static str,
 }
 
-/// For the client, and for all tests that are written in Python.
+/// For the Python client and all Python tests.
 pub const CLIENT: Environment = Environment {
     folder: "python",
     requirements: "clients/python/requirements-test.txt",
     oldest: (3, 10),
-    why: "the client's tests are in it",
+    why: "the Python tests run in it",
 };
 
 /// The real Placement, with its own tests.
@@ -33,29 +33,29 @@ pub const PLACEMENT: Environment = Environment {
     folder: "python-placement",
     requirements: "conformance/placement/requirements.txt",
     oldest: (3, 11),
-    why: "the real Placement is in it",
+    why: "the real Placement runs in it",
 };
 
-/// The real Placement as its operators run it, to be measured.
+/// The real Placement as it runs in production, for the benchmark.
 pub const PLACEMENT_BENCH: Environment = Environment {
     folder: "python-placement-bench",
     requirements: "crates/bench/placement-requirements.txt",
     oldest: (3, 11),
-    why: "the real Placement is measured in it",
+    why: "the benchmark runs the real Placement in it",
 };
 
-/// What checks the YANG modules.
+/// pyang, which checks the YANG modules.
 pub const YANG: Environment = Environment {
     folder: "python-yang",
     requirements: "conformance/restconf/requirements.txt",
     oldest: (3, 10),
-    why: "pyang is in it",
+    why: "pyang runs in it",
 };
 
 const NAMES: [&str; 6] =
     ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
-/// The environment's interpreter; made, or made anew when the requirements have changed.
+/// The interpreter of the environment, which is created if it is missing or its requirements have changed.
 pub fn ensure(environment: Environment) -> Result<PathBuf> {
     let Environment { requirements, oldest, .. } = environment;
     let folder = cargo::target_dir()?.join(environment.folder);
@@ -63,12 +63,13 @@ pub fn ensure(environment: Environment) -> Result<PathBuf> {
     let stamp = folder.join("requirements.txt");
     let wanted = std::fs::read_to_string(cargo::root().join(requirements))
         .with_context(|| format!("{requirements} cannot be read"))?;
-    if std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) && will_do(&python, oldest)
+    if std::fs::read_to_string(&stamp).is_ok_and(|made| made == wanted)
+        && is_suitable(&python, oldest)
     {
         return Ok(python);
     }
     let base = base(environment)?;
-    eprintln!("making a Python environment in {}", folder.display());
+    eprintln!("creating a Python environment in {}", folder.display());
     if folder.exists() {
         std::fs::remove_dir_all(&folder)
             .with_context(|| format!("{} cannot be removed", folder.display()))?;
@@ -76,12 +77,12 @@ pub fn ensure(environment: Environment) -> Result<PathBuf> {
     run(Command::new(&base).args(["-m", "venv"]).arg(&folder))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "-r"];
     run(Command::new(&python).args(pip).arg(cargo::root().join(requirements)))?;
-    // Last, so that an environment that was cut off half way is made anew.
+    // Written last, so that an interrupted installation is repeated.
     std::fs::write(&stamp, wanted).context("the stamp of the environment cannot be written")?;
     Ok(python)
 }
 
-/// A Python that can make environments; installed where there is none.
+/// A Python that can create environments, installed if missing.
 fn base(Environment { oldest, why, .. }: Environment) -> Result<PathBuf> {
     if let Some(found) = find(oldest) {
         return Ok(found);
@@ -89,17 +90,16 @@ fn base(Environment { oldest, why, .. }: Environment) -> Result<PathBuf> {
     let (major, minor) = oldest;
     eprintln!("missing: Python {major}.{minor} or later with venv ({why})");
     tools::install(&["python3", "python3-venv"])?;
-    find(oldest)
-        .context("there is still no Python that will do after installing python3 and python3-venv")
+    find(oldest).context("no suitable Python after installing python3 and python3-venv")
 }
 
 fn find(oldest: (u32, u32)) -> Option<PathBuf> {
     let names = NAMES.iter().map(|name| Path::new(name).to_path_buf());
-    names.chain(["/usr/bin/python3".into()]).find(|name| will_do(name, oldest))
+    names.chain(["/usr/bin/python3".into()]).find(|name| is_suitable(name, oldest))
 }
 
-/// Whether this is a Python that is new enough and has what an environment is made with.
-fn will_do(python: &Path, (major, minor): (u32, u32)) -> bool {
+/// Whether this Python is new enough and has the venv module.
+fn is_suitable(python: &Path, (major, minor): (u32, u32)) -> bool {
     let probe =
         format!("import sys, venv, ensurepip; sys.exit(sys.version_info < ({major}, {minor}))");
     let quiet = Command::new(python)
@@ -124,11 +124,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_python_is_not_taken_for_one() {
-        let will_do = |name| will_do(Path::new(name), CLIENT.oldest);
-        assert!(!will_do("no-such-program"));
-        assert!(!will_do("false"));
-        assert!(will_do("true"), "only its exit code is looked at");
+    fn a_program_that_is_not_python_is_not_suitable() {
+        let is_suitable = |name| is_suitable(Path::new(name), CLIENT.oldest);
+        assert!(!is_suitable("no-such-program"));
+        assert!(!is_suitable("false"));
+        assert!(is_suitable("true"), "only the exit code counts");
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! `cargo xtask soak`: the random tests with new seeds, round after round, for as long as one likes.
+//! `cargo xtask soak`: property tests and the simulation with new seeds, for a given time.
 //!
-//! `cargo xtask test` runs the same tests with one fixed seed, so that what landed yesterday does not fail today. Looking for
-//! what that seed does not meet is this command's work: property tests, and the simulation with seeds that nobody has run.
+//! `cargo xtask test` runs the same tests with one fixed seed.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -11,9 +10,9 @@ use anyhow::{Result, bail};
 use crate::cargo;
 use crate::test::RANDOM_SEED;
 
-const MINUTES_USUAL: u64 = 30;
+const MINUTES_DEFAULT: u64 = 30;
 
-/// Seeds of the simulation that one round runs, and the steps of each.
+/// Seeds of the simulation in one round, and steps for each seed.
 const SIMULATED: u64 = 500;
 const STEPS: &str = "60";
 
@@ -22,7 +21,7 @@ const RANDOM: [&str; 4] = ["allod-core", "allod-record", "allod-journal", "allod
 
 pub fn run(args: &[String]) -> Result<ExitCode> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (mut minutes, mut seed) = (MINUTES_USUAL, now.as_secs());
+    let (mut minutes, mut seed) = (MINUTES_DEFAULT, now.as_secs());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match (arg.as_str(), args.next().and_then(|text| text.parse().ok())) {
@@ -36,7 +35,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     while rounds == 0 || Instant::now() < until {
         println!("round {rounds} with seed {seed}");
         if !round(seed)? {
-            println!("failed; again: cargo xtask soak --minutes 0 --seed {seed}");
+            println!("failed; to repeat: cargo xtask soak --minutes 0 --seed {seed}");
             return Ok(ExitCode::FAILURE);
         }
         (rounds, seed) = (rounds + 1, seed + SIMULATED);

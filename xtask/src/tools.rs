@@ -1,7 +1,6 @@
-//! What must be on the machine besides Rust, and how it gets there.
+//! Debian packages that the tests and benchmarks need, installed if missing.
 //!
-//! A tool that is present is never touched, so everything works offline once it has worked. Only Debian and its
-//! relatives are installed to; elsewhere the message says what is missing.
+//! A tool that is present is not touched, so later runs work offline. On other systems the error names what to install.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,11 +11,11 @@ use anyhow::{Context, Result, bail};
 pub struct Tool {
     what: &'static str,
     why: &'static str,
-    /// The Debian package that has it.
+    /// The Debian package that contains it.
     package: &'static str,
-    /// Programs of which any one will do.
+    /// Any one of these programs is enough.
     programs: &'static [&'static str],
-    /// Folders to look in besides the path; a `*` stands for one folder of any name.
+    /// Folders to search besides PATH; a `*` matches one folder name.
     folders: &'static [&'static str],
 }
 
@@ -30,7 +29,7 @@ const C_COMPILER: Tool = Tool {
 
 const POSTGRESQL: Tool = Tool {
     what: "a PostgreSQL server",
-    why: "the peer that the bench compares with, and that the tests check, runs on a real one",
+    why: "the PostgreSQL journal and the real Placement run on it",
     package: "postgresql",
     programs: &["initdb"],
     folders: &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/bin"],
@@ -38,7 +37,7 @@ const POSTGRESQL: Tool = Tool {
 
 const CURL: Tool = Tool {
     what: "curl",
-    why: "the commands of the README are run as they stand there",
+    why: "the tests run the commands of the README",
     package: "curl",
     programs: &["curl"],
     folders: &[],
@@ -46,7 +45,7 @@ const CURL: Tool = Tool {
 
 const NGINX: Tool = Tool {
     what: "nginx",
-    why: "the real Placement is measured behind it, as its operators run it",
+    why: "the benchmark runs the real Placement behind it, as in production",
     package: "nginx-light",
     programs: &["nginx"],
     folders: &["/usr/sbin"],
@@ -54,7 +53,7 @@ const NGINX: Tool = Tool {
 
 const YANGLINT: Tool = Tool {
     what: "yanglint",
-    why: "it checks the YANG modules, and the replies of the tests against them",
+    why: "it validates the YANG modules and the replies of the tests",
     package: "libyang2-tools",
     programs: &["yanglint"],
     folders: &[],
@@ -65,7 +64,7 @@ pub const FOR_TESTS: [Tool; 3] = [C_COMPILER, POSTGRESQL, CURL];
 pub const FOR_BENCH: [Tool; 2] = [C_COMPILER, POSTGRESQL];
 pub const FOR_PLACEMENT_BENCH: [Tool; 1] = [NGINX];
 
-/// Checks each tool and installs what is missing.
+/// Installs the tools that are missing.
 pub fn ensure(tools: &[Tool]) -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let missing: Vec<Tool> = tools
@@ -95,7 +94,7 @@ fn find(tool: &Tool, path: impl Iterator<Item = PathBuf>) -> Option<PathBuf> {
     candidates.into_iter().find(|file| file.is_file())
 }
 
-/// The folders that a pattern with at most one `*` stands for.
+/// The folders that match a pattern with at most one `*`.
 fn expand(pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else { return vec![pattern.into()] };
     let (parent, start) = before.rsplit_once('/').unwrap_or(("", before));
@@ -109,15 +108,15 @@ fn expand(pattern: &str) -> Vec<PathBuf> {
 pub fn install(packages: &[&str]) -> Result<()> {
     let by_hand = format!("apt-get install --no-install-recommends {}", packages.join(" "));
     if !Path::new("/usr/bin/apt-get").is_file() {
-        bail!("install it yourself; on Debian it would be: {by_hand}");
+        bail!("apt-get is not available; install the missing tools, on Debian with: {by_hand}");
     }
     let root = is_root();
     if !root && !Path::new("/usr/bin/sudo").is_file() {
-        bail!("neither root nor sudo; as root run: {by_hand}");
+        bail!("installing needs root or sudo; as root, run: {by_hand}");
     }
     let quiet_server = packages.contains(&POSTGRESQL.package);
     if quiet_server {
-        // The package would otherwise create and start a server of its own, which nobody here asked for.
+        // Without this setting the package creates and starts a server of its own.
         shell(
             root,
             &format!(
@@ -135,7 +134,7 @@ pub fn install(packages: &[&str]) -> Result<()> {
     if quiet_server {
         shell(root, &format!("rm -f {CLUSTER_FILE}"))?;
     }
-    installed.with_context(|| format!("installing failed; by hand it is: {by_hand}"))
+    installed.with_context(|| format!("installation failed; to install by hand, run: {by_hand}"))
 }
 
 const CLUSTER_DIR: &str = "/etc/postgresql-common/createcluster.d";
@@ -164,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_found_on_the_path_and_in_its_folders_and_nowhere_else() {
+    fn a_tool_is_found_in_the_path_and_in_its_folders_only() {
         let shell = Tool {
             what: "a shell",
             why: "for this test",
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_without_a_match_is_no_folder() {
+    fn a_pattern_without_a_match_expands_to_nothing() {
         assert!(expand("/no-such-folder/*/bin").is_empty());
         assert_eq!(expand("/plain/bin"), [PathBuf::from("/plain/bin")]);
     }

@@ -6,6 +6,7 @@
 
 pub mod capacity;
 pub mod check;
+pub mod golden;
 pub mod history;
 pub mod http;
 mod judge;

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_engine::Clock;
 
+use crate::golden;
+
 /// A clock that stands still until a transcript moves it.
 #[derive(Debug)]
 pub struct Standing(AtomicU64);
@@ -72,14 +74,7 @@ pub async fn check(folder: &Path, mut play: impl AsyncFnMut(&str) -> String) {
     for file in files {
         let wanted = std::fs::read_to_string(&file).expect("a transcript");
         let played = play(&wanted).await;
-        let mut lines = wanted.lines().zip(played.lines());
-        if std::env::var_os("ALLOD_UPDATE_GOLDEN").is_some() {
-            std::fs::write(&file, &played).expect("a transcript that can be written");
-        } else if let Some((want, got)) = lines.find(|(want, got)| want != got) {
-            wrong.push(format!("{}:\nwanted {want}\ngot    {got}", file.display()));
-        } else if wanted.lines().count() != played.lines().count() {
-            wrong.push(format!("{}: is shorter or longer than what was answered", file.display()));
-        }
+        wrong.extend(golden::compare(&file, &wanted, &played).err());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

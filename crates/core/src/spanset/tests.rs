@@ -1,5 +1,5 @@
 //! The set against a model that answers every question by looking at each value, on trees of tiny nodes. Large sets and
-//! the real node sizes are in `tests/spanset.rs`.
+//! the real node sizes are in `tests/it/spanset.rs`.
 
 use proptest::prelude::*;
 

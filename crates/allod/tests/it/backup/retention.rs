@@ -1,0 +1,95 @@
+//! How much is kept, and that what was archived gives the whole history back.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use allod_journal::Journal;
+use allod_journal::embedded::Embedded;
+use allod_testkit::{History, check, native, read_chain};
+
+use crate::backup::{backup, done, fails, names, text};
+use crate::crash::load::{self, Dice, kind};
+use crate::crash::server::{self, Server};
+
+fn start(data: &Path, archive: &Path, history: &str) -> Server {
+    let mut arguments = server::arguments(data);
+    for argument in
+        ["--history", history, "--archive", text(archive), "--limit", "archive_segment_bytes=20000"]
+    {
+        arguments.push(argument.to_owned());
+    }
+    Server::of(server::allod(&arguments))
+}
+
+fn metric(server: &Server, name: &str) -> u64 {
+    let metrics = server.get("/metrics").text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().parse().unwrap()
+}
+
+/// Claims and releases until more than `records` have been trimmed; every answer is noted.
+fn until_trimmed(server: &Server, records: u64) -> History {
+    let mut history = History::default();
+    let (start, mut client, mut dice) = (Instant::now(), server.client(), Dice(3));
+    for request in load::pools() {
+        history.calls.push(native::call(&mut client, request, &kind, start, 0));
+    }
+    while metric(server, "allod_trimmed_records_total ") < records {
+        for _ in 0..50 {
+            let request = load::request(&mut dice, &load::POOLS);
+            history.calls.push(native::call(&mut client, request, &kind, start, 0));
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "too little is trimmed");
+    }
+    history
+}
+
+fn whole_history_comes_back(history: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, archive) = (folder.path().join("data"), folder.path().join("archive"));
+    let server = start(&data, &archive, history);
+    let calls = until_trimmed(&server, 300);
+    assert_eq!(metric(&server, "allod_archive_failures_total "), 0);
+    let file = folder.path().join("a.backup");
+    backup(&server, &file);
+    let trimmed = metric(&server, "allod_trimmed_records_total ");
+    assert!(metric(&server, "allod_archived_records_total ") >= trimmed);
+    assert_eq!(server.stop().0, Some(0));
+    assert!(Embedded::open(&data).unwrap().journal.oldest().unwrap() > 300);
+    let segments = names(&archive);
+    assert!(segments.len() > 1 && segments[0].starts_with("00000000000000000001-"), "{segments:?}");
+    for name in &segments {
+        let verified = done(&["journal", "verify", text(&archive.join(name))]);
+        assert!(verified.starts_with("kind       archive segment\n"), "{verified}");
+    }
+    let copy = folder.path().join("copy");
+    let arguments = ["restore", text(&file), "--data", text(&copy), "--archive", text(&archive)];
+    let told = done(&[&arguments[..], &["--output", "json"]].concat());
+    assert!(told.contains("\"from\":1,"), "{told}");
+    // From its first record on, and every answer that was ever given is right by it.
+    let chain = read_chain(&Embedded::open(&copy).unwrap().journal).unwrap();
+    let known = calls.calls.into_iter().filter(|call| chain.records.contains_key(&call.hash));
+    let known = History { calls: known.collect() };
+    let verdict = check(&chain, &known, true);
+    verdict.expect_sound();
+    assert!(verdict.right > 300, "only {} answers were judged", verdict.right);
+    // A segment alone is no backup.
+    let segment = archive.join(&segments[0]);
+    let said = fails(&["restore", text(&segment), "--data", text(&folder.path().join("no"))], 2);
+    assert!(said.contains("this is an archive segment with records 1 to "), "{said}");
+}
+
+#[test]
+fn what_is_beyond_a_size_is_archived_and_comes_back() {
+    whole_history_comes_back("40kB");
+}
+
+#[test]
+fn what_is_beyond_a_time_is_archived_and_comes_back() {
+    whole_history_comes_back("1s,1TB");
+}
+
+#[test]
+fn what_comes_before_the_checkpoint_is_archived_and_comes_back() {
+    whole_history_comes_back("since-checkpoint");
+}

@@ -1,0 +1,119 @@
+//! Folders that something has happened to.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::crash::server::{self, Server, run};
+
+fn database(data: &Path) -> PathBuf {
+    data.join("journal.sqlite")
+}
+
+fn log(data: &Path) -> PathBuf {
+    data.join("journal.sqlite-wal")
+}
+
+/// A folder in which `count` claims were acknowledged before the server was killed.
+fn with_claims(count: u32) -> tempfile::TempDir {
+    let data = tempfile::tempdir().unwrap();
+    let server = server::start(data.path());
+    assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-999"]}"#).status, 201);
+    for n in 0..count {
+        assert_eq!(server.put(&format!("/v1/pools/p/claims/{n}"), "{}").status, 201);
+    }
+    server.kill();
+    data
+}
+
+/// All of the claims are there, and the next one gets the next value.
+fn goes_on(server: &Server, count: u32) {
+    for n in 0..count {
+        let claim = server.get(&format!("/v1/pools/p/claims/{n}")).text();
+        assert!(claim.contains(&format!("\"value\":{n},")), "{claim}");
+    }
+    let next = server.put("/v1/pools/p/claims/next", "{}").text();
+    assert!(next.contains(&format!("\"value\":{count},")), "{next}");
+}
+
+#[test]
+fn a_torn_tail_is_cut_and_reported() {
+    let data = with_claims(20);
+    // The beginning of another frame, as a crash in the middle of a write leaves it: the last frame again, half of it.
+    let bytes = fs::read(log(data.path())).unwrap();
+    let frame = bytes[bytes.len() - (24 + 4096)..][..2000].to_vec();
+    OpenOptions::new().append(true).open(log(data.path())).unwrap().write_all(&frame).unwrap();
+    let server = server::start(data.path());
+    goes_on(&server, 20);
+    let (code, said) = server.stop();
+    assert_eq!(code, Some(0));
+    assert!(said.contains("a write that a crash had cut off was dropped"), "{said}");
+    let server = server::start(data.path());
+    let (_, said) = server.stop();
+    assert!(!said.contains("cut off"), "{said}");
+}
+
+#[test]
+fn damage_in_the_middle_refuses_to_start_and_says_where() {
+    let data = with_claims(40);
+    let mut bytes = fs::read(log(data.path())).unwrap();
+    let middle = 32 + (bytes.len() / 2 / (24 + 4096)) * (24 + 4096) + 1000;
+    bytes[middle] ^= 0x40;
+    fs::write(log(data.path()), &bytes).unwrap();
+    let (code, said) = run(data.path());
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("damaged at record"), "{said}");
+    assert!(said.contains("backup"), "{said}");
+    // It was not made worse.
+    assert_eq!(fs::read(log(data.path())).unwrap(), bytes);
+}
+
+#[test]
+fn a_newer_format_refuses_to_start() {
+    let data = with_claims(3);
+    let (code, said) = server::start(data.path()).stop();
+    assert_eq!(code, Some(0), "{said}");
+    // SQLite keeps a number of the application's own at byte 60 of the file.
+    let mut bytes = fs::read(database(data.path())).unwrap();
+    assert_eq!(bytes[60..64], [0, 0, 0, 1]);
+    bytes[63] = 9;
+    fs::write(database(data.path()), &bytes).unwrap();
+    let (code, said) = run(data.path());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("format 9") && said.contains("start a newer one"), "{said}");
+}
+
+#[test]
+fn two_servers_on_one_folder_are_one_too_many() {
+    let data = with_claims(2);
+    let first = server::start(data.path());
+    let (code, said) = run(data.path());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("in use by another process"), "{said}");
+    goes_on(&first, 2);
+    first.kill();
+    // The lock goes with its holder.
+    let (code, _) = server::start(data.path()).stop();
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn a_damaged_checkpoint_is_not_missed() {
+    let data = with_claims(900);
+    let mut checkpoints: Vec<PathBuf> = fs::read_dir(data.path().join("checkpoints"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(!checkpoints.is_empty(), "there is no checkpoint to damage");
+    checkpoints.sort();
+    let newest = checkpoints.last().unwrap();
+    let mut bytes = fs::read(newest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(newest, bytes).unwrap();
+    let server = server::start(data.path());
+    goes_on(&server, 900);
+    let (code, said) = server.stop();
+    assert_eq!(code, Some(0));
+    assert!(said.contains("checkpoint"), "{said}");
+}

@@ -1,0 +1,150 @@
+//! A disk without room: writes are refused, reads go on, nothing is lost, and it ends when there is room again.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use allod_journal::embedded::Embedded;
+use allod_testkit::{Answer, Call, History, check, native, read_chain};
+
+use crate::crash::load::{self, kind};
+use crate::crash::server::{Server, arguments};
+
+/// A small disk of memory. It is mounted where only those see it who are let in, and goes with the process that holds
+/// it, so that nothing is left behind whatever happens here.
+struct Disk {
+    holder: Child,
+    _talk: BufReader<ChildStdout>,
+    folder: PathBuf,
+    own_user: bool,
+}
+
+impl Disk {
+    fn mount(folder: &Path, size: &str) -> Disk {
+        let script = format!(
+            "mount -t tmpfs -o size={size} none {} && echo mounted && exec sleep 600",
+            folder.display()
+        );
+        // Root may mount; anybody else may, too, as root of a world of their own.
+        for own_user in [false, true] {
+            let mut command = Command::new("unshare");
+            command.arg("--mount").args(own_user.then_some("--map-root-user"));
+            command.args(["sh", "-c", &script]).stdin(Stdio::null()).stdout(Stdio::piped());
+            let mut holder = command.stderr(Stdio::null()).spawn().unwrap();
+            let mut talk = BufReader::new(holder.stdout.take().unwrap());
+            let mut line = String::new();
+            talk.read_line(&mut line).unwrap();
+            if line.trim() == "mounted" {
+                return Disk { holder, _talk: talk, folder: folder.to_owned(), own_user };
+            }
+            holder.wait().unwrap();
+        }
+        panic!("this system lets nobody mount a tmpfs, not even in a namespace of their own");
+    }
+
+    /// A command that runs where the disk is.
+    fn enter(&self, program: &str, arguments: &[String]) -> Command {
+        let mut command = Command::new("nsenter");
+        command.args(["--target", &self.holder.id().to_string(), "--mount"]);
+        command.args(self.own_user.then_some("--user"));
+        command.args(self.own_user.then_some("--preserve-credentials"));
+        command.arg(program).args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// The folder as it is seen from here.
+    fn path(&self) -> PathBuf {
+        let root = format!("/proc/{}/root{}", self.holder.id(), self.folder.display());
+        PathBuf::from(root)
+    }
+
+    /// Takes all the room that there is.
+    fn fill(&self) {
+        let mut file = fs::File::create(self.path().join("filler")).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+    }
+
+    fn make_room(&self) {
+        fs::remove_file(self.path().join("filler")).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        drop(self.holder.kill());
+        drop(self.holder.wait());
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_writes_and_nothing_else() {
+    let scratch = tempfile::tempdir().unwrap();
+    let disk = Disk::mount(scratch.path(), "6m");
+    let data = scratch.path().join("data");
+    let server = Server::of(disk.enter(env!("CARGO_BIN_EXE_allod"), &arguments(&data)));
+    let start = Instant::now();
+    let mut history = History::default();
+    let mut client = server.client();
+    for request in load::pools() {
+        history.calls.push(native::call(&mut client, request, &kind, start, 0));
+    }
+    let mut claim = |key: String| -> Call {
+        let call = native::call(&mut client, native::claim_request("ids", &key), &kind, start, 0);
+        history.calls.push(call.clone());
+        call
+    };
+    assert!(matches!(claim("before".into()).answer, Answer::Done(_)));
+    disk.fill();
+
+    // What room the journal has set aside may still take a few.
+    let mut taken = 0;
+    while matches!(claim(format!("early-{taken}")).answer, Answer::Done(_)) {
+        taken += 1;
+        assert!(taken < 30, "the disk does not fill");
+    }
+    let refused = server.put("/v1/pools/ids/claims/refused", "{}");
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert!(refused.header("retry-after").is_some());
+    assert!(refused.header("content-type").unwrap().starts_with("application/problem+json"));
+    let problem = refused.text();
+    assert!(
+        problem.contains("\"code\":\"unavailable\"") && problem.contains("no room left"),
+        "{problem}"
+    );
+    // Reads go on, and so does what changes nothing.
+    assert_eq!(server.get("/v1/pools/ids/claims/before").status, 200);
+    assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
+    assert_eq!(server.get("/v1/pools/ids").status, 200);
+    assert!(matches!(claim("before".into()).answer, Answer::Done(_)));
+    assert_eq!(claim("still".into()).answer, Answer::Failed);
+
+    disk.make_room();
+    let began = Instant::now();
+    while claim("after".into()).answer == Answer::Failed {
+        assert!(began.elapsed() < Duration::from_secs(10), "it does not recover");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
+    let (code, said) = server.stop();
+    assert_eq!(code, Some(0), "{said}");
+
+    // Out of its world, so that it can be opened here.
+    let copy = tempfile::tempdir().unwrap();
+    for entry in fs::read_dir(disk.path().join("data")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), copy.path().join(entry.file_name())).unwrap();
+        }
+    }
+    let chain = read_chain(&Embedded::open(copy.path()).unwrap().journal).unwrap();
+    check(&chain, &history, true).expect_sound();
+    // What failed did not happen: every claim in the journal was acknowledged.
+    let done = history.calls.iter().filter(|call| matches!(call.answer, Answer::Done(_)));
+    let mut positions: Vec<u64> = done.map(|call| call.position).collect();
+    positions.sort_unstable();
+    positions.dedup();
+    let entries = chain.entries.iter().filter(|entry| entry.is_some()).count();
+    assert_eq!(entries, positions.len());
+}

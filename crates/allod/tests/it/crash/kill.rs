@@ -1,0 +1,115 @@
+//! kill -9 at any instant loses nothing that was acknowledged, and shows nothing that was not.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use allod_engine::{recover, state_hash, verify};
+use allod_journal::checkpoint::FileCheckpoints;
+use allod_journal::embedded::Embedded;
+use allod_testkit::{Answer, Chain, History, Verdict, check, native, read_chain};
+
+use crate::crash::load::{self, Dice, POOLS, kind};
+use crate::crash::server::{self, Server};
+
+const LIVES: u64 = 100;
+const CLIENTS: u64 = 6;
+
+/// One life under load. It ends when `end` has ended the server; returns what that says.
+fn life<T>(
+    server: Server,
+    pools: &'static [&'static str],
+    history: &mut History,
+    (start, seed): (Instant, u64),
+    end: impl FnOnce(Server, &AtomicBool) -> T,
+) -> T {
+    let mut first = server.client();
+    for request in load::pools() {
+        history.calls.push(native::call(&mut first, request, &kind, start, 0));
+    }
+    let enough = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|n| {
+            let seed = seed * CLIENTS + n + 1;
+            load::client(server.client(), pools, seed, start, enough.clone())
+        })
+        .collect();
+    let ended = end(server, &enough);
+    enough.store(true, Ordering::Relaxed);
+    for client in clients {
+        history.calls.extend(client.join().unwrap());
+    }
+    ended
+}
+
+/// Judges everything that was answered, and what a start would make of the folder now.
+fn judge(data: &Path, history: &History) -> (Verdict, Chain) {
+    let journal = Embedded::open(data).unwrap().journal;
+    let checkpoints = FileCheckpoints::open(data).unwrap();
+    let chain = read_chain(&journal).unwrap();
+    let verdict = check(&chain, history, true);
+    verdict.expect_sound();
+    let whole = verify(&journal, &checkpoints, &mut |_| {}).unwrap();
+    assert_eq!(whole.violations, Vec::<String>::new());
+    let short = recover(&journal, &checkpoints).unwrap();
+    assert_eq!(state_hash(&short.state, short.level), whole.state_hash);
+    (verdict, chain)
+}
+
+#[test]
+fn a_hundred_kills_under_load_lose_nothing_and_show_nothing_else() {
+    let data = tempfile::tempdir().unwrap();
+    let (start, mut dice) = (Instant::now(), Dice(9));
+    let mut history = History::default();
+    for seed in 0..LIVES {
+        let wait = Duration::from_millis(20 + dice.below(130));
+        let server = server::start(data.path());
+        life(server, &POOLS, &mut history, (start, seed), |server, _| {
+            std::thread::sleep(wait);
+            server.kill()
+        });
+    }
+    let (verdict, chain) = judge(data.path(), &history);
+    let lost = history.calls.iter().filter(|call| call.answer == Answer::Lost).count() as u64;
+    println!(
+        "{LIVES} kills: {} calls, {} judged right, {} open, {lost} cut off, {} entries in {} records",
+        history.calls.len(),
+        verdict.right,
+        verdict.open,
+        chain.tail.position,
+        chain.tail.seq
+    );
+    // Most clients were cut off in the middle of something, or the test tests nothing.
+    assert!(lost > LIVES * CLIENTS / 2, "only {lost} calls were cut off");
+    assert!(verdict.right > LIVES * 50, "only {} answers were judged", verdict.right);
+    assert!(chain.tail.position > LIVES * 20, "only {} entries", chain.tail.position);
+}
+
+#[test]
+fn a_stop_answers_what_it_has_begun() {
+    let data = tempfile::tempdir().unwrap();
+    let start = Instant::now();
+    let mut history = History::default();
+    for seed in 0..6 {
+        let server = server::start(data.path());
+        let (code, said) = life(server, &["ids"], &mut history, (start, seed), |server, _| {
+            std::thread::sleep(Duration::from_millis(120));
+            server.stop()
+        });
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let (_, chain) = judge(data.path(), &history);
+    // Nothing happens by itself in these pools: every entry was asked for, and must have been acknowledged.
+    let mut acknowledged = vec![false; chain.entries.len() + 1];
+    for call in &history.calls {
+        if matches!(call.answer, Answer::Done(_)) {
+            acknowledged[call.position as usize] = true;
+        }
+    }
+    let entries = chain.entries.iter().enumerate().filter(|(_, entry)| entry.is_some());
+    let silent: Vec<_> =
+        entries.map(|(index, _)| index + 1).filter(|position| !acknowledged[*position]).collect();
+    assert!(silent.is_empty(), "done, and not acknowledged: {silent:?}");
+    assert!(chain.entries.len() > 100);
+}

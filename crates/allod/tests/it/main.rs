@@ -1,0 +1,15 @@
+//! Integration tests of this crate, in one binary so that they link once.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+
+mod auth;
+mod backup;
+mod cli;
+mod crash;
+mod import;
+mod placement_concurrency;
+mod postgres;
+mod restconf;
+mod serve;
+mod tour;
+mod webhooks;

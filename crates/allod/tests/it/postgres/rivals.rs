@@ -1,0 +1,200 @@
+//! Two servers on one journal, under load and under fire: every answer is judged from outside.
+
+#![expect(clippy::print_stderr, reason = "figures that a reader of a failed test looks for")]
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use allod_engine::{recover, state_hash, verify};
+use allod_journal::postgres::{Address, Postgres};
+use allod_testkit::http::Client;
+use allod_testkit::postgres::{Cluster, signal};
+use allod_testkit::{Answer, Call, History, Request, check, native, read_chain};
+
+use crate::crash::load::{self, Dice, POOLS, kind};
+use crate::crash::server::Server;
+use crate::postgres::start;
+
+const CLIENTS: u64 = 3;
+
+/// A server, and where it is now: another life has another port.
+struct Place {
+    server: Option<Server>,
+    address: Arc<Mutex<SocketAddr>>,
+}
+
+impl Place {
+    fn new(url: &str) -> Place {
+        let server = start(url);
+        let address = Arc::new(Mutex::new(server.address));
+        Place { server: Some(server), address }
+    }
+
+    fn pid(&self) -> u32 {
+        self.server.as_ref().unwrap().pid()
+    }
+
+    fn replace(&mut self, url: &str) {
+        drop(self.server.take().unwrap().kill());
+        let server = start(url);
+        *self.address.lock().unwrap() = server.address;
+        self.server = Some(server);
+    }
+}
+
+/// Asks until it has had enough, and goes on after each loss.
+fn client(
+    address: Arc<Mutex<SocketAddr>>,
+    seed: u64,
+    start: Instant,
+    enough: Arc<AtomicBool>,
+) -> JoinHandle<Vec<Call>> {
+    std::thread::spawn(move || {
+        let mut dice = Dice(seed);
+        let mut calls: Vec<Call> = Vec::new();
+        let mut at = *address.lock().unwrap();
+        let mut client = Client::new(at, Duration::from_secs(20));
+        while !enough.load(Ordering::Relaxed) {
+            let request = load::request(&mut dice, &POOLS);
+            let call = native::call(&mut client, request, &kind, start, seed);
+            if matches!(call.answer, Answer::Lost | Answer::Failed) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            if call.answer == Answer::Lost {
+                at = *address.lock().unwrap();
+                client = Client::new(at, Duration::from_secs(20));
+            }
+            calls.push(call);
+        }
+        calls
+    })
+}
+
+fn journal(url: &str) -> Postgres {
+    Postgres::open(&Address::parse(url).unwrap(), false).unwrap()
+}
+
+/// Judges every answer, and what a start would make of the journal now.
+fn judge(url: &str, history: &History) {
+    let journal = journal(url);
+    let checkpoints = journal.checkpoints();
+    let chain = read_chain(&journal).unwrap();
+    let verdict = check(&chain, history, false);
+    verdict.expect_sound();
+    // Reads may be from a moment ago, commands may not: whatever anybody was told before counts.
+    let commands = history.calls.iter().filter(|call| matches!(call.request, Request::Command(_)));
+    check(&chain, &History { calls: commands.cloned().collect() }, true).expect_sound();
+    let whole = verify(&journal, &checkpoints, &mut |_| {}).unwrap();
+    assert_eq!(whole.violations, Vec::<String>::new());
+    let short = recover(&journal, &checkpoints).unwrap();
+    assert_eq!(state_hash(&short.state, short.level), whole.state_hash);
+    eprintln!(
+        "{} calls, {} judged right, {} open; {} records, epoch {}",
+        history.calls.len(),
+        verdict.right,
+        verdict.open,
+        chain.tail.seq,
+        chain.tail.epoch
+    );
+    assert!(verdict.right > 500, "only {} answers were judged", verdict.right);
+}
+
+fn done(calls: &[Call], seed: u64) -> usize {
+    let done = |call: &&Call| call.connection % 2 == seed && matches!(call.answer, Answer::Done(_));
+    calls.iter().filter(done).count()
+}
+
+/// Two servers under load while `trouble` is made; returns how many conflicts they had.
+fn under_fire(
+    cluster: &mut Cluster,
+    trouble: impl FnOnce(&mut Cluster, &mut [Place; 2]),
+) -> History {
+    let url = cluster.url();
+    let mut places = [Place::new(&url), Place::new(&url)];
+    let start = Instant::now();
+    let mut history = History::default();
+    let mut first = places[0].server.as_ref().unwrap().client();
+    for request in load::pools() {
+        history.calls.push(native::call(&mut first, request, &kind, start, 0));
+    }
+    let enough = Arc::new(AtomicBool::new(false));
+    let clients: Vec<_> = (0..2 * CLIENTS)
+        .map(|n| client(places[(n % 2) as usize].address.clone(), n, start, enough.clone()))
+        .collect();
+    trouble(cluster, &mut places);
+    enough.store(true, Ordering::Relaxed);
+    for client in clients {
+        history.calls.extend(client.join().unwrap());
+    }
+    for place in &mut places {
+        let (code, said) = place.server.take().unwrap().stop();
+        assert_eq!(code, Some(0), "{said}");
+    }
+    // Both had their share, or one of them tests nothing.
+    let shares = [done(&history.calls, 0), done(&history.calls, 1)];
+    eprintln!("accepted by each: {shares:?}");
+    assert!(shares.iter().all(|share| *share > 100), "{shares:?}");
+    history
+}
+
+#[test]
+fn two_busy_servers_both_get_on() {
+    let mut cluster = Cluster::start(&[]).unwrap();
+    let history = under_fire(&mut cluster, |_, places| {
+        std::thread::sleep(Duration::from_secs(4));
+        for place in places {
+            let status = place.server.as_ref().unwrap().get("/v1/status").text();
+            let counters = status.split("\"counters\":").nth(1).unwrap();
+            eprintln!("{}", counters.split('}').next().unwrap());
+        }
+    });
+    judge(&cluster.url(), &history);
+}
+
+#[test]
+fn servers_that_are_killed_and_paused_never_both_succeed() {
+    let mut cluster = Cluster::start(&[]).unwrap();
+    let history = under_fire(&mut cluster, |cluster, places| {
+        let url = cluster.url();
+        for round in 0..6 {
+            std::thread::sleep(Duration::from_millis(400));
+            let place = &mut places[round % 2];
+            if round % 3 == 2 {
+                place.replace(&url);
+            } else {
+                // Longer than anybody waits for one who asked to go first.
+                signal(place.pid(), "STOP").unwrap();
+                std::thread::sleep(Duration::from_millis(1500));
+                signal(place.pid(), "CONT").unwrap();
+            }
+        }
+    });
+    judge(&cluster.url(), &history);
+}
+
+#[test]
+fn connections_lost_in_the_middle_of_an_append_are_settled() {
+    let mut cluster = Cluster::start(&[]).unwrap();
+    let history = under_fire(&mut cluster, |cluster, _| {
+        for round in 0..25 {
+            std::thread::sleep(Duration::from_millis(100));
+            let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE application_name = 'allod' AND pid <> pg_backend_pid()";
+            cluster.sql(cut).unwrap();
+            if round == 10 {
+                cluster.stop().unwrap();
+                cluster.resume().unwrap();
+            }
+            if round == 18 {
+                cluster.kill().unwrap();
+                cluster.resume().unwrap();
+            }
+        }
+        std::thread::sleep(Duration::from_secs(2));
+    });
+    judge(&cluster.url(), &history);
+}

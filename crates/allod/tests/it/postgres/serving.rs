@@ -1,0 +1,138 @@
+//! One server, or two that do not quarrel: what an operator sees.
+
+use allod_journal::Journal;
+use allod_journal::postgres::{Address, Postgres};
+use allod_testkit::postgres::Cluster;
+
+use crate::crash::server::{self, Server};
+use crate::postgres::{POOL, command, refused, start, until};
+
+#[test]
+fn a_server_that_writes_nothing_follows_one_that_does() {
+    let cluster = Cluster::start(&[]).unwrap();
+    let (one, other) = (start(&cluster.url()), start(&cluster.url()));
+    // Each has led once, and then the first one does.
+    assert_eq!(other.put("/v1/pools/q", POOL).status, 201);
+    assert_eq!(one.put("/v1/pools/p", POOL).status, 201);
+    let before = epochs(&cluster);
+    for n in 0..20 {
+        let key = format!("/v1/pools/p/claims/k{n}");
+        assert_eq!(one.put(&key, "{}").status, 201);
+        until("the other one shows it", || other.get(&key).status == 200);
+    }
+    // It did not have to lead for that.
+    assert_eq!(epochs(&cluster), before);
+    // And it does when it is asked to.
+    assert_eq!(other.put("/v1/pools/p/claims/mine", "{}").status, 201);
+    assert_ne!(epochs(&cluster), before);
+    let status = one.get("/v1/status").text();
+    assert!(status.contains(r#""journal":{"name":"postgresql""#), "{status}");
+    assert!(status.contains(r#""shared":true,"note":"not replicated"#), "{status}");
+    assert_eq!((one.stop().0, other.stop().0), (Some(0), Some(0)));
+
+    let verify = ["journal", "verify", "--output", "json", "--journal", &cluster.url()];
+    let verified = server::allod(&verify.map(str::to_owned)).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    assert!(String::from_utf8_lossy(&verified.stdout).contains(r#""violations":[]"#));
+    cluster.sql("UPDATE allod.journal SET body = '\\x01' WHERE seq = 5").unwrap();
+    let verified = server::allod(&verify.map(str::to_owned)).output().unwrap();
+    assert_eq!(verified.status.code(), Some(3));
+}
+
+/// How many writers there were.
+fn epochs(cluster: &Cluster) -> String {
+    cluster.sql("SELECT count(DISTINCT epoch) FROM allod.journal").unwrap()
+}
+
+#[test]
+fn a_server_starts_before_its_database_and_outlives_it() {
+    let mut cluster = Cluster::start(&[]).unwrap();
+    let url = cluster.url().replace("allod@", "allod:s3cret@");
+    cluster.stop().unwrap();
+    let command = command(&url, &["--log", "trace"]);
+    let starting = std::thread::spawn(move || Server::of(command));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    cluster.resume().unwrap();
+    let server = starting.join().unwrap();
+    assert_eq!(server.put("/v1/pools/p", POOL).status, 201);
+
+    cluster.stop().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let answer = server.put("/v1/pools/p/claims/a", "{}");
+    assert_eq!(answer.status, 503, "{}", answer.text());
+    assert_eq!(server.get("/v1/pools/p").status, 200);
+    cluster.resume().unwrap();
+    until("it writes again", || server.put("/v1/pools/p/claims/a", "{}").status < 300);
+    let (code, said) = server.stop();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("cannot be reached yet"), "{said}");
+    assert!(!said.contains("s3cret"), "the password is in the log: {said}");
+    assert!(!said.contains("executing statement"), "records are in the log: {said}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_refused_in_plain_words() {
+    let cluster = Cluster::start(&[]).unwrap();
+    let nowhere = format!("postgres://allod@{}/nowhere", cluster.host());
+    for (url, more, code, words) in [
+        (nowhere.as_str(), &[][..], 1, "database \"nowhere\" does not exist"),
+        ("mysql://host/db", &[][..], 2, "postgres://user@host/database is expected"),
+        ("postgres://u:s3cret@h/db?schema=A", &[][..], 2, "schema 'A'"),
+        (&cluster.url(), &["--ha"][..], 1, "ha is on, but the journal is not replicated"),
+    ] {
+        let (exit, said) = refused(url, more);
+        assert_eq!(exit, Some(code), "{said}");
+        assert!(said.contains(words) && !said.contains("s3cret"), "{said}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut arguments = server::arguments(folder.path());
+    arguments.push("--ha".to_owned());
+    let output = server::allod(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("does not survive the loss of its machine"), "{said}");
+    let journal = Postgres::open(&Address::parse(&cluster.url()).unwrap(), false).unwrap();
+    assert_eq!(journal.tail().unwrap().seq, 0);
+    let wrong = ["journal", "verify", "--journal", "postgres://u:s3cret@h/db?schema=A"];
+    let output = server::allod(&wrong.map(str::to_owned)).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("schema 'A'") && !said.contains("s3cret"), "{said}");
+}
+
+#[test]
+fn a_backup_of_a_folder_restores_into_postgresql_and_back() {
+    let (cluster, data) = (Cluster::start(&[]).unwrap(), tempfile::tempdir().unwrap());
+    let allod = |arguments: &[&str]| {
+        let arguments: Vec<String> = arguments.iter().map(|&text| text.to_owned()).collect();
+        let output = server::allod(&arguments).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), said)
+    };
+    let path = |name: &str| data.path().join(name).to_str().unwrap().to_owned();
+    let (one, two, folder) = (path("one"), path("two"), path("folder"));
+    let server = server::start(&data.path().join("first"));
+    assert_eq!(server.put("/v1/pools/p", POOL).status, 201);
+    for n in 0..50 {
+        assert_eq!(server.put(&format!("/v1/pools/p/claims/k{n}"), "{}").status, 201);
+    }
+    assert_eq!(server.stop().0, Some(0));
+    let made = allod(&["backup", "--to", &one, "--data", &path("first")]);
+    assert_eq!(made.0, Some(0), "{made:?}");
+    let restored = allod(&["restore", &one, "--journal", &cluster.url(), "--output", "json"]);
+    assert_eq!(restored.0, Some(0), "{restored:?}");
+    // Not into what has something in it already.
+    let again = allod(&["restore", &one, "--journal", &cluster.url()]);
+    assert!(again.0 != Some(0) && again.2.contains("there is something already"), "{again:?}");
+
+    let server = start(&cluster.url());
+    assert_eq!(server.get("/v1/pools/p/claims/k49").status, 200);
+    assert_eq!(server.put("/v1/pools/p/claims/more", "{}").status, 201);
+    // From the database itself, while a server runs on it.
+    let made = allod(&["backup", "--to", &two, "--journal", &cluster.url()]);
+    assert_eq!(made.0, Some(0), "{made:?}");
+    assert_eq!(server.stop().0, Some(0));
+    let restored = allod(&["restore", &two, "--data", &folder]);
+    assert_eq!(restored.0, Some(0), "{restored:?}");
+    let server = server::start(std::path::Path::new(&folder));
+    assert_eq!(server.get("/v1/pools/p/claims/more").status, 200);
+}

@@ -1,0 +1,211 @@
+//! Services are told what they wait for: by a real server, to a real webhook, over a kill, and with an operator's help.
+//!
+//! In `requests` a service asks over RESTCONF. Elsewhere what is queued is written into the journal beforehand, as a server does
+//! it.
+
+mod hook;
+mod requests;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use allod_core::command::Command as CoreCommand;
+use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
+use allod_core::limits::Limits;
+use allod_core::resource::{
+    AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
+};
+use allod_engine::{Config, Engine};
+use allod_journal::checkpoint::FileCheckpoints;
+use allod_journal::embedded::Embedded;
+use allod_testkit::server::Server;
+use hook::{Hook, Manner};
+
+/// A folder with a server's data, its settings, and notices in its outbox: one for each of these services, in this order.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new(services: &[&str], settings: &str) -> Folder {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("allod.toml"), settings).unwrap();
+        queue(&folder.path().join("data"), services);
+        Folder(folder)
+    }
+
+    fn allod(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_allod"));
+        command.args(arguments).current_dir(self.0.path()).env_clear().stdin(Stdio::null());
+        command
+    }
+
+    fn serve(&self) -> Server {
+        let limits = "outbox_attempts_max=3,outbox_backoff_first_ms=20,outbox_backoff_max_ms=50";
+        let start = ["serve", "--listen", "127.0.0.1:0", "--data", "data", "--limit", limits];
+        Server::of(self.allod(&start))
+    }
+
+    /// What a command of the command line prints, and what it says.
+    fn run(&self, server: &Server, arguments: &[&str]) -> String {
+        let url = format!("http://{}", server.address);
+        let output = self.allod(arguments).env("ALLOD_SERVER", url).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        String::from_utf8(text).unwrap()
+    }
+}
+
+fn queue(data: &Path, services: &[&str]) {
+    std::fs::create_dir_all(data).unwrap();
+    let journal = Arc::new(Embedded::open(data).unwrap().journal);
+    let checkpoints = Arc::new(FileCheckpoints::open(data).unwrap());
+    let limits = Limits { outbox_max: 100, ..Limits::default() };
+    let engine = Engine::start(journal, checkpoints, Config { limits, ..Config::default() });
+    let engine = engine.unwrap();
+    let handle = engine.handle();
+    eventually("the engine is not ready", || handle.status().ready);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let put = |put: PutResource| {
+        // Nobody else edits: whatever has changed since is known.
+        let seen = u64::MAX;
+        let pools = vec![("p".into(), ResourceEdit::Put(Box::new(put)))];
+        let edit = ResourceCommand::Edit(EditResources { seen, seen_all: false, pools });
+        runtime.block_on(handle.submit(CoreCommand::Resource(edit))).unwrap().answer.unwrap();
+    };
+    let plain = PutResource { config: None, replace: false, put: vec![], withdraw: vec![] };
+    let given = Given::Ids(GivenIds { start: 1, end: 100, exclude: Vec::new() });
+    let config = Some(ResourcePool { given, alarms: AlarmSettings::default() });
+    put(PutResource { config, ..plain.clone() });
+    for (n, service) in services.iter().enumerate() {
+        let request = Request {
+            user: "admin".into(),
+            services: vec![(*service).into()],
+            redeploy: None,
+            sync_alloc: false,
+            want: Wanted::Id(WantedId::default()),
+        };
+        put(PutResource { put: vec![(format!("k{n}").into(), request)], ..plain.clone() });
+    }
+    engine.stop().unwrap();
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn metric(server: &Server, name: &str) -> Option<String> {
+    let text = server.get("/metrics").text();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.map(str::to_owned)
+}
+
+#[test]
+fn a_kill_between_queue_and_answer_loses_nothing_and_keeps_the_order() {
+    let hook = Hook::start(Manner::Silent);
+    let folder = Folder::new(&["/s", "/s", "/s", "/t"], &hook.settings());
+    let server = folder.serve();
+    hook.wait_for("the first of each is sent", |told| told.len() == 2);
+    server.kill();
+    hook.now(Manner::Answer(200));
+    let server = folder.serve();
+    hook.wait_for("all is told", |told| told.len() == 6);
+    let of = |target: &str| {
+        let own = hook.told().into_iter().filter(|told| told.target == target);
+        own.map(|told| told.notice).collect::<Vec<String>>()
+    };
+    let told = of("/s");
+    assert!(told[0] == told[1] && told[1] < told[2] && told[2] < told[3], "{told:?}");
+    assert_eq!(of("/t").len(), 2);
+    eventually("the outbox is not empty", || {
+        server.get("/v1/outbox").text() == r#"{"notices":[],"next":null}"#
+    });
+    assert_eq!(metric(&server, "allod_notices_delivered_total").as_deref(), Some("4"));
+    eventually("the figures are old", || {
+        metric(&server, "allod_outbox_notices").as_deref() == Some("0")
+    });
+    assert_eq!(server.stop().0, Some(0));
+}
+
+#[test]
+fn what_was_given_up_is_an_alarm_until_an_operator_has_it_told_again() {
+    let hook = Hook::start(Manner::Answer(500));
+    let folder = Folder::new(&["/ncs:services/v:vpn[name='a']", "/other"], &hook.settings());
+    let server = folder.serve();
+    eventually("they are not given up", || {
+        metric(&server, "allod_notices_given_up_total").as_deref() == Some("2")
+            && folder.run(&server, &["outbox", "list", "--dead"]).lines().count() == 3
+    });
+    let listed = folder.run(&server, &["outbox", "list"]);
+    let line = listed.lines().find(|line| line.contains("/other")).unwrap();
+    assert!(line.contains("  3  given up  answered 500"), "{listed}");
+    let number = line.split(' ').next().unwrap();
+    let alarms = folder.run(&server, &["alarms"]);
+    assert!(alarms.contains("/other") && alarms.contains("undelivered"), "{alarms}");
+    eventually("the alarms are not counted", || {
+        metric(&server, "allod_alarms{kind=\"undelivered\"}").as_deref() == Some("2")
+            && metric(&server, "allod_outbox_dead").as_deref() == Some("2")
+    });
+    // One is dropped, the other told.
+    let dropped = folder.run(&server, &["outbox", "drop", number]);
+    assert_eq!(dropped, format!("dropped {number}\n"));
+    let again = folder.run(&server, &["outbox", "drop", number]);
+    assert!(again.contains(&format!("there is no notice {number} in the outbox")), "{again}");
+    hook.now(Manner::Answer(204));
+    let retried = folder.run(&server, &["outbox", "retry", "--dead"]);
+    assert!(retried.starts_with("due now: "), "{retried}");
+    eventually("it is not told", || {
+        folder.run(&server, &["outbox", "list"]).starts_with("nobody is to be told")
+    });
+    assert_eq!(folder.run(&server, &["alarms"]), "no alarm is raised\n");
+    let over = folder.run(&server, &["alarms", "list", "--over", "--kind", "undelivered"]);
+    assert_eq!(over.lines().count(), 3, "{over}");
+    let purged = folder.run(&server, &["alarms", "purge", "/other", "undelivered"]);
+    assert_eq!(purged, "purged undelivered of /other\n");
+    assert_eq!(folder.run(&server, &["alarms", "--over"]).lines().count(), 2);
+    let purged = folder.run(&server, &["alarms", "purge", "--over"]);
+    assert_eq!(purged, "purged undelivered of /ncs:services/v:vpn[name='a']\n");
+    assert_eq!(folder.run(&server, &["alarms", "--over"]), "there are no alarms\n");
+}
+
+#[test]
+fn an_endpoint_that_is_down_is_told_when_it_is_back() {
+    let hook = Hook::start(Manner::Answer(200));
+    let (settings, address) = (hook.settings(), hook.address);
+    hook.stop();
+    let folder = Folder::new(&["/s"], &settings);
+    let server = folder.serve();
+    eventually("it is not tried", || {
+        metric(&server, "allod_notices_failed_total").is_some_and(|count| count != "0")
+    });
+    let hook = Hook::at(address, Manner::Answer(200));
+    // It may have been given up meanwhile, on a slow machine.
+    eventually("it is not told", || {
+        drop(folder.run(&server, &["outbox", "retry", "--dead"]));
+        !hook.told().is_empty()
+    });
+    assert_eq!(hook.told()[0].target, "/s");
+}
+
+#[test]
+fn a_slow_webhook_holds_up_no_stop() {
+    let hook = Hook::start(Manner::Silent);
+    let folder = Folder::new(&["/s"], &hook.settings());
+    let server = folder.serve();
+    hook.wait_for("it is sent", |told| !told.is_empty());
+    let began = Instant::now();
+    assert_eq!(server.stop().0, Some(0));
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_told_at_the_start() {
+    let folder = Folder::new(&[], "[[webhook]]\nurl = \"http://h/{who}\"\n");
+    let output = folder.allod(&["serve", "--data", "data"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("{who} is nothing that a notice says"), "{said}");
+}

@@ -1,0 +1,223 @@
+//! One pool of the naive resource-manager: what is in it, what is free, and what a request gets that is alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use allod_core::claim::Parity;
+use allod_core::resource::{
+    Failure, Given, GivenAddresses, GivenIds, Method, Request, Subnet, Wanted, WantedId,
+    WantedParity, WantedPrefix,
+};
+
+use crate::values::naive_blocks::{Block, blocks_of_range, free_blocks, width};
+
+#[derive(Debug, Clone)]
+pub struct Pool {
+    pub given: Given,
+    pub asked: BTreeMap<String, Asked>,
+    /// What others hold, who have not come through the resource-manager.
+    pub others: BTreeMap<String, u128>,
+    /// The id from which going round goes on.
+    pub last: Option<u128>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub request: Request,
+    /// `None` while it waits for its turn.
+    pub answer: Option<Result<Block, Failure>>,
+    /// The id that it had while its group had one.
+    pub had: Option<u128>,
+}
+
+impl Pool {
+    pub fn new(given: &Given) -> Pool {
+        let (asked, others) = (BTreeMap::new(), BTreeMap::new());
+        Pool { given: given.clone(), asked, others, last: None }
+    }
+
+    /// Everything that may be given out, held or not.
+    pub fn members(&self) -> BTreeSet<u128> {
+        match &self.given {
+            Given::Ids(GivenIds { start, end, exclude }) => (*start..=*end)
+                .filter(|id| !exclude.iter().any(|out| out.start <= *id && *id <= out.end))
+                .map(u128::from)
+                .collect(),
+            Given::Addresses(given) => {
+                let mut all: BTreeSet<u128> =
+                    subnets(given).iter().flat_map(|block| block.addresses()).collect();
+                for excluded in &given.exclude {
+                    let excluded = block(excluded, given.six);
+                    all.retain(|one| !excluded.has(*one));
+                }
+                all
+            }
+        }
+    }
+
+    pub fn free(&self) -> BTreeSet<u128> {
+        let mut free = self.members();
+        for held in self.asked.values().filter_map(|asked| asked.answer.as_ref()?.as_ref().ok()) {
+            free.retain(|one| !held.has(*one));
+        }
+        free.retain(|one| !self.others.values().any(|held| held == one));
+        free
+    }
+
+    /// What it is made of.
+    pub fn stock(&self) -> (Vec<Block>, Vec<Block>, Vec<(u32, u32)>) {
+        match &self.given {
+            Given::Ids(GivenIds { start, end, exclude }) => {
+                let mut spans = vec![(*start, *end)];
+                spans.extend(exclude.iter().map(|out| (out.start, out.end)));
+                (vec![], vec![], spans)
+            }
+            Given::Addresses(given) => {
+                let exclude = given.exclude.iter().map(|subnet| block(subnet, given.six));
+                (subnets(given), exclude.collect(), vec![])
+            }
+        }
+    }
+
+    /// Whether something is no longer held that was.
+    pub fn gave(&self, after: &Pool) -> bool {
+        let held = |pool: &Pool, key: &str| pool.asked.get(key)?.answer.clone()?.ok();
+        self.asked.keys().any(|key| held(self, key).is_some() && held(after, key).is_none())
+    }
+
+    pub fn has_failed(&self, key: &str) -> bool {
+        matches!(self.asked.get(key), Some(Asked { answer: Some(Err(_)), .. }))
+    }
+
+    /// What a request that is nobody's fellow gets.
+    pub fn find(&self, want: &Wanted) -> Result<Block, Failure> {
+        match (want, &self.given) {
+            (Wanted::Id(want), Given::Ids(_)) => self.find_id(want),
+            (Wanted::Prefix(want), Given::Addresses(given)) => self.find_prefix(want, given),
+            (Wanted::Id(_), _) => Err(Failure::NoAddresses),
+            (Wanted::Prefix(_), _) => Err(Failure::Exhausted),
+        }
+    }
+
+    pub fn find_id(&self, want: &WantedId) -> Result<Block, Failure> {
+        if let Some(id) = want.id {
+            return self.exactly(id);
+        }
+        let suits = |id: &u128| wants_parity(want).is_none_or(|odd| (id % 2 == 1) == odd);
+        let free: Vec<u128> = self.free().into_iter().filter(suits).collect();
+        let next = match (want.method, self.last) {
+            (Some(Method::RoundRobin), Some(last)) => free.iter().find(|id| **id > last),
+            _ => None,
+        };
+        next.or(free.first()).map(|id| Block::one(*id)).ok_or(Failure::Exhausted)
+    }
+
+    pub fn exactly(&self, id: u32) -> Result<Block, Failure> {
+        let free = self.free();
+        if free.contains(&id.into()) {
+            Ok(Block::one(id.into()))
+        } else if free.is_empty() {
+            Err(Failure::Exhausted)
+        } else {
+            Err(Failure::IdUnavailable(id))
+        }
+    }
+
+    fn find_prefix(&self, want: &WantedPrefix, given: &GivenAddresses) -> Result<Block, Failure> {
+        // How long it is, is a question of the version of the address that it names.
+        let six = want.start.map_or(given.six, |(six, _)| six);
+        let width = width(six);
+        let size = u32::from(want.size);
+        let len = if want.invert { width.saturating_sub(size) } else { size };
+        if len > width {
+            return Err(Failure::TooLong);
+        }
+        let bits = width - len;
+        // No host gets the first or the last address of a subnet that has more than two.
+        let wide = || subnets(given).into_iter().filter(|subnet| subnet.bits >= 2);
+        let is_edge = |one: u128| wide().any(|subnet| subnet.first == one || subnet.last() == one);
+        let free = self.free();
+        if let Some((_, address)) = want.start {
+            let unavailable = Failure::PrefixUnavailable { address, len: len as u8 };
+            let named = Block { first: address, bits };
+            if six != given.six {
+                return Err(unavailable);
+            } else if !named.is_aligned() {
+                return Err(Failure::Misaligned);
+            } else if bits == 0 && is_edge(address) {
+                return Err(Failure::EdgeAddress { address });
+            }
+            let is_free = named.addresses().all(|one| free.contains(&one));
+            return if is_free { Ok(named) } else { Err(unavailable) };
+        }
+        // Smallest block first, then the lowest; of a larger one the lower half, again and again.
+        let blocks = free_blocks(&free);
+        for block in blocks.iter().filter(|block| block.bits >= bits) {
+            let lowest = Block { first: block.first, bits };
+            if bits > 0 || !is_edge(block.first) {
+                return Ok(lowest);
+            } else if block.bits > 0 {
+                return Ok(Block::one(block.first + 1));
+            }
+        }
+        let lens = blocks.iter().map(|block| (width - block.bits) as u8);
+        let lens: Vec<u8> = lens.filter(|len| !(30..=32).contains(len)).collect();
+        if bits == 0 || lens.is_empty() {
+            return Err(Failure::NoAddresses);
+        }
+        Err(Failure::TooBig(lens))
+    }
+
+    /// Whether what was given is still what is asked for.
+    pub fn serves(&self, held: &Block, want: &Wanted) -> bool {
+        match (want, &self.given) {
+            (Wanted::Id(want), Given::Ids(_)) => {
+                want.id.is_none_or(|id| u128::from(id) == held.first)
+                    && wants_parity(want).is_none_or(|odd| (held.first % 2 == 1) == odd)
+            }
+            (Wanted::Prefix(want), Given::Addresses(given)) => {
+                let width = width(given.six);
+                let size = u32::from(want.size);
+                let len = if want.invert { width.saturating_sub(size) } else { size };
+                len <= width
+                    && held.bits == width - len
+                    && want.start.is_none_or(|start| start == (given.six, held.first))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Each subnet, and each block of a range, which counts as one.
+fn subnets(given: &GivenAddresses) -> Vec<Block> {
+    let ranges = given.ranges.iter().flat_map(|(from, to)| blocks_of_range(*from, *to));
+    given.subnets.iter().map(|subnet| block(subnet, given.six)).chain(ranges).collect()
+}
+
+fn block(subnet: &Subnet, six: bool) -> Block {
+    Block::around(subnet.address, width(six) - u32::from(subnet.len))
+}
+
+/// Whether an odd one is asked for, or an even one.
+pub fn wants_parity(want: &WantedId) -> Option<bool> {
+    match want.parity {
+        Some(WantedParity::Only(parity)) => Some(parity == Parity::Odd),
+        Some(WantedParity::Any) | None => None,
+    }
+}
+
+pub fn wanted_id(request: &Request) -> Option<&WantedId> {
+    match &request.want {
+        Wanted::Id(want) => Some(want),
+        Wanted::Prefix(_) => None,
+    }
+}
+
+pub fn is_sync(request: &Request) -> bool {
+    wanted_id(request).is_some_and(|want| want.sync == Some(true))
+}
+
+/// Whether going round goes on from what this request gets: it goes round itself, or has said which id it wants.
+pub fn moves(request: &Request) -> bool {
+    wanted_id(request)
+        .is_some_and(|want| want.id.is_some() || want.method == Some(Method::RoundRobin))
+}

@@ -1,0 +1,407 @@
+//! The resource-manager once more, as its documents tell it and as slowly as it likes: every pool is a list of numbers, and
+//! what is free is found by looking at each of them.
+//!
+//! Not here: notices, and pools in which released blocks come last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use allod_core::command::resource::{EditResources, FindResource, PutResource, ResourceEdit};
+use allod_core::resource::{Failure, Given, WantedId};
+
+use crate::values::naive_blocks::Block;
+use crate::values::naive_pool::{Asked, Pool, is_sync, moves, wanted_id, wants_parity};
+
+/// The pools, by name.
+#[derive(Debug, Clone, Default)]
+pub struct Manager {
+    pub pools: BTreeMap<String, Pool>,
+}
+
+/// Requests whose turn it is: key before pool, because that is their order.
+type Turn = BTreeSet<(String, String)>;
+
+impl Manager {
+    /// All of it or nothing; whether it was all.
+    pub fn edit(&mut self, edit: &EditResources) -> bool {
+        let mut after = self.clone();
+        let done = after.try_edit(edit).is_some();
+        if done {
+            *self = after;
+        }
+        done
+    }
+
+    fn try_edit(&mut self, edit: &EditResources) -> Option<()> {
+        // Keys of groups that somebody has left.
+        let mut left = BTreeSet::new();
+        for (name, one) in &edit.pools {
+            if matches!(one, ResourceEdit::Remove)
+                && let Some(pool) = self.pools.remove(&**name)
+            {
+                let sync = pool.asked.iter().filter(|(_, asked)| is_sync(&asked.request));
+                left.extend(sync.map(|(key, _)| key.clone()));
+                if !pool.others.is_empty() {
+                    return None;
+                }
+            }
+        }
+        let puts: Vec<(String, &PutResource)> = edit
+            .pools
+            .iter()
+            .filter_map(|(name, edit)| match edit {
+                ResourceEdit::Put(put) | ResourceEdit::PutOver(_, put) => {
+                    Some((name.to_string(), &**put))
+                }
+                ResourceEdit::Remove | ResourceEdit::Requests(_) => None,
+            })
+            .collect();
+        let (mut displaced, mut new) = (Turn::new(), Turn::new());
+        let before = self.clone();
+        for (name, put) in &puts {
+            self.configure(name, put, &mut displaced)?;
+        }
+        for (name, put) in &puts {
+            self.withdraw(name, put, &mut displaced, &mut left);
+        }
+        for (name, put) in &puts {
+            self.write(name, put, &displaced, &mut new, &mut left)?;
+        }
+        // A group has one turn.
+        let sync = |(key, name): &(String, String)| is_sync(&self.pools[name].asked[key].request);
+        let keys: BTreeSet<String> =
+            displaced.iter().filter(|turn| sync(turn)).map(|(key, _)| key.clone()).collect();
+        displaced.extend(new.extract_if(.., |turn| keys.contains(&turn.0) && sync(turn)));
+        // Only where something has become free somebody who waits has a reason to try again.
+        let mut freed: BTreeMap<String, bool> = BTreeMap::new();
+        for (name, after) in &self.pools {
+            let before = before.pools.get(name);
+            let anew = before.is_none_or(|before| before.stock() != after.stock());
+            if anew || before.is_some_and(|before| before.gave(after)) {
+                freed.insert(name.clone(), anew);
+            }
+        }
+        self.answer(&displaced);
+        self.answer(&new);
+        for key in left {
+            let waiting = self
+                .pools
+                .iter()
+                .filter(|(_, pool)| pool.has_failed(&key) && is_sync(&pool.asked[&key].request));
+            let waiting: Turn = waiting.map(|(name, _)| (key.clone(), name.clone())).collect();
+            self.answer(&waiting);
+        }
+        for (name, anew) in freed {
+            self.retry(&name, anew);
+        }
+        Some(())
+    }
+
+    fn configure(&mut self, name: &str, put: &PutResource, displaced: &mut Turn) -> Option<()> {
+        let Some(config) = &put.config else { return self.pools.get(name).map(drop) };
+        let pool = self.pools.entry(name.into()).or_insert_with(|| Pool::new(&config.given));
+        let family = match (&pool.given, &config.given) {
+            (Given::Ids(_), Given::Ids(_)) => true,
+            (Given::Addresses(one), Given::Addresses(other)) => one.six == other.six,
+            _ => return None,
+        };
+        pool.given = config.given.clone();
+        let members = pool.members();
+        for (key, asked) in &mut pool.asked {
+            if let Some(Ok(held)) = &asked.answer
+                && !(family && held.addresses().all(|one| members.contains(&one)))
+            {
+                asked.had = Some(held.first);
+                asked.answer = None;
+                displaced.insert((key.clone(), name.into()));
+            }
+        }
+        let keys = displaced.iter().filter(|(_, pool)| pool == name).map(|(key, _)| key.clone());
+        for key in keys.collect::<Vec<_>>() {
+            if is_sync(&self.pools[name].asked[&key].request) {
+                self.displace_group(&key, displaced);
+            }
+        }
+        Some(())
+    }
+
+    /// Nobody of a group has anything any more.
+    fn displace_group(&mut self, key: &str, turn: &mut Turn) {
+        for (name, pool) in &mut self.pools {
+            if let Some(asked) = pool.asked.get_mut(key).filter(|asked| is_sync(&asked.request))
+                && let Some(Ok(held)) = &asked.answer
+            {
+                asked.had = Some(held.first);
+                asked.answer = None;
+                turn.insert((key.into(), name.clone()));
+            }
+        }
+    }
+
+    fn withdraw(
+        &mut self,
+        name: &str,
+        put: &PutResource,
+        displaced: &mut Turn,
+        left: &mut BTreeSet<String>,
+    ) {
+        let named = |key: &str| put.put.iter().any(|(put, _)| &**put == key);
+        let pool = self.pools.get_mut(name).expect("it was configured");
+        let withdrawn = pool.asked.extract_if(.., |key, _| {
+            put.withdraw.iter().any(|gone| **gone == **key) || (put.replace && !named(key))
+        });
+        for (key, asked) in withdrawn {
+            displaced.remove(&(key.clone(), name.into()));
+            if is_sync(&asked.request) {
+                left.insert(key);
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        name: &str,
+        put: &PutResource,
+        displaced: &Turn,
+        new: &mut Turn,
+        left: &mut BTreeSet<String>,
+    ) -> Option<()> {
+        for (key, request) in &put.put {
+            let turn = (key.to_string(), name.to_string());
+            let pools = &self.pools;
+            if pools[name].others.contains_key(&turn.0) {
+                return None;
+            }
+            let before = pools[name].asked.get(&turn.0);
+            let was_sync = before.is_some_and(|asked| is_sync(&asked.request));
+            let held = before.and_then(|asked| asked.answer.as_ref()?.as_ref().ok());
+            let had = held.map(|held| held.first).or(before.and_then(|asked| asked.had));
+            let gives = held.is_some();
+            let keeps = match before {
+                Some(asked) if asked.request == *request => continue,
+                Some(Asked { answer: Some(Ok(held)), .. }) => {
+                    let others = pools.iter().filter(|(other, _)| *other != name);
+                    let agrees =
+                        others.filter_map(|(_, pool)| pool.asked.get(&turn.0)).all(|asked| {
+                            match &asked.answer {
+                                Some(Ok(other)) => !is_sync(&asked.request) || other == held,
+                                _ => true,
+                            }
+                        });
+                    let keeps =
+                        pools[name].serves(held, &request.want) && (agrees || !is_sync(request));
+                    keeps.then(|| held.clone())
+                }
+                _ => None,
+            };
+            if was_sync && !is_sync(request) {
+                left.insert(turn.0.clone());
+            }
+            let answer = keeps.map(Ok);
+            if answer.is_none() && !displaced.contains(&turn) {
+                new.insert(turn.clone());
+            }
+            let moves = gives && answer.is_none() && was_sync && is_sync(request);
+            let asked = Asked { request: request.clone(), answer, had };
+            let pool = self.pools.get_mut(name).expect("it was configured");
+            pool.asked.insert(turn.0.clone(), asked);
+            if moves {
+                self.displace_group(&turn.0, new);
+            }
+        }
+        Some(())
+    }
+
+    /// In the order of the keys: whoever is alone in the order of the pools, then those who want the same.
+    fn answer(&mut self, turn: &Turn) {
+        let keys: BTreeSet<&String> = turn.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            let mut group = BTreeSet::new();
+            for (_, name) in turn.iter().filter(|(of, _)| of == key) {
+                let pool = &self.pools[name];
+                let request = &pool.asked[key].request;
+                if is_sync(request) {
+                    group.insert(name.clone());
+                } else {
+                    // It was in a group that had to move, and has left it.
+                    let had = pool.asked[key].had.filter(|id| {
+                        let odd = |want| wants_parity(want).is_none_or(|odd| (*id % 2 == 1) == odd);
+                        let free = pool.free().contains(id);
+                        wanted_id(request)
+                            .is_some_and(|want| want.id.is_none() && odd(want) && free)
+                    });
+                    let (found, moves) = match had {
+                        Some(id) => (Ok(Block::one(id)), false),
+                        None => (pool.find(&request.want), moves(request)),
+                    };
+                    self.give(name, key, found, moves);
+                }
+            }
+            if !group.is_empty() {
+                self.answer_group(key, group);
+            }
+        }
+    }
+
+    fn answer_group(&mut self, key: &str, mut group: BTreeSet<String>) {
+        let mut said = None;
+        for (name, pool) in &self.pools {
+            let Some(asked) = pool.asked.get(key).filter(|asked| is_sync(&asked.request)) else {
+                continue;
+            };
+            match &asked.answer {
+                Some(Err(_)) => drop(group.insert(name.clone())),
+                Some(Ok(held)) if !group.contains(name) => said = Some(held.first as u32),
+                _ => {}
+            }
+        }
+        let wants: Vec<WantedId> = group
+            .iter()
+            .filter_map(|name| wanted_id(&self.pools[name].asked[key].request).copied())
+            .collect();
+        if let Some(id) = said {
+            for (name, want) in group.iter().zip(wants) {
+                let found = match want.id {
+                    Some(other) if other != id => Err(Failure::SyncConflict),
+                    _ => self.pools[name].exactly(id),
+                };
+                self.give(name, key, found, true);
+            }
+            return;
+        }
+        let had = group.iter().find_map(|name| self.pools[name].asked[key].had);
+        let serves = |id: &u128| {
+            let free = group.iter().all(|name| self.pools[name].free().contains(id));
+            let odd = |want| wants_parity(want).is_none_or(|odd| (*id % 2 == 1) == odd);
+            free && wants.iter().all(|want| want.id.is_none() && odd(want))
+        };
+        if let Some(id) = had.filter(serves) {
+            for name in &group {
+                self.give(name, key, Ok(Block::one(id)), false);
+            }
+            return;
+        }
+        if let ([want], Some(name)) = (&wants[..], group.first()) {
+            let found = self.pools[name].find_id(want);
+            let moves = moves(&self.pools[name].asked[key].request);
+            return self.give(name, key, found, moves);
+        }
+        let asked: BTreeSet<u32> = wants.iter().filter_map(|want| want.id).collect();
+        let parities: BTreeSet<bool> = wants.iter().filter_map(wants_parity).collect();
+        let found = match asked.len() {
+            0 => {
+                let mut common = self.pools[group.first().expect("a group")].free();
+                for name in &group {
+                    let free = self.pools[name].free();
+                    common.retain(|id| free.contains(id));
+                }
+                common.retain(|id| parities.iter().all(|odd| (id % 2 == 1) == *odd));
+                common.first().map(|id| Block::one(*id)).ok_or(Failure::SyncExhausted)
+            }
+            1 => {
+                let id = asked.first().copied().expect("one");
+                let denied = |name: &String| self.pools[name].exactly(id).err();
+                if group.iter().any(|name| denied(name).is_some()) {
+                    for name in &group {
+                        let why = self.pools[name].exactly(id).err();
+                        self.give(name, key, Err(why.unwrap_or(Failure::SyncExhausted)), false);
+                    }
+                    return;
+                }
+                Ok(Block::one(id.into()))
+            }
+            _ => Err(Failure::SyncConflict),
+        };
+        for name in &group {
+            self.give(name, key, found.clone(), !asked.is_empty());
+        }
+    }
+
+    fn give(&mut self, name: &str, key: &str, found: Result<Block, Failure>, moves: bool) {
+        let pool = self.pools.get_mut(name).expect("a pool");
+        if let (Ok(held), true) = (&found, moves) {
+            pool.last = Some(held.first);
+        }
+        let asked = pool.asked.get_mut(key).expect("a request");
+        (asked.answer, asked.had) = (Some(found), None);
+    }
+
+    /// Whoever has nothing is answered again, for as long as there is anything. Whoever gets nothing again keeps the reason
+    /// that was given at first, unless the pool is another than it was.
+    fn retry(&mut self, name: &str, anew: bool) {
+        let pool = &self.pools[name];
+        let failed: Vec<String> =
+            pool.asked.keys().filter(|key| pool.has_failed(key)).cloned().collect();
+        for key in failed {
+            let pool = &self.pools[name];
+            if pool.free().is_empty() {
+                return;
+            }
+            if pool.has_failed(&key) {
+                let before = self.clone();
+                self.answer(&Turn::from([(key.clone(), name.into())]));
+                if !anew {
+                    self.keep_reasons(&before, &key);
+                }
+            }
+        }
+    }
+
+    fn keep_reasons(&mut self, before: &Manager, key: &str) {
+        for (name, pool) in &mut self.pools {
+            if pool.has_failed(key) {
+                let asked = pool.asked.get_mut(key).expect("a request");
+                asked.answer = before.pools[name].asked[key].answer.clone();
+            }
+        }
+    }
+
+    /// A request that is there and has something, or is not there; whether it could be asked for at all.
+    pub fn allocate(&mut self, find: &FindResource) -> bool {
+        let put = |name: &Arc<str>| {
+            let mut request = find.request.clone();
+            let pool = self.pools.get(&**name);
+            // Whoever asked before still does.
+            if let Some(before) = pool.and_then(|pool| pool.asked.get(&*find.key)) {
+                let all = before.request.services.iter().chain(&find.request.services);
+                request.services = all.fold(Vec::new(), |mut all, one| {
+                    if !all.contains(one) {
+                        all.push(one.clone());
+                    }
+                    all
+                });
+                request.redeploy = request.redeploy.or(before.request.redeploy);
+            }
+            let put = vec![(find.key.clone(), request)];
+            ResourceEdit::Put(Box::new(PutResource { put, ..PutResource::default() }))
+        };
+        let pools = find.pools.iter().map(|name| (name.clone(), put(name))).collect();
+        let mut after = self.clone();
+        let done = after.edit(&EditResources { seen: 0, seen_all: false, pools });
+        let has =
+            |name: &Arc<str>| matches!(after.pools[&**name].asked[&*find.key].answer, Some(Ok(_)));
+        if done && find.pools.iter().all(has) {
+            *self = after;
+        }
+        done
+    }
+
+    /// Somebody takes the lowest id of a pool, without the resource-manager.
+    pub fn claim(&mut self, name: &str, key: &str) {
+        let Some(pool) = self.pools.get_mut(name) else { return };
+        let lowest = pool.free().first().copied();
+        if pool.others.contains_key(key) || pool.asked.contains_key(key) {
+            return;
+        }
+        if let Some(id) = lowest {
+            pool.others.insert(key.into(), id);
+        }
+    }
+
+    pub fn release(&mut self, name: &str, key: &str) {
+        let others = self.pools.get_mut(name).map(|pool| &mut pool.others);
+        if others.and_then(|others| others.remove(key)).is_some() {
+            self.retry(name, false);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Quarantine: for a while after its release a value is kept for its former owner.
+
+use crate::values::script::check;
+
+#[test]
+fn a_released_value_is_kept_back() {
+    check(
+        "
+        pool p id32 1-2 quarantine=30s
+        claim p a -> new 1
+        release p a -> released
+        usage p -> size 2 quarantined 1 free 1
+        who p 1 -> quarantined a
+        show p a -> none
+        claim p b -> new 2
+        claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 30s]
+        claim p c value=1 -> no value_quarantined: 1 of pool 'p' was released and is kept for its former owner [for 30s]
+        at +29s
+        claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 1s]
+        at +1s
+        # Over is over, whether the clock has ticked or not.
+        claim p c -> new 1
+        ",
+    );
+}
+
+#[test]
+fn the_tick_ends_it() {
+    check(
+        "
+        pool p id32 1-9 quarantine=30s
+        claim p a count=3
+        release p a
+        tick -> 0 events
+        at +30s
+        tick -> 1 events
+        usage p -> size 9 free 9
+        claim p b value=2 -> new 2
+        ",
+    );
+}
+
+#[test]
+fn the_former_owner_gets_it_back_by_key_or_by_value() {
+    check(
+        "
+        pool p id32 1-9 quarantine=30s
+        claim p a -> new 1
+        claim p b owner=bob -> new 2
+        claim p c owner=bob -> new 3
+        release p a
+        release p b
+        release p c
+        claim p x -> new 4
+        claim p a -> new 1
+        # By key it must be the same owner too.
+        claim p b owner=eve -> new 5
+        release p b
+        # By value any key of the owner will do.
+        claim p other owner=eve value=2 -> no value_quarantined: 2 of pool 'p' was released and is kept for its former owner [for 30s]
+        claim p other owner=bob value=2 -> new 2
+        claim p c owner=bob -> new 3
+        usage p -> size 9 claims 4 held 4 quarantined 1 free 4
+        ",
+    );
+}
+
+#[test]
+fn what_is_given_back_must_fit_what_is_asked() {
+    check(
+        "
+        pool p id32 1-20 quarantine=1h
+        claim p a count=2 -> new 1-2
+        release p a
+        claim p a -> new 3
+        release p a
+        # Both are kept for it; the one that fits is had.
+        claim p a count=2 -> new 1-2
+        release p a
+        claim p a count=2 contiguous -> new 1-2
+        release p a
+        claim p a even -> new 4
+        release p a
+        claim p a odd -> new 3
+        release p a
+        claim p a -> new 3
+        pool n ipv4_prefix 10.0.0.0/24 quarantine=1h
+        claim n a len=26 -> new 10.0.0.0/26
+        release n a
+        claim n a len=27 -> new 10.0.0.64/27
+        release n a
+        claim n a len=26 -> new 10.0.0.0/26
+        ",
+    );
+}
+
+#[test]
+fn the_last_release_is_the_first_to_be_had_again() {
+    check(
+        "
+        pool p id32 1-20 quarantine=1h
+        claim p a value=7
+        release p a
+        claim p a value=3
+        release p a
+        claim p a value=5
+        release p a
+        claim p a -> new 5
+        ",
+    );
+}
+
+#[test]
+fn nobody_gets_back_what_the_pool_no_longer_gives() {
+    check(
+        "
+        pool p id32 1-9 quarantine=30s
+        claim p a -> new 1
+        claim p b -> new 2
+        claim p c -> new 3
+        release p a
+        release p b
+        release p c
+        pool p id32 2-9 quarantine=30s exclude=2 draining=3
+        claim p a -> new 4
+        claim p b -> new 5
+        claim p c -> new 6
+        claim p c2 owner=c value=3 -> no value_draining: 3 is in a part of pool 'p' that is being drained
+        at +30s
+        tick -> 3 events
+        usage p -> size 8 claims 3 held 3 excluded 1 draining 1 free 3
+        ",
+    );
+}
+
+#[test]
+fn a_reaped_claim_is_kept_for_its_owner_too() {
+    check(
+        "
+        pool p id32 1-2 quarantine=30s reap lease=10s
+        claim p a -> new 1
+        at +10s
+        tick -> 1 events
+        who p 1 -> quarantined a
+        claim p b -> new 2
+        claim p a -> new 1
+        ",
+    );
+}
+
+#[test]
+fn a_pool_may_change_its_quarantine_and_be_removed_in_it() {
+    check(
+        "
+        pool p id32 1-2 quarantine=30s
+        claim p a -> new 1
+        release p a
+        pool p id32 1-2
+        claim p b -> new 2
+        # What was released under the old rule is kept as it was said then.
+        claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 30s]
+        release p b
+        claim p c -> new 2
+        delete p -> no pool_in_use: pool 'p' has 1 claims held and 1 in quarantine
+        release p c
+        delete p -> deleted true
+        owners ->
+        ",
+    );
+}
+
+#[test]
+fn two_owners_may_have_released_under_one_key() {
+    check(
+        "
+        pool p id32 1-9 quarantine=1h
+        claim p k owner=x -> new 1
+        release p k
+        claim p k owner=y -> new 2
+        release p k
+        claim p k owner=z -> new 3
+        release p k
+        claim p k owner=y -> new 2
+        release p k
+        claim p k owner=x -> new 1
+        list p quarantined -> k=2 k=3
+        ",
+    );
+}

@@ -1,0 +1,284 @@
+//! Random edits of pools of resources, beside a naive model: answer by answer, and free list by free list.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use allod_core::command::resource::{
+    EditResources, PutResource, RequestEdit, ResourceCommand, ResourceEdit,
+};
+use allod_core::command::{Command, Op, Stamp};
+use allod_core::limits::Limits;
+use allod_core::resource::{
+    AlarmSettings, Answer, Given, GivenAddresses, Redeploy, Request, ResourcePool, Subnet, Wanted,
+    WantedPrefix,
+};
+use allod_core::span::Span;
+use allod_core::state::State;
+use allod_core::{decide, invariant, view};
+use proptest::prelude::*;
+
+use crate::values::naive_alarms;
+use crate::values::naive_resource::Manager;
+use crate::values::resource_steps::{FOUR, beginning, key, step};
+use crate::values::world::{EPOCH_MS, World};
+
+/// The same edit, but request by request where it can be said like that, each with what it was before.
+fn one_by_one(state: &State, command: &Command) -> Command {
+    let Command::Resource(ResourceCommand::Edit(edit)) = command else { return command.clone() };
+    let mut edit = edit.clone();
+    for (name, edit) in &mut edit.pools {
+        let ResourceEdit::Put(put) = edit else { continue };
+        let both = put.put.iter().any(|(key, _)| put.withdraw.contains(key));
+        if put.config.is_some() || put.replace || both {
+            let before = view::resource::config(state, name).cloned();
+            *edit = ResourceEdit::PutOver(before, put.clone());
+            continue;
+        }
+        let one = |key: &Arc<str>, after| {
+            let before = view::resource::asked(state, name, key);
+            let before = before.map(|(asked, _)| asked.request.clone());
+            RequestEdit { key: key.clone(), before, after }
+        };
+        let written = put.put.iter().map(|(key, request)| one(key, Some(request.clone())));
+        let withdrawn = put.withdraw.iter().map(|key| one(key, None));
+        *edit = ResourceEdit::Requests(written.chain(withdrawn).collect());
+    }
+    Command::Resource(ResourceCommand::Edit(edit))
+}
+
+fn play(model: &mut Manager, command: &Command) -> Option<bool> {
+    match command {
+        Command::Resource(ResourceCommand::Edit(edit)) => return Some(model.edit(edit)),
+        Command::Resource(ResourceCommand::Allocate(find)) => return Some(model.allocate(find)),
+        Command::Transact(transact) => match &transact.ops[..] {
+            [Op::Claim(claim)] => model.claim(&claim.pools[0], &claim.key),
+            [Op::Release(release)] => model.release(&release.pool, &release.key),
+            _ => {}
+        },
+        _ => {}
+    }
+    None
+}
+
+/// Who is told of what: user and service, and then the pools and keys.
+type Told = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<(Arc<str>, Arc<str>)>>;
+
+/// All services of whatever is answered otherwise than before, and those that are new to what is not. Whoever is new and waits
+/// for the answer has it in the reply.
+fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
+    let edits = match command {
+        Command::Resource(ResourceCommand::Edit(edit)) => &edit.pools[..],
+        _ => &[],
+    };
+    let begins_anew = |pool: &str, key: &str| {
+        edits.iter().filter(|(name, _)| **name == *pool).any(|(_, edit)| match edit {
+            ResourceEdit::Put(put) => put.withdraw.iter().any(|gone| **gone == *key),
+            _ => true,
+        })
+    };
+    let mut told = Told::new();
+    for (name, pool) in &after.pools {
+        for (key, asked) in &pool.asked {
+            let old = before.pools.get(name).and_then(|pool| pool.asked.get(key));
+            let old = old.filter(|_| !begins_anew(name, key));
+            let same = old.filter(|old| old.answer == asked.answer);
+            let had =
+                |service: &Arc<str>| old.is_some_and(|old| old.request.services.contains(service));
+            let hears = |service: &&Arc<str>| match (same, had(service)) {
+                (Some(_), true) => false,
+                (None, true) => true,
+                (_, false) => !asked.request.sync_alloc,
+            };
+            for service in asked.request.services.iter().filter(hears) {
+                if asked.request.redeploy != Some(Redeploy::Never) {
+                    let who = (asked.request.user.clone(), service.clone());
+                    let what = (name.as_str().into(), key.as_str().into());
+                    told.entry(who).or_default().insert(what);
+                }
+            }
+        }
+    }
+    told
+}
+
+/// Without requests that had nothing before: their reason may change twice in one edit, and be what it was. And without those
+/// that have nothing now though somebody waits: when they are tried again in the same edit, he is told of that.
+fn changed(told: &Told, before: &Manager, after: &Manager) -> Told {
+    let asked = |manager: &'_ Manager, (pool, key): &(Arc<str>, Arc<str>)| {
+        let asked = manager.pools.get(&**pool).and_then(|pool| pool.asked.get(&**key));
+        asked.filter(|asked| matches!(asked.answer, Some(Err(_)))).cloned()
+    };
+    let failed = |one: &(Arc<str>, Arc<str>)| {
+        asked(before, one).is_some()
+            || asked(after, one).is_some_and(|asked| asked.request.sync_alloc)
+    };
+    let mut told = told.clone();
+    told.values_mut().for_each(|about| about.retain(|one| !failed(one)));
+    told.retain(|_, about| !about.is_empty());
+    told
+}
+
+fn covers(heard: &Told, wanted: &Told) -> bool {
+    let has =
+        |who, about: &BTreeSet<_>| heard.get(who).is_some_and(|heard| heard.is_superset(about));
+    wanted.iter().all(|(who, about)| has(who, about))
+}
+
+/// What the outbox has got since it had so many: nobody twice, and each as thoroughly as any of its requests wants it.
+fn queued(state: &State, had: usize) -> (Told, usize) {
+    let mut told = Told::new();
+    for notice in state.outbox().from(0).skip(had) {
+        let who = (notice.user.clone(), notice.target.clone());
+        let before = told.insert(who, notice.about.iter().cloned().collect());
+        assert!(before.is_none(), "{} is told twice", notice.target);
+        let asked =
+            notice.about.iter().filter_map(|(pool, key)| view::resource::asked(state, pool, key));
+        let hows = asked.map(|(asked, _)| asked.request.redeploy.unwrap_or(Redeploy::Default));
+        assert_eq!(hows.max(), Some(notice.how), "{notice:?}");
+    }
+    (told, state.outbox().from(0).count())
+}
+
+fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
+    let names: Vec<&str> = view::resource::names(state).map(|name| &**name).collect();
+    prop_assert!(names.len() == model.pools.len(), "there are {names:?}");
+    for alarm in state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none()) {
+        prop_assert!(model.pools.contains_key(&*alarm.object), "{} is gone", alarm.object);
+    }
+    for (name, pool) in &model.pools {
+        let Some(frozen) = view::resource::frozen(state, name) else {
+            return Err(TestCaseError::fail(format!("there is no {name}")));
+        };
+        prop_assert_eq!(frozen.requests.iter().count(), pool.asked.len());
+        for (key, asked) in &pool.asked {
+            let answered = view::resource::asked(state, name, key).map(|(asked, held)| {
+                match (&asked.answer, held) {
+                    (Answer::Granted, held) => Ok(held),
+                    (Answer::Failed(failure), None) => Err(failure.clone()),
+                    (Answer::Failed(_), held) => Ok(held),
+                }
+            });
+            let wanted = asked.answer.clone().map(|answer| {
+                answer.map(|block| Some(Span { first: block.first, last: block.last() }))
+            });
+            prop_assert_eq!(&answered, &wanted, "{} of {}", key, name);
+        }
+        let free: Vec<u128> = frozen.free.iter().flat_map(|span| span.first..=span.last).collect();
+        let wanted: Vec<u128> = pool.free().into_iter().collect();
+        prop_assert_eq!(free, wanted, "what is free in {}", name);
+        let raised = state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none());
+        let raised = raised.filter(|alarm| *alarm.object == **name);
+        let raised: Vec<_> = raised.map(|alarm| alarm.kind).collect();
+        let wanted = naive_alarms::raised(pool, &frozen.config.alarms);
+        prop_assert_eq!(raised, wanted, "what is wrong with {}", name);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// 100,000 commands and a few more: 105 in each of 1,000 lives, on average.
+    #[test]
+    fn the_resource_manager_is_what_its_documents_say(
+        steps in prop::collection::vec(step().boxed(), 1..=210)
+    ) {
+        let (mut state, mut model) = (State::new(), Manager::default());
+        let (limits, mut had) = (Limits { outbox_max: 100_000, ..Limits::default() }, 0);
+        for (command, seed) in [beginning()].iter().chain(steps.iter().map(|step| &step.0)).zip(1..) {
+            let stamp = Stamp { now_ms: EPOCH_MS, seed };
+            let before = model.clone();
+            let finer = if seed % 2 == 0 { one_by_one(&state, command) } else { command.clone() };
+            let done = decide(&mut state, &stamp, &finer, &limits).is_ok();
+            if let Some(wanted) = play(&mut model, command) {
+                prop_assert_eq!(done, wanted, "{:?}", command);
+            }
+            compare(&state, &model)?;
+            let (heard, has) = queued(&state, had);
+            let wanted = if done { told(&before, &model, command) } else { Told::new() };
+            let of = |told| changed(told, &before, &model);
+            prop_assert_eq!(of(&heard), of(&wanted), "{:?}", command);
+            prop_assert!(covers(&heard, &wanted), "{wanted:?} is not told by {command:?}");
+            had = has;
+        }
+        let wrong = invariant::check(&state);
+        prop_assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// The auditor is content with each of them, a replica and a restored copy agree, and all of it can be taken back.
+    #[test]
+    fn every_edit_leaves_the_books_right(
+        steps in prop::collection::vec(step().boxed(), 1..30)
+    ) {
+        let mut world = World::new();
+        for command in [beginning()].iter().chain(steps.iter().map(|step| &step.0)) {
+            let _ = world.run(command);
+        }
+    }
+
+    /// Where released blocks come last, nothing that was used is given while something else would do.
+    #[test]
+    fn what_was_used_comes_last(
+        steps in prop::collection::vec((key(), prop::option::weighted(0.6, 27..=32u8)), 1..100)
+    ) {
+        let mut state = State::new();
+        let subnets = vec![Subnet { address: FOUR, len: 27 }];
+        let given = GivenAddresses { subnets, sequential: Some(true), ..GivenAddresses::default() };
+        let config = ResourcePool { given: Given::Addresses(given), alarms: AlarmSettings::default() };
+        write(&mut state, PutResource { config: Some(config), ..PutResource::default() });
+        let (mut free, mut used): (BTreeSet<u128>, _) = ((FOUR..FOUR + 32).collect(), BTreeSet::new());
+        for (key, len) in steps {
+            let held = view::resource::asked(&state, "s", &key).and_then(|(_, held)| held);
+            match (held, len) {
+                (Some(held), None) => {
+                    write(&mut state, PutResource { withdraw: vec![key], ..PutResource::default() });
+                    free.extend(held.first..=held.last);
+                    used.extend(held.first..=held.last);
+                }
+                (None, Some(len)) => {
+                    let want = WantedPrefix { size: len, invert: false, start: None };
+                    let put = vec![(key.clone(), plain(Wanted::Prefix(want)))];
+                    write(&mut state, PutResource { put, ..PutResource::default() });
+                    let got = view::resource::asked(&state, "s", &key).and_then(|(_, held)| held);
+                    let unused: BTreeSet<u128> = free.difference(&used).copied().collect();
+                    let wanted = [&unused, &free].into_iter().find(|set| fits(set, len));
+                    prop_assert_eq!(got.is_some(), wanted.is_some(), "a /{} of {:?}", len, &free);
+                    if let (Some(got), Some(wanted)) = (got, wanted) {
+                        let all = (got.first..=got.last).all(|one| wanted.contains(&one));
+                        prop_assert!(all, "{got:?} is not of {wanted:?}");
+                        free.retain(|one| !(got.first..=got.last).contains(one));
+                    } else {
+                        let withdraw = vec![key];
+                        write(&mut state, PutResource { withdraw, ..PutResource::default() });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Writes over the pool `s`.
+fn write(state: &mut State, put: PutResource) {
+    let pools = vec![("s".into(), ResourceEdit::Put(Box::new(put)))];
+    let edit = EditResources { seen: u64::MAX, seen_all: false, pools };
+    let stamp = Stamp { now_ms: EPOCH_MS, seed: state.position };
+    let command = Command::Resource(ResourceCommand::Edit(edit));
+    decide(state, &stamp, &command, &Limits::default()).expect("it can be written");
+}
+
+fn plain(want: Wanted) -> Request {
+    Request { user: "admin".into(), services: vec![], redeploy: None, sync_alloc: false, want }
+}
+
+/// Whether these addresses have room for such a network, or for a host, which does not get the edges.
+fn fits(set: &BTreeSet<u128>, len: u8) -> bool {
+    let size = 1u128 << (32 - len);
+    let is_edge = |one: u128| size == 1 && (one == FOUR || one == FOUR + 31);
+    let whole = |first: &u128| (*first..first + size).all(|one| set.contains(&one));
+    set.iter().any(|first| first % size == 0 && whole(first) && !is_edge(*first))
+}

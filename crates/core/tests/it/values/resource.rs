@@ -1,0 +1,265 @@
+//! The part of the language that is about the resource-manager.
+//!
+//! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
+//! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how] [waits]`, `net p k 32 [start=A] [invert]`,
+//! `look p+q k …` and `seize p+q k …` are what `ask` or `net` would get, and the same asked for only if there is something;
+//! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` is `idpool` over what it was; `answers p`, `left p`, `alarms`, `outbox`
+//! show what there is; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notice by its place in the outbox.
+//! Lines with `&` between them are one edit.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use allod_core::claim::Parity;
+use allod_core::command::Command;
+use allod_core::command::resource::{
+    EditResources, FindResource, NoticeCommand, PutResource, RequestEdit, ResourceCommand,
+    ResourceEdit,
+};
+use allod_core::resource::{
+    AlarmSettings, Answer, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
+    ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix, blocks_of,
+};
+use allod_core::span::Span;
+use allod_core::state::State;
+use allod_core::value::Kind;
+use allod_core::view;
+
+use crate::values::script::{Words, number, text};
+
+pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
+    let put = |put: PutResource| ResourceEdit::Put(Box::new(put));
+    let plain = PutResource { config: None, replace: false, put: vec![], withdraw: vec![] };
+    let edit = |edits: Vec<(Arc<str>, ResourceEdit)>| {
+        let seen = words.get("seen").map_or(state.position, number);
+        ResourceCommand::Edit(EditResources { seen, seen_all: false, pools: edits })
+    };
+    let one = |edit_of: ResourceEdit| edit(vec![(text(words.plain(0)), edit_of)]);
+    let notice = || {
+        let at = number(words.plain(0)) as usize;
+        state.outbox().from(0).nth(at).expect("a notice").number
+    };
+    Some(Command::Resource(match words.verb() {
+        "idpool" | "ippool" => one(put(PutResource { config: Some(config(words)), ..plain })),
+        "ask" | "net" => {
+            let request = (text(words.plain(1)), request(words));
+            let pools = words.plain(0).split('+').map(text);
+            let asked =
+                |name| (name, put(PutResource { put: vec![request.clone()], ..plain.clone() }));
+            edit(pools.map(asked).collect())
+        }
+        // Configures a pool that is as `was=` says, or not there.
+        "recast" => {
+            let was = words.get("was").map(|was| config(&Words::of(&format!("idpool p {was}"))));
+            let config = Some(config(&Words::of(&format!("idpool p {}", words.plain(1)))));
+            let put = Box::new(PutResource { config, ..plain });
+            one(ResourceEdit::PutOver(was.map(Arc::new), put))
+        }
+        "seize" | "look" => {
+            let pools = words.plain(0).split('+').map(text).collect();
+            let find = FindResource { pools, key: text(words.plain(1)), request: request(words) };
+            match words.verb() {
+                "seize" => ResourceCommand::Allocate(find),
+                _ => ResourceCommand::Find(find),
+            }
+        }
+        // Writes over a request that was there as `was=` says, or not at all.
+        "over" => {
+            let want = |id: &str| {
+                Wanted::Id(WantedId { id: Some(number(id) as u32), ..Default::default() })
+            };
+            let plain = request(words);
+            let before =
+                words.get("was").map(|id| Arc::new(Request { want: want(id), ..plain.clone() }));
+            let after = words.get("id").map(|_| plain);
+            one(ResourceEdit::Requests(vec![RequestEdit {
+                key: text(words.plain(1)),
+                before,
+                after,
+            }]))
+        }
+        "withdraw" => one(put(PutResource { withdraw: vec![text(words.plain(1))], ..plain })),
+        "rmpool" => one(ResourceEdit::Remove),
+        "done" => ResourceCommand::Notice(NoticeCommand::Delivered { number: notice() }),
+        "again" => ResourceCommand::Notice(NoticeCommand::Retry { number: notice() }),
+        "forget" => ResourceCommand::Notice(NoticeCommand::Drop { number: notice() }),
+        "failed" => {
+            let again_ms = words.get("again").map(|after| state.now_ms + number(after) * 1000);
+            let error = "no".into();
+            ResourceCommand::Notice(NoticeCommand::Failed { number: notice(), error, again_ms })
+        }
+        _ => return None,
+    }))
+}
+
+/// Several lines, with `&` between them, as one edit.
+pub fn together(state: &State, line: &str) -> Command {
+    let edits = line.split('&').map(|line| match command(state, &Words::of(line)) {
+        Some(Command::Resource(ResourceCommand::Edit(edit))) => edit,
+        _ => panic!("'{line}' is no edit"),
+    });
+    let together = |mut one: EditResources, other: EditResources| {
+        one.pools.extend(other.pools);
+        one
+    };
+    Command::Resource(ResourceCommand::Edit(edits.reduce(together).expect("a line")))
+}
+
+fn config(words: &Words<'_>) -> ResourcePool {
+    let list = |name| words.get(name).into_iter().flat_map(|list: &str| list.split(','));
+    let percent = |name: &str| words.get(name).map(|text| number(text) as u8);
+    let alarms = AlarmSettings {
+        enabled: words.has("alarms") || words.get("alarms").is_some(),
+        low: percent("alarms"),
+        low_odd: percent("odd"),
+        low_even: percent("even"),
+    };
+    let given = if words.verb() == "idpool" {
+        let pair = |text: &str| {
+            let (start, end) = text.split_once('-').unwrap_or((text, text));
+            (number(start) as u32, number(end) as u32)
+        };
+        let (start, end) = pair(words.plain(1));
+        let excluded = |text| {
+            let (start, end) = pair(text);
+            ExcludedIds { start, end, stop_allocation: None }
+        };
+        Given::Ids(GivenIds { start, end, exclude: list("exclude").map(excluded).collect() })
+    } else {
+        let subnet = |text: &str| {
+            let (address, len) = text.split_once('/').expect("a subnet");
+            Subnet { address: address_of(address).1, len: number(len) as u8 }
+        };
+        let range = |text: &str| {
+            let (from, to) = text.split_once('-').expect("a range");
+            (address_of(from).1, address_of(to).1)
+        };
+        let six = ["nets", "ranges"]
+            .iter()
+            .any(|name| words.get(name).is_some_and(|list| list.contains(':')));
+        Given::Addresses(GivenAddresses {
+            six,
+            subnets: list("nets").map(subnet).collect(),
+            exclude: list("exclude").map(subnet).collect(),
+            ranges: list("ranges").map(range).collect(),
+            auto_redeploy: words.has("quiet").then_some(false),
+            sequential: words.has("sequential").then_some(true),
+        })
+    };
+    ResourcePool { given, alarms }
+}
+
+fn address_of(text: &str) -> (bool, u128) {
+    match text.parse().expect("an address") {
+        IpAddr::V4(address) => (false, u32::from(address).into()),
+        IpAddr::V6(address) => (true, address.into()),
+    }
+}
+
+fn request(words: &Words<'_>) -> Request {
+    // Whoever names a size wants a network.
+    let size = words.plains().nth(2).and_then(|word| word.parse().ok());
+    let want = if let Some(size) = size {
+        let (invert, start) = (words.has("invert"), words.get("start").map(address_of));
+        Wanted::Prefix(WantedPrefix { size, invert, start })
+    } else {
+        let parity = |flag, parity| words.has(flag).then_some(WantedParity::Only(parity));
+        Wanted::Id(WantedId {
+            sync: words.has("sync").then_some(true),
+            id: words.get("id").map(|id| number(id) as u32),
+            parity: parity("odd", Parity::Odd).or(parity("even", Parity::Even)),
+            method: words.has("rr").then_some(Method::RoundRobin),
+        })
+    };
+    Request {
+        user: text(words.get("user").unwrap_or("admin")),
+        services: words.get("svc").into_iter().flat_map(|all| all.split(',')).map(text).collect(),
+        redeploy: [Redeploy::Touch, Redeploy::Whole, Redeploy::Never]
+            .into_iter()
+            .find(|how| words.has(how.name())),
+        sync_alloc: words.has("waits") || matches!(words.verb(), "seize" | "look"),
+        want,
+    }
+}
+
+fn value(kind: Kind, value: Span) -> String {
+    if kind == Kind::Id32 { value.first.to_string() } else { kind.show(value) }
+}
+
+fn answer(state: &State, pool: &str, key: &str) -> String {
+    let Some((asked, got)) = view::resource::asked(state, pool, key) else {
+        return "nothing".into();
+    };
+    let kind = view::resource::config(state, pool).expect("a pool").kind();
+    match (&asked.answer, got) {
+        (Answer::Granted, Some(got)) => value(kind, got),
+        (Answer::Granted, None) => "lost".into(),
+        (Answer::Failed(failure), _) => format!("! {failure:?}"),
+    }
+}
+
+/// What was asked for, as it is answered now.
+pub fn answered(state: &State, words: &Words<'_>, said: String) -> String {
+    if said != "written" {
+        return said;
+    }
+    let pools = words.plain(0).split('+');
+    pools.map(|pool| answer(state, pool, words.plain(1))).collect::<Vec<_>>().join(" ")
+}
+
+/// What was found in a pool of networks is said as one.
+pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
+    let Some(config) = view::resource::config(state, words.plain(0)) else { return said };
+    let (first, last) = said.split_once('-').unwrap_or((&said, &said));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) => value(config.kind(), Span { first, last }),
+        _ => said,
+    }
+}
+
+pub fn show(state: &State, words: &Words<'_>) -> String {
+    match words.verb() {
+        "alarms" => {
+            let one = |alarm: &allod_core::resource::Alarm| {
+                let over = if alarm.cleared_ms.is_some() { " over" } else { "" };
+                format!("{} {:?}{over}", alarm.object, alarm.kind)
+            };
+            state.alarms().values().map(one).collect::<Vec<_>>().join(", ")
+        }
+        "outbox" => {
+            let one = |notice: &Arc<allod_core::state::outbox::Notice>| {
+                let about = notice.about.iter().map(|(pool, key)| format!("{pool}/{key}"));
+                let about = about.collect::<Vec<_>>().join("+");
+                let tried = match (notice.attempts, notice.due_ms) {
+                    (0, Some(_)) => String::new(),
+                    (n, Some(_)) => format!(" tried {n}"),
+                    (n, None) => format!(" given up after {n}"),
+                };
+                let how = match notice.how {
+                    Redeploy::Default => String::new(),
+                    how => format!(" {}", how.name()),
+                };
+                format!("{} of {about}{how}{tried}", notice.target)
+            };
+            state.outbox().from(0).map(one).collect::<Vec<_>>().join(", ")
+        }
+        _ => {
+            let Some(frozen) = view::resource::frozen(state, words.plain(0)) else {
+                return "none".into();
+            };
+            if words.verb() == "answers" {
+                let mut keys: Vec<Arc<str>> =
+                    frozen.requests.iter().map(|asked| asked.key.clone()).collect();
+                keys.sort();
+                let one = |key: &Arc<str>| format!("{key}={}", answer(state, &frozen.name, key));
+                return keys.iter().map(one).collect::<Vec<_>>().join(" ");
+            }
+            let kind = frozen.config.kind();
+            if kind == Kind::Id32 {
+                return crate::values::ids::shown(&frozen.free);
+            }
+            let blocks = frozen.free.iter().flat_map(|span| blocks_of(*span));
+            blocks.map(|block| kind.show(block)).collect::<Vec<_>>().join(",")
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Random edits of pools of resources: small pools and few keys, so that whatever can meet does.
+//!
+//! What they are compared with is in `random_resource`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use allod_core::claim::{Parity, Want};
+use allod_core::command::resource::{
+    EditResources, FindResource, PutResource, ResourceCommand, ResourceEdit,
+};
+use allod_core::command::{ClaimOp, Command, Expect, Op, ReleaseOp, Transact};
+use allod_core::resource::{
+    AlarmSettings, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
+    ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::values::naive_blocks::width;
+
+/// The slots of 16 addresses in which a pool has its subnets.
+const SLOTS: u128 = 4;
+
+pub const FOUR: u128 = 0x0a00_0000;
+const SIX: u128 = 0xfd00_0000_0000_0000_0000_0000_0000_0000;
+
+fn base(six: bool) -> u128 {
+    if six { SIX } else { FOUR }
+}
+
+pub fn key() -> impl Strategy<Value = Arc<str>> {
+    select(vec!["a", "b", "c", "d", "e", "f", "g"]).prop_map(Arc::from)
+}
+
+fn ids() -> impl Strategy<Value = Given> {
+    let exclude = prop::collection::vec((0..16u32, 0..4u32), 0..3);
+    (0..8u32, 0..9u32, exclude).prop_map(|(start, more, exclude)| {
+        let excluded =
+            |(start, more)| ExcludedIds { start, end: start + more, stop_allocation: None };
+        let exclude = exclude.into_iter().map(excluded).collect();
+        Given::Ids(GivenIds { start, end: start + more, exclude })
+    })
+}
+
+/// What a slot has: nothing, a subnet with something excluded perhaps, or a range.
+#[derive(Debug, Clone)]
+enum Slot {
+    Nothing,
+    Subnet { bits: u8, at: u128, exclude: Option<(u8, u128)> },
+    Range { from: u128, to: u128 },
+}
+
+fn slot() -> impl Strategy<Value = Slot> {
+    let exclude = prop::option::of((0..4u8, 0..16u128));
+    prop_oneof![
+        2 => Just(Slot::Nothing),
+        6 => (0..5u8, 0..16u128, exclude)
+            .prop_map(|(bits, at, exclude)| Slot::Subnet { bits, at, exclude }),
+        1 => (0..16u128, 0..16u128).prop_map(|(one, other)| Slot::Range {
+            from: one.min(other),
+            to: one.max(other),
+        }),
+    ]
+}
+
+fn addresses() -> impl Strategy<Value = Given> {
+    let slots = prop::collection::vec(slot(), SLOTS as usize);
+    (select(vec![false, false, false, true]), slots).prop_map(|(six, slots)| {
+        let mut given = GivenAddresses { six, ..GivenAddresses::default() };
+        let subnet = |bits: u8, address| Subnet { address, len: width(six) as u8 - bits };
+        for (slot, number) in slots.into_iter().zip(0..) {
+            let base = base(six) + 16 * number;
+            match slot {
+                Slot::Nothing => {}
+                Slot::Range { from, to } => given.ranges.push((base + from, base + to)),
+                Slot::Subnet { bits, at, exclude } => {
+                    given.subnets.push(subnet(bits, base + at));
+                    if let Some((smaller, within)) = exclude.filter(|(of, _)| *of <= bits) {
+                        let first = (base + at) >> bits << bits;
+                        given.exclude.push(subnet(smaller, first + within % (1 << bits)));
+                    }
+                }
+            }
+        }
+        Given::Addresses(given)
+    })
+}
+
+fn wanted_id() -> impl Strategy<Value = Wanted> {
+    let parity = select(vec![
+        None,
+        None,
+        Some(WantedParity::Any),
+        Some(WantedParity::Only(Parity::Odd)),
+        Some(WantedParity::Only(Parity::Even)),
+    ]);
+    let method = select(vec![None, Some(Method::FirstFree), Some(Method::RoundRobin)]);
+    let sync = select(vec![None, Some(false), Some(true), Some(true)]);
+    let id = prop::option::weighted(0.25, 0..16u32);
+    (sync, id, parity, method)
+        .prop_map(|(sync, id, parity, method)| Wanted::Id(WantedId { sync, id, parity, method }))
+}
+
+fn wanted_prefix() -> impl Strategy<Value = Wanted> {
+    let size = select(vec![32, 32, 31, 30, 29, 28, 27, 33, 64, 120, 124, 126, 127, 128, 128]);
+    let inverted = prop::option::weighted(0.3, select(vec![0, 1, 2, 3, 4, 5, 6, 32, 33, 128]));
+    let start = (select(vec![false, false, true]), any::<bool>(), 0..16 * SLOTS);
+    // Sometimes the address is one of the other family that has the same number.
+    let start = start.prop_map(|(six, odd, at)| (six, base(six != (odd && at % 8 == 0)) + at));
+    (size, inverted, prop::option::weighted(0.25, start)).prop_map(|(size, inverted, start)| {
+        let (size, invert) = inverted.map_or((size, false), |size| (size, true));
+        Wanted::Prefix(WantedPrefix { size, invert, start })
+    })
+}
+
+fn request(want: impl Strategy<Value = Wanted>) -> impl Strategy<Value = Request> {
+    let services = select(vec![vec![], vec!["/s"], vec!["/s", "/t"], vec!["/t"]]);
+    let redeploy = select(vec![None, None, Some(Redeploy::Touch), Some(Redeploy::Never)]);
+    let user = select(vec!["admin", "admin", "other"]);
+    let waits = prop::bool::weighted(0.2);
+    (want, user, services, redeploy, waits).prop_map(
+        |(want, user, services, redeploy, sync_alloc)| {
+            let services = services.into_iter().map(Arc::from).collect();
+            Request { user: user.into(), services, redeploy, sync_alloc, want }
+        },
+    )
+}
+
+fn alarms() -> impl Strategy<Value = AlarmSettings> {
+    let percent = || prop::option::weighted(0.5, 0..=100u8);
+    let odd_and_even = prop::option::weighted(0.3, (percent(), percent()));
+    (prop::bool::weighted(0.8), percent(), odd_and_even).prop_map(|(enabled, low, others)| {
+        let (low_odd, low_even) = others.unwrap_or_default();
+        AlarmSettings { enabled, low, low_odd, low_even }
+    })
+}
+
+fn put(
+    given: impl Strategy<Value = Given>,
+    want: impl Strategy<Value = Wanted>,
+) -> impl Strategy<Value = ResourceEdit> {
+    let put = prop::collection::btree_map(key(), request(want), 0..4);
+    let withdraw = prop::collection::vec(key(), 0..2);
+    let replace = prop::bool::weighted(0.05);
+    (prop::option::weighted(0.25, (given, alarms())), replace, put, withdraw).prop_map(
+        |(given, replace, put, withdraw)| {
+            let config = |(given, alarms)| ResourcePool { given, alarms };
+            ResourceEdit::Put(Box::new(PutResource {
+                config: given.map(config),
+                replace,
+                put: put.into_iter().collect(),
+                withdraw,
+            }))
+        },
+    )
+}
+
+type Edit = (Arc<str>, ResourceEdit);
+
+/// A command that shows itself in a line, for the few that are left when a failure has been made small.
+#[derive(Clone)]
+pub struct Step(pub Command);
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Command::Resource(ResourceCommand::Edit(edit)) = &self.0 else {
+            return write!(f, "{:?}", self.0);
+        };
+        for (name, edit) in &edit.pools {
+            let ResourceEdit::Put(put) = edit else {
+                write!(f, "remove {name}; ")?;
+                continue;
+            };
+            write!(f, "{name}")?;
+            if let Some(config) = &put.config {
+                write!(f, " is {:?}", config.given)?;
+            }
+            if put.replace {
+                write!(f, " anew")?;
+            }
+            for (key, request) in &put.put {
+                write!(f, " put {key} for {}", request.user)?;
+                let waits = if request.sync_alloc { " who waits" } else { "" };
+                write!(f, " {:?} {:?}{waits}", request.services, request.redeploy)?;
+                write!(f, ": {:?}", request.want)?;
+            }
+            for key in &put.withdraw {
+                write!(f, " withdraw {key}")?;
+            }
+            write!(f, "; ")?;
+        }
+        Ok(())
+    }
+}
+
+fn edit_of_one() -> impl Strategy<Value = Edit> {
+    let named = |names: Vec<&'static str>| select(names).prop_map(Arc::<str>::from);
+    prop_oneof![
+        20 => (named(vec!["p", "p", "q", "r"]), put(ids(), wanted_id())),
+        14 => (named(vec!["m", "n"]), put(addresses(), wanted_prefix())),
+        1 => (named(vec!["p", "q", "r", "m"]), Just(ResourceEdit::Remove)),
+        1 => (named(vec!["p", "m"]), put(ids(), wanted_prefix())),
+    ]
+}
+
+pub fn step() -> impl Strategy<Value = Step> {
+    let edit = |pools: Vec<Edit>| {
+        let mut seen = Vec::new();
+        let once = |(name, _): &Edit| {
+            let first = !seen.contains(name);
+            seen.push(name.clone());
+            first
+        };
+        let pools = pools.into_iter().filter(once).collect();
+        Command::Resource(ResourceCommand::Edit(EditResources {
+            seen: u64::MAX,
+            seen_all: false,
+            pools,
+        }))
+    };
+    // The same request in several pools at once.
+    let pools = prop::sample::subsequence(vec!["p", "q", "r"], 2..=3);
+    let together = (pools, key(), request(wanted_id())).prop_map(|(pools, key, request)| {
+        let put = PutResource {
+            config: None,
+            replace: false,
+            put: vec![(key, request)],
+            withdraw: vec![],
+        };
+        let one = |name| (Arc::from(name), ResourceEdit::Put(Box::new(put.clone())));
+        pools.into_iter().map(one).collect::<Vec<Edit>>()
+    });
+    let pools = prop::sample::subsequence(vec!["p", "q", "r"], 1..=3);
+    let at_once = (pools, key(), request(wanted_id())).prop_map(|(pools, key, request)| {
+        let pools = pools.into_iter().map(Arc::from).collect();
+        Command::Resource(ResourceCommand::Allocate(FindResource { pools, key, request }))
+    });
+    let native = (select(vec!["p", "q"]), select(vec!["x", "y", "a"]));
+    prop_oneof![
+        20 => prop::collection::vec(edit_of_one(), 1..4).prop_map(edit),
+        6 => together.prop_map(edit),
+        2 => at_once,
+        2 => native.clone().prop_map(|(pool, key)| one(Op::Claim(ClaimOp {
+            pools: vec![pool.into()],
+            key: key.into(),
+            owner: None,
+            want: Want::any(),
+            ttl_ms: None,
+            labels: Default::default(),
+            expect: Expect::Absent,
+        }))),
+        2 => native.prop_map(|(pool, key)| one(Op::Release(ReleaseOp {
+            pool: pool.into(),
+            key: key.into(),
+            expect: Expect::Any,
+        }))),
+    ]
+    .prop_map(Step)
+}
+
+fn one(op: Op) -> Command {
+    Command::Transact(Transact::one(op))
+}
+
+/// Small pools to begin with, so that there is something to ask for.
+pub fn beginning() -> Command {
+    let pools = [
+        ("p", Given::Ids(GivenIds { start: 0, end: 7, exclude: vec![] })),
+        ("q", Given::Ids(GivenIds { start: 2, end: 9, exclude: vec![] })),
+        (
+            "m",
+            Given::Addresses(GivenAddresses {
+                subnets: vec![Subnet { address: FOUR, len: 28 }],
+                ..GivenAddresses::default()
+            }),
+        ),
+    ];
+    let pools = pools.map(|(name, given)| {
+        let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
+        let config = Some(ResourcePool { given, alarms });
+        let put = PutResource { config, replace: false, put: vec![], withdraw: vec![] };
+        (name.into(), ResourceEdit::Put(Box::new(put)))
+    });
+    let edit = EditResources { seen: 0, seen_all: false, pools: pools.into() };
+    Command::Resource(ResourceCommand::Edit(edit))
+}

@@ -1,0 +1,180 @@
+//! Lists that change while they are being read, and events that do not fit.
+
+use std::sync::Arc;
+
+use allod_core::claim::Values;
+use allod_core::event::{
+    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolRemoved, QuarantineEnded, ReleaseCause,
+    RequestForgotten,
+};
+use allod_core::invariant;
+use allod_core::pool::Labels;
+use allod_core::span::Span;
+use allod_core::state::State;
+use allod_core::view::{self, ClaimFilter, NoCursor, Page};
+
+use crate::values::script::{check, play};
+use crate::values::world::{World, dump, restored};
+
+/// Reads a list page by page with two claims each, and lets something happen after each page.
+fn read(
+    world: &mut World,
+    page: impl Fn(&State, Option<&str>) -> Page<allod_core::receipt::ClaimIn>,
+    between: &[&str],
+) -> String {
+    let mut shown = Vec::new();
+    let mut after = None;
+    let mut between = between.iter();
+    loop {
+        let part = page(&world.state, after.as_deref());
+        shown.extend(part.items.iter().map(|item| item.claim.key.to_string()));
+        if part.next.is_none() {
+            return shown.join(" ");
+        }
+        after = part.next;
+        match between.next() {
+            Some(&"restart") => world.state = restored(&world.state),
+            Some(script) => play(world, script),
+            None => {}
+        }
+    }
+}
+
+fn by_value(state: &State, after: Option<&str>) -> Page<allod_core::receipt::ClaimIn> {
+    let page = view::claims(state, "p", 0, &ClaimFilter::default(), after, 2);
+    page.expect("a cursor of this list").expect("the pool is there")
+}
+
+fn by_owner(state: &State, after: Option<&str>) -> Page<allod_core::receipt::ClaimIn> {
+    let page = view::claims_by_owner(state, 0, "o", &ClaimFilter::default(), after, 2);
+    page.expect("a cursor of this list")
+}
+
+const SIX: &str = "
+    pool p id32 1-99
+    claim p a owner=o
+    claim p b owner=o
+    claim p c owner=o
+    claim p d owner=o
+    claim p e owner=o
+    claim p f owner=o
+    ";
+
+#[test]
+fn a_list_by_value_goes_on_where_it_was() {
+    let mut world = check(SIX);
+    let seen = read(
+        &mut world,
+        by_value,
+        &["release p b\nrenew p c ttl=9s", "release p e\nclaim p g owner=o value=50", "restart"],
+    );
+    assert_eq!(seen, "a b c d f g");
+}
+
+#[test]
+fn a_list_by_owner_leaves_nobody_out_who_stays() {
+    // Renewed claims, those last seen being released and claimed again elsewhere, and new ones.
+    let mut world = check(SIX);
+    let between = [
+        "renew p c ttl=9s\nrenew p f ttl=9s",
+        "release p d\nclaim p x owner=zz\nclaim p d owner=o value=70",
+    ];
+    assert_eq!(read(&mut world, by_owner, &between), "a b c d e f d");
+    // The one last seen has gone for good.
+    let mut world = check(SIX);
+    assert_eq!(read(&mut world, by_owner, &["release p b", "release p a"]), "a b c d e f");
+    // A start from a checkpoint in between: its owner's claims come once more, and then the rest.
+    let mut world = check(&format!("{SIX}\nclaim p g owner=oo"));
+    assert_eq!(
+        read(&mut world, by_owner, &["release p a", "", "restart"]),
+        "a b c d e f b c d e f g"
+    );
+    // Claims in quarantine are passed over, however many there are.
+    let mut world = check(&SIX.replace("1-99", "1-99 quarantine=1h"));
+    play(&mut world, "release p a\nrelease p b\nrelease p c\nrelease p d");
+    assert_eq!(read(&mut world, by_owner, &[]), "e f");
+}
+
+#[test]
+fn what_is_no_place_in_a_list_is_refused() {
+    let world = check(SIX);
+    let all = ClaimFilter::default();
+    for after in ["", "x", "1.2", "-1", "99999999999999999999999999999999999999999999"] {
+        let page = view::claims(&world.state, "p", 0, &all, Some(after), 2);
+        assert_eq!(page, Err(NoCursor), "{after}");
+    }
+    // The last is a place among other owners, which this list does not show.
+    for after in ["", "7", "0.0.o", "-1.0.0.o", "0.0.x.o", "0.0.0.p"] {
+        let page = view::claims_by_owner(&world.state, 0, "o", &all, Some(after), 2);
+        assert_eq!(page, Err(NoCursor), "{after}");
+    }
+    let end = u128::MAX.to_string();
+    assert_eq!(by_value(&world.state, Some(&end)), Page { items: Vec::new(), next: None });
+}
+
+#[test]
+fn an_event_that_does_not_fit_changes_nothing() {
+    let world = check(
+        "
+        pool p id32 1-9 quarantine=1h
+        claim p a -> new 1
+        claim p b -> new 2
+        release p b
+        ",
+    );
+    let (p, nowhere): (Arc<str>, Arc<str>) = ("p".into(), "nowhere".into());
+    let grant = |pool: &Arc<str>, key: &str, value: u128| {
+        Event::ClaimGranted(ClaimGranted {
+            pool: pool.clone(),
+            kind: None,
+            key: key.into(),
+            owner: "x".into(),
+            values: Values::one(Span::one(value)),
+            version: 9,
+            at_ms: 0,
+            expires_ms: None,
+            labels: Labels::default(),
+            asked: None,
+            cursor: Some(7),
+        })
+    };
+    let lease = |pool: &Arc<str>, key: &str| {
+        let (pool, key) = (pool.clone(), key.into());
+        Event::LeaseChanged(LeaseChanged { pool, key, version: 9, expires_ms: None, was: None })
+    };
+    let release = |pool: &Arc<str>, key: &str| {
+        Event::ClaimReleased(ClaimReleased {
+            pool: pool.clone(),
+            key: key.into(),
+            version: 9,
+            at_version: 1,
+            cause: ReleaseCause::Asked,
+            quarantine_until_ms: None,
+            was: None,
+        })
+    };
+    let ended = |pool: &Arc<str>, first: u128| {
+        Event::QuarantineEnded(QuarantineEnded { pool: pool.clone(), first, key: None, was: None })
+    };
+    for event in [
+        grant(&nowhere, "x", 5),
+        grant(&p, "a", 5),
+        grant(&p, "x", 1),
+        grant(&p, "x", 2),
+        lease(&nowhere, "a"),
+        lease(&p, "b"),
+        release(&nowhere, "a"),
+        release(&p, "b"),
+        ended(&nowhere, 2),
+        ended(&p, 1),
+        ended(&p, 5),
+        Event::PoolRemoved(PoolRemoved { pool: nowhere.clone() }),
+        Event::RequestForgotten(RequestForgotten { key: nowhere.clone() }),
+    ] {
+        let mut state = world.state.clone();
+        state.apply_entry(0, std::slice::from_ref(&event));
+        state.position -= 1;
+        assert_eq!(invariant::check(&state), Vec::<String>::new(), "{event:?}");
+        assert_eq!(dump(&state), dump(&world.state), "{event:?}");
+    }
+}

@@ -1,0 +1,173 @@
+//! A face that speaks in its own manner below a prefix, beside one that does not; and what pages of other origins see.
+
+use std::sync::Arc;
+
+use allod_edge::{
+    Access, App, Asked, Body, Cors, Guard, Limits, Manner, Plain, Reply, Route, Trouble,
+};
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::{BodyExt, Empty, Full};
+
+/// Tells what it was asked, as text.
+struct Curt;
+
+impl Manner for Curt {
+    fn answer(&self, asked: &Asked<'_>, trouble: &Trouble<'_>) -> Reply {
+        let what = match trouble {
+            Trouble::NoRoute => "nothing".to_owned(),
+            Trouble::OtherMethods(allow) => format!("only {}", allow.to_str().unwrap()),
+            Trouble::Denied(denied) => format!("denied {denied:?}"),
+            Trouble::Other(problem) => format!("problem {}", problem.code),
+        };
+        let text = format!("{} {}: {what}", asked.method, asked.path);
+        Response::new(Body::from(Bytes::from(text)))
+    }
+
+    fn head_is_get(&self) -> bool {
+        false
+    }
+
+    fn access_to_nothing(&self) -> Access {
+        Access::Known
+    }
+}
+
+fn app() -> App {
+    let text = |text: &'static str| async move { Response::new(Body::from(Bytes::from(text))) };
+    let routes = vec![
+        Route::new(Method::GET, "/", Access::Open, move |_| text("root")),
+        Route::new(Method::GET, "/things/{name}", Access::Known, move |_| text("thing")),
+        Route::new(Method::PUT, "/things/{name}", Access::Known, move |_| text("put")),
+        Route::new(Method::GET, "/broken", Access::Open, |_| async { panic!("on purpose") }),
+        Route::new(Method::GET, "/v1/things", Access::Read, move |_| text("v1")),
+        Route::new(Method::PUT, "/roomy", Access::Open, move |_| text("took"))
+            .taking("roomy_max", 9),
+        Route::new(Method::OPTIONS, "/roomy", Access::Open, move |_| text("options")),
+    ];
+    let limits = Limits { body_bytes_max: 4, uri_bytes_max: 50, ..Limits::default() };
+    App::new(routes, limits)
+        .unwrap()
+        .mannered("/v1", Arc::new(Plain))
+        .mannered("/", Arc::new(Curt))
+        .guarded(Guard::NoAuth2)
+}
+
+async fn told(app: &App, method: &str, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let reply = app.answer(request.body(Empty::<Bytes>::new()).unwrap()).await;
+    let status = reply.status().as_u16();
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+#[tokio::test]
+async fn each_prefix_is_answered_in_its_own_manner() {
+    let app = app();
+    let known = [("x-auth-token", "u"), ("x-roles", "reader")];
+    let long = format!("/{}", "x".repeat(60));
+    for (method, path, headers, status, words) in [
+        ("GET", "/", &[][..], 200, "root"),
+        ("GET", "/things/x", &known, 200, "thing"),
+        ("GET", "/things/x", &[], 200, "GET /things/x: denied Missing"),
+        ("HEAD", "/things/x", &known, 200, ""),
+        ("PATCH", "/things/x", &known, 200, "PATCH /things/x: only GET, PUT"),
+        ("PATCH", "/things/x", &[], 200, "PATCH /things/x: denied Missing"),
+        ("GET", "/nothing", &known, 200, "GET /nothing: nothing"),
+        ("GET", "/nothing", &[], 200, "GET /nothing: denied Missing"),
+        ("GET", "/broken", &[], 200, "GET /broken: problem internal"),
+        ("GET", &long, &known, 200, ": problem uri_too_long"),
+        ("GET", "/v1/things", &known, 200, "v1"),
+        ("HEAD", "/v1/things", &known, 200, ""),
+        ("GET", "/v1/things", &[], 401, "\"code\":\"unauthenticated\""),
+        ("GET", "/v1/things", &[("x-auth-token", "u")], 403, "\"code\":\"not_allowed\""),
+        ("GET", "/v1/nothing", &[], 404, "\"code\":\"route_unknown\""),
+        ("PUT", "/v1/things", &[], 405, "only GET, HEAD"),
+    ] {
+        let (got, body) = told(&app, method, path, headers).await;
+        assert_eq!(got, status, "{method} {path} {headers:?}: {body}");
+        assert!(body.ends_with(words) || body.contains(words), "{method} {path}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_long_is_told_in_the_faces_manner() {
+    let request = Request::put("/things/x").header("x-auth-token", "u");
+    let request = request.body(Full::from("too long")).unwrap();
+    let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, "PUT /things/x: problem body_too_long");
+}
+
+#[tokio::test]
+async fn a_route_may_have_a_limit_of_its_own_for_bodies() {
+    let put = async |body: &'static str| {
+        let request = Request::put("/roomy").body(Full::from(body)).unwrap();
+        let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    };
+    assert_eq!(put("too long").await, "took");
+    assert_eq!(put("far too long").await, "PUT /roomy: problem body_too_long");
+}
+
+/// A body of a gibibyte that must not be touched.
+struct Untouchable;
+
+impl hyper::body::Body for Untouchable {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Self::Error>>> {
+        panic!("it was read")
+    }
+
+    fn size_hint(&self) -> hyper::body::SizeHint {
+        hyper::body::SizeHint::with_exact(1 << 30)
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_announced_as_far_too_long_is_not_read_at_all() {
+    let reply = app().answer(Request::put("/roomy").body(Untouchable).unwrap()).await;
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, "PUT /roomy: problem body_too_long");
+}
+
+#[tokio::test]
+async fn a_face_may_answer_to_options_where_no_page_asks() {
+    let cors = Cors { allowed_origin: vec!["http://here".into()], ..Cors::default() };
+    let app = app().shared(cors);
+    let preflight = [("origin", "http://here"), ("access-control-request-method", "PUT")];
+    assert_eq!(told(&app, "OPTIONS", "/roomy", &[]).await.1, "options");
+    assert_eq!(told(&app, "OPTIONS", "/roomy", &preflight).await.1, "");
+    assert_eq!(told(&app, "OPTIONS", "/things/x", &[]).await, (200, String::new()));
+}
+
+#[tokio::test]
+async fn other_origins_are_answered_only_when_they_are_configured() {
+    let origin = ("origin", "http://here");
+    let preflight = [origin, ("access-control-request-method", "GET")];
+    // Without any, OPTIONS is a method like others.
+    assert!(told(&app(), "OPTIONS", "/", &preflight).await.1.contains("denied"));
+    let cors = Cors { allowed_origin: vec!["http://here".into()], ..Cors::default() };
+    let app = app().shared(cors);
+    for (method, path, headers) in [
+        ("OPTIONS", "/things/x", &preflight[..]),
+        ("GET", "/", &[origin]),
+        ("GET", "/no", &[origin]),
+    ] {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let reply = app.answer(request.body(Empty::<Bytes>::new()).unwrap()).await;
+        assert_eq!(reply.status(), 200, "{method} {path}");
+        assert_eq!(reply.headers()["access-control-allow-origin"], "http://here");
+        assert!(reply.headers().contains_key("x-request-id"));
+    }
+}

@@ -1,0 +1,474 @@
+//! Journals written by every released level must replay to the state that they had then, for ever.
+//!
+//! A golden journal is text: a record a line, then the hash of the state that it leads to. An existing one is never
+//! rewritten; `ALLOD_GOLDEN_NEW=1` makes the one of the current level if it is missing.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use allod_core::capacity::{Inventory, Reclaim, Uuid};
+use allod_core::claim::{Parity, Want};
+use allod_core::command::capacity::{
+    AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
+    ExtendOp, Holding, InventoryChange, LeaseAsk, RenameClass, Reshape, Reshaped, SetAggregates,
+    SetTraits,
+};
+use allod_core::command::ids::{AllocateIds, CreateIds, IdsCommand, WantIds};
+use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
+use allod_core::command::{
+    ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
+    Transact,
+};
+use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded};
+use allod_core::ids::SearchOrder;
+use allod_core::limits::Limits;
+use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
+use allod_core::resource::{
+    AlarmSettings, Given, GivenAddresses, GivenIds, Request, ResourcePool, Subnet, Wanted,
+    WantedId, WantedPrefix,
+};
+use allod_core::state::State;
+use allod_core::value::Kind;
+use allod_engine::{Clock, Config, Shared, Writer, recover, state_hash};
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use allod_journal::{Append, Frame, Hash, Journal, Tail};
+use allod_record::Item;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        write!(out, "{byte:02x}").unwrap();
+        out
+    })
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
+}
+
+fn to_line(frame: &Frame) -> String {
+    let Frame { seq, epoch, batch, prev, level, position, at_ms, body } = frame;
+    format!("{seq} {epoch} {batch:032x} {prev} {level} {position} {at_ms} {}", hex(body))
+}
+
+fn from_line(line: &str) -> Frame {
+    let part: Vec<&str> = line.split(' ').collect();
+    Frame {
+        seq: part[0].parse().unwrap(),
+        epoch: part[1].parse().unwrap(),
+        batch: u128::from_str_radix(part[2], 16).unwrap(),
+        prev: Hash(unhex(part[3]).try_into().unwrap()),
+        level: part[4].parse().unwrap(),
+        position: part[5].parse().unwrap(),
+        at_ms: part[6].parse().unwrap(),
+        body: unhex(part[7]),
+    }
+}
+
+fn golden(level: u32) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "golden", &format!("level-{level}.journal")].iter().collect()
+}
+
+struct Steps(AtomicU64);
+
+impl Clock for Steps {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+fn put(name: &str, kind: Kind, ranges: &[&str], change: impl FnOnce(&mut PoolSpec)) -> Command {
+    let ranges = ranges.iter().map(|text| kind.parse_range(text).unwrap());
+    let ranges = ranges.map(|(span, subnet_len)| PoolRange { span, subnet_len }).collect();
+    let mut spec = PoolSpec::new(kind, ranges);
+    change(&mut spec);
+    Command::PutPool(PutPool { pool: name.into(), spec, expect: Expect::Any, keep_held: false })
+}
+
+fn claim(pools: &[&str], key: &str, change: impl FnOnce(&mut ClaimOp)) -> Op {
+    let mut op = ClaimOp {
+        pools: pools.iter().map(|&pool| pool.into()).collect(),
+        key: key.into(),
+        owner: None,
+        want: Want::any(),
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    };
+    change(&mut op);
+    Op::Claim(op)
+}
+
+fn release(pool: &str, key: &str) -> Op {
+    Op::Release(ReleaseOp { pool: pool.into(), key: key.into(), expect: Expect::Any })
+}
+
+/// A little of everything that can be journalled, with the time at which it is done.
+fn script() -> Vec<(u64, Command)> {
+    let ids = |name: &str, change: fn(&mut PoolSpec)| put(name, Kind::Id32, &["1-4094"], change);
+    let one = |op| Command::Transact(Transact::one(op));
+    let labels: Labels = Arc::from([(Arc::from("site"), Arc::from("north"))]);
+    vec![
+        (1000, ids("vlan", |spec| spec.quarantine_ms = 5000)),
+        (
+            1000,
+            ids("ring", |spec| {
+                (spec.strategy, spec.lease_ms, spec.reap) = (Strategy::Next, Some(3000), true)
+            }),
+        ),
+        (1000, ids("worn", |spec| spec.strategy = Strategy::LeastRecentlyUsed)),
+        (1000, put("wide", Kind::Id64, &["18446744073709551600-18446744073709551615"], |_| {})),
+        (
+            1000,
+            put("net", Kind::Prefix6, &["2001:db8::/32"], |spec| {
+                spec.exclude = vec![Kind::Prefix6.parse("2001:db8::/48").unwrap()];
+            }),
+        ),
+        (
+            1000,
+            put("host", Kind::Address4, &["10.0.0.0/24", "10.1.0.1-10.1.0.9"], |spec| {
+                spec.manual = vec![Kind::Address4.parse_range("10.0.0.1-10.0.0.9").unwrap().0];
+                spec.draining = vec![Kind::Address4.parse_range("10.1.0.0/28").unwrap().0];
+            }),
+        ),
+        (
+            1001,
+            one(claim(&["vlan"], "a", |op| {
+                (op.owner, op.labels) = (Some("tenant".into()), labels)
+            })),
+        ),
+        (1002, one(claim(&["vlan", "worn"], "same", |op| op.want.parity = Some(Parity::Odd)))),
+        (1003, one(claim(&["wide"], "high", |op| op.want.strategy = Some(Strategy::Highest)))),
+        (1004, one(claim(&["net"], "link", |op| op.want.prefix_len = Some(127)))),
+        (
+            1005,
+            one(claim(&["host"], "named", |op| {
+                op.want.value = Some(Kind::Address4.parse("10.0.0.5").unwrap())
+            })),
+        ),
+        (
+            1006,
+            one(claim(&["ring"], "block", |op| (op.want.count, op.want.contiguous) = (8, true))),
+        ),
+        (
+            1007,
+            one(claim(&["worn"], "few", |op| {
+                (op.want.count, op.want.strategy) = (3, Some(Strategy::Random))
+            })),
+        ),
+        (
+            1008,
+            one(Op::Renew(RenewOp {
+                pool: "ring".into(),
+                key: "block".into(),
+                expect: Expect::Any,
+                ttl_ms: Some(9000),
+            })),
+        ),
+        (1009, one(claim(&["ring"], "short", |op| op.ttl_ms = Some(10)))),
+        (1010, one(release("vlan", "a"))),
+        (1011, one(release("worn", "few"))),
+        (
+            1012,
+            Command::Transact(Transact {
+                ops: vec![release("worn", "same"), claim(&["worn"], "next", |_| {})],
+                idempotency: Some(Idempotency { key: "once".into(), fingerprint: [7; 32] }),
+                ..Transact::default()
+            }),
+        ),
+        (1013, ids("gone", |_| {})),
+        (1014, Command::DeletePool(DeletePool { pool: "gone".into(), expect: Expect::Any })),
+        (
+            2000,
+            one(Op::Confirm(ConfirmOp {
+                pool: "ring".into(),
+                key: "block".into(),
+                expect: Expect::Any,
+            })),
+        ),
+        (9000, one(claim(&["vlan"], "later", |_| {}))),
+    ]
+}
+
+/// A little of everything that level 3 can journal beside that.
+fn capacity_script() -> Vec<(u64, Command)> {
+    let capacity = |command| (9100, Command::Capacity(command));
+    let provider = |n: u128, name: &str, parent: Option<u128>| {
+        let (uuid, name, parent) = (Uuid(n), name.into(), parent.map(Uuid));
+        capacity(CapacityCommand::CreateProvider(CreateProvider { uuid, name, parent }))
+    };
+    let stock = |n: u128, classes: &[(&str, u32)]| {
+        let one = |&(class, total): &(&str, u32)| (class.into(), Inventory::of(total));
+        let change = InventoryChange::Replace(classes.iter().map(one).collect());
+        let (provider, expect) = (Uuid(n), None);
+        let change = ChangeInventories { provider, expect, change };
+        capacity(CapacityCommand::ChangeInventories(change))
+    };
+    let hold = |n: u128, of: &[(u128, &str, u64)], ttl_ms: Option<u64>| Holding {
+        consumer: Uuid(n),
+        expect: Expect::Any,
+        project: "project".into(),
+        user: "user".into(),
+        consumer_type: Some("INSTANCE".into()),
+        allocations: of
+            .iter()
+            .map(|&(provider, class, amount)| (Uuid(provider), vec![(class.into(), amount)]))
+            .collect(),
+        lease: ttl_ms.map(|ttl_ms| LeaseAsk { ttl_ms, reclaim: Reclaim::Reap }),
+    };
+    let transact = |op| (9200, Command::Transact(Transact::one(op)));
+    let class = |name: &str| CreateClass { name: name.into(), ensure: false };
+    vec![
+        capacity(CapacityCommand::CreateClass(class("CUSTOM_GPU"))),
+        capacity(CapacityCommand::CreateClass(class("CUSTOM_GONE"))),
+        capacity(CapacityCommand::DeleteClass("CUSTOM_GONE".into())),
+        capacity(CapacityCommand::RenameClass(RenameClass {
+            from: "CUSTOM_GPU".into(),
+            to: "CUSTOM_TPU".into(),
+        })),
+        capacity(CapacityCommand::CreateTrait("CUSTOM_FAST".into())),
+        capacity(CapacityCommand::CreateTrait("CUSTOM_GONE".into())),
+        capacity(CapacityCommand::DeleteTrait("CUSTOM_GONE".into())),
+        provider(1, "host", None),
+        provider(2, "numa", Some(1)),
+        provider(3, "gone", None),
+        capacity(CapacityCommand::DeleteProvider(Uuid(3))),
+        stock(1, &[("VCPU", 8), ("CUSTOM_TPU", 4)]),
+        capacity(CapacityCommand::SetTraits(SetTraits {
+            provider: Uuid(1),
+            expect: Some(1),
+            traits: vec!["CUSTOM_FAST".into(), "HW_CPU_X86_AVX2".into()],
+        })),
+        capacity(CapacityCommand::SetAggregates(SetAggregates {
+            provider: Uuid(1),
+            expect: None,
+            aggregates: vec![Uuid(77)],
+            counts: true,
+        })),
+        transact(Op::Allocate(AllocateOp {
+            consumers: vec![
+                hold(10, &[(1, "VCPU", 2)], None),
+                hold(11, &[(1, "VCPU", 1)], Some(50)),
+            ],
+        })),
+        transact(Op::Allocate(AllocateOp { consumers: vec![hold(12, &[(1, "VCPU", 1)], None)] })),
+        transact(Op::Extend(ExtendOp { consumer: Uuid(10), expect: Expect::Is(1), lease: None })),
+        transact(Op::Deallocate(DeallocateOp { consumer: Uuid(12), expect: Expect::Any })),
+        (
+            9300,
+            Command::Capacity(CapacityCommand::Reshape(Reshape {
+                inventories: vec![
+                    Reshaped { provider: Uuid(1), expect: 5, inventories: vec![] },
+                    Reshaped {
+                        provider: Uuid(2),
+                        expect: 0,
+                        inventories: vec![("VCPU".into(), Inventory::of(8))],
+                    },
+                ],
+                allocations: AllocateOp {
+                    consumers: vec![hold(10, &[(2, "VCPU", 3)], None), hold(11, &[], None)],
+                },
+            })),
+        ),
+    ]
+}
+
+/// A little of everything that level 4 can journal beside that.
+fn ids_script() -> Vec<(u64, Command)> {
+    let pool = || "parcels".into();
+    let child = || "parcels.1".into();
+    let create =
+        CreateIds { pool: pool(), low: 0, high: 40, enhanced: false, child: child(), delay_s: 30 };
+    let allocate = |key: &str, want| {
+        IdsCommand::Allocate(AllocateIds {
+            pool: pool(),
+            key: key.into(),
+            want,
+            child: child(),
+            order: SearchOrder::AvailableFirst,
+            enhanced_order: SearchOrder::ReleasedFirst,
+        })
+    };
+    let one = WantIds::One { value: None, expiration_s: None, strict: false };
+    let release =
+        |key: &str| IdsCommand::Release { pool: pool(), key: key.into(), unknown_is_fine: false };
+    let at = |at_ms, command| (at_ms, Command::Ids(command));
+    vec![
+        at(10_000, IdsCommand::Create(create)),
+        at(10_000, allocate("a", one)),
+        at(10_000, allocate("range", WantIds::Range { size: 12 })),
+        at(11_000, release("range")),
+        (42_000, Command::Tick),
+        at(43_000, allocate("b", one)),
+        at(43_000, allocate("rest", WantIds::Range { size: 30 })),
+        at(44_000, release("b")),
+    ]
+}
+
+/// A little of everything that level 5 can journal beside that.
+fn resource_script() -> Vec<(u64, Command)> {
+    let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
+    let lan = |start, end| {
+        let given = Given::Ids(GivenIds { start, end, exclude: vec![] });
+        ResourcePool { given, alarms }
+    };
+    let nets = ResourcePool {
+        given: Given::Addresses(GivenAddresses {
+            subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
+            ..GivenAddresses::default()
+        }),
+        alarms,
+    };
+    let put = |config: Option<ResourcePool>, put: Vec<(Arc<str>, Request)>, withdraw: &[&str]| {
+        let withdraw = withdraw.iter().map(|key| Arc::from(*key)).collect();
+        ResourceEdit::Put(Box::new(PutResource { config, replace: false, put, withdraw }))
+    };
+    let ask = |key: &str, want: Wanted| {
+        let (user, services) = ("admin".into(), vec!["/services/vpn{a}".into()]);
+        (key.into(), Request { user, services, redeploy: None, sync_alloc: false, want })
+    };
+    let id = |sync| Wanted::Id(WantedId { sync: Some(sync), ..WantedId::default() });
+    let net = |size| Wanted::Prefix(WantedPrefix { size, invert: false, start: None });
+    let edit = |pools: Vec<(&str, ResourceEdit)>| {
+        let pools = pools.into_iter().map(|(name, edit)| (name.into(), edit)).collect();
+        let edit = EditResources { seen: u64::MAX, seen_all: false, pools };
+        (50_000, Command::Resource(ResourceCommand::Edit(edit)))
+    };
+    vec![
+        edit(vec![
+            ("lan1", put(Some(lan(20, 22)), vec![ask("a", id(true))], &[])),
+            ("lan2", put(Some(lan(21, 25)), vec![ask("a", id(true))], &[])),
+            ("nets", put(Some(nets), vec![ask("h", net(32)), ask("big", net(28))], &[])),
+        ]),
+        edit(vec![("lan1", put(None, vec![ask("b", id(false)), ask("c", id(false))], &[]))]),
+        edit(vec![("lan1", put(None, vec![ask("d", id(false))], &[]))]),
+        edit(vec![("lan1", put(None, vec![], &["b"]))]),
+        edit(vec![("lan1", put(Some(lan(30, 40)), vec![], &[]))]),
+        edit(vec![("lan2", ResourceEdit::Remove)]),
+    ]
+}
+
+fn write_golden(level: u32) {
+    let clock = Arc::new(Steps(AtomicU64::new(0)));
+    let storage = MemoryStorage::new();
+    let journal: Arc<dyn Journal> = Arc::new(storage.open());
+    let shared = Arc::new(Shared::new(clock.clone()));
+    let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
+    let limits = Limits { outbox_max: 100, ..Limits::default() };
+    let config = Config { writer: "golden".into(), limits, ..Config::default() };
+    let mut writer =
+        Writer::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
+            .unwrap();
+    for (at_ms, command) in
+        script().into_iter().chain(capacity_script()).chain(ids_script()).chain(resource_script())
+    {
+        clock.0.store(at_ms, Ordering::Relaxed);
+        for answer in writer.turn(&[&command]).unwrap() {
+            answer.unwrap().answer.unwrap();
+        }
+    }
+    let mut text = String::new();
+    for frame in journal.read(1, usize::MAX).unwrap() {
+        writeln!(text, "{}", to_line(&frame)).unwrap();
+    }
+    writeln!(text, "state {}", state_hash(writer.state(), writer.level())).unwrap();
+    std::fs::write(golden(level), text).unwrap();
+}
+
+/// The journal of a level, and the hash of the state that it leads to.
+fn open_golden(level: u32) -> (impl Journal + 'static, String) {
+    let text = std::fs::read_to_string(golden(level)).unwrap();
+    let (records, state) = text.trim_end().rsplit_once("\nstate ").unwrap();
+    let journal = MemoryStorage::new().open();
+    let mut tail = Tail::default();
+    for line in records.lines() {
+        tail = match journal.append(&tail, &from_line(line)) {
+            Append::Committed(tail) => tail,
+            other => panic!("{other:?}"),
+        };
+    }
+    (journal, state.to_owned())
+}
+
+#[test]
+fn every_released_level_replays_to_the_state_it_had() {
+    for level in 1..=allod_record::LEVEL {
+        if !golden(level).exists() && std::env::var_os("ALLOD_GOLDEN_NEW").is_some() {
+            write_golden(level);
+        }
+        let (journal, state) = open_golden(level);
+        let replayed = recover(&journal, &MemoryCheckpoints::default()).unwrap();
+        assert_eq!(allod_core::invariant::check(&replayed.state), Vec::<String>::new());
+        assert_eq!(state_hash(&replayed.state, replayed.level).to_string(), state, "level {level}");
+        assert_eq!(
+            replayed.state.pool_count(),
+            match level {
+                1..=3 => 6,
+                4 => 7,
+                _ => 9,
+            }
+        );
+    }
+}
+
+/// The event as level 1 would have it.
+fn without_whose(event: &Event) -> Event {
+    match event.clone() {
+        Event::ClaimGranted(event) => Event::ClaimGranted(ClaimGranted { kind: None, ..event }),
+        Event::LeaseChanged(event) => Event::LeaseChanged(LeaseChanged { was: None, ..event }),
+        Event::ClaimReleased(event) => Event::ClaimReleased(ClaimReleased { was: None, ..event }),
+        Event::QuarantineEnded(event) => {
+            Event::QuarantineEnded(QuarantineEnded { key: None, was: None, ..event })
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn the_state_does_not_depend_on_whose_values_the_events_say_they_were() {
+    let (journal, _) = open_golden(2);
+    let (mut with, mut without, mut differ) = (State::new(), State::new(), 0);
+    for frame in journal.read(1, usize::MAX).unwrap() {
+        for item in allod_record::decode(&frame.body).unwrap() {
+            let Item::Entry(entry) = item else { continue };
+            let bare: Vec<Event> = entry.events.iter().map(without_whose).collect();
+            differ += usize::from(bare != entry.events);
+            with.apply_entry(entry.at_ms, &entry.events);
+            without.apply_entry(entry.at_ms, &bare);
+        }
+    }
+    assert!(differ > 10);
+    assert_eq!(state_hash(&with, 2), state_hash(&without, 2));
+}
+
+#[test]
+fn a_journal_of_level_1_is_raised_before_anything_else_is_written() {
+    let journal: Arc<dyn Journal> = Arc::new(open_golden(1).0);
+    let end = journal.tail().unwrap();
+    let clock = Arc::new(Steps(AtomicU64::new(9000)));
+    let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
+    assert_eq!(replayed.level, 1);
+    let shared = Arc::new(Shared::new(clock));
+    let config = Config { writer: "newer".into(), ..Config::default() };
+    let mut writer =
+        Writer::lead(journal.clone(), shared, replayed, &config, Some(2), Box::new(|_| false))
+            .unwrap();
+    writer.turn(&[&Command::Transact(Transact::one(release("vlan", "later")))]).unwrap();
+
+    let frames = journal.read(end.seq + 1, usize::MAX).unwrap();
+    let items = |n: usize| allod_record::decode(&frames[n].body).unwrap();
+    let level = allod_record::LEVEL;
+    assert_eq!(items(0), [Item::Epoch { writer: "newer".into() }, Item::Level { level }]);
+    assert_eq!(frames[0].level, level);
+    let [Item::Entry(entry)] = &items(1)[..] else { panic!("{:?}", items(1)) };
+    let [Event::ClaimReleased(released)] = &entry.events[..] else { panic!("{entry:?}") };
+    let was = released.was.as_ref().unwrap();
+    assert_eq!((&*was.owner, was.kind), ("later", Kind::Id32));
+    assert_eq!(frames[1].level, 2);
+    assert_eq!(recover(&*journal, &MemoryCheckpoints::default()).unwrap().level, level);
+}

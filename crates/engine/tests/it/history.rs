@@ -1,0 +1,367 @@
+//! Questions about the past: whatever happened to the pools, to the server and to the index, the answers are those that a
+//! look at the whole journal gives.
+
+mod files;
+mod naive;
+mod story;
+mod trouble;
+mod world;
+
+use std::sync::Arc;
+
+use allod_core::claim::Want;
+use allod_core::command::{ClaimOp, Command, DeletePool, Expect, Op, PutPool, Transact};
+use allod_core::event::Event;
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_core::view::{self, ValueView};
+use allod_engine::history::{Ask, Change, Moment, Order, Unanswered};
+use allod_journal::memory::MemoryStorage;
+use allod_journal::{Append, Frame, Journal, Tail};
+use allod_record::Item;
+
+use story::{Dice, POOLS, Whole};
+use world::World;
+
+/// A question with a random part of everything that can be asked.
+fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
+    let end = whole.states.len() as u64 + 1;
+    let last_ms = whole.entries.last().map_or(0, |(_, entry)| entry.at_ms);
+    let moment = |dice: &mut Dice| match dice.below(3) {
+        0 => Some(Moment::Position(dice.below(end))),
+        1 => Some(Moment::TimeMs(dice.below(last_ms + 2000))),
+        _ => None,
+    };
+    let pool = (!dice.one_in(3)).then(|| Arc::from(*dice.pick(&POOLS)));
+    let kinds = [Kind::Id32, Kind::Address4, Kind::Prefix4];
+    let values = match pool.is_some() && dice.one_in(2) {
+        true => {
+            let kind = *dice.pick(&kinds);
+            vec![(kind, story::value(dice, kind))]
+        }
+        false => vec![],
+    };
+    let since = moment(dice).filter(|_| dice.one_in(2));
+    let until = moment(dice).filter(|_| dice.one_in(2));
+    if dice.one_in(3) {
+        // About capacity; now and then together with a pool, of which nothing can be both.
+        let order = *dice.pick(&[Order::NewestFirst, Order::OldestFirst]);
+        return Ask {
+            pool: pool.filter(|_| dice.one_in(8)),
+            provider: dice.one_in(2).then(|| story::provider(dice)),
+            consumer: dice.one_in(2).then(|| story::consumer(dice)),
+            since,
+            until,
+            order,
+            limit: 1 + dice.below(20) as usize,
+            ..everything()
+        };
+    }
+    Ask {
+        pool,
+        pool_prefix: (*dice.pick(&["", "", "", "q"])).into(),
+        values,
+        key: dice.one_in(3).then(|| story::key(dice)),
+        owner: dice.one_in(3).then(|| story::owner(dice)),
+        provider: None,
+        consumer: None,
+        since,
+        until,
+        order: *dice.pick(&[Order::NewestFirst, Order::OldestFirst]),
+        limit: 1 + dice.below(20) as usize,
+        after: None,
+    }
+}
+
+/// Whatever happened, from the beginning on.
+fn everything() -> Ask {
+    Ask {
+        pool: None,
+        pool_prefix: "".into(),
+        values: vec![],
+        key: None,
+        owner: None,
+        provider: None,
+        consumer: None,
+        since: None,
+        until: None,
+        order: Order::OldestFirst,
+        limit: 1000,
+        after: None,
+    }
+}
+
+/// All pages of a question.
+fn all_pages(world: &World, mut ask: Ask) -> Result<Vec<Change>, Unanswered> {
+    let mut all = Vec::new();
+    loop {
+        let page = world.changes(ask.clone())?;
+        assert!(page.changes.len() <= ask.limit);
+        all.extend(page.changes);
+        match page.next {
+            Some(next) => assert_ne!(ask.after.replace(next), Some(next), "{ask:?}"),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// Asks at random, and compares with what is found by looking at everything.
+fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usize, usize) {
+    let oldest = world.oldest_position(whole);
+    let (mut answered, mut trimmed) = (0, 0);
+    for _ in 0..times {
+        let ask = random_ask(dice, whole);
+        match all_pages(world, ask.clone()) {
+            Ok(found) => assert_eq!(found, naive::changes(whole, &ask, oldest), "{ask:?}"),
+            Err(Unanswered::Trimmed { oldest_position }) => {
+                assert_eq!((oldest_position, ask.since.is_some()), (oldest - 1, true), "{ask:?}");
+                assert!(oldest > 1, "{ask:?}");
+            }
+            Err(other) => panic!("{other}: {ask:?}"),
+        }
+        let end = whole.states.len() as u64 - 1;
+        let (moment, position) = match dice.one_in(2) {
+            true => {
+                let position = dice.below(end + 1);
+                (Moment::Position(position), position)
+            }
+            false => {
+                let at_ms = dice.below(world.now_ms() + 1);
+                (Moment::TimeMs(at_ms), naive::position_by(whole, at_ms))
+            }
+        };
+        let pool = *dice.pick(&POOLS);
+        let state = &whole.states[position as usize];
+        let kind = state.pool(pool).map(|pool| pool.spec.kind);
+        let span = story::value(dice, kind.unwrap_or(Kind::Id32));
+        let text = kind.unwrap_or(Kind::Id32).show(span);
+        let expected = view::value(state, pool, span);
+        let what = format!("{pool} {text} at {moment:?}, position {position}");
+        match world.value(pool, &text, moment) {
+            Ok(then) => {
+                answered += 1;
+                assert_eq!(Some(then.view), expected, "{what}");
+                assert_eq!((then.kind, then.value), (kind.unwrap(), span), "{what}");
+                // A raised level takes a position, too, at the time of the entry before it.
+                let near = (position..=position + 1).contains(&then.position);
+                assert!(near || position < oldest, "{what}");
+            }
+            Err(Unanswered::PoolUnknown { .. }) => assert_eq!(expected, None, "{what}"),
+            Err(Unanswered::Trimmed { .. }) if oldest > 1 => trimmed += 1,
+            Err(other) => panic!("{other}: {what}"),
+        }
+    }
+    (answered, trimmed)
+}
+
+#[test]
+fn answers_are_those_of_the_whole_journal_whatever_becomes_of_the_index() {
+    let (mut answered, mut trimmed) = (0, 0);
+    for seed in 0..24 {
+        let mut dice = Dice(seed);
+        let mut world = World::new(1 + dice.below(60) as usize);
+        for _ in 0..3 {
+            world.play(&mut dice, 60);
+            if dice.one_in(2) {
+                world.restart(|folder| files::meddle(folder, &mut dice));
+            }
+        }
+        let whole = story::read(&*world.journal());
+        let (found, none) = compare(&world, &whole, &mut dice, 150);
+        assert_eq!(none, 0);
+        answered += found;
+        let upto = 1 + dice.below(whole.entries.len() as u64);
+        world.journal().trim(upto).unwrap();
+        let (found, none) = compare(&world, &whole, &mut dice, 150);
+        (answered, trimmed) = (answered + found, trimmed + none);
+    }
+    assert!(answered > 3000, "{answered} answered, {trimmed} trimmed");
+}
+
+#[test]
+fn every_value_at_every_position() {
+    let mut dice = Dice(77);
+    let mut world = World::new(40);
+    world.play(&mut dice, 220);
+    let whole = story::read(&*world.journal());
+    let mut held = 0;
+    for (position, state) in whole.states.iter().enumerate() {
+        for pool in POOLS {
+            let Some(kind) = state.pool(pool).map(|pool| pool.spec.kind) else { continue };
+            for n in 0..18 {
+                let span = Span::one(story::base(kind) + n);
+                let then = world.value(pool, &kind.show(span), Moment::Position(position as u64));
+                let expected = view::value(state, pool, span).unwrap();
+                held += u32::from(matches!(expected, ValueView::Held(_)));
+                assert_eq!(then.unwrap().view, expected, "{pool} {n} at {position}");
+            }
+        }
+    }
+    assert!(held > 500, "{held}");
+}
+
+#[test]
+fn what_happened_to_every_provider_and_every_consumer() {
+    let mut dice = Dice(41);
+    let mut world = World::new(30);
+    world.play(&mut dice, 900);
+    let whole = story::read(&*world.journal());
+    let mut found = [0, 0, 0];
+    for provider in story::PROVIDERS.map(Some).into_iter().chain([None]) {
+        for consumer in story::CONSUMERS.map(Some).into_iter().chain([None]) {
+            let ask = Ask { provider, consumer, ..everything() };
+            let all = all_pages(&world, ask.clone()).unwrap();
+            assert_eq!(all, naive::changes(&whole, &ask, 1), "{ask:?}");
+            found[usize::from(provider.is_some()) + usize::from(consumer.is_some())] += all.len();
+        }
+    }
+    assert!(found.iter().all(|found| *found > 50), "{found:?}");
+    // A token that is for some pools only sees none of it.
+    let some = Ask { pool_prefix: "p".into(), ..everything() };
+    let all = all_pages(&world, some).unwrap();
+    let events = all.iter().flat_map(|change| &change.events);
+    assert!(events.clone().count() > 20);
+    assert!(events.into_iter().all(|event| naive::pool(event).is_some()));
+}
+
+#[test]
+fn beyond_the_last_position_there_is_nothing_however_far_beyond() {
+    let mut world = World::new(40);
+    world.play(&mut Dice(3), 60);
+    let moments = [Moment::Position(u64::MAX), Moment::TimeMs(u64::MAX)];
+    for trimmed in [0, 20] {
+        world.journal().trim(trimmed).unwrap();
+        for order in [Order::OldestFirst, Order::NewestFirst] {
+            for since in moments {
+                let ask = Ask { since: Some(since), order, ..everything() };
+                assert_eq!(world.changes(ask).unwrap().changes, []);
+                let ask = Ask { until: Some(since), order, ..everything() };
+                assert!(!world.changes(ask).unwrap().changes.is_empty());
+            }
+            let page = world.changes(Ask { after: Some(u64::MAX), order, ..everything() }).unwrap();
+            assert_eq!(page.changes.is_empty(), order == Order::OldestFirst);
+        }
+    }
+}
+
+/// The same journal as a server of feature level 1 would have written it.
+fn as_level_1(journal: &dyn Journal) -> MemoryStorage {
+    let storage = MemoryStorage::new();
+    let (copy, mut tail) = (storage.open(), Tail::default());
+    for frame in journal.read(1, usize::MAX).unwrap() {
+        let mut items = allod_record::decode(&frame.body).unwrap();
+        for item in &mut items {
+            match item {
+                Item::Level { level } => *level = 1,
+                Item::Entry(entry) => entry.events.iter_mut().for_each(forget_whose),
+                Item::Epoch { .. } => {}
+            }
+        }
+        let body = allod_record::encode(&items);
+        let frame = Frame { prev: tail.hash, level: 1, body, ..frame };
+        tail = match copy.append(&tail, &frame) {
+            Append::Committed(tail) => tail,
+            other => panic!("{other:?}"),
+        };
+    }
+    storage
+}
+
+fn forget_whose(event: &mut Event) {
+    match event {
+        Event::ClaimGranted(event) => event.kind = None,
+        Event::LeaseChanged(event) => event.was = None,
+        Event::ClaimReleased(event) => event.was = None,
+        Event::QuarantineEnded(event) => (event.key, event.was) = (None, None),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_journal_of_level_1_answers_as_if_its_events_said_whose_they_were() {
+    for seed in 100..106 {
+        let mut dice = Dice(seed);
+        let mut world = World::new(1000);
+        // There was no capacity yet.
+        world.capacity = false;
+        world.play(&mut dice, 150);
+        let whole = story::read(&*world.journal());
+        let old = as_level_1(&*world.journal());
+        assert!(old.open().read(1, usize::MAX).unwrap().iter().all(|frame| frame.level == 1));
+        let mut world = World::on(old, world.now_ms(), 1 + dice.below(60) as usize);
+        compare(&world, &whole, &mut dice, 150);
+        // And it goes on: the level is raised, and what comes now says it by itself.
+        world.play(&mut dice, 40);
+        assert!(story::read(&*world.journal()).states.len() > whole.states.len());
+    }
+}
+
+#[test]
+fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
+    let mut dice = Dice(5);
+    let mut world = World::new(8);
+    world.play(&mut dice, 400);
+    let everything = Ask { key: Some("k1".into()), ..everything() };
+    let before = all_pages(&world, everything.clone()).unwrap();
+    // Merging goes on beside; a few more turns let it come to its end.
+    for _ in 0..50 {
+        world.play(&mut dice, 1);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let mut count = 0;
+    world.restart(|folder| {
+        let files = files::segments(folder);
+        count = files.len();
+        let mut newer = std::fs::read(&files[0]).unwrap();
+        newer[8] += 1;
+        std::fs::write(&files[0], newer).unwrap();
+        // Whole in itself, but its records are not ours.
+        let (name, bytes) = World::new(8).foreign_segment();
+        std::fs::write(folder.join(name), bytes).unwrap();
+    });
+    assert!((1..24).contains(&count), "{count} files");
+    let after = all_pages(&world, everything).unwrap();
+    assert_eq!(after[..before.len()], before);
+}
+
+#[test]
+fn a_pool_that_came_back_says_nothing_of_the_one_before_it() {
+    let world = World::new(100);
+    let put = |kind: Kind, exclude: &[&str]| {
+        let (span, subnet_len) = kind.parse_range("10.0.0.0/28").unwrap();
+        let exclude = exclude.iter().map(|value| kind.parse(value).unwrap()).collect();
+        let ranges = vec![PoolRange { span, subnet_len }];
+        let spec = PoolSpec { exclude, ..PoolSpec::new(kind, ranges) };
+        let (pool, expect) = ("p".into(), Expect::Any);
+        Command::PutPool(PutPool { pool, spec, expect, keep_held: false })
+    };
+    let claim = Op::Claim(ClaimOp {
+        pools: vec!["p".into()],
+        key: "k".into(),
+        owner: None,
+        want: Want { value: Some(Kind::Address4.parse("10.0.0.8").unwrap()), ..Want::any() },
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    });
+    let delete = Command::DeletePool(DeletePool { pool: "p".into(), expect: Expect::Any });
+    let (prefixes, addresses) = (Kind::Prefix4, Kind::Address4);
+    let commands = [
+        put(prefixes, &[]),
+        put(prefixes, &["10.0.0.0/30"]),
+        delete,
+        put(addresses, &[]),
+        Command::Transact(Transact::one(claim)),
+    ];
+    let positions = commands.map(|command| world.submit(command).at.position);
+    assert_eq!(positions, [2, 3, 4, 5, 6]);
+    let view = |text: &str, at| world.value("p", text, Moment::Position(at)).map(|then| then.view);
+    // The first definition is gone, so nobody can see that everything was free from the beginning.
+    world.journal().trim(2).unwrap();
+    assert_eq!(view("10.0.0.8/29", 3).unwrap(), ValueView::Free);
+    assert_eq!(view("10.0.0.0/29", 3).unwrap(), ValueView::Excluded);
+    assert!(matches!(view("10.0.0.8/29", 4), Err(Unanswered::PoolUnknown { .. })));
+    assert_eq!(view("10.0.0.8", 5).unwrap(), ValueView::Free);
+    assert!(matches!(view("10.0.0.8", 6), Ok(ValueView::Held(_))));
+}

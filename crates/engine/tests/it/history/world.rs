@@ -1,0 +1,171 @@
+//! A real engine on a journal in memory, with an index in a folder, asked from outside.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
+use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
+use allod_engine::{Clock, Config, Engine, Reply};
+use allod_journal::Journal;
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::{Fault, MemoryStorage, Operation};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::history::story::{self, Dice, Whole};
+
+pub struct Steps(AtomicU64);
+
+impl Clock for Steps {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+pub struct World {
+    engine: Option<Engine>,
+    storage: MemoryStorage,
+    clock: Arc<Steps>,
+    folder: TempDir,
+    runtime: Runtime,
+    pub config: Config,
+    /// Whether providers and consumers play a part.
+    pub capacity: bool,
+    /// The index gets no answer from the journal when it starts, for as long as this is so.
+    pub silent: Arc<AtomicBool>,
+}
+
+impl World {
+    pub fn new(index_postings_max: usize) -> World {
+        World::on(MemoryStorage::new(), 1000, index_postings_max)
+    }
+
+    /// On a journal that is already there.
+    pub fn on(storage: MemoryStorage, now_ms: u64, index_postings_max: usize) -> World {
+        let folder = TempDir::new().unwrap();
+        let config = Config {
+            index: Some(folder.path().join("index")),
+            index_postings_max,
+            // So few that pages end early now and then.
+            history_records_max: 40,
+            ..Config::default()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let mut world = World {
+            engine: None,
+            storage,
+            clock: Arc::new(Steps(AtomicU64::new(now_ms))),
+            folder,
+            runtime,
+            config,
+            capacity: true,
+            silent: Arc::default(),
+        };
+        world.start();
+        world
+    }
+
+    fn start(&mut self) {
+        let (silent, mut replayed) = (self.silent.clone(), false);
+        let journal = self.storage.open_with(Box::new(move |attempt| {
+            let asked = matches!(attempt.operation, Operation::Oldest);
+            // The first to ask this is whoever replays.
+            let first = asked && !std::mem::replace(&mut replayed, true);
+            match asked && !first && silent.load(Ordering::Relaxed) {
+                true => Fault::Unavailable,
+                false => Fault::None,
+            }
+        }));
+        let (journal, checkpoints) = (Arc::new(journal), Arc::new(MemoryCheckpoints::default()));
+        let (config, clock) = (self.config.clone(), self.clock.clone());
+        let engine = Engine::start_with_clock(journal, checkpoints, config, clock).unwrap();
+        while !engine.handle().status().ready {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        self.engine = Some(engine);
+    }
+
+    /// Stops, lets somebody at the files of the index, and starts again.
+    pub fn restart(&mut self, meddle: impl FnOnce(&Path)) {
+        self.stop();
+        meddle(&self.index());
+        self.start();
+    }
+
+    pub fn stop(&mut self) {
+        self.engine.take().unwrap().stop().unwrap();
+    }
+
+    /// The folder of the index.
+    pub fn index(&self) -> PathBuf {
+        self.folder.path().join("index")
+    }
+
+    pub fn journal(&self) -> Arc<dyn Journal> {
+        Arc::new(self.storage.open())
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    pub fn submit(&self, command: Command) -> Reply {
+        let handle = self.engine.as_ref().unwrap().handle();
+        self.runtime.block_on(handle.submit(command)).unwrap()
+    }
+
+    pub fn play(&mut self, dice: &mut Dice, commands: usize) {
+        let handle = self.engine.as_ref().unwrap().handle();
+        for _ in 0..commands {
+            self.clock.0.fetch_add(dice.below(900), Ordering::Relaxed);
+            let kind = |pool: &str| {
+                let kind = |snapshot: &allod_engine::Snapshot<'_>| {
+                    snapshot.state.pool(pool).map(|pool| pool.spec.kind)
+                };
+                handle.read(kind).unwrap()
+            };
+            let command = match dice.below(16) {
+                0..=3 if self.capacity => story::of_capacity(dice),
+                4 | 5 if self.capacity => story::of_resources(dice),
+                _ => story::command(dice, kind),
+            };
+            self.submit(command);
+        }
+        // What is due by now happens before the next command: then nothing happens by itself until time goes on.
+        let (pool, key) = ("nowhere".into(), "nobody".into());
+        let nothing = Op::Release(ReleaseOp { pool, key, expect: Expect::Any });
+        self.submit(Command::Transact(Transact::one(nothing)));
+    }
+
+    pub fn changes(&self, ask: Ask) -> Result<Changes, Unanswered> {
+        let handle = self.engine.as_ref().unwrap().handle();
+        self.runtime.block_on(handle.past().unwrap().changes(ask))
+    }
+
+    pub fn value(&self, pool: &str, text: &str, moment: Moment) -> Result<ValueThen, Unanswered> {
+        let handle = self.engine.as_ref().unwrap().handle();
+        let past = handle.past().unwrap();
+        self.runtime.block_on(past.value(pool.into(), text.into(), moment))
+    }
+
+    /// A file of the index of a journal of its own.
+    pub fn foreign_segment(mut self) -> (OsString, Vec<u8>) {
+        self.play(&mut Dice(99), 60);
+        // Whoever asks waits for the index.
+        drop(self.value("p", "1", Moment::Position(1)));
+        self.stop();
+        let file = crate::history::files::segments(&self.index()).remove(0);
+        (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
+    }
+
+    /// The first position that the journal still has.
+    pub fn oldest_position(&self, _: &Whole) -> u64 {
+        let journal = self.journal();
+        let frame = journal.read(journal.oldest().unwrap(), 0).unwrap().remove(0);
+        let items = allod_record::decode(&frame.body).unwrap();
+        let taken = items.iter().filter(|item| item.takes_position()).count() as u64;
+        frame.position - taken + 1
+    }
+}

@@ -1,0 +1,154 @@
+//! What is wrong with a backup, or with where it should go, is found out.
+
+use allod_core::state::State;
+use allod_engine::{
+    Archive, Config, Halt, History, RestoreError, backup, restore, verify_segment, write_checkpoint,
+};
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::embedded::{Embedded, Restoring};
+use allod_journal::memory::{Fault, MemoryStorage, Operation};
+use allod_journal::segment::{Kind, Link, SegmentHeader};
+use allod_journal::{Frame, Journal, SegmentWriter, Tail};
+
+use crate::keeping::backups::{backed_up, restored};
+use crate::keeping::retention::archived;
+use crate::keeping::world::{World, config, frames, hash};
+
+fn trimmed() -> World {
+    let mut world = World::start(Config { history: History::SinceCheckpoint, ..config() });
+    world.claims_until_trimmed();
+    world
+}
+
+fn refused(bytes: &[u8]) -> RestoreError {
+    let (storage, checkpoints) = (MemoryStorage::new(), MemoryCheckpoints::new());
+    let error = restore(bytes, None, &storage.open(), &checkpoints, &mut |_, _| {}).unwrap_err();
+    assert_eq!(storage.open().tail().unwrap(), Tail::default(), "something was left");
+    assert!(verify_segment(bytes, &mut |_, _| {}).is_err(), "only a restore notices: {error}");
+    error
+}
+
+#[test]
+fn every_kind_of_damage_is_noticed() {
+    let mut world = World::start(Config::default());
+    world.claims(3);
+    for bytes in [backed_up(&world), backed_up(&trimmed())] {
+        for at in (0..bytes.len()).step_by(17) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 4;
+            refused(&changed);
+            refused(&bytes[..at]);
+        }
+    }
+}
+
+/// A backup that is well made of records that are not.
+fn forged(frames: &[Frame]) -> Vec<u8> {
+    let end = frames.last().map_or_else(Tail::default, |frame| frame.tail(frame.hash()));
+    let after = Link::default();
+    let header = SegmentHeader { kind: Kind::Backup, created_ms: 1, after, end };
+    let mut writer = SegmentWriter::begin(Vec::new(), &header).unwrap();
+    frames.iter().for_each(|frame| writer.frame(frame).unwrap());
+    writer.finish().unwrap().0
+}
+
+#[test]
+fn what_does_not_replay_is_refused() {
+    let mut world = World::start(Config::default());
+    world.claims(2);
+    let good = frames(&world.storage.open());
+    assert_eq!(good.len(), 4);
+    let last = |change: fn(&mut Frame)| {
+        let mut frames = good.clone();
+        change(frames.last_mut().unwrap());
+        forged(&frames)
+    };
+    let told = refused(&last(|frame| frame.body.truncate(3))).to_string();
+    assert!(told.contains("damaged at record 4"), "{told}");
+    let told = refused(&last(|frame| frame.position += 1)).to_string();
+    assert!(told.contains("ends at position"), "{told}");
+    let told = refused(&last(|frame| frame.level = 99)).to_string();
+    assert!(told.contains("start a newer one"), "{told}");
+    // The same claim once more: each record is fine, and what they lead to is not. (Applying is total, so it is the
+    // position that gives it away.)
+    let mut twice = good.clone();
+    let before = good[3].tail(good[3].hash());
+    twice.push(Frame { seq: 5, prev: before.hash, ..good[3].clone() });
+    refused(&forged(&twice));
+}
+
+#[test]
+fn only_what_is_empty_is_filled() {
+    let mut world = World::start(config());
+    world.claims(1);
+    let bytes = backed_up(&world);
+    let (storage, checkpoints) = restored(&bytes);
+    let again = restore(&bytes[..], None, &storage.open(), &checkpoints, &mut |_, _| {});
+    let told = again.unwrap_err().to_string();
+    assert!(
+        told.contains("ends at record 3") && told.contains("restore into an empty one"),
+        "{told}"
+    );
+    // Checkpoints alone are something, too.
+    let again =
+        restore(&bytes[..], None, &MemoryStorage::new().open(), &checkpoints, &mut |_, _| {});
+    assert!(matches!(again, Err(RestoreError::NotEmpty { records: 0, checkpoints: 1 })));
+}
+
+/// What a checkpoint says cannot be held against records that are gone; but against those of the archive it can.
+#[test]
+fn a_checkpoint_that_is_not_of_these_records_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = archived(folder.path());
+    let (storage, checkpoints) = (world.storage.clone(), MemoryCheckpoints::new());
+    // One that says that it was taken at the record before the oldest, and is of an empty state.
+    let first = &frames(&storage.open())[0];
+    let (seq, hash, position) = (first.seq - 1, first.prev, first.position - 1);
+    let tail = Tail { seq, hash, position, epoch: first.epoch };
+    let mut state = State::new();
+    state.position = position;
+    write_checkpoint(&checkpoints, &state.freeze(), &tail, allod_record::LEVEL).unwrap();
+    let made = backup(&storage.open(), &checkpoints, 1, Vec::new(), &mut |_, _| {});
+    let bytes = made.unwrap().0;
+    let archive = Archive::new(folder.path().to_owned(), 1);
+    let (fresh, none) = (MemoryStorage::new(), MemoryCheckpoints::new());
+    let ended = restore(&bytes[..], Some(&archive), &fresh.open(), &none, &mut |_, _| {});
+    assert!(matches!(ended, Err(RestoreError::Differs { record }) if record == seq), "{ended:?}");
+}
+
+#[test]
+fn a_backup_of_one_back_end_restores_into_another() {
+    for world in [World::start(config()), trimmed()] {
+        let mut world = world;
+        world.claims(10);
+        let bytes = backed_up(&world);
+        let folder = tempfile::tempdir().unwrap();
+        let restoring = Restoring::begin(folder.path()).unwrap();
+        let journal = Embedded::open(&restoring.folder()).unwrap().journal;
+        let checkpoints = MemoryCheckpoints::new();
+        let done = restore(&bytes[..], None, &journal, &checkpoints, &mut |_, _| {}).unwrap();
+        assert_eq!(done.verified.state_hash, world.hash());
+        assert_eq!(frames(&journal), frames(&world.storage.open()));
+        drop(journal);
+        restoring.finish().unwrap();
+        // And back again.
+        let journal = Embedded::open(folder.path()).unwrap().journal;
+        let made = backup(&journal, &checkpoints, 1, Vec::new(), &mut |_, _| {});
+        let (storage, checkpoints) = restored(&made.unwrap().0);
+        assert_eq!(frames(&storage.open()), frames(&world.storage.open()));
+        assert_eq!(hash(&storage.open(), &checkpoints), world.hash());
+    }
+}
+
+#[test]
+fn a_target_that_fails_is_told_from_a_backup_that_is_bad() {
+    let mut world = World::start(config());
+    world.claims(1);
+    let journal = MemoryStorage::new().open_with(Box::new(|attempt| match attempt.operation {
+        Operation::Oldest => Fault::Unavailable,
+        _ => Fault::None,
+    }));
+    let bytes = backed_up(&world);
+    let ended = restore(&bytes[..], None, &journal, &MemoryCheckpoints::new(), &mut |_, _| {});
+    assert!(matches!(ended, Err(RestoreError::Target(Halt::Journal(_)))), "{ended:?}");
+}

@@ -1,0 +1,242 @@
+//! How much of the journal is kept, and what is archived before it goes.
+
+use std::fs;
+use std::path::Path;
+
+use allod_engine::{Archive, Config, History, RestoreError, restore, verify_segment};
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use allod_journal::{CheckpointStore, Journal};
+
+use crate::keeping::backups::{backed_up, restored};
+use crate::keeping::world::{World, config, eventually, frames, hash};
+
+fn within(ms_max: Option<u64>, bytes_max: Option<u64>) -> Config {
+    Config { history: History::Within { ms_max, bytes_max }, ..config() }
+}
+
+#[test]
+fn time_keeps_what_is_younger_and_lets_go_of_the_rest() {
+    let hour = 3_600_000;
+    let mut world = World::start(Config { checkpoint_bytes: 1 << 30, ..within(Some(hour), None) });
+    world.claims(30);
+    let old = world.end();
+    world.later(hour / 2);
+    world.claims(10);
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert_eq!(world.oldest(), 1, "something went before its time");
+    world.later(hour * 6 / 10);
+    // Nothing else happens; that it is time is enough. A checkpoint is made because trimming needs one.
+    let young = world.clock.0.load(std::sync::atomic::Ordering::Relaxed) - hour;
+    world.claims(1);
+    eventually("it is not trimmed", || world.oldest() > 1);
+    // No further than the older of two checkpoints allows; and there is nothing older left than that.
+    world.later(hour / 10);
+    world.claims(1);
+    eventually("it is not trimmed to the end", || world.oldest() > old);
+    assert!(frames(&world.storage.open())[0].at_ms >= young);
+    assert!(world.oldest() <= old + 12);
+    let (storage, checkpoints) = restored(&backed_up(&world));
+    assert_eq!(hash(&storage.open(), &checkpoints), world.hash());
+}
+
+#[test]
+fn size_keeps_the_newest() {
+    let mut world =
+        World::start(Config { checkpoint_bytes: 1 << 30, ..within(None, Some(30_000)) });
+    world.claims_until_trimmed();
+    let size = |world: &World| -> usize {
+        frames(&world.storage.open()).iter().map(|frame| 160 + frame.body.len()).sum()
+    };
+    eventually("it is too large", || {
+        world.claims(1);
+        size(&world) <= 32_000
+    });
+    world.claims(300);
+    eventually("it is too large", || {
+        world.claims(1);
+        size(&world) <= 32_000
+    });
+    assert!(size(&world) > 20_000, "too much went");
+    world.stop();
+    world.start_again(config());
+    assert_eq!(world.handle().status().at.position, world.storage.open().tail().unwrap().position);
+}
+
+#[test]
+fn whichever_bites_first_counts() {
+    let mut world = World::start(within(Some(1 << 40), Some(30_000)));
+    world.claims_until_trimmed();
+    let mut world = World::start(within(Some(1000), Some(1 << 40)));
+    world.claims(40);
+    world.later(10_000);
+    world.claims(20);
+    world.later(10_000);
+    eventually("it is not trimmed", || {
+        world.claims(1);
+        world.oldest() > 1
+    });
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn archiving(folder: &Path) -> Config {
+    let archive = Some(folder.to_owned());
+    let history = History::SinceCheckpoint;
+    Config { history, archive, archive_segment_bytes: 3000, ..config() }
+}
+
+/// Lets a few rounds of checkpoints, archiving and trimming pass.
+pub fn archived(folder: &Path) -> World {
+    let mut world = World::start(archiving(folder));
+    for _ in 0..3 {
+        let oldest = world.oldest();
+        eventually("it is not trimmed", || {
+            world.claims(5);
+            world.oldest() > oldest
+        });
+    }
+    world
+}
+
+#[test]
+fn what_is_trimmed_is_in_the_archive_and_comes_back_with_a_backup() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Archive::new(folder.path().to_owned(), 1);
+    // What was never trimmed is the yardstick.
+    let mut world = archived(folder.path());
+    world.stop();
+    let segments = archive.list().unwrap();
+    assert!(segments.len() >= 3, "{segments:?}");
+    assert_eq!(segments[0].first, 1);
+    for pair in segments.windows(2) {
+        assert_eq!(pair[0].last + 1, pair[1].first);
+    }
+    assert!(segments.last().unwrap().last + 1 >= world.oldest());
+    for one in &segments {
+        verify_segment(fs::File::open(&one.path).unwrap(), &mut |_, _| {}).unwrap();
+        assert!(fs::metadata(&one.path).unwrap().len() < 6000);
+    }
+    let made = allod_engine::backup(
+        &world.storage.open(),
+        &world.checkpoints,
+        1,
+        Vec::new(),
+        &mut |_, _| {},
+    );
+    let bytes = made.unwrap().0;
+    let (storage, checkpoints) = (MemoryStorage::new(), MemoryCheckpoints::new());
+    let done = restore(&bytes[..], Some(&archive), &storage.open(), &checkpoints, &mut |_, _| {});
+    let done = done.unwrap();
+    assert_eq!((done.first, done.verified.from), (1, 1));
+    assert_eq!(done.verified.state_hash, world.hash());
+    let kept = frames(&world.storage.open());
+    let whole = frames(&storage.open());
+    assert_eq!(whole[whole.len() - kept.len()..], kept);
+    // Without the first segment it begins later, and with a hole in the middle it does not fit.
+    fs::remove_file(&segments[0].path).unwrap();
+    let fresh = MemoryStorage::new();
+    let done = restore(
+        &bytes[..],
+        Some(&archive),
+        &fresh.open(),
+        &MemoryCheckpoints::new(),
+        &mut |_, _| {},
+    );
+    assert_eq!(done.unwrap().first, segments[1].first);
+    for one in &segments[1..] {
+        fs::remove_file(&one.path).unwrap();
+    }
+    let none = restore(
+        &bytes[..],
+        Some(&archive),
+        &MemoryStorage::new().open(),
+        &MemoryCheckpoints::new(),
+        &mut |_, _| {},
+    );
+    assert!(matches!(none, Err(RestoreError::Archive(_))), "{none:?}");
+}
+
+#[test]
+fn an_archive_that_was_changed_or_is_anothers_does_not_come_back() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let world = archived(folder.path());
+    let bytes = backed_up(&world);
+    let archive = Archive::new(folder.path().to_owned(), 1);
+    let last = archive.list().unwrap().pop().unwrap();
+    let sound = fs::read(&last.path).unwrap();
+    let into = |archive: &Archive| {
+        let fresh = MemoryStorage::new();
+        restore(&bytes[..], Some(archive), &fresh.open(), &MemoryCheckpoints::new(), &mut |_, _| {})
+    };
+    for at in (0..sound.len()).step_by(41) {
+        let mut changed = sound.clone();
+        changed[at] ^= 1;
+        fs::write(&last.path, changed).unwrap();
+        assert!(into(&archive).is_err(), "byte {at}");
+    }
+    fs::write(&last.path, &sound).unwrap();
+    assert!(into(&archive).is_ok());
+    let elsewhere = archived(other.path());
+    drop(elsewhere);
+    let foreign = into(&Archive::new(other.path().to_owned(), 1));
+    assert!(foreign.is_err(), "the records of another server were taken: {foreign:?}");
+}
+
+#[test]
+fn what_cannot_be_archived_is_not_trimmed() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("archive");
+    fs::write(&place, "not a folder").unwrap();
+    let mut world = World::start(archiving(&place));
+    let checkpoint = |world: &World| world.handle().status().checkpoint_position;
+    eventually("there are no checkpoints", || {
+        world.claims(10);
+        world.checkpoints.list().unwrap().len() > 1 && checkpoint(&world) > 100
+    });
+    assert_eq!(world.oldest(), 1);
+    // Once it can be, it goes on by itself.
+    fs::remove_file(&place).unwrap();
+    world.claims_until_trimmed();
+    assert!(names(&place)[0].starts_with("00000000000000000001-"));
+    // The segments of another server are not added to.
+    let mut other = World::start(archiving(&place));
+    let before = names(&place);
+    eventually("there are no checkpoints", || {
+        other.claims(10);
+        checkpoint(&other) > 100
+    });
+    other.stop();
+    assert_eq!(other.oldest(), 1);
+    assert!(names(&place).len() >= before.len());
+}
+
+/// A crash between archiving and trimming, or in the middle of a segment.
+#[test]
+fn archiving_goes_on_where_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = archived(folder.path());
+    world.stop();
+    let litter = folder.path().join("00000000000000000001-00000000000000000009.segment.tmp");
+    fs::write(&litter, "half of something").unwrap();
+    world.start_again(archiving(folder.path()));
+    let oldest = world.oldest();
+    eventually("it is not trimmed", || {
+        world.claims(5);
+        world.oldest() > oldest
+    });
+    world.stop();
+    assert!(!litter.exists());
+    let segments = Archive::new(folder.path().to_owned(), 1).list().unwrap();
+    for pair in segments.windows(2) {
+        assert_eq!(pair[0].last + 1, pair[1].first);
+    }
+    let end = world.storage.open().tail().unwrap().seq;
+    assert!(segments.last().unwrap().last < end);
+}

@@ -1,0 +1,10 @@
+//! Integration tests of this crate, in one binary so that they link once.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+
+mod engine;
+mod golden_journal;
+mod history;
+mod keeping;
+mod reader;
+mod writer;

@@ -1,0 +1,11 @@
+//! Integration tests of this crate, in one binary so that they link once.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+
+mod authorisation;
+mod schema;
+mod stock;
+mod stream;
+mod transcripts;
+mod wanted;
+mod watch;

@@ -1,0 +1,284 @@
+//! Conversations with the native face, as text: requests, and under each the reply that it must get.
+//!
+//! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
+//! `wait` moves it; `trim` forgets the journal up to a position, `provider` makes one (see `stock`), `wanted` is about pools
+//! of the resource-manager (see `wanted`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead
+//! of comparing.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use allod_core::limits::Limits as CoreLimits;
+use allod_edge::{App, Limits};
+use allod_engine::{Config, Engine, Handle};
+use allod_face_native::{Limits as NativeLimits, Native};
+use allod_journal::Journal;
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use allod_testkit::transcript::{self, Standing};
+use http::Request;
+use http_body_util::{BodyExt, Full};
+
+use crate::{schema, stock, stream, wanted};
+
+struct Server {
+    app: App,
+    clock: Arc<Standing>,
+    storage: MemoryStorage,
+    handle: Handle,
+    _engine: Engine,
+    _index: tempfile::TempDir,
+}
+
+impl Server {
+    async fn start() -> Server {
+        let clock = Standing::morning();
+        let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
+        // So few records that a transcript can ask for too much.
+        let config = Config {
+            index: Some(index.path().into()),
+            history_records_max: 5,
+            limits: CoreLimits { outbox_max: 100, ..CoreLimits::default() },
+            ..Config::default()
+        };
+        let engine = Engine::start_with_clock(
+            Arc::new(storage.open()),
+            Arc::new(MemoryCheckpoints::new()),
+            config,
+            clock.clone(),
+        );
+        let engine = engine.unwrap();
+        let handle = engine.handle();
+        while !handle.status().ready {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+        let native = Native::new(
+            handle.clone(),
+            vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
+            NativeLimits::default(),
+            Default::default(),
+        );
+        let app = App::new(native.routes(), Limits::default()).unwrap();
+        Server { app, clock, handle, _engine: engine, storage, _index: index }
+    }
+}
+
+fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
+    let mut lines = text.lines();
+    let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
+    let mut request = Request::builder().method(method).uri(uri);
+    let mut body = String::new();
+    for line in lines {
+        match line.split_once(": ") {
+            Some((name, value)) if body.is_empty() && !line.starts_with(['{', '[']) => {
+                request = request.header(name, value);
+            }
+            _ => body.push_str(line),
+        }
+    }
+    request.body(Full::from(body)).expect("a request")
+}
+
+/// A reply that a transcript met.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    method: String,
+    path: String,
+    status: u16,
+    body: String,
+}
+
+/// Plays the requests of a transcript and writes it anew with the replies that came.
+async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
+    let server = Server::start().await;
+    let answer = async |block: &str| {
+        if block.starts_with("provider ") {
+            for line in block.lines() {
+                let line = line.strip_prefix("provider ").expect("one provider on each line");
+                stock::provide(&server.handle, line).await;
+            }
+            return None;
+        }
+        if block.starts_with("wanted ") {
+            for line in block.lines() {
+                let line = line.strip_prefix("wanted ").expect("one thing on each line");
+                wanted::tell(&server.handle, line).await;
+            }
+            return None;
+        }
+        if let Some(position) = block.strip_prefix("trim ") {
+            let journal = server.storage.open();
+            let record = journal.seq_of_position(position.parse().expect("a position"));
+            journal.trim(record.unwrap()).unwrap();
+            return None;
+        }
+        let request = parse(block);
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+        let reply = server.app.answer(request).await;
+        let status = reply.status().as_u16();
+        let (head, body) = shown(reply).await;
+        let whole = format!("{head}\n{body}");
+        let stream = status == 200 && path == "/v1/watch";
+        for body in if stream { changes(&body) } else { vec![body] } {
+            let (method, path) = (method.clone(), path.clone());
+            seen.insert(Seen { method, path, status, body });
+        }
+        Some(whole)
+    };
+    transcript::play(text, &server.clock, answer).await
+}
+
+/// Status with the headers that matter, and the body. Headers that differ from run to run are only checked.
+async fn shown(reply: allod_edge::Reply) -> (String, String) {
+    let (head, body) = reply.into_parts();
+    assert!(head.headers.contains_key("x-request-id"));
+    let mut text = head.status.as_u16().to_string();
+    if let Some(position) = head.headers.get("allod-position") {
+        write!(text, " position {}", position.to_str().unwrap()).unwrap();
+        let hash = head.headers.get("allod-hash").expect("a hash beside every position");
+        assert!(hash.len() == 64 && hash.as_bytes().iter().all(u8::is_ascii_hexdigit));
+    }
+    for name in ["etag", "allow", "retry-after", "link"] {
+        if let Some(value) = head.headers.get(name) {
+            write!(text, "\n   {name}: {}", value.to_str().unwrap()).unwrap();
+        }
+    }
+    let body = stream::text(http::Response::new(body)).await;
+    // The empty lines that stand between messages separate requests here.
+    (text, steady(body.trim_end().replace("\n\n", "\n")))
+}
+
+/// The data of each message that has one and is no heartbeat.
+fn changes(shown: &str) -> Vec<String> {
+    let data = shown.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.filter(|data| data.contains("\"events\"")).map(str::to_owned).collect()
+}
+
+/// The body with what differs from run to run put to a fixed value of the same type.
+fn steady(mut body: String) -> String {
+    for (name, fixed) in [("hash", "\"…\""), ("bytes", "0"), ("last_append_ms", "0")] {
+        let member = format!("\"{name}\":");
+        if let Some(begin) = body.find(&member).map(|at| at + member.len()) {
+            let end = begin + body[begin..].find([',', '}']).unwrap();
+            body.replace_range(begin..end, fixed);
+        }
+    }
+    body
+}
+
+/// Replies that are documented and in no transcript. The document and its page are too long for one, and a backup is no
+/// text; tests below read them.
+const UNSEEN: &[&str] = &["GET /v1/backup 200", "GET /v1/docs 200", "GET /v1/openapi.json 200"];
+
+#[tokio::test]
+async fn the_face_answers_as_the_transcripts_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/transcripts");
+    let mut seen = BTreeSet::new();
+    transcript::check(&folder, async |text| play(text, &mut seen).await).await;
+    every_reply_is_documented_and_every_documented_reply_was_seen(&seen);
+}
+
+/// Compares the replies that the transcripts met with those that the OpenAPI document promises.
+fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet<Seen>) {
+    let document: serde_json::Value = serde_json::from_str(&allod_face_native::openapi()).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    let mut unseen = BTreeSet::new();
+    for (template, item) in paths {
+        for (method, operation) in item.as_object().unwrap() {
+            let responses = operation["responses"].as_object().unwrap();
+            // What the edge can answer everywhere is tested there.
+            let own = responses.keys().filter(|status| !is_everywhere(status));
+            unseen
+                .extend(own.map(|status| format!("{} {template} {status}", method.to_uppercase())));
+        }
+    }
+    for Seen { method, path, status, body } in seen {
+        let Some((template, item)) = paths.iter().find(|(template, _)| fits(template, path)) else {
+            assert_eq!(*status, 404, "{path} is not documented");
+            continue;
+        };
+        let operation = &item[method.to_lowercase()];
+        if operation.is_null() {
+            assert_eq!(*status, 405, "{method} {path} is not documented");
+            continue;
+        }
+        let documented = operation["responses"].get(status.to_string());
+        let Some(documented) = documented else {
+            panic!("{method} {template} {status} is not documented");
+        };
+        if let Some(content) = documented["content"].as_object().and_then(|all| all.values().next())
+        {
+            let body = serde_json::from_str(body).unwrap();
+            let wrong = schema::errors(&document, &content["schema"], &body);
+            assert!(wrong.is_empty(), "{method} {path} {status}: {wrong:?} in {body}");
+        }
+        unseen.remove(&format!("{method} {template} {status}"));
+    }
+    let unseen: Vec<&str> = unseen.iter().map(String::as_str).collect();
+    assert_eq!(unseen, UNSEEN, "documented, and in no transcript");
+}
+
+fn is_everywhere(status: &str) -> bool {
+    ["401", "403", "405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
+}
+
+/// Whether a path is one that the template describes.
+fn fits(template: &str, path: &str) -> bool {
+    let tail = template.ends_with("/values/{value}");
+    let (want, got): (Vec<&str>, Vec<&str>) =
+        (template.split('/').collect(), path.split('/').collect());
+    (want.len() == got.len() || (tail && got.len() > want.len()))
+        && want.iter().zip(&got).all(|(want, got)| want.starts_with('{') || want == got)
+}
+
+#[test]
+fn every_schema_that_is_referred_to_is_there() {
+    let text = allod_face_native::openapi();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+    let mut count = 0;
+    for part in text.split("\"#/components/schemas/").skip(1) {
+        let name = part.split('"').next().unwrap();
+        assert!(document["components"]["schemas"].get(name).is_some(), "{name} is missing");
+        count += 1;
+    }
+    assert!(count > 50);
+}
+
+#[tokio::test]
+async fn the_document_is_served() {
+    let server = Server::start().await;
+    let request = Request::get("/v1/openapi.json").body(Full::default()).unwrap();
+    let reply = server.app.answer(request).await;
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert_eq!(body, allod_face_native::openapi());
+}
+
+#[tokio::test]
+async fn the_page_is_served_and_forbids_itself_to_load_anything() {
+    let server = Server::start().await;
+    let request = Request::get("/v1/docs").body(Full::default()).unwrap();
+    let reply = server.app.answer(request).await;
+    assert_eq!(reply.status(), 200);
+    let header = |name: &str| reply.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "text/html; charset=utf-8");
+    assert!(header("content-security-policy").starts_with("default-src 'none';"));
+    let body = reply.into_body().collect().await.unwrap().to_bytes();
+    assert!(body.starts_with(b"<!doctype html>") && body.ends_with(b"</html>"));
+}
+
+#[tokio::test]
+async fn a_backup_is_sent_whole() {
+    let server = Server::start().await;
+    let ask = parse;
+    server.app.answer(ask("PUT /v1/pools/p\n{\"kind\":\"id32\",\"ranges\":[\"1-9\"]}")).await;
+    let reply = server.app.answer(ask("GET /v1/backup")).await;
+    assert_eq!(reply.status(), 200);
+    assert_eq!(reply.headers()["content-type"], "application/octet-stream");
+    let bytes = reply.into_body().collect().await.expect("it is whole").to_bytes();
+    let found = allod_engine::verify_segment(&bytes[..], &mut |_, _| {}).expect("it is sound");
+    assert_eq!(found.verified.state.pool_count(), 1);
+    assert_eq!(found.tail, server.storage.open().tail().expect("tail"));
+}

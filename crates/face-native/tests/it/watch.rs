@@ -1,0 +1,398 @@
+//! Watchers, whatever they ask for, wherever they come in, however slow they are: each sees what the journal has of what
+//! it asked for, all of it, once, in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use allod_core::dice;
+use allod_edge::{App, Body};
+use allod_engine::{Config, Engine, Handle};
+use allod_face_native::{Limits, Native, change};
+use allod_journal::Journal;
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use allod_record::Item;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+
+use crate::stock;
+
+struct Server {
+    app: App,
+    storage: MemoryStorage,
+    handle: Handle,
+    _engine: Engine,
+}
+
+impl Server {
+    async fn start(config: Config, limits: Limits) -> Server {
+        let storage = MemoryStorage::new();
+        let (journal, checkpoints) = (storage.open(), MemoryCheckpoints::new());
+        let engine = Engine::start(Arc::new(journal), Arc::new(checkpoints), config).unwrap();
+        let handle = engine.handle();
+        while !handle.status().ready {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let native = Native::new(handle.clone(), Vec::new(), limits, Default::default());
+        let app = App::new(native.routes(), allod_edge::Limits::default()).unwrap();
+        Server { app, storage, handle, _engine: engine }
+    }
+
+    async fn send(&self, method: &str, path: &str, body: &str) -> http::Response<Body> {
+        let request = Request::builder().method(method).uri(path);
+        self.app.answer(request.body(Full::from(body.to_owned())).unwrap()).await
+    }
+
+    async fn change(&self, method: &str, path: &str, body: &str) {
+        let reply = self.send(method, path, body).await;
+        let status = reply.status().as_u16();
+        let body = reply.into_body().collect().await.unwrap().to_bytes();
+        assert!([200, 201, 204, 409].contains(&status), "{method} {path}: {status} {body:?}");
+    }
+
+    /// Everything that the journal has, as changes with all their events.
+    fn all(&self) -> Vec<Value> {
+        let mut all = Vec::new();
+        for frame in self.storage.open().read(1, usize::MAX).unwrap() {
+            let items = allod_record::decode(&frame.body).unwrap();
+            for (position, item) in allod_record::with_positions(&items, frame.position).unwrap() {
+                let Item::Entry(entry) = item else { continue };
+                if let Some(change) = change(position, entry.at_ms, &entry.events, &|_| None) {
+                    all.push(serde_json::to_value(change).unwrap());
+                }
+            }
+        }
+        all
+    }
+}
+
+/// What a watcher asks for, once as a query and once to be compared with.
+#[derive(Debug, Clone, Default)]
+struct Wish {
+    pools: Vec<String>,
+    owner_prefix: Option<String>,
+    providers: Vec<String>,
+    consumers: Vec<String>,
+    kinds: Vec<String>,
+}
+
+/// A provider, or with another letter a consumer, by its number.
+fn uuid(letter: char, n: u64) -> String {
+    format!("00000000-0000-4000-8000-0000000000{letter}{n}")
+}
+
+impl Wish {
+    fn roll(seed: &mut u64) -> Wish {
+        let mut wish = Wish::default();
+        for _ in 0..dice::roll(seed) % 3 {
+            wish.pools.push(format!("pool-{}", dice::roll(seed) % 5));
+        }
+        if dice::roll(seed).is_multiple_of(2) {
+            let owner = format!("owner-{}", dice::roll(seed) % 12);
+            wish.owner_prefix = Some(owner[..4 + dice::roll(seed) as usize % 4].to_owned());
+        }
+        if dice::roll(seed).is_multiple_of(3) {
+            // Whoever asks for these sees nothing of pools.
+            wish = Wish::default();
+            for _ in 0..1 + dice::roll(seed) % 2 {
+                wish.providers.push(uuid('a', dice::roll(seed) % 3));
+            }
+            for _ in 0..dice::roll(seed) % 3 {
+                wish.consumers.push(uuid('c', dice::roll(seed) % 5));
+            }
+        }
+        let kinds = [
+            "allocations_set",
+            "allocations_released",
+            "pool_defined",
+            "claim_granted",
+            "claim_released",
+            "lease_changed",
+            "quarantine_ended",
+        ];
+        for _ in 0..dice::roll(seed) % 3 {
+            wish.kinds.push(kinds[dice::roll(seed) as usize % kinds.len()].to_owned());
+        }
+        wish
+    }
+
+    fn query(&self) -> String {
+        let pools = self.pools.iter().map(|pool| format!("&pool={pool}"));
+        let owner = self.owner_prefix.iter().map(|prefix| format!("&owner_prefix={prefix}"));
+        let kinds = self.kinds.iter().map(|kind| format!("&kind={kind}"));
+        let providers = self.providers.iter().map(|uuid| format!("&provider={uuid}"));
+        let consumers = self.consumers.iter().map(|uuid| format!("&consumer={uuid}"));
+        pools.chain(owner).chain(kinds).chain(providers).chain(consumers).collect()
+    }
+
+    /// What is left of a change, if anything is; decided by its text alone.
+    fn of(&self, change: &Value) -> Option<Value> {
+        let is_in = |list: &[String], text: &Value| {
+            list.is_empty() || text.as_str().is_some_and(|text| list.iter().any(|e| e == text))
+        };
+        let picked = |event: &&Value| {
+            let held = event["allocations"].as_object().into_iter().flatten();
+            let left = event["left"].as_array().into_iter().flatten();
+            let mut providers: Vec<Value> = held.map(|(uuid, _)| uuid.clone().into()).collect();
+            providers.extend(left.cloned());
+            providers.extend(event.get("provider").cloned());
+            let by_provider = self.providers.is_empty()
+                || providers.iter().any(|provider| is_in(&self.providers, provider));
+            let owner = event.get("owner").and_then(Value::as_str);
+            let prefix = self.owner_prefix.as_deref();
+            is_in(&self.pools, &event["pool"])
+                && is_in(&self.kinds, &event["kind"])
+                && is_in(&self.consumers, &event["consumer"])
+                && by_provider
+                && prefix.is_none_or(|p| owner.is_some_and(|owner| owner.starts_with(p)))
+        };
+        let events: Vec<Value> =
+            change["events"].as_array().unwrap().iter().filter(picked).cloned().collect();
+        let mut left = change.clone();
+        left["events"] = Value::Array(events.clone());
+        (!events.is_empty()).then_some(left)
+    }
+}
+
+/// One message: its id, and its data unless it is a heartbeat.
+type Message = (u64, Option<Value>);
+
+/// Messages as they come.
+struct Messages {
+    body: Body,
+    text: Vec<u8>,
+    ready: VecDeque<Message>,
+}
+
+impl Messages {
+    fn new(reply: http::Response<Body>) -> Messages {
+        assert_eq!(reply.status(), 200);
+        assert_eq!(reply.headers()["content-type"], "text/event-stream");
+        Messages { body: reply.into_body(), text: Vec::new(), ready: VecDeque::new() }
+    }
+
+    async fn next(&mut self) -> Option<Message> {
+        while self.ready.is_empty() {
+            let frame = self.body.frame().await?.unwrap();
+            let data: Bytes = frame.into_data().unwrap();
+            self.text.extend_from_slice(&data);
+            while let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") {
+                let message: Vec<u8> = self.text.drain(..end + 2).collect();
+                self.ready.push_back(parsed(std::str::from_utf8(&message).unwrap()));
+            }
+        }
+        self.ready.pop_front()
+    }
+}
+
+fn parsed(message: &str) -> Message {
+    let field = |name: &str| message.lines().find_map(|line| line.strip_prefix(name));
+    let id = field("id: ").unwrap().parse().unwrap();
+    let data: Value = serde_json::from_str(field("data: ").unwrap()).unwrap();
+    assert_eq!(data["position"], id);
+    let heartbeat = field("event: ").is_some_and(|name| name == "heartbeat");
+    (id, (!heartbeat).then_some(data))
+}
+
+/// Watches in many short sessions, each from where the last one was cut off, until everything up to the end is seen.
+async fn watch(
+    server: Arc<Server>,
+    wish: Wish,
+    mut seed: u64,
+    done: Arc<AtomicBool>,
+) -> Vec<Value> {
+    let mut from = 0;
+    let mut got: Vec<Value> = Vec::new();
+    loop {
+        let path = format!("/v1/watch?from={from}{}", wish.query());
+        let mut messages = Messages::new(server.send("GET", &path, "").await);
+        for _ in 0..dice::roll(&mut seed) % 60 {
+            let (id, data) = messages.next().await.unwrap();
+            assert!(id > from || (id == from && data.is_none()), "{id} after {from}");
+            let heartbeat = data.is_none();
+            got.extend(data);
+            from = id;
+            if heartbeat && done.load(Ordering::Acquire) {
+                let end = server.handle.status().at.position;
+                if id == end {
+                    return got;
+                }
+            }
+            if dice::roll(&mut seed).is_multiple_of(8) {
+                // Slow enough to lose its place in the hub, which keeps next to nothing.
+                tokio::time::sleep(Duration::from_millis(dice::roll(&mut seed) % 8)).await;
+            }
+        }
+    }
+}
+
+async fn some_changes(server: &Server, mut seed: u64, count: usize) {
+    for n in 0..5 {
+        let (kind, ranges) =
+            if n % 2 == 0 { ("id32", "0-999") } else { ("ipv4_prefix", "10.0.0.0/8") };
+        let body = format!(
+            r#"{{"kind":"{kind}","ranges":["{ranges}"],"quarantine":{}}}"#,
+            [0.0, 0.005][n % 2]
+        );
+        server.change("PUT", &format!("/v1/pools/pool-{n}"), &body).await;
+    }
+    for _ in 0..count {
+        let pool = dice::roll(&mut seed) % 5;
+        let (key, owner) = (dice::roll(&mut seed) % 40, dice::roll(&mut seed) % 12);
+        let path = format!("/v1/pools/pool-{pool}/claims/k{key}");
+        let size = if pool.is_multiple_of(2) { "" } else { r#","prefix_len":24"# };
+        match dice::roll(&mut seed) % 8 {
+            6 => {
+                let consumer = uuid('c', key % 5);
+                let held: Vec<String> = (0..3)
+                    .filter(|_| dice::roll(&mut seed).is_multiple_of(2))
+                    .map(|n| format!(r#""{}":{{"VCPU":1}}"#, uuid('a', n)))
+                    .collect();
+                let held = held.join(",");
+                let body = format!(
+                    r#"{{"ops":[{{"allocate":{{"consumer":"{consumer}","project":"p","user":"u","allocations":{{{held}}}}}}}]}}"#
+                );
+                server.change("POST", "/v1/transactions", &body).await;
+            }
+            7 => {
+                let consumer = uuid('c', key % 5);
+                let body = format!(r#"{{"ops":[{{"deallocate":{{"consumer":"{consumer}"}}}}]}}"#);
+                server.change("POST", "/v1/transactions", &body).await;
+            }
+            0..3 => {
+                let body = format!(r#"{{"owner":"owner-{owner}"{size}}}"#);
+                server.change("PUT", &path, &body).await;
+            }
+            3 => server.change("DELETE", &path, "").await,
+            4 => {
+                let ops: Vec<String> = (0..3)
+                    .map(|n| format!(r#"{{"release":{{"pool":"pool-{n}","key":"k{key}"}}}}"#))
+                    .collect();
+                let body = format!(r#"{{"ops":[{}]}}"#, ops.join(","));
+                server.change("POST", "/v1/transactions", &body).await;
+            }
+            _ => {
+                let labels = dice::roll(&mut seed) % 9;
+                let body =
+                    format!(r#"{{"kind":"id32","ranges":["0-999"],"labels":{{"n":"{labels}"}}}}"#);
+                server.change("PUT", "/v1/pools/pool-0", &body).await;
+            }
+        }
+    }
+}
+
+async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes_max: u64) {
+    let limits = Limits { watch_bytes_max, watch_heartbeat_ms: 10, ..Limits::default() };
+    let config = Config { feed_bytes_max, ..Config::default() };
+    let server = Arc::new(Server::start(config, limits).await);
+    for n in 0..3 {
+        let host = format!("{} host-{n} VCPU=9", uuid('a', n));
+        stock::provide(&server.handle, &host).await;
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let mut dice = seed;
+    let watchers: Vec<_> = (0..12)
+        .map(|n| {
+            // Some want the same and share a group.
+            let wish = Wish::roll(&mut (seed + n % 9));
+            let watching = watch(server.clone(), wish.clone(), dice::roll(&mut dice), done.clone());
+            (wish, tokio::spawn(watching))
+        })
+        .collect();
+    let writers: Vec<_> = (0..4)
+        .map(|n| {
+            let server = server.clone();
+            tokio::spawn(async move { some_changes(&server, seed * 100 + n, 250).await })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    // What the quarantines still have to say.
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    done.store(true, Ordering::Release);
+    for (wish, watcher) in watchers {
+        let got = tokio::time::timeout(Duration::from_secs(60), watcher).await;
+        let got = got.unwrap_or_else(|_| panic!("{wish:?} never ends, seed {seed}")).unwrap();
+        let wanted: Vec<Value> = server.all().iter().filter_map(|one| wish.of(one)).collect();
+        for (n, (got, wanted)) in got.iter().zip(&wanted).enumerate() {
+            assert_eq!(got, wanted, "change {n} of {wish:?}, seed {seed}");
+        }
+        assert_eq!(got.len(), wanted.len(), "{wish:?}, seed {seed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_watcher_sees_is_the_filtered_journal() {
+    for seed in 1..4 {
+        everybody_sees_everything(seed, 16 << 20, 1 << 20).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_slow_watcher_sees_is_the_filtered_journal() {
+    for seed in 11..14 {
+        everybody_sees_everything(seed, 16 << 20, 2000).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_watcher_sees_through_a_hub_that_falls_behind_is_the_filtered_journal() {
+    for seed in 21..24 {
+        everybody_sees_everything(seed, 1, 2000).await;
+    }
+}
+
+#[tokio::test]
+async fn there_is_room_for_so_many_watchers_and_no_more() {
+    let limits = Limits { watchers_max: 2, ..Limits::default() };
+    let server = Server::start(Config::default(), limits).await;
+    let first = server.send("GET", "/v1/watch", "").await;
+    let second = server.send("GET", "/v1/watch?pool=p", "").await;
+    assert_eq!((first.status(), second.status()), (http::StatusCode::OK, http::StatusCode::OK));
+    let third = server.send("GET", "/v1/watch", "").await;
+    assert_eq!(
+        (third.status().as_u16(), &third.headers()["retry-after"]),
+        (503, &"5".parse().unwrap())
+    );
+    let body = third.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&body).contains("watchers_max is 2"));
+    drop(first);
+    assert_eq!(server.send("GET", "/v1/watch", "").await.status(), 200);
+    // A question about the head alone takes no place.
+    for _ in 0..5 {
+        assert_eq!(server.send("HEAD", "/v1/watch", "").await.status(), 200);
+    }
+}
+
+#[tokio::test]
+async fn silence_is_broken_by_heartbeats_that_say_how_far_it_reaches() {
+    let limits = Limits { watch_heartbeat_ms: 20, ..Limits::default() };
+    let server = Server::start(Config::default(), limits).await;
+    server.change("PUT", "/v1/pools/p", r#"{"kind":"id32","ranges":["0-9"]}"#).await;
+    let reply = server.send("GET", "/v1/watch?pool=other", "").await;
+    assert_eq!(reply.headers()["allod-position"], "2");
+    let mut messages = Messages::new(reply);
+    assert_eq!(messages.next().await, Some((2, None)));
+    server.change("PUT", "/v1/pools/p/claims/a", "{}").await;
+    // Not for this watcher, but it need not look through it when it comes again.
+    let began = tokio::time::Instant::now();
+    while messages.next().await.unwrap() != (3, None) {
+        assert!(began.elapsed() < Duration::from_secs(5));
+    }
+    assert_eq!(messages.next().await, Some((3, None)));
+}
+
+#[tokio::test]
+async fn a_watcher_ends_when_the_engine_does() {
+    let server = Server::start(Config::default(), Limits::default()).await;
+    let mut messages = Messages::new(server.send("GET", "/v1/watch", "").await);
+    assert!(messages.next().await.is_some());
+    let Server { _engine, .. } = server;
+    tokio::task::spawn_blocking(move || _engine.stop()).await.unwrap().unwrap();
+    assert_eq!(messages.next().await, None);
+}

@@ -1,0 +1,160 @@
+//! Export, wipe, put back: what is read afterwards is what was read before, to the byte.
+
+use std::sync::Arc;
+
+use allod_core::command::{Command, Expect, PutPool};
+use allod_core::pool::{PoolRange, PoolSpec};
+use allod_core::span::Span;
+use allod_core::value::Kind;
+use allod_testkit::transcript::Standing;
+use http::Request;
+use http_body_util::Full;
+
+use crate::id_manager::server::Server;
+
+/// Pools with everything that there is: blocks, ranges, ids that rest, ids that came back, leases, children of other nodes.
+async fn furnish(server: &Server, clock: &Standing) {
+    for (rpc, input) in [
+        ("createIdPool", r#""pool-name":"plain","low":10,"high":60"#),
+        ("allocateIdRange", r#""pool-name":"plain","id-key":"range","size":12"#),
+        ("allocateId", r#""pool-name":"plain","id-key":"one""#),
+        ("allocateId", r#""pool-name":"plain","id-key":"ünï <&> \"quoted\" / 'key'""#),
+        ("releaseId", r#""pool-name":"plain","id-key":"range""#),
+        (
+            "createIdPool",
+            r#""pool-name":"lease/s","low":0,"high":50,"enhanced-id-allocation":true"#,
+        ),
+        (
+            "allocateId",
+            r#""pool-name":"lease/s","id-key":"late","id-value":40,"expiration-time-sec":90"#,
+        ),
+        ("allocateId", r#""pool-name":"lease/s","id-key":"ever""#),
+        ("allocateIdRange", r#""pool-name":"lease/s","id-key":"two","size":2"#),
+        ("releaseId", r#""pool-name":"lease/s","id-key":"ever""#),
+        ("createIdPool", r#""pool-name":"empty","low":1,"high":1,"enhanced-id-allocation":true"#),
+        ("createIdPool", r#""pool-name":"back","low":1,"high":21"#),
+        ("allocateIdRange", r#""pool-name":"back","id-key":"many","size":10"#),
+        ("releaseId", r#""pool-name":"back","id-key":"many""#),
+    ] {
+        assert!(server.call(rpc, input).await.status < 300, "{rpc} {input}");
+    }
+    clock.wait(31);
+    server.handle.submit(Command::Tick).await.unwrap();
+    let foreign = r#"{"id-pool":[{"pool-name":"back.7","block-size":2,"parent-pool-name":"back","available-ids-holder":{"start":20,"end":21,"cursor":19},"released-ids-holder":{"delayed-time-sec":30}}]}"#;
+    let shorter = r#"{"available-ids-holder":{"end":19}}"#;
+    let at = "/restconf/config/id-manager:id-pools/id-pool/back";
+    let held = server.ask("PATCH", &format!("{at}/available-ids-holder"), shorter).await;
+    assert!(held.status < 300, "{}", held.body);
+    let wider = r#"{"available-ids-holder":{"end":30,"cursor":21}}"#;
+    let held = server.ask("PATCH", &format!("{at}/available-ids-holder"), wider).await;
+    assert!(held.status < 300, "{}", held.body);
+    let put = server.ask("PUT", &format!("{at}.7"), foreign).await;
+    assert_eq!(put.status, 201, "{}", put.body);
+}
+
+async fn ask(server: &Server, method: &str, path: &str, kind: &str, body: &str) -> (u16, String) {
+    let request = Request::builder().method(method).uri(path).header("host", "allod");
+    let request = request.header("accept", kind).header("content-type", kind);
+    let request = request.header("content-length", body.len());
+    let answer = server.answer(request.body(Full::from(body.to_owned())).unwrap()).await;
+    (answer.status, answer.body)
+}
+
+#[tokio::test]
+async fn what_is_put_back_reads_as_before() {
+    for (path, kind) in [
+        ("/restconf/config/id-manager:id-pools", "application/json"),
+        ("/restconf/config/id-manager:id-pools", "application/xml"),
+        ("/rests/data/id-manager:id-pools", "application/yang-data+json"),
+        ("/rests/data/id-manager:id-pools", "application/yang-data+xml"),
+        ("/restconf/data/id-manager:id-pools", "application/yang-data+json"),
+    ] {
+        let clock = Standing::morning();
+        let server = Server::fresh(clock.clone()).await;
+        furnish(&server, &clock).await;
+        let (status, before) = ask(&server, "GET", path, kind, "").await;
+        assert_eq!(status, 200);
+        // Put over what is there, and put where nothing is.
+        for wipe in [false, true] {
+            if wipe {
+                assert!(ask(&server, "DELETE", path, kind, "").await.0 < 300);
+                assert!(ask(&server, "GET", path, kind, "").await.0 >= 400);
+            }
+            let (status, said) = ask(&server, "PUT", path, kind, &before).await;
+            assert!(status < 300, "{status} {said}");
+            assert_eq!(ask(&server, "GET", path, kind, "").await.1, before);
+        }
+        // What follows is what would have followed: enhanced pools are enhanced, leases end, what rests rests.
+        let input = r#""pool-name":"empty","id-key":"k","expiration-time-sec":5"#;
+        assert_eq!(server.call("allocateId", input).await.status, 200);
+        let holder =
+            "/restconf/config/id-manager:id-pools/id-pool/empty.168101180/allocated-ids-holder";
+        assert_eq!(server.ask("GET", holder, "").await.status, 200);
+        let input = r#""pool-name":"lease/s","id-key":"new","id-value":40"#;
+        assert_ne!(server.call("allocateId", input).await.json()["output"]["id-value"], 40);
+        clock.wait(90);
+        let input = r#""pool-name":"lease/s","id-key":"newer","id-value":40"#;
+        assert_eq!(server.call("allocateId", input).await.json()["output"]["id-value"], 40);
+    }
+}
+
+#[tokio::test]
+async fn pools_can_be_put_back_one_by_one_parents_first() {
+    let clock = Standing::morning();
+    let server = Server::fresh(clock.clone()).await;
+    furnish(&server, &clock).await;
+    let whole = "/rests/data/id-manager:id-pools";
+    let before = server.ask("GET", whole, "").await;
+    let pools = before.json()["id-manager:id-pools"]["id-pool"].as_array().unwrap().clone();
+    assert_eq!(server.ask("DELETE", whole, "").await.status, 204);
+    for pool in pools {
+        let body = serde_json::json!({"id-manager:id-pool":[pool]}).to_string();
+        let answer = server.ask("POST", whole, &body).await;
+        assert_eq!(answer.status, 201, "{} to {body}", answer.body);
+    }
+    assert_eq!(server.ask("GET", whole, "").await.body, before.body);
+}
+
+#[tokio::test]
+async fn a_pool_that_was_made_elsewhere_is_shown_and_used_like_any_other() {
+    let server = Server::fresh(Standing::morning()).await;
+    let range = |first, last| PoolRange { span: Span { first, last }, subnet_len: None };
+    let spec = PoolSpec::new(Kind::Id32, vec![range(100, 109), range(200, 209)]);
+    let put = PutPool { pool: "vlan".into(), spec, expect: Expect::Any, keep_held: false };
+    server.handle.submit(Command::PutPool(put)).await.unwrap().answer.unwrap();
+    let address = PoolSpec::new(Kind::Address4, vec![range(1, 9)]);
+    let put = PutPool { pool: "net".into(), spec: address, expect: Expect::Any, keep_held: false };
+    server.handle.submit(Command::PutPool(put)).await.unwrap().answer.unwrap();
+
+    let shown = server.ask("GET", "/restconf/config/id-manager:id-pools", "").await.json();
+    let pools = shown["id-pools"]["id-pool"].as_array().unwrap();
+    let names: Vec<_> = pools.iter().map(|pool| pool["pool-name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["vlan", "vlan.168101180"]);
+    assert_eq!(pools[0]["available-ids-holder"]["end"], 209);
+    let mut ids = Vec::new();
+    for n in 0..20 {
+        ids.push(server.allocate("vlan", &format!("k{n}")).await.unwrap());
+    }
+    assert_eq!(ids, (100..110).chain(200..210).collect::<Vec<_>>());
+    assert_eq!(server.allocate("vlan", "more").await, None);
+    // One that is not of ids cannot be spoken of, and is not written over.
+    let answer = server.call("allocateId", r#""pool-name":"net","id-key":"k""#).await;
+    assert_eq!((answer.status, answer.body.contains("not one of ids")), (500, true));
+    let pool = r#"{"id-pool":[{"pool-name":"net","block-size":1,"available-ids-holder":{"start":1,"end":9},"released-ids-holder":{"delayed-time-sec":0}}]}"#;
+    let path = "/restconf/config/id-manager:id-pools/id-pool/net";
+    assert_eq!(server.ask("PUT", path, pool).await.status, 409);
+}
+
+#[tokio::test]
+async fn a_pool_that_is_called_like_a_child_is_shown_once() {
+    let server = Arc::new(Server::fresh(Standing::morning()).await);
+    for pool in ["a", "a.168101180"] {
+        let input = format!(r#""pool-name":"{pool}","low":1,"high":9"#);
+        assert_eq!(server.call("createIdPool", &input).await.status, 204);
+    }
+    let shown = server.ask("GET", "/restconf/config/id-manager:id-pools", "").await.json();
+    let pools = shown["id-pools"]["id-pool"].as_array().unwrap();
+    let names: Vec<_> = pools.iter().map(|pool| pool["pool-name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a", "a.168101180", "a.168101180.168101180"]);
+    assert_eq!(pools[1]["parent-pool-name"], serde_json::Value::Null);
+}

@@ -1,0 +1,128 @@
+//! Large pools, and clocks that go wrong.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use allod_engine::Clock;
+use allod_testkit::transcript::Standing;
+
+use crate::id_manager::server::Server;
+
+const MANY: u32 = 100_000;
+
+/// A pool with an entry for each of many ids, which is full.
+async fn full(server: &Server, expired_s: u32) {
+    let mut body = format!(
+        r#"{{"id-pools":{{"id-pool":[{{"pool-name":"big","block-size":1000,"child-pools":[{{"child-pool-name":"big.168101180"}}],"available-ids-holder":{{"start":1,"end":{MANY},"cursor":{MANY}}},"released-ids-holder":{{"delayed-time-sec":0}},"id-entries":["#
+    );
+    let entries = (1..=MANY).map(|id| format!(r#"{{"id-key":"key{id}","id-value":[{id}]}}"#));
+    body.push_str(&entries.collect::<Vec<_>>().join(","));
+    body.push_str(
+        r#"]},{"pool-name":"big.168101180","block-size":1000,"parent-pool-name":"big","available-ids-holder":{"start":1,"end":1,"cursor":1},"released-ids-holder":{"delayed-time-sec":0},"allocated-ids-holder":{"allocated-id-entries":["#,
+    );
+    let held = (1..=MANY)
+        .map(|id| format!(r#"{{"id":{id},"id-key":"key{id}","expired-time-sec":{expired_s}}}"#));
+    body.push_str(&held.collect::<Vec<_>>().join(","));
+    body.push_str("]}}]}}");
+    let answer = server.ask("PUT", "/restconf/config/id-manager:id-pools", &body).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+}
+
+/// How long one of several takes, the quickest of them, so that a busy machine does not count.
+async fn quickest(run: impl AsyncFn()) -> Duration {
+    let mut best = Duration::MAX;
+    for _ in 0..5 {
+        let start = Instant::now();
+        run().await;
+        best = best.min(start.elapsed());
+    }
+    best
+}
+
+#[tokio::test]
+async fn scenario_89_a_full_pool_says_so_at_once_and_one_entry_is_found_without_the_others() {
+    let server = Server::fresh(Standing::morning()).await;
+    full(&server, 1_900_000_000).await;
+    let at = "/rests/data/id-manager:id-pools/id-pool=big";
+    let entries = format!("{at}/id-entries");
+    let all = quickest(async || {
+        let whole = server.ask("GET", &entries, "").await;
+        assert_eq!(whole.body.matches("id-key").count(), MANY as usize);
+    });
+    let all = all.await;
+    let exhausted = quickest(async || assert_eq!(server.allocate("big", "more").await, None));
+    let entry = format!("{at}/id-entries=key77777");
+    let read = quickest(async || assert_eq!(server.ask("GET", &entry, "").await.status, 200));
+    let holder = format!("{at}.168101180/allocated-ids-holder/allocated-id-entries=77777");
+    let by_id = quickest(async || assert_eq!(server.ask("GET", &holder, "").await.status, 200));
+    let body = r#"{"id-entries":[{"id-key":"key77777","id-value":[77777]}]}"#;
+    let edit = quickest(async || assert_eq!(server.ask("PUT", &entry, body).await.status, 204));
+    let size = r#"{"block-size":1000}"#;
+    let block_size = format!("{at}/block-size");
+    let frame =
+        quickest(async || assert_eq!(server.ask("PUT", &block_size, size).await.status, 204));
+    let each = [exhausted.await, read.await, by_id.await, edit.await, frame.await];
+    // Whoever looked at all entries for one of these would take about as long as for all.
+    assert!(each.iter().all(|one| *one * 8 < all), "{each:?} beside {all:?}");
+}
+
+#[tokio::test]
+async fn scenario_79_what_expired_first_is_found_among_many() {
+    let server = Server::fresh(Standing::morning()).await;
+    full(&server, 1_000_000_000).await;
+    let at = "/rests/data/id-manager:id-pools/id-pool=big.168101180/allocated-ids-holder/allocated-id-entries=4711";
+    let body =
+        r#"{"allocated-id-entries":[{"id":4711,"id-key":"key4711","expired-time-sec":999999999}]}"#;
+    assert_eq!(server.ask("PUT", at, body).await.status, 204);
+    let start = Instant::now();
+    assert_eq!(server.allocate("big", "next").await, Some(4711));
+    assert_eq!(server.allocate("big", "next but one").await, Some(1));
+    assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn what_is_beyond_a_limit_is_told_with_its_name() {
+    let server = Server::fresh(Standing::morning()).await;
+    let create = async |pool: &str, high: u32| {
+        let input = format!(r#""pool-name":"{pool}","low":1,"high":{high}"#);
+        server.call("createIdPool", &input).await
+    };
+    // The name of the child must be one, too.
+    let long = create(&"p".repeat(250), 9).await;
+    assert_eq!((long.status, long.body.contains("pool_name_bytes_max")), (400, true));
+    assert_eq!(create("large", 1_000_000).await.status, 204);
+    let input = format!(r#""pool-name":"large","id-key":"{}""#, "k".repeat(1025));
+    let long = server.call("allocateId", &input).await;
+    assert_eq!((long.status, long.body.contains("key_bytes_max")), (400, true));
+    let many = r#""pool-name":"large","id-key":"many","size":65537"#;
+    let many = server.call("allocateIdRange", many).await;
+    assert_eq!((many.status, many.body.contains("values_per_transaction_max")), (413, true));
+    let most = r#""pool-name":"large","id-key":"most","size":65536"#;
+    assert_eq!(server.call("allocateIdRange", most).await.status, 200);
+}
+
+struct Wrong(AtomicU64);
+
+impl Clock for Wrong {
+    fn now_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[tokio::test]
+async fn scenario_90_a_clock_that_steps_back_gives_nothing_away() {
+    let clock = Arc::new(Wrong(AtomicU64::new(1_767_254_400_000)));
+    let server = Server::fresh(clock.clone()).await;
+    let pool = r#""pool-name":"e","low":1,"high":2,"enhanced-id-allocation":true"#;
+    server.call("createIdPool", pool).await;
+    let lease = r#""pool-name":"e","id-key":"a","expiration-time-sec":60"#;
+    assert_eq!(server.call("allocateId", lease).await.status, 200);
+    clock.0.fetch_sub(3_600_000, Ordering::Relaxed);
+    assert_eq!(server.allocate("e", "b").await, Some(2));
+    assert_eq!(server.allocate("e", "c").await, None);
+    // The lease of the first ends when it was to end, by the clock that was believed.
+    clock.0.fetch_add(3_600_000 + 60_000, Ordering::Relaxed);
+    assert_eq!(server.allocate("e", "c").await, Some(1));
+    assert_eq!(server.allocate("e", "a").await, None);
+}

@@ -1,0 +1,171 @@
+//! What is too much, who may not, and answers that are too large to stand in memory.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use allod_edge::auth::{Secret, TokenEntry};
+use allod_edge::{Guard, Role, Tokens};
+use allod_face_restconf::model::Model;
+use allod_face_restconf::yang::Schema;
+use allod_face_restconf::{Restconf, Settings};
+use http_body_util::BodyExt;
+
+use crate::protocol::{Server, parse, schema};
+
+#[tokio::test]
+async fn strangers_are_asked_for_a_password_and_readers_may_not_write() {
+    let server = Server::start(Settings::default(), Guard::NoAuth2).await;
+    // The user `admin` with any password, as OpenDaylight's clients send it.
+    const ADMIN: &str = "authorization: Basic YWRtaW46YWRtaW4=";
+    const READER: &str = "x-auth-token: somebody\nx-roles: reader";
+    for (request, status, words) in [
+        ("GET /restconf/data", "401", "ietf-restconf:errors"),
+        ("GET /rests/data", "401", "{\"errors\":"),
+        ("POST /restconf/operations/toy:knock", "401", "access-denied"),
+        ("GET /restconf/nothing", "401", "access-denied"),
+        ("GET /.well-known/host-meta", "200", "<Link rel='restconf' href='/restconf'/>"),
+        (&format!("GET /restconf/data\n{ADMIN}"), "200", "ietf-restconf:data"),
+        (&format!("GET /restconf/data\n{READER}"), "200", "ietf-restconf:data"),
+        (&format!("POST /restconf/operations/toy:knock\n{ADMIN}"), "204", ""),
+        (&format!("POST /restconf/operations/toy:knock\n{READER}"), "403", "access-denied"),
+        (&format!("GET /restconf/nothing\n{ADMIN}"), "404", "there is nothing at"),
+    ] {
+        let (head, body) = server.ask(request).await;
+        assert!(head.starts_with(status), "{request}: {head}");
+        assert!(body.contains(words), "{request}: {body}");
+        let challenged = head.contains("www-authenticate: Basic realm=\"allod\"");
+        assert_eq!(challenged, status == "401", "{request}: {head}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_for_some_pools_only_may_do_nothing_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.toml");
+    let secrets = [None, Some("tenant-a/".to_owned())].map(|scope| {
+        let secret = Secret::draw().unwrap();
+        let name = if scope.is_some() { "scoped" } else { "whole" }.to_owned();
+        let digest = secret.digest();
+        let entry = TokenEntry { name, role: Role::Admin, scope, expires_ms: None, digest };
+        (secret, entry.table("pools"))
+    });
+    std::fs::write(&path, [&*secrets[0].1, &*secrets[1].1].concat()).unwrap();
+    let guard = Guard::Tokens(Tokens::open(&path, "pools").unwrap());
+    let server = Server::start(Settings::default(), guard).await;
+    for (n, status) in [(0, "200"), (1, "403")] {
+        let token = secrets[n].0.reveal();
+        let request = format!("GET /restconf/data?depth=1\nauthorization: Bearer {token}");
+        let (head, body) = server.ask(&request).await;
+        assert!(head.starts_with(status), "{head} {body}");
+        assert_eq!(body.contains("access-denied") && body.contains("'tenant-a/'"), n == 1);
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_entries_are_streamed_whole_and_a_client_that_goes_frees_its_place() {
+    let settings = Settings { restconf_large_reads_max: 1, ..Settings::default() };
+    let server = Server::start(settings, Guard::Everybody).await;
+    server.toy.people.store(100_000, Ordering::Relaxed);
+    let ask = || server.app.answer(parse("GET /restconf/data/toy:crowd"));
+    let mut first = ask().await;
+    assert_eq!(first.status(), 200);
+    let piece = first.body_mut().frame().await.unwrap().unwrap().into_data().unwrap();
+    assert!(piece.len() < 200 << 10, "{}", piece.len());
+    let (head, body) = server.ask("GET /restconf/data/toy:crowd").await;
+    assert!(head.starts_with("503") && head.contains("retry-after: 1"), "{head}");
+    assert!(body.contains("restconf_large_reads_max"), "{body}");
+    drop(first);
+    // The thread notices that nobody is there when it has the next piece.
+    let mut second = ask().await;
+    for _ in 0..500 {
+        if second.status() == 200 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        second = ask().await;
+    }
+    let all = second.into_body().collect().await.unwrap().to_bytes();
+    let json: serde_json::Value = serde_json::from_slice(&all).unwrap();
+    let people = json["toy:crowd"]["one"].as_array().unwrap();
+    assert_eq!(people.len(), 100_000);
+    assert_eq!(people[99_999]["number"], 99_999);
+}
+
+#[tokio::test]
+async fn of_a_large_source_only_what_is_asked_for_is_shown() {
+    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    server.toy.people.store(20_000, Ordering::Relaxed);
+    let (head, body) = server.ask("GET /restconf/data/toy:crowd?content=config").await;
+    assert!(head.starts_with("404"), "{head} {body}");
+    let (_, body) = server.ask("GET /restconf/data/toy:crowd?fields=one/number").await;
+    let json: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(json["toy:crowd"]["one"][19_999], serde_json::json!({ "number": 19_999 }));
+    let (_, body) = server.ask("HEAD /restconf/data/toy:crowd").await;
+    assert_eq!(body, "");
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_limit_is_refused_with_its_name() {
+    let settings = Settings { restconf_body_bytes_max: 100, ..Settings::default() };
+    let server = Server::start(settings, Guard::Everybody).await;
+    let long = "x".repeat(200);
+    for (path, top) in [("/restconf/data/toy:shop", "ietf-restconf:errors"), {
+        ("/restconf/config/toy:shop", "\"errors\"")
+    }] {
+        let request = format!("PUT {path}\n{{\"toy:shop\":{{\"motto\":\"{long}\"}}}}");
+        let (head, body) = server.ask(&request).await;
+        assert!(head.starts_with("413"), "{head}");
+        assert!(body.contains("restconf_body_bytes_max is 100"), "{body}");
+        assert!(body.contains(top) && body.contains("too-big"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_body_is_read_whole() {
+    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let shelf = |n| format!("{{\"name\":\"the shelf with the number {n}\",\"width\":{n}}}");
+    let shelves: Vec<String> = (0..5000).map(shelf).collect();
+    let body = format!("{{\"toy:shop\":{{\"shelf\":[{}]}}}}", shelves.join(","));
+    assert!(body.len() > 200_000);
+    let (head, _) = server.ask(&format!("PUT /restconf/data/toy:shop\n{body}")).await;
+    assert!(head.starts_with("201"), "{head}");
+    let (_, shown) = server.ask("GET /restconf/data/toy:shop?content=config").await;
+    assert_eq!(shown, body);
+    let (head, fault) = server.ask(&format!("PUT /restconf/data/toy:shop\n{body}x")).await;
+    assert!(head.starts_with("400") && fault.contains("malformed-message"), "{head} {fault}");
+}
+
+#[tokio::test]
+async fn a_patch_with_too_many_edits_is_refused_with_the_name_of_the_limit() {
+    let settings = Settings { edits_per_request_max: 2, ..Settings::default() };
+    let server = Server::start(settings, Guard::Everybody).await;
+    let edit = |n| {
+        format!(
+            "{{\"edit-id\":\"{n}\",\"operation\":\"remove\",\"target\":\"/toy:shop/shelf={n}\"}}"
+        )
+    };
+    for (edits, status) in [(2, "200"), (3, "413")] {
+        let edits: Vec<String> = (0..edits).map(edit).collect();
+        let request = format!(
+            "PATCH /restconf/data\ncontent-type: application/yang-patch+json\n{{\"ietf-yang-patch:yang-patch\":{{\"patch-id\":\"p\",\"edit\":[{}]}}}}",
+            edits.join(",")
+        );
+        let (head, body) = server.ask(&request).await;
+        assert!(head.starts_with(status), "{head} {body}");
+        assert_eq!(body.contains("edits_per_request_max is 2, the request has 3"), status == "413");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_at_the_start() {
+    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let new = |settings, models| Restconf::new(server.engine.handle(), settings, schema(), models);
+    let none = Settings { plans_max: 0, ..Settings::default() };
+    assert_eq!(new(none, vec![]).unwrap_err(), "plans_max is 0; at least 1 is needed");
+    let toy: Arc<dyn Model> = server.toy.clone();
+    let twice = new(Settings::default(), vec![toy.clone(), toy]).unwrap_err();
+    assert_eq!(twice, "two models answer for the module toy");
+    let bare = Arc::new(Schema::compile(&[]).unwrap());
+    let lacking = Restconf::new(server.engine.handle(), Settings::default(), bare, vec![]);
+    assert!(lacking.unwrap_err().contains("ietf-yang-library"));
+}

@@ -1,0 +1,172 @@
+//! YANG Patch.
+
+use allod_face_restconf::codec::Format;
+use allod_face_restconf::edit::Place;
+use allod_face_restconf::edit::patch::{self, Patch, PatchOp, Status, write_status};
+use allod_face_restconf::fault::{Fault, Tag};
+use allod_face_restconf::model::Target;
+use allod_face_restconf::tree::Value;
+
+use crate::pure::fixture::{SCHEMA, shown, target, tree};
+
+fn json(edits: &str) -> Result<Patch, Fault> {
+    let text = format!(
+        r#"{{"ietf-yang-patch:yang-patch":{{"patch-id":"p","comment":"c","edit":[{edits}]}}}}"#
+    );
+    patch::read(&SCHEMA, &target("/toy:top"), Format::Json, text.as_bytes())
+}
+
+fn xml(edits: &str) -> Result<Patch, Fault> {
+    let text = format!(
+        r#"<yang-patch xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch" xmlns:t="urn:example:toy"> <patch-id>p</patch-id>{edits}</yang-patch>"#
+    );
+    patch::read(&SCHEMA, &target("/toy:top"), Format::Xml, text.as_bytes())
+}
+
+const JSON: &str = r#"
+    {"edit-id":"1","operation":"create","value":{"toy:pair":[{"b":1,"a":"z"}]},"target":"/pair=z,1"},
+    {"edit-id":"2","operation":"insert","target":"/toy:pair=w,1","where":"before","point":"/pair=y,1","value":{"pair":[{"a":"w","b":1}]}},
+    {"edit-id":"3","operation":"move","target":"/pair=z,1","where":"first"},
+    {"edit-id":"4","operation":"merge","target":"/item=a","value":{"toy:item":[{"name":"a","kind":"red"}]}},
+    {"edit-id":"5","operation":"delete","target":"/pair=x,1"},
+    {"edit-id":"6","operation":"remove","target":"/pair=none,1"},
+    {"edit-id":"7","operation":"replace","target":"/pair=y,1/v","value":{"toy:v":"new"}}"#;
+
+const XML: &str = r#"
+    <edit><edit-id>1</edit-id><operation>create</operation><value><t:pair><t:b>1</t:b><t:a>z</t:a></t:pair></value>
+        <target>/pair=z,1</target></edit>
+    <edit><edit-id>2</edit-id><operation>insert</operation><target>/toy:pair=w,1</target><where>before</where>
+        <point>/pair=y,1</point><value><pair xmlns="urn:example:toy"><a>w</a><b>1</b></pair></value></edit>
+    <edit><edit-id>3</edit-id><operation>move</operation><target>/pair=z,1</target><where>first</where></edit>
+    <edit><edit-id>4</edit-id><operation>merge</operation><target>/item=a</target>
+        <value><t:item><t:name>a</t:name><t:kind>t:red</t:kind></t:item></value></edit>
+    <edit><edit-id>5</edit-id><operation>delete</operation><target>/pair=x,1</target></edit>
+    <edit><edit-id>6</edit-id><operation>remove</operation><target>/pair=none,1</target></edit>
+    <edit><edit-id>7</edit-id><operation>replace</operation><target>/pair=y,1/v</target><value><t:v>new</t:v></value></edit>"#;
+
+#[test]
+fn both_forms_are_the_same_patch() {
+    let patch = json(JSON).unwrap();
+    assert_eq!(xml(XML).unwrap(), patch);
+    assert_eq!(patch.id, "p");
+    assert_eq!(patch.edits[1].op, PatchOp::Insert);
+    assert_eq!(patch.edits[1].place, Some(Place::Before(vec![Value::text("y"), Value::Uint(1)])));
+    assert_eq!(patch.edits[2].edit(), None);
+    assert_eq!(patch.edits[4].target, target("/toy:top/pair=x,1"));
+}
+
+#[test]
+fn edits_are_done_in_their_order() {
+    let mut node = Some(tree(r#"{"toy:top":{"pair":[{"a":"x","b":1},{"a":"y","b":1}]}}"#));
+    for edit in json(JSON).unwrap().edits {
+        node = edit.apply(&SCHEMA, node, 0).unwrap();
+    }
+    assert_eq!(
+        shown(&node.unwrap()),
+        concat!(
+            r#"{"toy:top":{"pair":[{"a":"z","b":1},{"a":"w","b":1},{"a":"y","b":1,"v":"new"}],"#,
+            r#""item":[{"name":"a","kind":"toy:red"}]}}"#
+        )
+    );
+    let moved = json(r#"{"edit-id":"1","operation":"move","target":"/pair=n,1"}"#).unwrap();
+    let fault = moved.edits[0].apply(&SCHEMA, Some(tree(r#"{"toy:top":{}}"#)), 0).unwrap_err();
+    assert_eq!(fault.tag, Tag::DataMissing);
+}
+
+#[test]
+fn what_is_no_patch() {
+    let table = [
+        r#"{"operation":"delete","target":"/pair=x,1"}"#,
+        r#"{"edit-id":"1","target":"/pair=x,1"}"#,
+        r#"{"edit-id":"1","operation":"delete"}"#,
+        r#"{"edit-id":"1","operation":"destroy","target":"/pair=x,1"}"#,
+        r#"{"edit-id":"1","operation":"delete","target":"/none"}"#,
+        r#"{"edit-id":"1","operation":"create","target":"/pair=x,1"}"#,
+        r#"{"edit-id":"1","operation":"create","target":"/pair=x,1","value":{}}"#,
+        r#"{"edit-id":"1","operation":"create","target":"/pair=x,1","value":{"toy:none":1}}"#,
+        r#"{"edit-id":"1","operation":"delete","target":"/pair=x,1","value":{"pair":[{"a":"x","b":1}]}}"#,
+        r#"{"edit-id":"1","operation":"delete","target":"/pair=x,1","where":"first"}"#,
+        r#"{"edit-id":"1","operation":"move","target":"/item=a","where":"first"}"#,
+        r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"before"}"#,
+        r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"before","point":"/item=a"}"#,
+        r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"before","point":"/pair"}"#,
+        r#"{"edit-id":"1","operation":"move","target":"/pair=x,1","where":"between"}"#,
+        r#"{"edit-id":"1","operation":"delete","target":"/pair=x,1","other":1}"#,
+        r#"{"edit-id":"1","operation":"remove","target":"/pair=x,1"},{"edit-id":"1","operation":"remove","target":"/pair=x,1"}"#,
+        r#"{"edit-id":1,"operation":"remove","target":"/pair=x,1"}"#,
+    ];
+    for edits in table {
+        assert!(json(edits).is_err(), "{edits}");
+    }
+    let base = Target::default();
+    for text in [
+        "",
+        "{}",
+        "[]",
+        r#"{"yang-patch":{}}"#,
+        r#"{"toy:top":{}}"#,
+        r#"{"yang-patch":{"patch-id":"p"},"other":1}"#,
+        r#"{"yang-patch":{"patch-id":"p"},"ietf-yang-patch:yang-patch":{"patch-id":"q"}}"#,
+        r#"{"other:yang-patch":{"patch-id":"p"}}"#,
+        r#"{"yang-patch":{"patch-id":"p","edit":{}}}"#,
+    ] {
+        assert!(patch::read(&SCHEMA, &base, Format::Json, text.as_bytes()).is_err(), "{text}");
+    }
+    for text in [
+        "<edit/>",
+        "<other/>",
+        "text",
+        "<edit><edit-id>1</edit-id><operation>remove</operation></edit>",
+    ] {
+        assert!(xml(text).is_err(), "{text}");
+    }
+    let whole = r#"{"yang-patch":{"patch-id":"p","edit":[{"edit-id":"1","operation":"remove","target":"/"}]}}"#;
+    assert!(
+        patch::read(&SCHEMA, &base, Format::Json, whole.as_bytes()).is_err(),
+        "the datastore cannot go"
+    );
+    let empty =
+        patch::read(&SCHEMA, &base, Format::Json, br#"{"yang-patch":{"patch-id":"p"}}"#).unwrap();
+    assert_eq!(empty.edits, []);
+}
+
+#[test]
+fn statuses() {
+    let fault = Fault::protocol(Tag::DataExists, "there already");
+    let edits =
+        Status::Edits(vec![("a\"<".to_owned(), None), ("b".to_owned(), Some(fault.clone()))]);
+    let write = |format, status: &Status| {
+        let mut error = |out: &mut Vec<u8>, fault: &Fault| match format {
+            Format::Json => out.extend_from_slice(
+                format!("{{\"error-message\":\"{}\"}}", fault.message).as_bytes(),
+            ),
+            Format::Xml => {
+                out.extend_from_slice(format!("<error>{}</error>", fault.message).as_bytes())
+            }
+        };
+        String::from_utf8(write_status(format, "p", status, &mut error)).unwrap()
+    };
+    assert_eq!(
+        write(Format::Json, &Status::Ok),
+        r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","ok":[null]}}"#
+    );
+    assert_eq!(
+        write(Format::Json, &edits),
+        concat!(
+            r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","edit-status":{"edit":[{"edit-id":"a\"<","ok":[null]},"#,
+            r#"{"edit-id":"b","errors":{"error":[{"error-message":"there already"}]}}]}}}"#
+        )
+    );
+    assert_eq!(
+        write(Format::Xml, &edits),
+        concat!(
+            r#"<yang-patch-status xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch"><patch-id>p</patch-id><edit-status>"#,
+            r#"<edit><edit-id>a&quot;&lt;</edit-id><ok/></edit><edit><edit-id>b</edit-id><errors><error>there already</error></errors>"#,
+            r#"</edit></edit-status></yang-patch-status>"#
+        )
+    );
+    assert_eq!(
+        write(Format::Json, &Status::Failed(vec![fault])),
+        r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","errors":{"error":[{"error-message":"there already"}]}}}"#
+    );
+}

@@ -1,0 +1,8 @@
+//! The resource-manager as its clients see it: over RESTCONF, in process.
+
+mod at_once;
+mod many;
+mod replies;
+mod server;
+mod short;
+mod transcripts;

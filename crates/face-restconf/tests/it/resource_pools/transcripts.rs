@@ -1,0 +1,102 @@
+//! Conversations with the resource-manager over RESTCONF, as text: requests, and under each the reply that it must get.
+//!
+//! Each file under `transcripts/` runs against a fresh engine on a journal in memory, with a clock that stands still until
+//! `wait` moves it. `start` stops the server and starts it again on the same journal. In a path `~` stands for where the pools
+//! are. What is asked over and over has a short form (`short`); each is requests like the others.
+//! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+use allod_testkit::transcript::{self, Standing};
+use http::Request;
+use http_body_util::Full;
+
+use crate::resource_pools::server::{Answer, POOLS, Server};
+use crate::resource_pools::{replies, short};
+
+/// What a block of a transcript asks.
+fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
+    let mut lines = text.lines();
+    let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
+    let uri = uri.replacen('~', POOLS, 1);
+    let mut request = Request::builder().method(method).uri(uri).header("host", "allod:8778");
+    let (mut body, mut typed) = (String::new(), false);
+    for line in lines {
+        match line.split_once(": ") {
+            Some((name, value)) if body.is_empty() && !line.starts_with(['{', '<', '[']) => {
+                request = request.header(name, value);
+                typed |= name == "content-type";
+            }
+            _ => body.push_str(line),
+        }
+    }
+    if !body.is_empty() {
+        let kind = if body.starts_with('<') { "xml" } else { "json" };
+        request = request.header("content-length", body.len());
+        if !typed {
+            request = request.header("content-type", format!("application/yang-data+{kind}"));
+        }
+    }
+    request.body(Full::from(body)).expect("a request")
+}
+
+/// Status, the headers that matter, and the body.
+fn shown(answer: &Answer) -> String {
+    let mut text = answer.status.to_string();
+    for name in ["location", "content-type", "etag", "allow"] {
+        if let Some(value) = answer.headers.get(name).map(|value| value.to_str().unwrap()) {
+            write!(text, "\n   {name}: {value}").unwrap();
+        }
+    }
+    let body = answer.body.trim().replace("},{", "},\n{").replace("><", ">\n<");
+    let body = body.replace("\n\n", "\n");
+    if !body.is_empty() {
+        write!(text, "\n{body}").unwrap();
+    }
+    text
+}
+
+#[tokio::test]
+async fn the_resource_manager_answers_as_the_transcripts_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/resource_pools/transcripts");
+    let mut number = 0;
+    transcript::check(&folder, async |text: &str| {
+        number += 1;
+        let mut step = 0;
+        let clock = Standing::morning();
+        let (storage, checkpoints) = (MemoryStorage::new(), Arc::new(MemoryCheckpoints::new()));
+        let start = async || {
+            let journal = Arc::new(storage.open());
+            Server::start(journal, checkpoints.clone(), clock.clone()).await
+        };
+        let mut server = Some(start().await);
+        let played = transcript::play(text, &clock, async |block: &str| {
+            if block == "start" {
+                server.take().into_iter().for_each(Server::stop);
+                server = Some(start().await);
+                return None;
+            }
+            let server = server.as_ref()?;
+            match short::answer(server, block).await {
+                Some(reply) => Some(reply),
+                None => {
+                    step += 1;
+                    let answer = server.answer(parse(block)).await;
+                    let asked = block.lines().next()?.replacen('~', POOLS, 1);
+                    replies::keep(&format!("{number:02}-{step:02}"), &asked, &answer);
+                    Some(shown(&answer))
+                }
+            }
+        })
+        .await;
+        if let Some(server) = &server {
+            replies::keep_all(&format!("{number:02}"), server).await;
+        }
+        played
+    })
+    .await;
+}

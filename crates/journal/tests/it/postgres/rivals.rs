@@ -1,0 +1,111 @@
+//! Two writers on one journal: nobody is kept out for ever, and nobody is put where a record was.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use allod_journal::suite::{append_many, committed, next_frame, read_whole};
+use allod_journal::{Append, Journal};
+
+use crate::postgres::{cluster, fresh, open};
+
+/// Appends at the tail that it knows until it has had `count` committed; how often it was overtaken meanwhile.
+fn write(journal: &dyn Journal, writer: u64, count: u64) -> u64 {
+    let mut tail = journal.tail().expect("tail");
+    let (mut done, mut conflicts) = (0, 0);
+    while done < count {
+        match journal.append(&tail, &next_frame(&tail, writer, &[7; 300])) {
+            Append::Committed(end) => {
+                done += 1;
+                tail = end;
+            }
+            Append::Conflict(end) => {
+                conflicts += 1;
+                // One that was overtaken has to read what the other wrote.
+                journal.read(tail.seq + 1, 1 << 20).expect("read");
+                tail = end;
+            }
+            Append::Unknown(error) => panic!("{error:?}"),
+        }
+    }
+    conflicts
+}
+
+#[test]
+fn two_busy_writers_get_their_turns() {
+    const COUNT: u64 = 150;
+    let address = fresh(cluster());
+    let (one, other) = (open(&address), open(&address));
+    let started = Instant::now();
+    let conflicts = thread::scope(|scope| {
+        let first = scope.spawn(|| write(&one, 1, COUNT));
+        let second = scope.spawn(|| write(&other, 2, COUNT));
+        [first.join().expect("a writer"), second.join().expect("a writer")]
+    });
+    eprintln!("{COUNT} records each in {:?}, conflicts {conflicts:?}", started.elapsed());
+    assert_eq!(read_whole(&one, 1 << 20).len() as u64, 2 * COUNT);
+    // Whoever is overtaken goes first next time: hardly more than one conflict for each record.
+    assert!(conflicts.iter().all(|conflicts| *conflicts <= COUNT + COUNT / 2), "{conflicts:?}");
+}
+
+#[test]
+fn one_who_asked_to_go_first_and_is_gone_for_a_while_does_not_stop_the_others() {
+    let address = fresh(cluster());
+    let (paused, busy) = (open(&address), open(&address));
+    let early = paused.tail().expect("tail");
+    append_many(&busy, 3);
+    // Overtaken, it may go first now; and does nothing.
+    let outcome = paused.append(&early, &next_frame(&early, 9, b"late"));
+    assert!(matches!(outcome, Append::Conflict(_)), "{outcome:?}");
+    let started = Instant::now();
+    append_many(&busy, 20);
+    let took = started.elapsed();
+    assert!(took >= Duration::from_millis(90), "nobody waited: {took:?}");
+    assert!(took < Duration::from_secs(3), "waited too long: {took:?}");
+    // It says that it will not append after all.
+    let tail = paused.tail().expect("tail");
+    drop(paused.append(&early, &next_frame(&early, 9, b"late")));
+    paused.stand_back();
+    thread::sleep(Duration::from_millis(1100));
+    let started = Instant::now();
+    committed(busy.append(&tail, &next_frame(&tail, 1, b"at once")));
+    assert!(started.elapsed() < Duration::from_millis(90), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_slow_append_is_never_put_where_a_record_was_trimmed() {
+    let address = fresh(cluster());
+    let schema = address.to_string().rsplit('=').next().expect("a schema").to_owned();
+    let journal = open(&address);
+    append_many(&journal, 3);
+    let tail = journal.tail().expect("tail");
+    // The append looks at its predecessor, and then takes a second to write.
+    let slow = format!(
+        "CREATE FUNCTION {schema}.slow() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
+        CREATE TRIGGER slow BEFORE INSERT ON {schema}.journal
+            FOR EACH ROW EXECUTE FUNCTION {schema}.slow()"
+    );
+    cluster().sql(&slow).expect("sql");
+    let outcome = thread::scope(|scope| {
+        let append = scope.spawn(|| journal.append(&tail, &next_frame(&tail, 1, b"slow")));
+        let sleeps = "SELECT count(*) FROM pg_stat_activity
+            WHERE wait_event = 'PgSleep' AND query LIKE '%journal%'";
+        cluster().wait_for(sleeps, "1").expect("it sleeps");
+        // Meanwhile others write two records, and trim all but the last.
+        let others = format!(
+            "SET session_replication_role = replica;
+            INSERT INTO {schema}.journal SELECT seq + 1, epoch, batch, prev, hash, level, position, at_ms, body
+                FROM {schema}.journal WHERE seq = 3;
+            INSERT INTO {schema}.journal SELECT seq + 2, epoch, batch, prev, hash, level, position, at_ms, body
+                FROM {schema}.journal WHERE seq = 3;
+            DELETE FROM {schema}.journal WHERE seq <= 4"
+        );
+        for statement in others.split(';').skip(1) {
+            let text = format!("SET session_replication_role = replica; {statement}");
+            cluster().sql(&text).expect("sql");
+        }
+        append.join().expect("the append")
+    });
+    assert!(matches!(outcome, Append::Conflict(end) if end.seq == 5), "{outcome:?}");
+    assert_eq!(journal.oldest().expect("oldest"), 5);
+}

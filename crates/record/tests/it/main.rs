@@ -1,0 +1,9 @@
+//! Integration tests of this crate, in one binary so that they link once.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+
+mod arbitrary;
+mod body;
+mod checkpoint;
+mod format;
+mod hostile;
