@@ -1,9 +1,9 @@
-//! The tours of the README and of guides, copied and pasted: their commands run in a shell in an empty folder against a real
-//! server, and each must answer what stands beneath it.
+//! Runs the tours of the README and of the guides: their commands run in a shell in an empty folder against a real server,
+//! and each must print what the document shows beneath it.
 //!
-//! A block of the tour is a list of commands, each followed by its answer in lines that start with `# `. In an answer `…`
-//! stands for anything: members of an object, items of a list, any text. `curl` shows the status before the body, which the
-//! README does too; a watch, which would never end, is ended after a moment.
+//! A `sh` block of a tour is a list of commands, each followed by its output in lines that start with `# `. In the output `…`
+//! stands for anything: members of an object, items of a list, any text. A command without output must print nothing. A
+//! watch would never end, so the test stops it after two seconds.
 
 mod answer;
 mod block;
@@ -13,22 +13,20 @@ use std::process::{Command, Stdio};
 
 use allod_testkit::server::Server;
 
-/// Where the documents say that the server listens.
-const USUAL: [&str; 2] = ["localhost:8778", "127.0.0.1:8778"];
+/// The address of the server in the documents.
+const DOCUMENTED: [&str; 2] = ["localhost:8778", "127.0.0.1:8778"];
 
-/// Stands between the answers of two commands.
+/// Printed between the outputs of two steps.
 const MARK: &str = "----8<----";
 
+/// `curl` prints a progress meter if its output is not a terminal, so it gets `-sS` here. stderr comes with stdout.
 const FUNCTIONS: &str = r#"
+exec 2>&1
 real_curl=$(command -v curl)
-newline='
-'
 curl() {
   case "$*" in
-    */v1/watch*) timeout -s INT 2 "$real_curl" -sSN "$@" ;;
-    *)
-      out=$("$real_curl" -sS -w '\n%{http_code}' "$@")
-      printf '%s %s\n' "${out##*"$newline"}" "${out%"$newline"*}" ;;
+    */v1/watch*) timeout -s INT 2 "$real_curl" -sS "$@" ;;
+    *) "$real_curl" -sS "$@" ;;
   esac
 }
 allod() {
@@ -39,7 +37,7 @@ allod() {
 }
 "#;
 
-/// As the README says, but for the port and the folder.
+/// Starts the server as the README does, but with another port and data folder.
 fn start(folder: &Path) -> Server {
     let mut command = Command::new(env!("CARGO_BIN_EXE_allod"));
     command.arg("serve").current_dir(folder).stdin(Stdio::null());
@@ -48,48 +46,53 @@ fn start(folder: &Path) -> Server {
 }
 
 #[test]
-fn the_tour_of_the_readme_goes_as_it_says() {
+fn readme_tour_prints_what_it_shows() {
     let readme = include_str!("../../../../README.md");
     assert!(readme.contains("-- serve "), "the README says how to start the server");
-    goes_as_it_says(readme, "Five minutes");
+    check(block::section(readme, "A two-minute tour"));
 }
 
 #[test]
-fn the_tour_of_capacity_goes_as_it_says() {
-    goes_as_it_says(include_str!("../../../../docs/guides/capacity.md"), "A tour");
+fn getting_started_prints_what_it_shows() {
+    check(include_str!("../../../../docs/getting-started.md"));
 }
 
 #[test]
-fn the_tour_of_the_resource_manager_goes_as_it_says() {
-    goes_as_it_says(include_str!("../../../../docs/guides/resource-manager.md"), "A tour");
+fn capacity_tour_prints_what_it_shows() {
+    check(block::section(include_str!("../../../../docs/guides/capacity.md"), "A tour"));
 }
 
 #[test]
-fn the_tour_of_restconf_goes_as_it_says() {
-    goes_as_it_says(include_str!("../../../../docs/guides/restconf.md"), "A tour");
+fn resource_manager_tour_prints_what_it_shows() {
+    check(block::section(include_str!("../../../../docs/guides/resource-manager.md"), "A tour"));
 }
 
 #[test]
-fn the_tour_of_the_id_manager_goes_as_it_says() {
-    goes_as_it_says(include_str!("../../../../docs/guides/id-manager.md"), "A tour");
+fn restconf_tour_prints_what_it_shows() {
+    check(block::section(include_str!("../../../../docs/guides/restconf.md"), "A tour"));
 }
 
-/// Runs a section of a document.
-fn goes_as_it_says(document: &str, section: &str) {
-    let steps = block::steps(document, section);
-    assert!(steps.len() > 5, "there are only {} steps in '{section}'", steps.len());
+#[test]
+fn id_manager_tour_prints_what_it_shows() {
+    check(block::section(include_str!("../../../../docs/guides/id-manager.md"), "A tour"));
+}
+
+/// Runs every step of a text on a new server and compares the outputs.
+fn check(text: &str) {
+    let steps = block::steps(text);
+    assert!(steps.len() > 5, "there are only {} steps in this tour", steps.len());
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path());
     let address = server.address.to_string();
-    let here = |text: &str| {
-        USUAL.iter().fold(text.to_owned(), |text, usual| text.replace(usual, &address))
+    let actual = |text: &str| {
+        DOCUMENTED.iter().fold(text.to_owned(), |text, usual| text.replace(usual, &address))
     };
     let mut script = FUNCTIONS.to_owned();
     for step in &steps {
-        script.push_str(&format!("{}\nprintf '%s\\n' '{MARK}'\n", here(&step.commands)));
+        script.push_str(&format!("{}\nprintf '%s\\n' '{MARK}'\n", actual(&step.commands)));
     }
     let output = Command::new("timeout")
-        .args(["60", "sh", "-c", &format!("exec 2>&1\n{script}")])
+        .args(["60", "sh", "-c", &script])
         .current_dir(folder.path())
         .env("real_allod", env!("CARGO_BIN_EXE_allod"))
         .env("ALLOD_SERVER", format!("http://{address}"))
@@ -98,16 +101,14 @@ fn goes_as_it_says(document: &str, section: &str) {
         .output()
         .unwrap();
     let output = String::from_utf8(output.stdout).unwrap();
-    let answers: Vec<&str> = output.split(&format!("{MARK}\n")).collect();
-    assert_eq!(answers.len(), steps.len() + 1, "the shell did not get to the end:\n{output}");
+    let outputs: Vec<&str> = output.split(&format!("{MARK}\n")).collect();
+    assert_eq!(outputs.len(), steps.len() + 1, "the script ended early:\n{output}");
     let mut wrong = String::new();
-    for (step, got) in steps.iter().zip(answers) {
-        let got = got.trim_end();
-        if !answer::fits(&here(&step.answer), got) {
-            wrong.push_str(&format!(
-                "\n{}\nshould answer\n{}\nand answers\n{got}\n",
-                step.commands, step.answer
-            ));
+    for (step, got) in steps.iter().zip(outputs) {
+        let (expected, got) = (actual(&step.output), got.trim_end());
+        if !answer::fits(&expected, got) {
+            let commands = &step.commands;
+            wrong.push_str(&format!("\n{commands}\n  expected:\n{expected}\n  got:\n{got}\n"));
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -1,30 +1,35 @@
-//! Whether an answer is what the README says. `…` stands for anything: as a member of an object for any others, as an item
-//! of a list for any number of items, elsewhere for any text.
+//! Compares the output of a command with the output that a document shows.
+//!
+//! `…` in the document stands for anything: as a member of an object for any other members, as an item of a list for any
+//! number of items, elsewhere for any text.
 
 use serde_json::Value;
 
 const ANYTHING: &str = "…";
 
-/// Texts are compared as they are, JSON (perhaps after a status) by what it means.
-pub fn fits(wanted: &str, got: &str) -> bool {
-    let (status, json) = at_json(wanted);
-    let Some(pattern) = json.and_then(pattern) else { return text_fits(wanted, got) };
-    let (got_status, got_json) = at_json(got);
-    let got = got_json.and_then(|json| serde_json::from_str(json).ok());
-    status == got_status && got.is_some_and(|got| json_fits(&pattern, &got))
+/// Compares text literally, and JSON from the first line that starts with a brace or a bracket by its meaning. The text
+/// before the JSON is, for example, the status line and the headers that `curl -i` prints.
+pub fn fits(expected: &str, got: &str) -> bool {
+    let got = got.replace('\r', "");
+    let ((head, json), (got_head, got_json)) = (split_at_json(expected), split_at_json(&got));
+    let Some(pattern) = json.and_then(pattern) else { return text_fits(expected, got.trim_end()) };
+    let got_json = got_json.and_then(|json| serde_json::from_str(json).ok());
+    text_fits(head, got_head) && got_json.is_some_and(|got| json_fits(&pattern, &got))
 }
 
-/// What stands before the JSON, and the JSON. Only a status may stand before it.
-fn at_json(text: &str) -> (&str, Option<&str>) {
-    match text.find(['{', '[']) {
-        Some(at) if text[..at].trim().bytes().all(|byte| byte.is_ascii_digit()) => {
-            (text[..at].trim(), Some(&text[at..]))
+/// The lines before the first line that starts with a brace or a bracket, and the rest.
+fn split_at_json(text: &str) -> (&str, Option<&str>) {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with(['{', '[']) {
+            return (&text[..at], Some(&text[at..]));
         }
-        _ => (text.trim(), None),
+        at += line.len();
     }
+    (text, None)
 }
 
-/// JSON with `…` in it as JSON: a member of that name, an item or a value of that text.
+/// Turns JSON with `…` in it into JSON: a member of that name, an item or a value of that text.
 fn pattern(text: &str) -> Option<Value> {
     let (mut json, mut open, mut in_text, mut escaped) = (String::new(), Vec::new(), false, false);
     let mut after_colon = false;
@@ -51,23 +56,23 @@ fn pattern(text: &str) -> Option<Value> {
     serde_json::from_str(&json).ok()
 }
 
-fn json_fits(wanted: &Value, got: &Value) -> bool {
-    match (wanted, got) {
-        (Value::String(wanted), _) if wanted == ANYTHING => true,
-        (Value::String(wanted), Value::String(got)) => text_fits(wanted, got),
-        (Value::Array(wanted), Value::Array(got)) => items_fit(wanted, got),
-        (Value::Object(wanted), Value::Object(got)) => {
-            let open = wanted.contains_key(ANYTHING);
-            let mut named = wanted.iter().filter(|(name, _)| *name != ANYTHING);
-            (open || wanted.len() == got.len())
+fn json_fits(expected: &Value, got: &Value) -> bool {
+    match (expected, got) {
+        (Value::String(expected), _) if expected == ANYTHING => true,
+        (Value::String(expected), Value::String(got)) => text_fits(expected, got),
+        (Value::Array(expected), Value::Array(got)) => items_fit(expected, got),
+        (Value::Object(expected), Value::Object(got)) => {
+            let open = expected.contains_key(ANYTHING);
+            let mut named = expected.iter().filter(|(name, _)| *name != ANYTHING);
+            (open || expected.len() == got.len())
                 && named.all(|(name, part)| got.get(name).is_some_and(|got| json_fits(part, got)))
         }
-        _ => wanted == got,
+        _ => expected == got,
     }
 }
 
-fn items_fit(wanted: &[Value], got: &[Value]) -> bool {
-    match wanted.split_first() {
+fn items_fit(expected: &[Value], got: &[Value]) -> bool {
+    match expected.split_first() {
         None => got.is_empty(),
         Some((first, rest)) if first.as_str() == Some(ANYTHING) => {
             (0..=got.len()).any(|skipped| items_fit(rest, &got[skipped..]))
@@ -78,8 +83,8 @@ fn items_fit(wanted: &[Value], got: &[Value]) -> bool {
     }
 }
 
-fn text_fits(wanted: &str, got: &str) -> bool {
-    let mut parts = wanted.split(ANYTHING);
+fn text_fits(expected: &str, got: &str) -> bool {
+    let mut parts = expected.split(ANYTHING);
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = got.strip_prefix(first) else { return false };
     let mut last = None;
@@ -93,25 +98,29 @@ fn text_fits(wanted: &str, got: &str) -> bool {
 }
 
 #[test]
-fn an_answer_fits_or_it_does_not() {
-    for (wanted, got, fit) in [
-        ("204", "204", true),
-        ("204", "200", false),
-        ("200 {\"a\":1,…}", "200 {\"b\":[],\"a\":1}", true),
-        ("201 {\"a\":1,…}", "200 {\"b\":[],\"a\":1}", false),
-        ("200 {\"a\":1}", "200 {\"a\":1,\"b\":2}", false),
-        ("200 {\"a\":…}", "200 {\"a\":{\"b\":2}}", true),
-        ("200 {\"a\":[…,{\"b\":2,…},…]}", "200 {\"a\":[1,{\"c\":1,\"b\":2},3]}", true),
-        ("200 {\"a\":[…,{\"b\":2}]}", "200 {\"a\":[{\"b\":2},3]}", false),
+fn expected_output_is_compared_by_its_meaning() {
+    for (expected, got, fit) in [
+        ("", "", true),
+        ("", "error", false),
+        ("4", "4\n", true),
+        ("4", "5\n", false),
+        ("{\"a\":1,…}", "{\"b\":[],\"a\":1}", true),
+        ("{\"a\":1}", "{\"a\":1,\"b\":2}", false),
+        ("{\"a\":…}", "{\"a\":{\"b\":2}}", true),
+        ("{\"a\":[…,{\"b\":2,…},…]}", "{\"a\":[1,{\"c\":1,\"b\":2},3]}", true),
+        ("{\"a\":[…,{\"b\":2}]}", "{\"a\":[{\"b\":2},3]}", false),
         ("{\"a\":\"x…z\"}", "{\"a\":\"xyz\"}", true),
         ("{\"a\":\"x…z\"}", "{\"a\":\"xy\"}", false),
         ("{\"a\":\"\\\"…\"}", "{\"a\":\"\\\"b\"}", true),
+        ("HTTP/1.1 200 OK\n…\n\n{\"a\":1}", "HTTP/1.1 200 OK\r\na: b\r\n\r\n{ \"a\": 1 }", true),
+        ("HTTP/1.1 201 Created\n…\n\n{\"a\":1}", "HTTP/1.1 200 OK\r\na: b\r\n\r\n{\"a\":1}", false),
+        ("HTTP/1.1 204 No Content\n…", "HTTP/1.1 204 No Content\r\na: b\r\n\r\n", true),
         ("pool   free\nvlans  …", "pool   free\nvlans  4089", true),
         ("pool   free\nvlans  …", "pool   used\nvlans  4089", false),
         ("one … two … three", "one 1 two 2 three", true),
         ("one … two … three", "one 1 three", false),
         ("error: {…", "error: {broken", true),
     ] {
-        assert_eq!(fits(wanted, got), fit, "{wanted} against {got}");
+        assert_eq!(fits(expected, got), fit, "{expected} against {got}");
     }
 }

@@ -1,19 +1,22 @@
-//! The steps of a section of a document: commands, and the answer that stands beneath them.
+//! The steps of a document: commands, and the output that the document shows beneath them.
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
     /// One or several lines for a shell.
     pub commands: String,
-    /// The lines of the answer, without what marks them.
-    pub answer: String,
+    /// The lines of the output, without the leading `# `.
+    pub output: String,
 }
 
-/// Every step in the `sh` blocks of the section with this heading. A block without any answer is not run: it is for
-/// reading.
-pub fn steps(document: &str, heading: &str) -> Vec<Step> {
+/// The part of a document from this heading to the next one of the same level.
+pub fn section<'a>(document: &'a str, heading: &str) -> &'a str {
     let after = document.split(&format!("\n## {heading}\n")).nth(1).unwrap_or_default();
-    let section = after.split("\n## ").next().unwrap_or_default();
-    let blocks = section.split("\n```sh\n").skip(1);
+    after.split("\n## ").next().unwrap_or_default()
+}
+
+/// Every step in the `sh` blocks of a text. A block that shows no output is not run.
+pub fn steps(text: &str) -> Vec<Step> {
+    let blocks = text.split("\n```sh\n").skip(1);
     blocks.flat_map(|block| in_block(block.split("\n```").next().unwrap_or_default())).collect()
 }
 
@@ -22,16 +25,16 @@ fn in_block(block: &str) -> Vec<Step> {
     let mut commands = String::new();
     for line in block.lines() {
         match line.strip_prefix('#') {
-            Some(answer) => {
+            Some(output) => {
                 if !commands.is_empty() {
                     let commands = std::mem::take(&mut commands);
-                    steps.push(Step { commands, answer: String::new() });
+                    steps.push(Step { commands, output: String::new() });
                 }
-                let step = steps.last_mut().expect("an answer stands beneath a command");
-                if !step.answer.is_empty() {
-                    step.answer.push('\n');
+                let step = steps.last_mut().expect("output is shown beneath a command");
+                if !step.output.is_empty() {
+                    step.output.push('\n');
                 }
-                step.answer.push_str(answer.strip_prefix(' ').unwrap_or(answer));
+                step.output.push_str(output.strip_prefix(' ').unwrap_or(output));
             }
             None => {
                 if !commands.is_empty() {
@@ -41,16 +44,22 @@ fn in_block(block: &str) -> Vec<Step> {
             }
         }
     }
-    assert!(commands.is_empty() || steps.is_empty(), "without an answer: {commands}");
+    if !commands.is_empty() && !steps.is_empty() {
+        steps.push(Step { commands, output: String::new() });
+    }
     steps
 }
 
 #[test]
-fn steps_are_commands_with_their_answers() {
-    let document = "# T\n\n## A\n\n```sh\necho no\n# no\n```\n\n## B\ntext\n\n```sh\necho 'a\nb'\n# a\n# b\necho c\n# c\n```\n\
-                    \n```json\n{}\n```\n\n## C\n\n```sh\necho d\n# d\n```\n";
+fn steps_are_commands_with_their_output() {
+    let document = "# T\n\n## A\n\n```sh\necho no\n# no\n```\n\n## B\ntext\n\n```sh\necho 'a\nb'\n# a\n# b\necho c\n# c\ntrue\n```\n\
+                    \n```json\n{}\n```\n\n```sh\necho not run\n```\n\n## C\n\n```sh\necho d\n# d\n```\n";
     let step =
-        |commands: &str, answer: &str| Step { commands: commands.into(), answer: answer.into() };
-    assert_eq!(steps(document, "B"), [step("echo 'a\nb'", "a\nb"), step("echo c", "c")]);
-    assert_eq!(steps(document, "D"), []);
+        |commands: &str, output: &str| Step { commands: commands.into(), output: output.into() };
+    assert_eq!(
+        steps(section(document, "B")),
+        [step("echo 'a\nb'", "a\nb"), step("echo c", "c"), step("true", "")]
+    );
+    assert_eq!(steps(document).len(), 5);
+    assert_eq!(steps(section(document, "D")), []);
 }
