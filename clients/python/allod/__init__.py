@@ -1,7 +1,7 @@
-"""The client of allod, a server that hands out ids, addresses and prefixes exactly once.
+"""The Python client of allod, a server that allocates IDs, addresses, prefixes and capacity.
 
-``Client`` for threads, ``AsyncClient`` for asyncio. Both retry by themselves what is safe to send again, which is
-everything; see ``Retry``.
+``Client`` is blocking and thread-safe; ``AsyncClient`` is for asyncio. Both retry every call automatically, because every
+call is idempotent; see ``Retry``.
 """
 
 from .aio import AsyncClient, AsyncWatch

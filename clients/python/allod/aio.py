@@ -1,6 +1,6 @@
-"""The client for asyncio. The same calls as ``Client``, awaited.
+"""The client for asyncio, with the same methods as ``Client``.
 
-What is sent and what an answer means is ``api``; when to try again is ``retry``. Here are the streams and the sleeping.
+``api`` has the requests and responses, ``retry`` the retry policy. This module has the streams and the pauses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Connection = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class AsyncClient:
-    """Talks to one server from one event loop, over at most ``connections`` connections at a time."""
+    """A connection to one server from one event loop, with at most ``connections`` sockets."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class AsyncClient:
 
     @property
     def position(self) -> Optional[int]:
-        """The highest position of the journal that an answer to this client has reflected."""
+        """The highest journal position in the responses to this client."""
         return self._position
 
     # Pools
@@ -88,7 +88,7 @@ class AsyncClient:
         version: Version = None,
         absent: bool = False,
     ) -> Pool:
-        """Defines a pool, or changes its definition."""
+        """Creates a pool or changes its definition."""
         return await self._run(
             api.put_pool(
                 name,
@@ -112,17 +112,17 @@ class AsyncClient:
     async def pool(
         self, name: str, *, min_position: Optional[int] = None, linearizable: bool = False
     ) -> Pool:
-        """A pool, and how full it is."""
+        """A pool with its usage."""
         return await self._run(api.pool(name, min_position=min_position, linearizable=linearizable))
 
     def pools(
         self, prefix: Optional[str] = None, *, page_size: Optional[int] = None
     ) -> AsyncIterator[Pool]:
-        """All pools whose name starts like this, read page by page."""
+        """All pools whose name starts with ``prefix``, read page by page."""
         return self._pages(lambda after: api.pools(prefix, page_size, after))
 
     async def delete_pool(self, name: str, *, version: Version = None) -> None:
-        """Removes a pool that nobody uses. One that is not there is removed already."""
+        """Removes a pool without claims. Succeeds if the pool does not exist."""
         await self._run(api.delete_pool(name, version=version))
 
     # Claims
@@ -145,8 +145,8 @@ class AsyncClient:
         version: Version = None,
         absent: bool = False,
     ) -> Claim:
-        """Claims under a key of the caller's choice. The same again gives the same claim."""
-        asked = claim_body(
+        """Claims values under a key chosen by the caller. Idempotent: the same call returns the same claim."""
+        body = claim_body(
             value=value,
             fallback=fallback,
             count=count,
@@ -158,7 +158,7 @@ class AsyncClient:
             owner=owner,
             labels=labels,
         )
-        return await self._run(api.claim(pool, key, asked, version=version, absent=absent))
+        return await self._run(api.claim(pool, key, body, version=version, absent=absent))
 
     async def get(
         self,
@@ -168,17 +168,17 @@ class AsyncClient:
         min_position: Optional[int] = None,
         linearizable: bool = False,
     ) -> Claim:
-        """What is held under a key; ``NotHeld`` if nothing is."""
+        """The claim under a key; raises ``NotHeld`` if there is none."""
         return await self._run(api.get(pool, key, min_position=min_position, linearizable=linearizable))
 
     async def release(self, pool: str, key: str, *, version: Version = None) -> None:
-        """Releases what is held under a key. If nothing is, that is as good; with ``version`` it is ``NotHeld``."""
+        """Releases the claim under a key. Succeeds if there is none, except with ``version``: then it raises ``NotHeld``."""
         await self._run(api.release(pool, key, version=version))
 
     async def renew(
         self, pool: str, key: str, *, ttl: Optional[float] = None, version: Version = None
     ) -> Claim:
-        """Starts the lease anew."""
+        """Restarts the lease."""
         return await self._run(api.renew(pool, key, ttl=ttl, version=version))
 
     async def confirm(self, pool: str, key: str, *, version: Version = None) -> Claim:
@@ -197,7 +197,7 @@ class AsyncClient:
         draining: Optional[bool] = None,
         page_size: Optional[int] = None,
     ) -> AsyncIterator[Claim]:
-        """Claims of one pool in the order of their values, or of all pools by owner, read page by page.
+        """Claims of one pool ordered by value, or of all pools ordered by owner, read page by page.
 
         ``within`` and ``draining`` are for one pool only.
         """
@@ -221,7 +221,7 @@ class AsyncClient:
         min_position: Optional[int] = None,
         linearizable: bool = False,
     ) -> Who:
-        """Who has a value, or had it at a time or position."""
+        """The holder of a value, now or at a time or position."""
         return await self._run(
             api.who(pool, value, at=at, min_position=min_position, linearizable=linearizable)
         )
@@ -233,12 +233,12 @@ class AsyncClient:
         dry_run: bool = False,
         idempotency_key: Optional[str] = None,
     ) -> Done:
-        """Does all of it or nothing. A key of your own makes it happen once even across a crash of the caller."""
+        """Runs a transaction atomically. Pass your own idempotency key to run it once even if the caller crashes."""
         return await self._run(
             api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key)
         )
 
-    # What happened
+    # History and watch
 
     def history(
         self,
@@ -254,7 +254,7 @@ class AsyncClient:
         order: Optional[str] = None,
         page_size: Optional[int] = None,
     ) -> AsyncIterator[Change]:
-        """What happened, newest first unless ``order`` is ``oldest_first``, read page by page."""
+        """Past changes, newest first unless ``order`` is ``oldest_first``, read page by page."""
         query: Query = {
             "pool": pool,
             "value": None if value is None else str(value),
@@ -281,13 +281,12 @@ class AsyncClient:
         patience: Optional[float] = 300.0,
         silence: float = 60.0,
     ) -> AsyncWatch:
-        """What happens after a position (else from now on), for ever, without a gap and nothing twice.
+        """Changes after a position (default: from now on), without end, gaps or duplicates.
 
-        "Now" is when the watch is entered with ``async with``, else when it is first asked.
+        "Now" is when the watch is entered with ``async with``, or else when the first change is requested.
 
-        A stream that ends, or says nothing for ``silence`` seconds, is taken up again where it was. ``Unreachable`` is
-        raised when that does not work for ``patience`` seconds (``None``: never), and ``PositionTrimmed`` when the
-        server no longer has what comes next.
+        A stream that ends, or sends nothing for ``silence`` seconds, is resumed. Raises ``Unreachable`` if that fails for
+        ``patience`` seconds (``None``: never), and ``PositionTrimmed`` if the journal no longer has the next changes.
         """
         state = WatchState(
             after,
@@ -310,7 +309,7 @@ class AsyncClient:
         return await self._run(api.limits())
 
     async def close(self) -> None:
-        """Closes the connections that are idle. A later call opens new ones."""
+        """Closes idle connections. Later calls open new ones."""
         idle, self._idle = self._idle, []
         for _, writer in idle:
             writer.close()
@@ -328,7 +327,7 @@ class AsyncClient:
     ) -> None:
         await self.close()
 
-    # Inside
+    # Internals
 
     async def _run(self, call: Call[T]) -> T:
         steps = exchange(call, self._retry, self._timeout)
@@ -359,7 +358,7 @@ class AsyncClient:
     def _limit(self) -> asyncio.Semaphore:
         loop = asyncio.get_running_loop()
         if self._loop is not loop or self._room is None:
-            # The first loop, or another than before: what belongs to an old one is of no use here.
+            # The first event loop, or another one than before: objects of the old loop cannot be used.
             self._loop, self._idle = loop, []
             self._room = asyncio.Semaphore(self._connections)
         return self._room
@@ -373,7 +372,7 @@ class AsyncClient:
             try:
                 connection = await asyncio.wait_for(self._connect(), attempt.timeout)
             except ssl.SSLCertVerificationError as error:
-                raise Unreachable(f"the server is not trusted: {error}", maybe_done=False) from error
+                raise Unreachable(f"the certificate of the server is not trusted: {error}", maybe_done=False) from error
             except (OSError, asyncio.TimeoutError) as error:
                 return NotSent(error)
         stream, writer = connection
@@ -410,7 +409,7 @@ class AsyncClient:
         )
 
     def _take(self) -> Optional[Connection]:
-        """An idle connection that has not ended."""
+        """An idle connection that the server has not closed."""
         while self._idle:
             reader, writer = self._idle.pop()
             if not reader.at_eof() and reader.exception() is None and not writer.is_closing():
@@ -420,7 +419,7 @@ class AsyncClient:
 
 
 class AsyncWatch(AsyncIterator[Change]):
-    """The changes that a watch sees, for ever. Close it, or use it in an ``async with``, to let go of its connection."""
+    """An endless iterator of changes. Close it, or use it in an ``async with``, to close its connection."""
 
     def __init__(self, client: AsyncClient, state: WatchState, silence: float) -> None:
         self._client, self._state, self._silence = client, state, silence
@@ -428,7 +427,7 @@ class AsyncWatch(AsyncIterator[Change]):
 
     @property
     def position(self) -> Optional[int]:
-        """Everything up to here has been handed out: go on from here after a restart."""
+        """Everything up to this position has been returned. Resume here after a restart."""
         return self._state.position
 
     async def __anext__(self) -> Change:
@@ -488,19 +487,19 @@ class AsyncWatch(AsyncIterator[Change]):
 
 
 async def _read(stream: asyncio.StreamReader, reader: ResponseReader) -> None:
-    """Waits for some bytes and hands them over."""
+    """Waits for bytes and passes them to the reader."""
     data = await stream.read(65536)
     if data:
         reader.feed(data)
         return
     reader.end()
     if not reader.done:
-        raise ConnectionResetError("the connection ended before the answer did")
+        raise ConnectionResetError("the connection ended before the response was complete")
 
 
 async def _closed(writer: asyncio.StreamWriter) -> None:
     try:
         await writer.wait_closed()
     except OSError:
-        # It was to be closed, and it is.
+        # Already closed.
         pass

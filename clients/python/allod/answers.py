@@ -1,6 +1,7 @@
-"""What the server answers, as dataclasses.
+"""Responses of the server as dataclasses.
 
-Members that a newer server adds are passed over. A member that is missing or of the wrong type is a ``BadAnswer``.
+Unknown members, which a newer server may add, are ignored. A member that is missing or has the wrong type raises
+``BadAnswer``.
 """
 
 from __future__ import annotations
@@ -24,28 +25,28 @@ class Claim:
     key: str
     owner: str
     value: Value
-    """Its value, or the first of several."""
+    """The value, or the first of several."""
     values: Optional[Tuple[Value, ...]]
-    """All of them; ``None`` when there are very many, and ``ranges`` has them."""
+    """All values; ``None`` if there are too many to list, see ``ranges``."""
     ranges: Tuple[str, ...]
-    """When there are several: all of them, as ``first-last`` where they follow each other."""
+    """If there are several values: all of them, with runs as ``first-last``."""
     version: int
-    """Changes with every change of the claim. Hand it to ``release`` so that nothing newer is released."""
+    """Changes with every change of the claim. Pass it to ``release`` so that a newer claim is not released."""
     state: str
     created: datetime
     expires: Optional[datetime]
-    """When it may be taken away; ``None``: never."""
+    """When the lease ends; ``None``: never."""
     expired: bool
     until: Optional[datetime]
-    """In quarantine: until when."""
+    """The end of the quarantine."""
     labels: Mapping[str, str]
     new: bool = False
-    """Whether the call that this is the answer of made it."""
+    """Whether this call created it."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """How full a pool is: counts of values, but for those that say claims."""
+    """Usage of a pool, in values; members with ``claims`` in the name count claims."""
 
     size: int
     claims: int
@@ -64,7 +65,7 @@ class Usage:
 class Pool:
     name: str
     generation: int
-    """How many definitions it has had; what ``put_pool`` and ``delete_pool`` can be guarded by."""
+    """The number of definitions so far. ``put_pool`` and ``delete_pool`` can require it."""
     kind: str
     ranges: Tuple[str, ...]
     exclude: Tuple[str, ...]
@@ -77,32 +78,32 @@ class Pool:
     reap: bool
     labels: Mapping[str, str]
     usage: Optional[Usage]
-    """How full it is; not in the answer to a definition."""
+    """Not in the response to ``put_pool``."""
     new: bool = False
-    """Whether the call that this is the answer of made it."""
+    """Whether this call created it."""
 
 
 @dataclass(frozen=True)
 class Who:
-    """What can be said of one value."""
+    """The state of one value."""
 
     pool: str
     value: Value
     state: str
     """``free``, ``held``, ``quarantined``, ``manual``, ``draining``, ``excluded`` or ``outside``."""
     claim: Optional[Claim]
-    """Who has it, or had it."""
+    """The claim that holds the value, or that held it before its quarantine."""
     at_position: Optional[int]
-    """When a moment was asked for: the last position that there was by then."""
+    """If ``at`` was given: the last position at that time."""
     at_time: Optional[datetime]
-    """When a moment was asked for: that time, or when that position was made."""
+    """If ``at`` was given: that time, or the time of that position."""
 
 
 @dataclass(frozen=True)
 class Claimed:
     new: bool
     claims: Tuple[Claim, ...]
-    """One for each pool, in the order asked."""
+    """One for each pool, in the order of the request."""
 
     @property
     def claim(self) -> Claim:
@@ -129,7 +130,7 @@ class Checked:
 @dataclass(frozen=True)
 class Allocated:
     generations: Mapping[str, Optional[int]]
-    """For each consumer its generation; ``None``: it holds nothing any more."""
+    """The generation of each consumer; ``None``: it holds nothing."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class Extended:
     consumer: str
     generation: int
     expires: Optional[datetime]
-    """``None``: held until given up."""
+    """``None``: no lease."""
 
 
 OpResult = Union[Claimed, Released, Leased, Allocated, Extended, Checked]
@@ -145,7 +146,7 @@ OpResult = Union[Claimed, Released, Leased, Allocated, Extended, Checked]
 
 @dataclass(frozen=True)
 class Done:
-    """What a transaction did, or with ``dry_run`` would have done: a result for each operation, in order."""
+    """What a transaction did, or with ``dry_run`` would do: one result per operation, in order."""
 
     results: Tuple[OpResult, ...]
     dry_run: bool
@@ -153,30 +154,30 @@ class Done:
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened. What does not apply to its kind is ``None``."""
+    """One event. Members that do not apply to its kind are ``None``."""
 
     kind: str
-    """``pool_defined``, ``claim_granted``, ``allocations_set`` and others; the guide to watching has them all."""
+    """``pool_defined``, ``claim_granted``, ``allocations_set`` and others; docs/guides/watch.md lists all."""
     pool: Optional[str]
-    """``None`` where it is about providers and consumers, which belong to no pool."""
+    """``None`` for events of providers and consumers."""
     key: Optional[str]
     owner: Optional[str]
     values: Optional[Tuple[Value, ...]]
-    """Its values, where they are known and not too many; ``members`` then has ``ranges``."""
+    """``None`` if the values are unknown, or too many to list; ``members`` then has ``ranges``."""
     version: Optional[int]
     expires: Optional[datetime]
     cause: Optional[str]
-    """Of a release: ``asked``, ``taken`` or ``reaped``."""
+    """The cause of a release: ``asked``, ``taken`` or ``reaped``."""
     quarantine_until: Optional[datetime]
     provider: Optional[str]
     consumer: Optional[str]
     members: Json = field(repr=False)
-    """The event as it came, with what has no field here."""
+    """All members of the event as JSON."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What happened at one position of the journal."""
+    """All events of one journal position."""
 
     position: int
     at: datetime
@@ -185,25 +186,25 @@ class Change:
 
 @dataclass(frozen=True)
 class Status:
-    """How the server is."""
+    """The status of the server."""
 
     version: str
     ready: bool
     position: int
     members: Json = field(repr=False)
-    """All that it says."""
+    """All members as JSON."""
 
 
 def reading(read: Callable[[Json], T]) -> Callable[[object], T]:
-    """Turns what goes wrong while an answer is read into ``BadAnswer``."""
+    """Converts errors of a reader into ``BadAnswer``."""
 
     def checked(json: object) -> T:
         if not isinstance(json, Mapping):
-            raise BadAnswer(f"the answer is no JSON object: {json!r:.200}")
+            raise BadAnswer(f"the response is not a JSON object: {json!r:.200}")
         try:
             return read(json)
         except (KeyError, TypeError, ValueError) as error:
-            raise BadAnswer(f"the answer is not as expected ({error!r}): {json!r:.200}") from error
+            raise BadAnswer(f"unexpected response ({error!r}): {json!r:.200}") from error
 
     return checked
 
@@ -290,7 +291,7 @@ def _op(json: Json) -> OpResult:
         return Leased(claim=claim(said))
     if name == "check":
         return Checked()
-    raise ValueError(f"an operation '{name}' was not asked for")
+    raise ValueError(f"unexpected operation '{name}'")
 
 
 def change(json: Json) -> Change:

@@ -1,9 +1,9 @@
-"""The routes of the server: what to send for each, and how to read what comes. No sockets here.
+"""The routes of the server: the request for each, and the reader of its response. No sockets here.
 
-A ``Call`` is one request and the meaning of its answers. Every call may be sent again when its answer was lost: reads
-change nothing, a claim is idempotent by its key, a release and a definition say how things are to be afterwards, and a
-transaction carries an idempotency key. What a guard (``version``) then answers may be about the lost attempt itself; where
-the answer shows that the call's purpose is reached it counts as done, elsewhere the exception says ``after_lost``.
+A ``Call`` is one request and the meaning of its responses. Every call can be sent again if its response was lost: reads
+change nothing, a claim is idempotent by its key, a release and a definition state the desired result, and a transaction
+has an idempotency key. With a ``version``, the second attempt may conflict with the first one. If the response shows that
+the first attempt succeeded, the call succeeds; otherwise the exception has ``after_lost`` set.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Call(Generic[T]):
     request: Request
     answer: Callable[[Response], T]
     gone: Optional[Callable[[], T]] = None
-    """What it returns when the thing it removes turns out to be gone after an attempt whose answer was lost."""
+    """The result of a deletion that finds nothing to delete after an attempt whose response was lost."""
 
     def read(self, response: Response, lost: bool) -> T:
         if response.status < 300:
@@ -50,17 +50,17 @@ class Page(Generic[T]):
 
 def problem_of(response: Response, lost: bool) -> Problem:
     try:
-        said: object = json.loads(response.body)
+        parsed: object = json.loads(response.body)
     except ValueError:
-        said = None
-    members = said if isinstance(said, dict) else {}
+        parsed = None
+    members = parsed if isinstance(parsed, dict) else {}
     error = problem(response.status, members, response.headers.get("x-request-id"))
     error.after_lost = lost
     return error
 
 
 def position_of(response: Response) -> Optional[int]:
-    """The position of the journal that an answer reflects."""
+    """The journal position that a response reflects."""
     text = response.headers.get("allod-position", "")
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -69,7 +69,7 @@ def _json(response: Response) -> object:
     try:
         return json.loads(response.body)
     except ValueError as error:
-        raise BadAnswer(f"the answer is not JSON: {response.body!r:.200}") from error
+        raise BadAnswer(f"the response is not JSON: {response.body!r:.200}") from error
 
 
 def _reader(read: Callable[[answers.Json], T]) -> Callable[[Response], T]:
@@ -89,7 +89,7 @@ def _page(name: str, read: Callable[[answers.Json], T]) -> Callable[[Response], 
 
 
 def path(*parts: str) -> str:
-    """A path under ``/v1``. Each part may contain anything, a slash too."""
+    """A path under ``/v1``. Each part may contain any character, including a slash."""
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
@@ -109,7 +109,7 @@ def _target(path: str, query: Query) -> str:
 
 def _guard(version: Version, absent: bool = False) -> Dict[str, str]:
     if version is not None and absent:
-        raise ValueError("it cannot be at a version and absent")
+        raise ValueError("version and absent cannot be combined")
     if version is not None:
         return {"if-match": f'"{version}"'}
     return {"if-none-match": "*"} if absent else {}
@@ -186,10 +186,10 @@ def delete_pool(name: str, *, version: Version) -> Call[None]:
 
 
 def claim(
-    pool: str, key: str, asked: Mapping[str, Any], *, version: Version, absent: bool
+    pool: str, key: str, body: Mapping[str, Any], *, version: Version, absent: bool
 ) -> Call[Claim]:
     return Call(
-        _send("PUT", path("pools", pool, "claims", key), asked, _guard(version, absent)),
+        _send("PUT", path("pools", pool, "claims", key), body, _guard(version, absent)),
         lambda response: _reader(lambda json: answers.claim(json, response.status == 201))(response),
     )
 
@@ -227,8 +227,8 @@ def who(
     min_position: Optional[int],
     linearizable: bool,
 ) -> Call[Who]:
-    asked = None if at is None else write_moment(at)
-    target = _target(path("pools", pool, "values", str(value)), {"at": asked})
+    moment = None if at is None else write_moment(at)
+    target = _target(path("pools", pool, "values", str(value)), {"at": moment})
     headers = _fresh(min_position, linearizable)
     return Call(Request("GET", target, headers), _reader(answers.who))
 
@@ -237,7 +237,7 @@ def transact(
     transaction: Transaction, *, dry_run: bool, idempotency_key: Optional[str]
 ) -> Call[Done]:
     body = {"ops": transaction.ops, "dry_run": dry_run}
-    # Made once for the call, so the same for each of its attempts: a repetition cannot happen twice.
+    # Generated once per call, so that all attempts have the same key.
     headers = {} if dry_run else {"idempotency-key": idempotency_key or uuid.uuid4().hex}
     return Call(_send("POST", path("transactions"), body, headers), _reader(answers.done))
 
@@ -257,7 +257,7 @@ def limits() -> Call[Mapping[str, int]]:
 
 
 def position() -> Call[Optional[int]]:
-    """Where the journal is: the cheapest read whose answer says so."""
+    """The current journal position, by the cheapest read."""
     return Call(Request("GET", _target(path("pools"), {"limit": 1})), position_of)
 
 

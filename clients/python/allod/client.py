@@ -1,6 +1,6 @@
-"""The client for threads: blocking calls over a few connections that are kept open.
+"""The blocking client, with a pool of connections.
 
-What is sent and what an answer means is ``api``; when to try again is ``retry``. Here are the sockets and the sleeping.
+``api`` has the requests and responses, ``retry`` the retry policy. This module has the sockets and the pauses.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from .values import Moment, ValueLike, write_moment
 T = TypeVar("T")
 
 IDLE_MAX = 16
-"""So many connections are kept open when nobody uses them."""
+"""The number of idle connections that are kept open."""
 
 
 class Client:
-    """Talks to one server. May be used by any number of threads at once."""
+    """A connection to one server. Thread-safe."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Client:
 
     @property
     def position(self) -> Optional[int]:
-        """The highest position of the journal that an answer to this client has reflected."""
+        """The highest journal position in the responses to this client."""
         return self._position
 
     # Pools
@@ -90,7 +90,7 @@ class Client:
         version: Version = None,
         absent: bool = False,
     ) -> Pool:
-        """Defines a pool, or changes its definition."""
+        """Creates a pool or changes its definition."""
         return self._run(
             api.put_pool(
                 name,
@@ -114,17 +114,17 @@ class Client:
     def pool(
         self, name: str, *, min_position: Optional[int] = None, linearizable: bool = False
     ) -> Pool:
-        """A pool, and how full it is."""
+        """A pool with its usage."""
         return self._run(api.pool(name, min_position=min_position, linearizable=linearizable))
 
     def pools(
         self, prefix: Optional[str] = None, *, page_size: Optional[int] = None
     ) -> Iterator[Pool]:
-        """All pools whose name starts like this, read page by page."""
+        """All pools whose name starts with ``prefix``, read page by page."""
         return self._pages(lambda after: api.pools(prefix, page_size, after))
 
     def delete_pool(self, name: str, *, version: Version = None) -> None:
-        """Removes a pool that nobody uses. One that is not there is removed already."""
+        """Removes a pool without claims. Succeeds if the pool does not exist."""
         self._run(api.delete_pool(name, version=version))
 
     # Claims
@@ -147,8 +147,8 @@ class Client:
         version: Version = None,
         absent: bool = False,
     ) -> Claim:
-        """Claims under a key of the caller's choice. The same again gives the same claim."""
-        asked = claim_body(
+        """Claims values under a key chosen by the caller. Idempotent: the same call returns the same claim."""
+        body = claim_body(
             value=value,
             fallback=fallback,
             count=count,
@@ -160,7 +160,7 @@ class Client:
             owner=owner,
             labels=labels,
         )
-        return self._run(api.claim(pool, key, asked, version=version, absent=absent))
+        return self._run(api.claim(pool, key, body, version=version, absent=absent))
 
     def get(
         self,
@@ -170,17 +170,17 @@ class Client:
         min_position: Optional[int] = None,
         linearizable: bool = False,
     ) -> Claim:
-        """What is held under a key; ``NotHeld`` if nothing is."""
+        """The claim under a key; raises ``NotHeld`` if there is none."""
         return self._run(api.get(pool, key, min_position=min_position, linearizable=linearizable))
 
     def release(self, pool: str, key: str, *, version: Version = None) -> None:
-        """Releases what is held under a key. If nothing is, that is as good; with ``version`` it is ``NotHeld``."""
+        """Releases the claim under a key. Succeeds if there is none, except with ``version``: then it raises ``NotHeld``."""
         self._run(api.release(pool, key, version=version))
 
     def renew(
         self, pool: str, key: str, *, ttl: Optional[float] = None, version: Version = None
     ) -> Claim:
-        """Starts the lease anew."""
+        """Restarts the lease."""
         return self._run(api.renew(pool, key, ttl=ttl, version=version))
 
     def confirm(self, pool: str, key: str, *, version: Version = None) -> Claim:
@@ -199,7 +199,7 @@ class Client:
         draining: Optional[bool] = None,
         page_size: Optional[int] = None,
     ) -> Iterator[Claim]:
-        """Claims of one pool in the order of their values, or of all pools by owner, read page by page.
+        """Claims of one pool ordered by value, or of all pools ordered by owner, read page by page.
 
         ``within`` and ``draining`` are for one pool only.
         """
@@ -223,7 +223,7 @@ class Client:
         min_position: Optional[int] = None,
         linearizable: bool = False,
     ) -> Who:
-        """Who has a value, or had it at a time or position."""
+        """The holder of a value, now or at a time or position."""
         return self._run(
             api.who(pool, value, at=at, min_position=min_position, linearizable=linearizable)
         )
@@ -235,12 +235,12 @@ class Client:
         dry_run: bool = False,
         idempotency_key: Optional[str] = None,
     ) -> Done:
-        """Does all of it or nothing. A key of your own makes it happen once even across a crash of the caller."""
+        """Runs a transaction atomically. Pass your own idempotency key to run it once even if the caller crashes."""
         return self._run(
             api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key)
         )
 
-    # What happened
+    # History and watch
 
     def history(
         self,
@@ -256,7 +256,7 @@ class Client:
         order: Optional[str] = None,
         page_size: Optional[int] = None,
     ) -> Iterator[Change]:
-        """What happened, newest first unless ``order`` is ``oldest_first``, read page by page."""
+        """Past changes, newest first unless ``order`` is ``oldest_first``, read page by page."""
         query: Query = {
             "pool": pool,
             "value": None if value is None else str(value),
@@ -283,11 +283,10 @@ class Client:
         patience: Optional[float] = 300.0,
         silence: float = 60.0,
     ) -> Watch:
-        """What happens after a position (else from now on), for ever, without a gap and nothing twice.
+        """Changes after a position (default: from now on), without end, gaps or duplicates.
 
-        A stream that ends, or says nothing for ``silence`` seconds, is taken up again where it was. ``Unreachable`` is
-        raised when that does not work for ``patience`` seconds (``None``: never), and ``PositionTrimmed`` when the
-        server no longer has what comes next.
+        A stream that ends, or sends nothing for ``silence`` seconds, is resumed. Raises ``Unreachable`` if that fails for
+        ``patience`` seconds (``None``: never), and ``PositionTrimmed`` if the journal no longer has the next changes.
         """
         state = WatchState(
             after,
@@ -312,7 +311,7 @@ class Client:
         return self._run(api.limits())
 
     def close(self) -> None:
-        """Closes the connections that are idle. A later call opens new ones."""
+        """Closes idle connections. Later calls open new ones."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -329,7 +328,7 @@ class Client:
     ) -> None:
         self.close()
 
-    # Inside
+    # Internals
 
     def _run(self, call: Call[T]) -> T:
         steps = exchange(call, self._retry, self._timeout)
@@ -364,7 +363,7 @@ class Client:
             try:
                 connection = self._connect(attempt.timeout)
             except ssl.SSLCertVerificationError as error:
-                raise Unreachable(f"the server is not trusted: {error}", maybe_done=False) from error
+                raise Unreachable(f"the certificate of the server is not trusted: {error}", maybe_done=False) from error
             except OSError as error:
                 return NotSent(error)
         reader, body, keep = ResponseReader(), bytearray(), False
@@ -400,16 +399,16 @@ class Client:
             raise
 
     def _take(self) -> Optional[socket.socket]:
-        """An idle connection on which nothing has come, not even its end."""
+        """An idle connection without unread bytes that the server has not closed."""
         while True:
             with self._lock:
                 if self._pid != os.getpid():
-                    # After a fork the parent has these too, and would get our answers.
+                    # After a fork the parent shares these connections, and would receive our responses.
                     self._idle, self._pid = [], os.getpid()
                 if not self._idle:
                     return None
                 connection = self._idle.pop()
-            if not _has_something(connection):
+            if not _is_readable(connection):
                 return connection
             connection.close()
 
@@ -437,7 +436,7 @@ class Client:
 
 
 class Stream:
-    """A reply whose body is read as it comes."""
+    """A response whose body is read as it arrives."""
 
     def __init__(self, connection: socket.socket, silence: float) -> None:
         self._connection, self._silence = connection, silence
@@ -462,7 +461,7 @@ class Stream:
 
 
 class Watch(Iterator[Change]):
-    """The changes that a watch sees, for ever. Close it, or use it in a ``with``, to let go of its connection."""
+    """An endless iterator of changes. Close it, or use it in a ``with``, to close its connection."""
 
     def __init__(self, client: Client, state: WatchState, silence: float) -> None:
         self._client, self._state, self._silence = client, state, silence
@@ -470,7 +469,7 @@ class Watch(Iterator[Change]):
 
     @property
     def position(self) -> Optional[int]:
-        """Everything up to here has been handed out: go on from here after a restart."""
+        """Everything up to this position has been returned. Resume here after a restart."""
         return self._state.position
 
     def __next__(self) -> Change:
@@ -509,9 +508,9 @@ class Watch(Iterator[Change]):
 
 
 def _read(connection: socket.socket, reader: ResponseReader, timeout: float) -> None:
-    """Waits for some bytes and hands them over."""
+    """Waits for bytes and passes them to the reader."""
     if timeout <= 0:
-        raise socket.timeout("the answer took too long")
+        raise socket.timeout("the response took too long")
     connection.settimeout(timeout)
     data = connection.recv(65536)
     if data:
@@ -519,13 +518,13 @@ def _read(connection: socket.socket, reader: ResponseReader, timeout: float) -> 
         return
     reader.end()
     if not reader.done:
-        raise ConnectionResetError("the connection ended before the answer did")
+        raise ConnectionResetError("the connection ended before the response was complete")
 
 
-def _has_something(connection: socket.socket) -> bool:
+def _is_readable(connection: socket.socket) -> bool:
     try:
         readable, _, _ = select.select([connection], [], [], 0)
     except ValueError:
-        # Too large a file number for select. A new connection costs less than a wrong guess.
+        # The file descriptor is too large for select. Treat the connection as unusable.
         return True
     return bool(readable)

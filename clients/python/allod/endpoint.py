@@ -1,4 +1,4 @@
-"""Where the server is, and how a client proves who it is. No sockets here."""
+"""The address of the server and the credentials of the client. No sockets here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from .http1 import Request
 
-USUAL = "http://127.0.0.1:8778"
+DEFAULT_URL = "http://127.0.0.1:8778"
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Endpoint:
     host: str
     port: int
     base: str
-    """What stands before ``/v1`` in the path, where a proxy wants something there."""
+    """The path before ``/v1``, for a server behind a proxy."""
     tls: Optional[ssl.SSLContext]
     token: Optional[str]
     token_file: Optional[Path]
@@ -31,11 +31,11 @@ class Endpoint:
         token_file: Union[None, str, Path],
         ca_file: Union[None, str, Path],
     ) -> Endpoint:
-        """What is not given comes from ``ALLOD_SERVER``, ``ALLOD_TOKEN``, ``ALLOD_TOKEN_FILE`` and ``ALLOD_CA``."""
-        asked = url or os.environ.get("ALLOD_SERVER") or USUAL
-        parts = urlsplit(asked)
+        """Missing arguments come from ``ALLOD_SERVER``, ``ALLOD_TOKEN``, ``ALLOD_TOKEN_FILE`` and ``ALLOD_CA``."""
+        address = url or os.environ.get("ALLOD_SERVER") or DEFAULT_URL
+        parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise ValueError(f"{asked!r} is no address of a server; {USUAL} is one")
+            raise ValueError(f"{address!r} is not the URL of a server; an example is {DEFAULT_URL}")
         if token is None and token_file is None:
             token = os.environ.get("ALLOD_TOKEN") or None
             token_file = os.environ.get("ALLOD_TOKEN_FILE") or None
@@ -56,7 +56,7 @@ class Endpoint:
         headers = dict(request.headers)
         token = self.token
         if token is None and self.token_file is not None:
-            # Read each time: a token that is changed in its file needs no restart.
+            # Read for each request, so that a new token in the file needs no restart.
             token = self.token_file.read_text(encoding="utf-8").strip()
         if token is not None:
             headers["authorization"] = f"Bearer {token}"

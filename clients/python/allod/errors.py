@@ -1,7 +1,7 @@
-"""What can go wrong, as exceptions.
+"""Exceptions.
 
-``Unreachable``: no answer could be had. ``Problem``: the server answered that it will not; its subclasses are the classes
-of refusal, found by the problem's ``code``. ``BadAnswer``: what answered does not speak like allod.
+``Unreachable``: there was no response. ``Problem``: the server refused; the subclass is chosen by the ``code`` of the
+response. ``BadAnswer``: the response is not that of an allod server.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from .values import Value, read_time, read_value
 
 
 class AllodError(Exception):
-    """Everything that this package raises."""
+    """Base class of all exceptions of this package."""
 
 
 class BadAnswer(AllodError):
-    """The answer is none that an allod server gives."""
+    """The response is not that of an allod server."""
 
 
 class Unreachable(AllodError):
-    """No answer within the time that retrying may take; the last failure is the cause."""
+    """No response within the time for retries. The last failure is the cause."""
 
     def __init__(self, detail: str, maybe_done: bool) -> None:
         super().__init__(detail)
         self.maybe_done = maybe_done
-        """Whether the request may have been carried out: it was sent, and the answer was lost."""
+        """Whether the request may have been executed: it was sent, and the response was lost."""
 
 
 class Problem(AllodError):
-    """The server answered that it did not do it, and why (RFC 9457)."""
+    """The server refused, with a problem document (RFC 9457)."""
 
     def __init__(
         self, status: int, members: Mapping[str, Any], request_id: Optional[str] = None
@@ -39,21 +39,21 @@ class Problem(AllodError):
         self.members = members
         """Every member of the problem, as JSON."""
         self.code: str = str(members.get("code", f"http_{status}"))
-        """What programs look at. Never changes."""
+        """Stable, for programs."""
         self.title: str = str(members.get("title", ""))
         self.detail: str = str(members.get("detail", f"the server answered {status}"))
         self.advice: Optional[str] = members.get("advice")
-        """``reread``, ``wait_until``, ``wait_for_release`` or ``change``; ``None`` when it is no refusal."""
+        """``reread``, ``wait_until``, ``wait_for_release`` or ``change``; ``None`` if it is not a refusal."""
         self.op: Optional[int] = members.get("op")
-        """Of a transaction: which operation met it, from 0."""
+        """In a transaction: the number of the refused operation, from 0."""
         self.request_id = request_id
         self.after_lost = False
-        """An earlier attempt of this call got no answer, so this may be about what that attempt did."""
+        """The response of an earlier attempt was lost, so this error may be caused by that attempt."""
         super().__init__(f"{self.detail} ({self.code})")
 
     @property
     def wait_until(self) -> Optional[datetime]:
-        """When it may work, if that is known."""
+        """When a retry may succeed, if known."""
         return self._time("wait_until")
 
     @property
@@ -75,11 +75,11 @@ class Problem(AllodError):
 
 
 class Invalid(Problem):
-    """The request cannot be read, contradicts itself, or is too long. The same again will never work."""
+    """The request is malformed, contradictory or too long. A retry does not help."""
 
 
 class Unauthenticated(Problem):
-    """The server does not know the token, or there was none."""
+    """The token is unknown or missing."""
 
 
 class Forbidden(Problem):
@@ -87,7 +87,7 @@ class Forbidden(Problem):
 
 
 class LimitExceeded(Problem):
-    """A limit of the server is exceeded."""
+    """The request exceeds a limit of the server."""
 
     @property
     def limit(self) -> Optional[str]:
@@ -99,7 +99,7 @@ class IdempotencyDiffers(Problem):
 
 
 class PoolUnknown(Problem):
-    """There is no such pool."""
+    """The pool does not exist."""
 
 
 class NotHeld(Problem):
@@ -107,16 +107,16 @@ class NotHeld(Problem):
 
 
 class VersionDiffers(Problem):
-    """The claim, the pool or the consumer is at another version than the call expects."""
+    """The claim, pool or consumer has another version than expected."""
 
     @property
     def actual(self) -> Optional[int]:
-        """At which one it is; ``None``: it is not there."""
+        """The actual version; ``None``: it does not exist."""
         return self.members.get("actual")
 
 
 class KindDiffers(Problem):
-    """The pool is of another kind."""
+    """The pool has another kind."""
 
 
 class PoolInUse(Problem):
@@ -128,24 +128,24 @@ class HeldOutside(Problem):
 
 
 class ParamsDiffer(Problem):
-    """The key holds something already, and this is not the same request again."""
+    """The key already has a claim with different parameters."""
 
     @property
     def fields(self) -> Tuple[str, ...]:
-        """In what it differs."""
+        """The parameters that differ."""
         return tuple(self.members.get("fields", ()))
 
 
 class NoLease(Problem):
-    """The claim has no lease of a known length; say for how long."""
+    """The claim has no lease to renew; pass ``ttl``."""
 
 
 class ValueUnavailable(Problem):
-    """The value that was named cannot be had."""
+    """The requested value is not available."""
 
 
 class Taken(ValueUnavailable):
-    """Somebody holds the value."""
+    """The requested value is in use."""
 
     @property
     def holder_key(self) -> Optional[str]:
@@ -161,24 +161,24 @@ class Taken(ValueUnavailable):
 
 
 class Quarantined(ValueUnavailable):
-    """The value was released, and is kept for its former owner until ``wait_until``."""
+    """The value was released and is reserved for its former owner until ``wait_until``."""
 
 
 class SyncDiffers(Problem):
-    """The pools hold different values under this key already."""
+    """The pools already have different values under this key."""
 
 
 class Exhausted(Problem):
-    """The pool has nothing to give."""
+    """The pool has no available value."""
 
     @property
     def reports(self) -> Tuple[Mapping[str, Any], ...]:
-        """For each pool, where its values are."""
+        """For each pool, how its values are used."""
         return tuple(self.members.get("exhausted", ()))
 
 
 class CapacityExceeded(Problem):
-    """The provider has too little left, none at all, or does not give out this amount."""
+    """The provider does not have this capacity, or does not allow this amount."""
 
     @property
     def provider(self) -> Optional[str]:
@@ -190,11 +190,11 @@ class CapacityExceeded(Problem):
 
 
 class CheckFailed(Problem):
-    """A check of the transaction does not hold."""
+    """A check of the transaction failed."""
 
 
 class PositionTrimmed(Problem):
-    """The server no longer has what happened that long ago."""
+    """The journal no longer has this position."""
 
     @property
     def oldest_position(self) -> Optional[int]:
@@ -202,15 +202,15 @@ class PositionTrimmed(Problem):
 
 
 class PositionUnknown(Problem):
-    """The journal has not come that far."""
+    """The journal does not have this position yet."""
 
 
 class Unavailable(Problem):
-    """The server could not answer for as long as retrying may take."""
+    """The server was unavailable for the whole time for retries."""
 
 
 class ServerBug(Problem):
-    """The request met a bug in the server; its log has more under ``request_id``."""
+    """An internal error; the log of the server has details under ``request_id``."""
 
 
 BY_CODE: Dict[str, Type[Problem]] = {
@@ -265,7 +265,7 @@ BY_STATUS: Dict[int, Type[Problem]] = {
 
 
 def problem(status: int, members: Mapping[str, Any], request_id: Optional[str]) -> Problem:
-    """The exception for an answer: by its code, else by its status."""
+    """The exception for a response: by its code, or else by its status."""
     by_status = BY_STATUS.get(status, Problem)
     code = members.get("code")
     kind = BY_CODE.get(code, by_status) if isinstance(code, str) else by_status

@@ -1,4 +1,4 @@
-"""Server-sent events as bytes, and a watch as a state: what was seen, and where to go on. No sockets here."""
+"""A parser of server-sent events, and the state of a watch: the position reached and the back-off. No sockets here."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .retry import RETRIED, Backoff, Retry, Surroundings, retry_after
 
 
 class EventReader:
-    """Takes in the bytes of a stream as they come, and gives its messages: each a name, an id and data."""
+    """Parses the bytes of a stream into messages, each with a name, an id and data."""
 
     def __init__(self) -> None:
         self._raw = b""
         self._fields: Dict[str, str] = {}
 
     def feed(self, data: bytes) -> List[Dict[str, str]]:
-        # Only a whole line is looked at; the \r of a \r\n may come with one piece and the \n with the next.
+        # Only complete lines are parsed: the \r and the \n of a line may arrive in different pieces.
         *lines, self._raw = (self._raw + data).split(b"\n")
         messages = []
         for raw in lines:
@@ -40,7 +40,7 @@ class EventReader:
 
 
 class WatchState:
-    """Where a watch is, and how it goes on when its stream ends."""
+    """The position of a watch, and how it resumes when its stream ends."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class WatchState:
         around: Surroundings = Surroundings(),
     ) -> None:
         self.position = position
-        """Everything up to here has been seen. ``None``: it is not yet known where to begin."""
+        """Everything up to this position has been seen. ``None``: the start is not known yet."""
         several = {"pool": pool, "provider": provider, "consumer": consumer, "kind": kind}
         self._query: Dict[str, Union[None, str, List[str]]] = {
             name: given if given is None or isinstance(given, str) else list(given)
@@ -74,10 +74,10 @@ class WatchState:
         return api.watch(self._query, self.position or 0)
 
     def feed(self, data: bytes) -> List[Tuple[int, Optional[Change]]]:
-        """The positions reached in what has come, and what happened there: nothing, when it is a heartbeat."""
+        """The positions in this piece of the stream, each with its change, or ``None`` for a heartbeat."""
         reached: List[Tuple[int, Optional[Change]]] = []
         for message in self._reader.feed(data):
-            # Any sign of life renews the patience.
+            # Any message restarts the back-off.
             self._backoff = Backoff(self._retry, self._around)
             name = message.get("event", "message")
             if name == "message":
@@ -88,19 +88,19 @@ class WatchState:
         return reached
 
     def advance(self, position: int) -> bool:
-        """Whether this position is new. The caller hands out what happened there, and nothing twice."""
+        """Whether this position is new. The caller returns only new positions, so that no change is returned twice."""
         new = self.position is None or position > self.position
         if new:
             self.position = position
         return new
 
     def begin(self, position: Optional[int]) -> None:
-        """Where the journal was when the watch began: an end of the first stream before its first event loses nothing."""
+        """Sets the start position, so that nothing is lost if the first stream ends before its first event."""
         if self.position is None:
             self.position = position or 0
 
     def refused(self, response: Response) -> float:
-        """How long to pause after an answer that is no stream. Raises what will not pass by itself."""
+        """The pause after an error response. Raises errors for which a retry does not help."""
         problem: Problem = api.problem_of(response, lost=False)
         if response.status not in RETRIED:
             raise problem
@@ -110,16 +110,16 @@ class WatchState:
         return pause
 
     def ended(self, error: Optional[BaseException] = None) -> float:
-        """How long to pause after a stream that ended or could not be had."""
+        """The pause after a stream that ended or could not be opened."""
         pause = self._backoff.next()
         if pause is None:
-            raise Unreachable(f"the watch cannot go on: {error}", maybe_done=False) from error
+            raise Unreachable(f"the watch cannot resume: {error}", maybe_done=False) from error
         return pause
 
 
 def _change(data: str) -> Change:
     try:
-        said: object = json.loads(data)
+        parsed: object = json.loads(data)
     except ValueError as error:
         raise BadAnswer(f"an event is not JSON: {data!r:.200}") from error
-    return answers.reading(answers.change)(said)
+    return answers.reading(answers.change)(parsed)

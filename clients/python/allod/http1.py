@@ -1,7 +1,7 @@
-"""HTTP/1.1 as bytes: a request becomes bytes, bytes become a response. No sockets here.
+"""HTTP/1.1 as bytes: encodes requests and parses responses. No sockets here.
 
-Both clients read through ``ResponseReader``, so that they cannot differ. It knows what a server may send: interim
-responses, bodies with a length, in chunks, or until the connection ends.
+Both clients use ``ResponseReader``, so that they cannot differ. It supports interim responses, and bodies with a length, in
+chunks, or until the connection ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Request:
         lines = [f"{self.method} {self.target} HTTP/1.1", f"host: {host}"]
         for name, value in self.headers.items():
             if not (value.isascii() and value.isprintable()):
-                raise ValueError(f"{name} is {value!r}; a header has plain text only")
+                raise ValueError(f"{name} is {value!r}; headers must be printable ASCII")
             lines.append(f"{name}: {value}")
         if self.body is not None:
             lines.append(f"content-length: {len(self.body)}")
@@ -36,12 +36,12 @@ class Request:
 class Response:
     status: int
     headers: Mapping[str, str]
-    """With names in lower case."""
+    """Names are in lower case."""
     body: bytes = b""
 
 
 class ResponseReader:
-    """Takes in bytes as they come. Once ``response`` is there, ``take`` has what has come of its body."""
+    """An incremental parser. When ``response`` is set, ``take`` returns the part of the body that has arrived."""
 
     def __init__(self) -> None:
         self.response: Optional[Response] = None
@@ -50,13 +50,13 @@ class ResponseReader:
         self._raw = bytearray()
         self._body = bytearray()
         self._left: Optional[int] = None
-        """What is left of the body, or of the present chunk; ``None``: until the connection ends."""
+        """The rest of the body or of the current chunk, in bytes; ``None``: until the connection ends."""
         self._chunked = False
         self._trailer = False
 
     @property
     def reusable(self) -> bool:
-        """Whether another request may follow on this connection."""
+        """Whether the connection can be used for another request."""
         response = self.response
         if response is None or not self.done or self._raw:
             return False
@@ -83,7 +83,7 @@ class ResponseReader:
             self.done = self._left == 0
 
     def end(self) -> None:
-        """The connection has ended. Only a body without a length may end like that."""
+        """The connection has ended. This completes only a body without a length."""
         if self.response is not None and self._left is None and not self._chunked:
             self.done = True
 
@@ -91,7 +91,7 @@ class ResponseReader:
         end = self._raw.find(b"\r\n\r\n")
         if end < 0:
             if len(self._raw) > HEAD_BYTES_MAX:
-                raise BadAnswer("the head of the answer does not end")
+                raise BadAnswer("the head of the response is too long")
             return False
         lines = bytes(self._raw[:end]).decode("latin-1").split("\r\n")
         del self._raw[: end + 4]
@@ -102,7 +102,7 @@ class ResponseReader:
         for line in lines[1:]:
             name, colon, value = line.partition(":")
             if not colon:
-                raise BadAnswer(f"a header line without a colon: {line!r:.100}")
+                raise BadAnswer(f"header line without a colon: {line!r:.100}")
             headers[name.strip().lower()] = value.strip()
         self.response = Response(status, headers)
         self._chunked = headers.get("transfer-encoding", "").lower() == "chunked"
@@ -132,14 +132,14 @@ class ResponseReader:
             line_end = self._raw.find(b"\r\n")
             if line_end < 0:
                 if len(self._raw) > HEAD_BYTES_MAX:
-                    raise BadAnswer("the size of a chunk does not end")
+                    raise BadAnswer("the size line of a chunk is too long")
                 return
             line = bytes(self._raw[:line_end])
             del self._raw[: line_end + 2]
             if self._trailer:
                 self.done = not line
             elif line:
-                # The empty line is the end of the chunk before.
+                # An empty line ends the previous chunk.
                 self._left = _number(line.split(b";")[0].decode("latin-1"), 16)
                 self._trailer = self._left == 0
 
@@ -147,10 +147,10 @@ class ResponseReader:
 def _status(line: str) -> int:
     version, _, rest = line.partition(" ")
     if not version.startswith("HTTP/1."):
-        raise BadAnswer(f"this is not HTTP/1.1: {line!r:.100}")
+        raise BadAnswer(f"not HTTP/1.1: {line!r:.100}")
     status = _number(rest[:3], 10)
     if not 100 <= status <= 599:
-        raise BadAnswer(f"{status} is no status")
+        raise BadAnswer(f"{status} is not a valid status")
     return status
 
 
@@ -158,5 +158,5 @@ def _number(text: str, base: int) -> int:
     text = text.strip()
     digits = "0123456789abcdefABCDEF" if base == 16 else "0123456789"
     if not text or any(digit not in digits for digit in text):
-        raise BadAnswer(f"{text!r:.40} is no number")
+        raise BadAnswer(f"{text!r:.40} is not a number")
     return int(text, base)

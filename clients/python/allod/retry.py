@@ -1,7 +1,7 @@
-"""When to try again, for how long, and what an answer means after an attempt whose answer was lost. No sockets, no clock.
+"""The retry policy: when to retry, for how long, and what a response means after a lost one. No sockets, no clock.
 
-``exchange`` is the whole life of one call as a generator: it yields what is to be done (an ``Attempt``, a ``Pause``), is
-sent what came of it, and returns what the call is for. A client is a loop around it; a test is another.
+``exchange`` is one call from its first to its last attempt, as a generator: it yields actions (``Attempt``, ``Pause``),
+receives their outcome, and returns the result of the call. A client, or a test, is a loop around it.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ from .http1 import Request, Response
 T = TypeVar("T")
 
 RETRIED = (408, 429, 502, 503, 504)
-"""Statuses that say nothing about the request itself: the same may work a moment later."""
+"""Statuses after which the same request may succeed."""
 
 NOT_DONE = ("request_too_slow", "queue_full")
-"""Codes that say for certain that the request was not carried out. After any other retried answer nobody knows."""
+"""Codes that guarantee that the request was not executed. After any other retried response this is unknown."""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """How patient a client is. Each pause is random, up to a bound that doubles."""
+    """How long a client retries. Each pause is random, up to a bound that doubles."""
 
     total: float = 30.0
-    """Seconds from the start of a call to the end of its last attempt. 0: one attempt only."""
+    """Seconds from the start of a call to the end of its last attempt. 0: only one attempt."""
     first: float = 0.05
     """The bound of the first pause, in seconds."""
     most: float = 5.0
     """The largest bound of a pause."""
 
     def pause(self, attempts: int, chance: float) -> float:
-        """The pause after this many attempts; ``chance`` is a random number from 0 to 1."""
+        """The pause after ``attempts`` attempts; ``chance`` is a random number from 0 to 1."""
         bound = min(self.most, self.first * 2.0 ** min(attempts - 1, 30))
-        # Never nothing at all, or a server that refuses at once would be asked in a loop.
+        # Never 0: a server that refuses at once would be called in a tight loop.
         return bound * (0.25 + 0.75 * chance)
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """Send this, and wait no longer than that for the answer."""
+    """Send the request, and wait at most ``timeout`` seconds for the response."""
 
     request: Request
     timeout: float
@@ -58,18 +58,18 @@ class Pause:
 
 @dataclass(frozen=True)
 class NotSent:
-    """The server was not reached: nothing can have happened."""
+    """The server was not reached: the request was not executed."""
 
     error: BaseException
 
 
 @dataclass(frozen=True)
 class Lost:
-    """It was sent, wholly or in part, and no answer came: anything can have happened."""
+    """The request was sent, at least in part, without a response: it may have been executed."""
 
     error: BaseException
     stale: bool = False
-    """On a connection that had been idle, and that the server most likely had closed already."""
+    """The connection was idle before, and the server had probably closed it."""
 
 
 Step = Union[Attempt, Pause]
@@ -78,7 +78,7 @@ Outcome = Union[Response, NotSent, Lost]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The clock and the dice."""
+    """The clock and the random generator."""
 
     now: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = random.random
@@ -86,7 +86,7 @@ class Surroundings:
 
 
 class Backoff:
-    """Counts attempts against the patience of a ``Retry``."""
+    """Counts the attempts of one call."""
 
     def __init__(self, retry: Retry, around: Surroundings) -> None:
         self.retry, self.around = retry, around
@@ -97,7 +97,7 @@ class Backoff:
         return self.deadline - self.around.now()
 
     def next(self, at_least: float = 0.0) -> Optional[float]:
-        """How long to pause before the next attempt; ``None``: patience is at its end."""
+        """The pause before the next attempt; ``None``: give up."""
         self.attempts += 1
         pause = max(at_least, self.retry.pause(self.attempts, self.around.chance()))
         return pause if pause < self.left() else None
@@ -109,7 +109,7 @@ def exchange(
     backoff = Backoff(retry, around)
     lost = False
     while True:
-        # The first attempt has its whole time, however short the patience.
+        # The first attempt has the full timeout, also if the total is shorter.
         limit = timeout if backoff.attempts == 0 else min(timeout, max(backoff.left(), 0.001))
         outcome = yield Attempt(call.request, limit)
         at_least, at_once = 0.0, False
@@ -119,7 +119,7 @@ def exchange(
             lost = lost or problem_of(outcome, lost).code not in NOT_DONE
             at_least = retry_after(outcome, around.today())
         elif isinstance(outcome, Lost):
-            # An idle connection that has gone says nothing about the server: ask again on a new one.
+            # A closed idle connection says nothing about the server: retry at once on a new one.
             at_once = outcome.stale and backoff.attempts == 0
             lost = True
         pause = backoff.next(at_least)
@@ -133,13 +133,13 @@ def _give_up(outcome: Optional[Outcome], lost: bool) -> Exception:
         problem: Problem = problem_of(outcome, lost)
         return problem
     cause = outcome.error if outcome is not None else None
-    error = Unreachable(f"no answer from the server: {cause}", maybe_done=lost)
+    error = Unreachable(f"no response from the server: {cause}", maybe_done=lost)
     error.__cause__ = cause
     return error
 
 
 def retry_after(response: Response, today: float) -> float:
-    """How many seconds the answer asks us to wait; 0 when it does not say."""
+    """The seconds in the ``Retry-After`` header; 0 without it."""
     text = response.headers.get("retry-after", "")
     if text.isascii() and text.isdigit():
         return float(text)

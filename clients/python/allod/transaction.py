@@ -1,4 +1,4 @@
-"""Operations that happen all together or not at all, put together one by one."""
+"""A builder for transactions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
 from .values import ValueLike, write_value
 
 Version = Optional[int]
-"""The version (of a claim) or generation (of a pool) that must be there; ``None``: any, or none."""
+"""The required version of a claim or generation of a pool; ``None``: no condition."""
 
 Expect = Union[None, int, str]
-"""What must be there beforehand: a version, ``"any"``, ``"absent"`` or ``"present"``; ``None``: as usual."""
+"""The required state: a version, ``"any"``, ``"absent"`` or ``"present"``; ``None``: the default of the operation."""
 
 
 def members(**given: Any) -> Dict[str, Any]:
-    """The members that were given."""
+    """The members that are not ``None``."""
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -31,7 +31,7 @@ def claim_body(
     owner: Optional[str] = None,
     labels: Optional[Mapping[str, str]] = None,
 ) -> Dict[str, Any]:
-    """What a claim asks for."""
+    """The parameters of a claim as JSON."""
     return members(
         value=None if value is None else write_value(value),
         fallback=fallback or None,
@@ -47,7 +47,7 @@ def claim_body(
 
 
 class Transaction:
-    """Each method adds an operation and returns the transaction, so that they can be written as one chain."""
+    """Each method adds an operation and returns the transaction, for chaining."""
 
     def __init__(self) -> None:
         self.ops: List[Dict[str, Any]] = []
@@ -69,10 +69,10 @@ class Transaction:
         owner: Optional[str] = None,
         labels: Optional[Mapping[str, str]] = None,
     ) -> Transaction:
-        """Several pools must all give the same value."""
-        place: Dict[str, Any]
-        place = {"pool": pool} if isinstance(pool, str) else {"pools": list(pool)}
-        asked = claim_body(
+        """With several pools, the claim gets the same value in all of them."""
+        pools: Dict[str, Any]
+        pools = {"pool": pool} if isinstance(pool, str) else {"pools": list(pool)}
+        params = claim_body(
             value=value,
             fallback=fallback,
             count=count,
@@ -84,7 +84,7 @@ class Transaction:
             owner=owner,
             labels=labels,
         )
-        return self._add("claim", {**place, **members(key=key, expect=expect), **asked})
+        return self._add("claim", {**pools, **members(key=key, expect=expect), **params})
 
     def release(self, pool: str, key: str, *, expect: Expect = None) -> Transaction:
         return self._add("release", members(pool=pool, key=key, expect=expect))
@@ -109,15 +109,15 @@ class Transaction:
         ttl: Optional[float] = None,
         reclaim: Optional[str] = None,
     ) -> Transaction:
-        """The consumer holds exactly this from now on: so much of each resource class of each provider. A number in
-        ``expect`` is its generation."""
+        """Replaces the allocations of a consumer: amounts by provider and resource class. A number in ``expect`` is the
+        generation of the consumer."""
         held = {provider: dict(amounts) for provider, amounts in allocations.items()}
-        said = members(expect=expect, type=type, ttl=ttl, reclaim=reclaim)
+        body = members(expect=expect, type=type, ttl=ttl, reclaim=reclaim)
         who = {"consumer": consumer, "project": project, "user": user}
-        return self._add("allocate", {**who, "allocations": held, **said})
+        return self._add("allocate", {**who, "allocations": held, **body})
 
     def deallocate(self, consumer: str, *, expect: Expect = None) -> Transaction:
-        """The consumer gives up all that it holds."""
+        """Releases all allocations of the consumer."""
         return self._add("deallocate", members(consumer=consumer, expect=expect))
 
     def extend(
@@ -128,9 +128,9 @@ class Transaction:
         reclaim: Optional[str] = None,
         expect: Expect = None,
     ) -> Transaction:
-        """What the consumer holds lasts so long from now; without ``ttl`` for ever."""
-        said = members(consumer=consumer, expect=expect, ttl=ttl, reclaim=reclaim)
-        return self._add("extend", said)
+        """Sets a new lease, starting now; without ``ttl`` the allocations become permanent."""
+        body = members(consumer=consumer, expect=expect, ttl=ttl, reclaim=reclaim)
+        return self._add("extend", body)
 
     def check_claim(
         self,
@@ -141,25 +141,25 @@ class Transaction:
         owner: Optional[str] = None,
         value: Optional[ValueLike] = None,
     ) -> Transaction:
-        """The claim is there, or as ``expect`` says."""
+        """Requires that the claim exists, or is as ``expect`` says."""
         named = None if value is None else write_value(value)
-        said = members(pool=pool, key=key, expect=expect, owner=owner, value=named)
-        return self._add("check", {"claim": said})
+        body = members(pool=pool, key=key, expect=expect, owner=owner, value=named)
+        return self._add("check", {"claim": body})
 
     def check_free(self, pool: str, value: ValueLike) -> Transaction:
-        """Nobody holds the value, and a claim that names it would get it."""
+        """Requires that the value is free and that a claim by value would get it."""
         return self._add("check", {"free": {"pool": pool, "value": write_value(value)}})
 
     def check_pool(self, pool: str, *, expect: Expect = None) -> Transaction:
-        """The pool is there, or as ``expect`` says; a number is its generation."""
+        """Requires that the pool exists, or is as ``expect`` says; a number is its generation."""
         return self._add("check", {"pool": members(pool=pool, expect=expect)})
 
     def check_provider(self, provider: str, *, expect: Expect = None) -> Transaction:
-        """The provider is there, or as ``expect`` says; a number is its generation."""
+        """Requires that the provider exists, or is as ``expect`` says; a number is its generation."""
         return self._add("check", {"provider": members(provider=provider, expect=expect)})
 
     def check_consumer(self, consumer: str, *, expect: Expect = None) -> Transaction:
-        """The consumer holds something, or is as ``expect`` says; a number is its generation."""
+        """Requires that the consumer holds something, or is as ``expect`` says; a number is its generation."""
         return self._add("check", {"consumer": members(consumer=consumer, expect=expect)})
 
     def _add(self, name: str, body: Dict[str, Any]) -> Transaction:

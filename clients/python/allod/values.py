@@ -1,7 +1,7 @@
-"""Values and times, as JSON has them and as Python has them.
+"""Conversion of values and times between JSON and Python.
 
-An id is an ``int``, an address an ``IPv4Address`` or ``IPv6Address``, a prefix an ``IPv4Network`` or ``IPv6Network``, a
-time a ``datetime`` with a time zone. Ranges (``10.0.0.4-10.0.0.9``) stay texts.
+An ID is an ``int``, an address an ``IPv4Address`` or ``IPv6Address``, a prefix an ``IPv4Network`` or ``IPv6Network``, a
+time a ``datetime`` with a time zone. Ranges (``10.0.0.4-10.0.0.9``) are strings.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ Value = Union[int, IPv4Address, IPv6Address, IPv4Network, IPv6Network]
 """One value of a pool."""
 
 ValueLike = Union[Value, str]
-"""What a caller may give for a value."""
+"""Accepted as a value argument."""
 
 Moment = Union[datetime, int]
-"""A time, or a position of the journal."""
+"""A time, or a journal position."""
 
 
 def read_value(json: object) -> Value:
@@ -35,7 +35,7 @@ def write_value(value: ValueLike) -> Union[int, str]:
 def read_time(json: object) -> datetime:
     if not isinstance(json, str):
         raise ValueError(f"{json!r} is not a time")
-    # Before Python 3.11 fromisoformat does not know the Z.
+    # Before Python 3.11, fromisoformat does not accept Z.
     return datetime.fromisoformat(json[:-1] + "+00:00" if json.endswith("Z") else json)
 
 
@@ -43,6 +43,6 @@ def write_moment(moment: Moment) -> str:
     if isinstance(moment, int):
         return str(moment)
     if moment.tzinfo is None:
-        raise ValueError("a time without a time zone could mean any hour; give it one")
+        raise ValueError("the time has no time zone; add one")
     text = moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")

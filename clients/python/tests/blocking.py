@@ -1,4 +1,4 @@
-"""``AsyncClient`` with the shape of ``Client``, so that both pass the same tests."""
+"""``AsyncClient`` with the interface of ``Client``, so that both run the same tests."""
 
 from __future__ import annotations
 

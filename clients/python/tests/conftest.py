@@ -1,4 +1,4 @@
-"""What the tests share: a server for each file, a clean client of each kind for each test."""
+"""Fixtures: a server for each file, a new client of each kind for each test."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(params=sorted(KINDS))
 def kind(request: pytest.FixtureRequest) -> Any:
-    """Either client's class."""
+    """The class of either client."""
     return KINDS[request.param]
 
 
@@ -38,7 +38,7 @@ def client(kind: Any, server: Server) -> Iterator[Any]:
 
 @pytest.fixture
 def pool(client: Any) -> str:
-    """The name of a fresh pool of ids from 1 to 100."""
+    """The name of a new pool of IDs from 1 to 100."""
     name = f"pool {next(_names)}/ü"
     client.put_pool(name, "id32", ["1-100"])
     return name

@@ -1,6 +1,6 @@
-"""What schemathesis is to look at beside its own checks: whether the document is as strict as the server.
+"""An additional check for schemathesis: whether the OpenAPI document is as strict as the server.
 
-Its own two checks for that know neither that a refusal is an answer nor that unknown headers are to be passed over.
+Its own two checks for that treat a refusal as a rejected request, and require that unknown headers are refused.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import schemathesis
 from jsonschema import Draft202012Validator
 from schemathesis import GenerationMode
 
-# What a schema cannot say: whether a text is a value of the pool's kind, whether a cursor is one of this list, which
-# members contradict each other, that 7.0 is no way to write an id, that no server ran before 1970. The last one is
-# schemathesis's doing: it takes the quotes off an ETag.
+# Conditions that a schema cannot express: whether a text is a value of the pool's kind, whether a cursor belongs to this
+# list, which members contradict each other, that 7.0 is not an ID, that no server ran before 1970. The if-match line is
+# caused by schemathesis, which removes the quotes of an ETag.
 BEYOND_SCHEMAS = [
     r"is not an? (id|IPv)",
     r"^after is '",
@@ -43,10 +43,10 @@ def as_strict_as_documented(ctx: Any, response: Any, case: Any) -> None:
         if response.status_code == 400:
             problem = json.loads(response.content)
             explained = any(re.search(reason, problem["detail"]) for reason in BEYOND_SCHEMAS)
-            # All are about what there is, not about how the request is written.
+            # These codes depend on the data, not on the form of the request.
             known = problem["code"] in ("invalid", "position_unknown", "class_unknown", "trait_unknown")
             assert known or explained, (
-                f"the document allows it, the server does not: {problem['detail']}"
+                f"valid by the document, but refused by the server: {problem['detail']}"
             )
         return
     wrong = {
@@ -54,18 +54,18 @@ def as_strict_as_documented(ctx: Any, response: Any, case: Any) -> None:
         for location, component in meta.components.items()
         if component.mode is GenerationMode.NEGATIVE
     }
-    # What was made wrong is not always so any more once it is written down: null in a query is an empty text.
+    # An invalid value may become valid when it is encoded: null in a query is an empty text.
     documented = case.operation.definition.raw.get("parameters", [])
     if not is_wrong(documented, urlsplit(response.request.url).query):
         wrong.discard("query")
     if wrong & {"query", "body"}:
         assert response.status_code >= 400, (
-            f"the document does not allow it, the server does: {sorted(wrong)}"
+            f"invalid by the document, but accepted by the server: {sorted(wrong)}"
         )
 
 
 def is_wrong(parameters: List[Dict[str, Any]], query: str) -> bool:
-    """Whether a query, as it was sent, is none that the document allows."""
+    """Whether a query, as sent, is invalid by the document."""
     known = {one["name"]: one["schema"] for one in parameters if one["in"] == "query"}
     seen = set()
     for name, text in parse_qsl(query, keep_blank_values=True):

@@ -1,4 +1,4 @@
-"""A real ``allod serve`` for the tests, and a wire that can be cut between it and a client."""
+"""A real ``allod serve`` for the tests, and a TCP proxy that injects faults between it and a client."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def binary() -> str:
     """The server under test, named by ``cargo xtask test``."""
     named = os.environ.get("ALLOD_TEST_SERVER")
     if named is None:
-        raise RuntimeError("ALLOD_TEST_SERVER names no server; run cargo xtask test --only python")
+        raise RuntimeError("ALLOD_TEST_SERVER is not set; run cargo xtask test --only python")
     return named
 
 
 class Server:
-    """One server process at a time on one folder and one port."""
+    """A server process that can be restarted on the same folder and port."""
 
     def __init__(self, data: Path, *more: str, tls_ca: Optional[Path] = None) -> None:
         self._data, self._more = data, more
@@ -49,16 +49,16 @@ class Server:
         )
         self._process = process
         assert process.stderr is not None
-        said = b""
+        output = b""
         for line in process.stderr:
-            said += line
+            output += line
             if line.startswith(b"listening on http"):
                 self._port = int(line.rsplit(b":", 1)[1])
                 break
         else:
-            raise RuntimeError(f"the server did not start: {said.decode()}")
-        # Somebody has to read on, or the server would wait for us one day.
-        threading.Thread(target=_read_on, args=(process.stderr,), daemon=True).start()
+            raise RuntimeError(f"the server did not start: {output.decode()}")
+        # Keep reading stderr, or the server would block on a full pipe.
+        threading.Thread(target=_drain, args=(process.stderr,), daemon=True).start()
         self._wait_until_ready()
 
     def _wait_until_ready(self) -> None:
@@ -73,7 +73,6 @@ class Server:
                 time.sleep(0.01)
 
     def kill(self) -> None:
-        """No time to say anything."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
@@ -86,17 +85,17 @@ class Server:
             process.wait(30)
 
 
-def _read_on(pipe: IO[bytes]) -> None:
+def _drain(pipe: IO[bytes]) -> None:
     with pipe:
         pipe.read()
 
 
 class Wire:
-    """A TCP proxy before a server. Each connection is treated as the next fault in ``faults`` says, then as usual.
+    """A TCP proxy in front of a server. Each connection gets the next fault of ``faults``, and none when they are used up.
 
-    ``lose``: the request goes through, the reply does not come back. ``tear``: half of the reply comes back. ``refuse``: the
-    connection is closed at once. ``hang``: the request goes through, and nothing ever comes. ``drip``: the reply comes byte
-    by byte. ``cut 700``: a stream ends after so many bytes.
+    ``lose``: the request is forwarded, the reply is dropped. ``tear``: half of the reply is forwarded. ``refuse``: the
+    connection is closed at once. ``hang``: the request is forwarded, and the connection stays open without a reply.
+    ``drip``: the reply is sent byte by byte. ``cut 700``: a stream ends after 700 bytes.
     """
 
     def __init__(self, port: int) -> None:
@@ -130,11 +129,11 @@ class Wire:
         server = socket.create_connection(("127.0.0.1", self._to))
         try:
             while True:
-                asked = client.recv(65536)
-                if not asked:
+                request = client.recv(65536)
+                if not request:
                     return
-                server.sendall(asked)
-                if fault.startswith("cut ") or (not fault and b" /v1/watch" in asked):
+                server.sendall(request)
+                if fault.startswith("cut ") or (not fault and b" /v1/watch" in request):
                     self._stream(server, client, int(fault[4:] or 1 << 60))
                     return
                 reply = server.recv(65536)

@@ -1,4 +1,4 @@
-"""Every call of either client against a real server."""
+"""Every method of both clients against a real server."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from allod import (
 )
 
 
-def test_a_pool_lives_and_goes(client: Any) -> None:
+def test_pool_is_created_changed_and_removed(client: Any) -> None:
     made = client.put_pool(
         "life", "id32", ["1-9", 20], exclude=[3], quarantine=1.5, labels={"a": "b"}, absent=True
     )
@@ -57,7 +57,7 @@ def test_a_pool_lives_and_goes(client: Any) -> None:
         client.pool("life")
 
 
-def test_lists_are_read_to_the_end_page_by_page(client: Any, pool: str) -> None:
+def test_lists_read_all_pages(client: Any, pool: str) -> None:
     for number in range(7):
         client.claim(pool, f"k{number}", owner=f"{pool} owner {number % 2}")
     assert [claim.value for claim in client.claims(pool, page_size=2)] == [1, 2, 3, 4, 5, 6, 7]
@@ -71,7 +71,7 @@ def test_lists_are_read_to_the_end_page_by_page(client: Any, pool: str) -> None:
     assert [one.name for one in client.pools(pool, page_size=1)] == [pool]
 
 
-def test_a_claim_is_the_same_however_often_it_is_asked_for(client: Any, pool: str) -> None:
+def test_claim_is_idempotent(client: Any, pool: str) -> None:
     first = client.claim(pool, "a/b", owner="o", ttl=60, labels={"x": "y"})
     again = client.claim(pool, "a/b", owner="o", ttl=60, labels={"x": "y"})
     assert first.new and not again.new
@@ -90,7 +90,7 @@ def test_a_claim_is_the_same_however_often_it_is_asked_for(client: Any, pool: st
         client.get(pool, "a/b")
 
 
-def test_addresses_and_prefixes_are_python_s_own(client: Any) -> None:
+def test_addresses_and_prefixes_are_ipaddress_objects(client: Any) -> None:
     client.put_pool("a4", "ipv4_address", ["10.0.0.0/24"])
     client.put_pool("p6", "ipv6_prefix", ["2001:db8::/32"])
     assert client.claim("a4", "k").value == IPv4Address("10.0.0.1")
@@ -103,7 +103,7 @@ def test_addresses_and_prefixes_are_python_s_own(client: Any) -> None:
     client.put_pool("p4", "ipv4_prefix", [IPv4Network("10.0.0.0/8")])
 
 
-def test_a_transaction_is_all_or_nothing(client: Any, pool: str) -> None:
+def test_transaction_is_atomic(client: Any, pool: str) -> None:
     client.claim(pool, "old", ttl=60)
     whole = (
         Transaction()
@@ -133,7 +133,7 @@ def test_a_transaction_is_all_or_nothing(client: Any, pool: str) -> None:
         client.get(pool, "more")
 
 
-def test_a_key_of_one_s_own_makes_a_transaction_happen_once(client: Any, pool: str) -> None:
+def test_transaction_with_own_idempotency_key_runs_once(client: Any, pool: str) -> None:
     one = Transaction().claim(pool, "x", count=2)
     first = client.transact(one, idempotency_key=f"{id(client)}")
     assert client.transact(one, idempotency_key=f"{id(client)}") == first
@@ -141,7 +141,7 @@ def test_a_key_of_one_s_own_makes_a_transaction_happen_once(client: Any, pool: s
         client.transact(Transaction().release(pool, "x"), idempotency_key=f"{id(client)}")
 
 
-def test_each_refusal_is_of_its_class(client: Any, pool: str) -> None:
+def test_each_refusal_has_its_exception_class(client: Any, pool: str) -> None:
     other = f"{pool}'"
     client.put_pool(other, "id32", ["1-2"], quarantine=60)
     client.claim(pool, "k", value=5)
@@ -176,15 +176,15 @@ def test_each_refusal_is_of_its_class(client: Any, pool: str) -> None:
         assert error.advice in ("change", "reread", "wait_until", "wait_for_release", None)
 
 
-def test_a_refusal_carries_what_the_server_knows(client: Any, pool: str) -> None:
-    client.claim(pool, "k", value=5, owner="somebody", ttl=60)
+def test_refusal_has_the_members_of_the_response(client: Any, pool: str) -> None:
+    client.claim(pool, "k", value=5, owner="owner-1", ttl=60)
     with pytest.raises(Taken) as taken:
         client.claim(pool, "n", value=5)
     error = taken.value
-    assert (error.holder_key, error.holder_owner, error.value) == ("k", "somebody", 5)
+    assert (error.holder_key, error.holder_owner, error.value) == ("k", "owner-1", 5)
     assert error.status == 409 and error.advice == "wait_until" and error.wait_until is not None
     with pytest.raises(ParamsDiffer) as differs:
-        client.claim(pool, "k", value=6, owner="somebody", ttl=60)
+        client.claim(pool, "k", value=6, owner="owner-1", ttl=60)
     assert differs.value.fields == ("value",)
     with pytest.raises(Exhausted) as exhausted:
         client.claim(pool, "n", count=100)
@@ -194,17 +194,17 @@ def test_a_refusal_carries_what_the_server_knows(client: Any, pool: str) -> None
     assert limited.value.limit == "key_bytes_max"
 
 
-def test_the_server_says_its_limits(client: Any) -> None:
+def test_limits_are_returned(client: Any) -> None:
     assert client.limits()["key_bytes_max"] == 1024
 
 
-def test_a_wrong_address_is_said_at_once(kind: Any) -> None:
+def test_invalid_url_raises_value_error(kind: Any) -> None:
     for url in ("localhost:8778", "ftp://localhost", "http://", "http://h/?x"):
         with pytest.raises(ValueError):
             kind(url)
 
 
-def test_nobody_there_is_unreachable_and_nothing_happened(kind: Any) -> None:
+def test_unreachable_server_means_not_executed(kind: Any) -> None:
     client = kind("http://127.0.0.1:9", retry=allod.Retry(total=0.3))
     with pytest.raises(Unreachable) as raised:
         client.limits()
@@ -212,7 +212,7 @@ def test_nobody_there_is_unreachable_and_nothing_happened(kind: Any) -> None:
     client.close()
 
 
-def test_many_threads_share_a_client(server: Server) -> None:
+def test_threads_share_a_client(server: Server) -> None:
     with Client(server.url) as client:
         client.put_pool("threads", "id32", ["1-200"])
         with ThreadPoolExecutor(16) as threads:
@@ -220,7 +220,7 @@ def test_many_threads_share_a_client(server: Server) -> None:
     assert sorted(int(str(value)) for value in claims) == list(range(1, 201))
 
 
-def test_a_slash_before_v1_is_kept(server: Server) -> None:
+def test_path_prefix_of_the_url_is_kept(server: Server) -> None:
     with Client(f"{server.url}/v1/proxy/") as client, pytest.raises(Problem) as raised:
         client.limits()
     assert raised.value.code == "route_unknown" and "/v1/proxy/v1/limits" in raised.value.detail

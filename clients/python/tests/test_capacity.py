@@ -1,4 +1,4 @@
-"""Capacity beside values: taken together with them, guarded, refused with the numbers, and part of what happened."""
+"""Capacity: in one transaction with values, with conditions, with detailed refusals, in history and watch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allod import Allocated, CapacityExceeded, Claimed, Extended, Released, Tran
 
 @pytest.fixture
 def parties(server: Server) -> Tuple[str, str]:
-    """A provider with eight cores, made as Placement's clients make one, and a consumer that holds nothing yet."""
+    """A provider with eight CPUs, created through the Placement API, and a consumer without allocations."""
     provider, consumer = str(uuid.uuid4()), str(uuid.uuid4())
 
     def place(method: str, path: str, body: object) -> None:
@@ -31,7 +31,7 @@ def parties(server: Server) -> Tuple[str, str]:
     return provider, consumer
 
 
-def test_capacity_and_values_are_taken_together(
+def test_capacity_and_values_in_one_transaction(
     client: Any, pool: str, parties: Tuple[str, str]
 ) -> None:
     provider, consumer = parties
@@ -43,7 +43,7 @@ def test_capacity_and_values_are_taken_together(
     _, allocated, claimed = client.transact(boot).results
     assert allocated == Allocated({consumer: 1})
     assert isinstance(claimed, Claimed)
-    # Whoever has not seen that gets neither.
+    # A transaction with an outdated expectation changes nothing.
     again = Transaction().claim(pool, "other")
     again.allocate(consumer, four, project="red", user="anna", expect="absent")
     with pytest.raises(VersionDiffers) as stale:
@@ -57,13 +57,13 @@ def test_capacity_and_values_are_taken_together(
     assert extended == Extended(consumer, 2, None)
     gone = Transaction().check_consumer(consumer, expect=2).deallocate(consumer, expect=2)
     assert client.transact(gone).results[1] == Released(existed=True)
-    told = list(client.history(consumer=consumer, order="oldest_first"))
-    kinds = [event.kind for change in told for event in change.events]
+    changes = list(client.history(consumer=consumer, order="oldest_first"))
+    kinds = [event.kind for change in changes for event in change.events]
     assert kinds == ["allocations_set", "allocations_extended", "allocations_released"]
     with client.watch(after=began, provider=provider, kind="allocations_released") as watch:
         (event,) = next(iter(watch)).events
     assert (event.consumer, event.pool, event.cause) == (consumer, None, "asked")
-    # Those who watch everything see it, too.
+    # A watch without a filter includes capacity.
     with client.watch(after=began) as everything:
         (made,) = next(iter(everything)).events
     assert (made.kind, made.provider, made.pool) == ("provider_defined", provider, None)

@@ -1,4 +1,4 @@
-"""The OpenAPI document as the contract: it is valid, and the server keeps to it whatever is sent.
+"""The OpenAPI document as the contract: it is valid, and the server conforms to it.
 
 ``cargo xtask fuzz-api`` runs this file with more examples and another seed.
 """
@@ -21,10 +21,10 @@ from server import Server
 EXAMPLES = os.environ.get("ALLOD_FUZZ_EXAMPLES", "12")
 SEED = os.environ.get("ALLOD_FUZZ_SEED", "20260101")
 
-# A stream that never ends has no reply that could be looked at whole; its tests are the watch's own.
+# An endless stream has no complete reply; the watch has its own tests.
 WITHOUT = ["watch"]
 
-# 503 and 504 are documented answers of a server that cannot answer in time. 500 is a bug, wherever it comes from.
+# 503 and 504 are documented responses. 500 is always a bug.
 SETTINGS = """
 [checks]
 positive_data_acceptance.enabled = false
@@ -32,7 +32,7 @@ negative_data_rejection.enabled = false
 not_a_server_error.expected-statuses = ["2xx", "4xx", "503", "504"]
 
 [parameters]
-# A read of a position that has not come yet waits for it, and nobody would bring it.
+# A read of a future position would wait in vain.
 "header.Allod-Min-Position" = "1"
 """
 
@@ -46,19 +46,19 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def document(server: Server) -> Dict[str, Any]:
     with urllib.request.urlopen(f"{server.url}/v1/openapi.json") as reply:
-        said: Dict[str, Any] = json.load(reply)
-        return said
+        document_json: Dict[str, Any] = json.load(reply)
+        return document_json
 
 
-def test_the_document_is_valid(strict: Server) -> None:
-    said = document(strict)
-    assert said["openapi"].startswith("3.1.")
-    errors = [error.message for error in OpenAPIV31SpecValidator(said).iter_errors()]
+def test_openapi_document_is_valid(strict: Server) -> None:
+    document_json = document(strict)
+    assert document_json["openapi"].startswith("3.1.")
+    errors = [error.message for error in OpenAPIV31SpecValidator(document_json).iter_errors()]
     assert errors == []
 
 
-def test_no_schema_leaves_everything_open(strict: Server) -> None:
-    """A member without a type is one that a tool took for anything at all."""
+def test_every_member_of_a_schema_has_a_type(strict: Server) -> None:
+    """Without a type, a member would accept any value."""
 
     def members(schema: Any, place: str) -> Iterator[str]:
         if isinstance(schema, dict):
@@ -74,7 +74,7 @@ def test_no_schema_leaves_everything_open(strict: Server) -> None:
     assert list(members(document(strict)["components"], "")) == []
 
 
-def test_the_server_keeps_to_the_document_whatever_is_sent(strict: Server, tmp_path: Path) -> None:
+def test_server_conforms_to_the_openapi_document(strict: Server, tmp_path: Path) -> None:
     settings = tmp_path / "schemathesis.toml"
     settings.write_text(SETTINGS, encoding="utf-8")
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(settings), "run"]
@@ -94,7 +94,7 @@ def test_the_server_keeps_to_the_document_whatever_is_sent(strict: Server, tmp_p
 
 
 class Balance(HTMLParser):
-    """Whether every element that is opened is closed, in order."""
+    """Checks that every element is closed, in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_well_formed(strict: Server) -> None:
+def test_docs_page_is_well_formed(strict: Server) -> None:
     with urllib.request.urlopen(f"{strict.url}/v1/docs") as reply:
         page = Balance()
         page.feed(reply.read().decode())

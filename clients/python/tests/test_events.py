@@ -1,4 +1,4 @@
-"""The watch as a state: messages in any pieces, going on after an end, nothing twice, patience."""
+"""The state of a watch: messages in pieces, resume, no duplicates, back-off."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_half_a_message_of_an_old_stream_is_forgotten() -> None:
     assert [position for position, _ in watch.feed(message(6))] == [6]
 
 
-def test_nothing_is_handed_out_twice() -> None:
+def test_repeated_position_is_not_new() -> None:
     watch = state([0.0])
     new = [watch.advance(position) for position, _ in watch.feed(message(6) + message(6) + message(4))]
     assert new == [True, False, False]
 
 
-def test_patience_ends_and_any_sign_of_life_renews_it() -> None:
+def test_any_message_restarts_the_back_off() -> None:
     time = [0.0]
     watch = state(time)
     pauses = []
@@ -82,7 +82,7 @@ def test_patience_ends_and_any_sign_of_life_renews_it() -> None:
         watch.ended(OSError("gone"))
 
 
-def test_without_a_bound_patience_has_no_end() -> None:
+def test_watch_without_patience_limit_never_gives_up() -> None:
     time = [0.0]
     around = Surroundings(lambda: time[0], lambda: 1.0, lambda: 0.0)
     watch = WatchState(
@@ -93,7 +93,7 @@ def test_without_a_bound_patience_has_no_end() -> None:
     assert watch.ended() == Retry().most
 
 
-def test_a_refusal_that_will_not_pass_is_raised_and_one_that_will_is_waited_for() -> None:
+def test_permanent_refusal_raises_and_temporary_one_is_retried() -> None:
     watch = state([0.0])
     trimmed = {"code": "position_trimmed", "oldest_position": 40}
     with pytest.raises(PositionTrimmed) as raised:
@@ -104,7 +104,7 @@ def test_a_refusal_that_will_not_pass_is_raised_and_one_that_will_is_waited_for(
         watch.refused(Response(503, {"retry-after": "11"}))
 
 
-def test_an_event_that_cannot_be_read_is_said_so() -> None:
+def test_malformed_event_raises_bad_answer() -> None:
     with pytest.raises(BadAnswer):
         state([0.0]).feed(b"data: nonsense\n\n")
     with pytest.raises(BadAnswer):

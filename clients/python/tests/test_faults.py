@@ -1,4 +1,4 @@
-"""Calls over connections that break, and to a server that dies: done once, or said to be unknown."""
+"""Calls over broken connections, and to a server that is killed: executed once, or reported as unknown."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ FAULTS = ["lose", "tear", "refuse", "drip"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_connection_is_not_noticed(fault: str, kind: Any, wire: Wire, pool: str) -> None:
+def test_broken_connection_is_retried(fault: str, kind: Any, wire: Wire, pool: str) -> None:
     client = kind(wire.url, retry=Retry(total=20.0, first=0.001))
     wire.faults = [fault]
     claim = client.claim(pool, "k", owner="o")
     assert claim.value == 1
-    # A lost answer was an answer: what is asked for again is there already.
+    # If the response was lost, the claim already exists at the second attempt.
     assert claim.new is (fault in ("refuse", "drip"))
     client.close()
     wire.faults = [fault]
@@ -33,14 +33,14 @@ def test_a_broken_connection_is_not_noticed(fault: str, kind: Any, wire: Wire, p
     client.close()
 
 
-def test_a_transaction_whose_answer_was_lost_does_not_happen_twice(
+def test_transaction_with_lost_response_runs_once(
     kind: Any, wire: Wire, pool: str
 ) -> None:
     client = kind(wire.url, retry=Retry(total=20.0, first=0.001))
     client.claim(pool, "old")
     client.close()
     wire.faults = ["lose", "tear", "lose"]
-    # Without its key the second attempt would be refused: there is nothing left to release.
+    # Without its idempotency key the second attempt would be refused: the claim is already released.
     move = Transaction().release(pool, "old", expect="present").claim(pool, "new", expect="absent")
     done = client.transact(move)
     assert wire.faults == [] and len(done.results) == 2
@@ -48,7 +48,7 @@ def test_a_transaction_whose_answer_was_lost_does_not_happen_twice(
     client.close()
 
 
-def test_an_answer_that_does_not_come_ends_with_the_patience(
+def test_missing_response_raises_unreachable_after_the_retry_time(
     kind: Any, wire: Wire, pool: str
 ) -> None:
     client = kind(wire.url, timeout=0.3, retry=Retry(total=0.5, first=0.001))
@@ -60,7 +60,7 @@ def test_an_answer_that_does_not_come_ends_with_the_patience(
     client.close()
 
 
-def test_a_connection_is_used_again(kind: Any, wire: Wire) -> None:
+def test_connection_is_reused(kind: Any, wire: Wire) -> None:
     client = kind(wire.url)
     for _ in range(5):
         client.limits()
@@ -68,7 +68,7 @@ def test_a_connection_is_used_again(kind: Any, wire: Wire) -> None:
     client.close()
 
 
-def test_a_server_that_is_killed_and_comes_back_loses_nothing(kind: Any, tmp_path: Path) -> None:
+def test_claims_survive_server_kills(kind: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "data", "--log", "error")
     client = kind(server.url, retry=Retry(total=30.0))
     client.put_pool("p", "id32", ["1-100000"])
@@ -97,14 +97,14 @@ def test_a_server_that_is_killed_and_comes_back_loses_nothing(kind: Any, tmp_pat
         worker.join(60)
     values = [claim.value for claim in got]
     assert len(set(values)) == len(values) >= 60
-    # What was answered is there, and nothing else is: no attempt claimed under another key, none was forgotten.
+    # Exactly the acknowledged claims exist.
     held = {claim.key: claim.value for claim in client.claims("p", page_size=1000)}
     assert held == {claim.key: claim.value for claim in got}
     client.close()
     server.stop()
 
 
-def test_many_at_once_through_a_restart(tmp_path: Path) -> None:
+def test_concurrent_calls_survive_a_restart(tmp_path: Path) -> None:
     server = Server(tmp_path / "data", "--log", "error")
 
     async def run() -> List[Any]:
@@ -123,20 +123,20 @@ def test_many_at_once_through_a_restart(tmp_path: Path) -> None:
     server.stop()
 
 
-def test_a_cancelled_call_leaves_no_answer_for_the_next(wire: Wire) -> None:
+def test_response_of_a_cancelled_call_is_not_read_by_the_next(wire: Wire) -> None:
     async def run() -> None:
         async with AsyncClient(wire.url) as client:
             limits = await client.limits()
             await client.close()
             wire.faults = ["hang"]
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.pool("there is none"), 0.2)
+                await asyncio.wait_for(client.pool("unknown"), 0.2)
             assert await client.limits() == limits
 
     asyncio.run(run())
 
 
-def test_one_client_in_several_loops(server: Server) -> None:
+def test_async_client_in_several_event_loops(server: Server) -> None:
     client = AsyncClient(server.url)
 
     async def run() -> None:
@@ -147,12 +147,12 @@ def test_one_client_in_several_loops(server: Server) -> None:
     asyncio.run(run())
 
 
-def test_a_connection_that_the_server_closed_is_replaced(tmp_path: Path) -> None:
+def test_connection_closed_by_the_server_is_replaced(tmp_path: Path) -> None:
     server = Server(tmp_path / "data", "--log", "error")
     with Client(server.url, retry=Retry(total=0.0)) as client:
         client.limits()
         server.kill()
         server.start()
-        # Without any patience: the idle connection is seen to have ended before anything is sent on it.
+        # Works without retries: the client notices the closed connection before it sends.
         client.limits()
     server.stop()

@@ -1,4 +1,4 @@
-"""The past of a real server: what happened, and who had what when."""
+"""History and holders in the past, on a real server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from allod import PositionUnknown
 
 
-def test_who_had_a_value_at_a_position_and_at_a_time(client: Any, pool: str) -> None:
+def test_holder_at_a_position_and_at_a_time(client: Any, pool: str) -> None:
     first = client.claim(pool, "a", owner="alice", value=7)
     client.release(pool, "a")
     released = client.position
@@ -28,16 +28,16 @@ def test_who_had_a_value_at_a_position_and_at_a_time(client: Any, pool: str) -> 
         client.who(pool, 7, at=datetime.now())
 
 
-def test_what_happened_is_told_by_what_it_is_about(client: Any, pool: str) -> None:
+def test_history_is_filtered_by_pool_value_key_owner_and_time(client: Any, pool: str) -> None:
     began = client.position
     for number in range(5):
         client.claim(pool, f"k{number}", owner=f"owner {number % 2}")
     client.release(pool, "k1")
     kinds = [(event.kind, event.key) for change in client.history(pool=pool, value=2) for event in change.events]
     assert kinds == [("claim_released", "k1"), ("claim_granted", "k1")]
-    told = list(client.history(pool=pool, owner="owner 0", order="oldest_first", page_size=2))
-    assert [event.key for change in told for event in change.events] == ["k0", "k2", "k4"]
-    assert [change.position for change in told] == sorted(change.position for change in told)
+    changes = list(client.history(pool=pool, owner="owner 0", order="oldest_first", page_size=2))
+    assert [event.key for change in changes for event in change.events] == ["k0", "k2", "k4"]
+    assert [change.position for change in changes] == sorted(change.position for change in changes)
     assert len(list(client.history(pool=pool, since=began + 1))) == 6
     assert len(list(client.history(pool=pool, key="k1", until=client.position))) == 2
     tomorrow = datetime.now(timezone.utc) + timedelta(days=1)

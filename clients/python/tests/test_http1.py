@@ -1,4 +1,4 @@
-"""Responses from bytes, in whatever pieces they come."""
+"""The HTTP/1.1 response parser."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(raw: bytes, step: int, end: bool = False) -> Tuple[ResponseReader, byte
         (CLOSING, 200, b"hello", False),
     ],
 )
-def test_a_response_is_read_in_any_pieces(
+def test_response_is_parsed_in_pieces_of_any_size(
     raw: bytes, status: int, body: bytes, reusable: bool, step: int
 ) -> None:
     reader, got = read(raw, step)
@@ -51,14 +51,14 @@ def test_a_response_is_read_in_any_pieces(
         assert not read(raw[:end], step, end=True)[0].done
 
 
-def test_a_body_without_a_length_ends_with_the_connection() -> None:
+def test_body_without_length_ends_with_the_connection() -> None:
     reader, body = read(UNTIL_END, 3)
     assert not reader.done
     reader.end()
     assert (body, reader.done, reader.reusable) == (b"hello", True, False)
 
 
-def test_what_follows_a_response_makes_the_connection_useless() -> None:
+def test_bytes_after_a_response_make_the_connection_unusable() -> None:
     assert not read(PLAIN + b"HTTP/1.1 200", 1000)[0].reusable
 
 
@@ -76,18 +76,18 @@ def test_what_follows_a_response_makes_the_connection_useless() -> None:
         b"x" * 70000,
     ],
 )
-def test_what_is_no_response_is_said_to_be_none(raw: bytes) -> None:
+def test_malformed_response_raises_bad_answer(raw: bytes) -> None:
     with pytest.raises(BadAnswer):
         read(raw, 1000)
 
 
 @pytest.mark.parametrize("value", ["a\r\nx-evil: 1", "\x00", "grün"])
-def test_a_header_cannot_carry_another(value: str) -> None:
+def test_header_injection_is_refused(value: str) -> None:
     with pytest.raises(ValueError):
         Request("GET", "/", {"if-match": value}).encode("h")
 
 
-def test_a_request_has_its_host_and_length() -> None:
+def test_request_has_host_and_content_length() -> None:
     asked: Optional[bytes] = b"{}"
     raw = Request("PUT", "/v1/pools/p", {"a": "b"}, asked).encode("h:1")
     assert raw == b"PUT /v1/pools/p HTTP/1.1\r\nhost: h:1\r\na: b\r\ncontent-length: 2\r\n\r\n{}"

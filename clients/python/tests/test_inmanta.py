@@ -1,4 +1,4 @@
-"""The example for Inmanta: what the guide shows is what is run, and it survives what the guide says it does."""
+"""The example for Inmanta: the guide shows the code that is tested here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def vnis(server: Server) -> Iterator[str]:
         yield "vnis"
 
 
-def test_the_guide_shows_the_example(repository: Path) -> None:
+def test_guide_shows_the_example(repository: Path) -> None:
     guide = (repository / "docs/guides/inmanta.md").read_text(encoding="utf-8")
     shown = guide.split("```python\n")[1].split("```")[0]
     assert shown == EXAMPLE.read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_the_guide_shows_the_example(repository: Path) -> None:
 
 
 def compile_and_crash(url: str, faulty: bool) -> int:
-    """A compiler that dies after the inventory has allocated and before anything is written down."""
+    """A compiler that crashes after the allocation and before it stores the value."""
     program = f"""
 import os, sys
 sys.path[:0] = [{str(PACKAGE)!r}, {str(EXAMPLE.parent)!r}]
@@ -68,7 +68,7 @@ os._exit(9)
     return ran.returncode
 
 
-def test_a_crash_between_allocated_and_written_down_leaks_nothing(
+def test_crash_after_allocation_leaks_nothing(
     example: Any, vnis: str, server: Server, wire: Wire
 ) -> None:
     assert compile_and_crash(server.url, faulty=False) == 9
@@ -76,7 +76,7 @@ def test_a_crash_between_allocated_and_written_down_leaks_nothing(
     assert [claim.key for claim in held] == ["instance-1/vni"]
     assert example.allocate(vnis, "instance-1", "vni") == held[0].value
     example.deallocate(vnis, "instance-1", "vni")
-    # The same, but the answer itself was lost and nobody was left to ask again.
+    # The same, but the response was lost and there was no retry.
     wire.faults = ["lose"]
     assert compile_and_crash(wire.url, faulty=True) == 1
     held = list(example.inventory.claims(owner_prefix="instance-1"))
@@ -85,7 +85,7 @@ def test_a_crash_between_allocated_and_written_down_leaks_nothing(
     assert len(list(example.inventory.claims(owner_prefix="instance-1"))) == 1
 
 
-def test_instances_get_different_values_and_each_the_same_again(example: Any, vnis: str) -> None:
+def test_instances_get_different_values_and_retries_the_same(example: Any, vnis: str) -> None:
     instances = [f"many-{number % 50}" for number in range(200)]
     with ThreadPoolExecutor(16) as threads:
         values = list(threads.map(lambda instance: example.allocate(vnis, instance, "vni"), instances))
@@ -93,7 +93,7 @@ def test_instances_get_different_values_and_each_the_same_again(example: Any, vn
     assert values[:50] == values[50:100]
 
 
-def test_a_release_goes_on_until_it_succeeds(
+def test_release_is_retried_until_it_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = Server(tmp_path / "data", "--log", "error")
@@ -104,7 +104,7 @@ def test_a_release_goes_on_until_it_succeeds(
         released = threading.Thread(target=example.deallocate, args=("vnis", "i", "vni"))
         released.start()
         time.sleep(0.3)
-        assert released.is_alive(), "it waits for the server"
+        assert released.is_alive(), "it should wait for the server"
         server.start()
         released.join(30)
         assert not released.is_alive()
@@ -113,21 +113,21 @@ def test_a_release_goes_on_until_it_succeeds(
     server.stop()
 
 
-def test_a_server_that_is_away_is_not_taken_for_free(example: Any) -> None:
+def test_unreachable_server_is_not_reported_as_free(example: Any) -> None:
     example.inventory.close()
     example.inventory = Client("http://127.0.0.1:9", retry=Retry(total=0.2))
     with pytest.raises(Unreachable):
         example.is_allocated("vnis", "i", "vni")
 
 
-def test_what_is_left_behind_is_found(example: Any, vnis: str) -> None:
+def test_claims_of_removed_instances_are_found(example: Any, vnis: str) -> None:
     example.allocate(vnis, "gone-1", "vni")
     example.allocate(vnis, "here-1", "vni")
     owners = {claim.owner for claim in example.inventory.claims()} - {"gone-1"}
     assert example.left_behind(owners) == [(vnis, "gone-1/vni")]
 
 
-def test_several_attributes_are_all_or_none_and_the_same_again(example: Any, vnis: str) -> None:
+def test_attributes_in_one_transaction_are_atomic_and_idempotent(example: Any, vnis: str) -> None:
     both = Transaction().claim(vnis, "two/north", owner="two").claim(vnis, "two/south", owner="two")
     first = example.inventory.transact(both)
     again = example.inventory.transact(both)

@@ -1,4 +1,4 @@
-"""The calls of NSO's resource-manager, against a real server."""
+"""The functions of NSO's resource-manager, on a real server."""
 
 from __future__ import annotations
 
@@ -58,39 +58,39 @@ def ip_pool(server: Server, *subnets: str) -> str:
     return name
 
 
-def ask_id(root: Client, pool: str, name: str, service: str = SERVICE, **more: object) -> None:
+def request_id(root: Client, pool: str, name: str, service: str = SERVICE, **more: object) -> None:
     arguments = {"sync": False, "root": root, **more}
     id_allocator.id_request(None, service, "admin", pool, name, **arguments)  # type: ignore[arg-type]
 
 
-def test_an_id_is_there_when_the_request_returns(server: Server, root: Client) -> None:
+def test_id_is_available_when_the_request_returns(server: Server, root: Client) -> None:
     pool = id_pool(server, 10, 20)
     id_allocator.id_request(None, SERVICE, "admin", pool, "a/1:x", False, root=root)
     assert id_allocator.id_read("admin", root, pool, "a/1:x") == 10
-    # The same again is the same.
+    # Idempotent.
     id_allocator.id_request(None, SERVICE, "admin", pool, "a/1:x", False, root=root)
     assert id_allocator.id_read("admin", root, pool, "a/1:x") == 10
 
 
-def test_an_id_of_0_is_an_id(server: Server, root: Client) -> None:
+def test_id_0_is_valid(server: Server, root: Client) -> None:
     pool = id_pool(server, 0, 0)
-    ask_id(root, pool, "a")
+    request_id(root, pool, "a")
     read = id_allocator.id_read("admin", root, pool, "a")
     assert read == 0 and read is not None
 
 
-def test_the_three_pools_have_one_id(server: Server, root: Client) -> None:
+def test_sync_gives_the_same_id_in_three_pools(server: Server, root: Client) -> None:
     pools = [id_pool(server, start, 200) for start in (20, 30, 40)]
     for pool in reversed(pools):
-        ask_id(root, pool, "a", sync=True)
+        request_id(root, pool, "a", sync=True)
     assert [id_allocator.id_read("admin", root, pool, "a") for pool in pools] == [40, 40, 40]
 
 
-def test_an_id_of_ones_choice(server: Server, root: Client) -> None:
+def test_requested_id_and_parity(server: Server, root: Client) -> None:
     pool = id_pool(server, 100, 200)
-    ask_id(root, pool, "odd", oddeven_alloc="odd")
-    ask_id(root, pool, "this", requested_id=150)
-    ask_id(root, pool, "taken", requested_id=150)
+    request_id(root, pool, "odd", oddeven_alloc="odd")
+    request_id(root, pool, "this", requested_id=150)
+    request_id(root, pool, "taken", requested_id=150)
     assert id_allocator.id_read("admin", root, pool, "odd") == 101
     assert id_allocator.id_read("admin", root, pool, "this") == 150
     with pytest.raises(LookupError) as error:
@@ -101,11 +101,11 @@ def test_an_id_of_ones_choice(server: Server, root: Client) -> None:
     )
 
 
-def test_what_is_not_there_is_a_lookup_error(server: Server, root: Client) -> None:
+def test_missing_pool_or_allocation_raises_lookup_error(server: Server, root: Client) -> None:
     pool, net = id_pool(server, 1, 2), ip_pool(server, "10.0.0.0/24")
-    asked: List[Tuple[Callable[[], object], str]] = [
+    cases: List[Tuple[Callable[[], object], str]] = [
         (lambda: id_allocator.id_read("u", root, "none", "a"), "ID pool none does not exist"),
-        (lambda: ask_id(root, "none", "a"), "ID pool none does not exist"),
+        (lambda: request_id(root, "none", "a"), "ID pool none does not exist"),
         (
             lambda: id_allocator.id_read("u", root, pool, "a"),
             f"allocation a does not exist in pool {pool}",
@@ -116,49 +116,49 @@ def test_what_is_not_there_is_a_lookup_error(server: Server, root: Client) -> No
             f"allocation a does not exist in pool {net}",
         ),
     ]
-    for call, text in asked:
+    for call, text in cases:
         with pytest.raises(LookupError) as error:
             call()
         assert str(error.value) == text
 
 
-def test_who_waits_gets_what_is_released(server: Server, root: Client) -> None:
+def test_waiting_request_gets_a_released_id(server: Server, root: Client) -> None:
     pool = id_pool(server, 7, 7)
-    ask_id(root, pool, "a")
-    ask_id(root, pool, "b", OTHER)
+    request_id(root, pool, "a")
+    request_id(root, pool, "b", OTHER)
     with pytest.raises(LookupError, match=f"ID pool {pool} exhausted"):
         id_allocator.id_read("admin", root, pool, "b")
     id_allocator.id_release(SERVICE, pool, "a", root)
     assert id_allocator.id_read("admin", root, pool, "b") == 7
-    # What is released already is released.
+    # Releasing again succeeds.
     id_allocator.id_release(SERVICE, pool, "a", root)
 
 
-def test_services_share_an_allocation_until_the_last_one_leaves(
+def test_allocation_is_released_with_its_last_service(
     server: Server, root: Client
 ) -> None:
     pool = id_pool(server, 1, 9)
-    ask_id(root, pool, "shared", SERVICE)
-    ask_id(root, pool, "shared", OTHER)
+    request_id(root, pool, "shared", SERVICE)
+    request_id(root, pool, "shared", OTHER)
     id_allocator.id_release(SERVICE, pool, "shared", root)
-    id_allocator.id_release("/nobody", pool, "shared", root)
+    id_allocator.id_release("/unknown", pool, "shared", root)
     assert id_allocator.id_read("admin", root, pool, "shared") == 1
     id_allocator.id_release(OTHER, pool, "shared", root)
     with pytest.raises(LookupError, match="does not exist in pool"):
         id_allocator.id_read("admin", root, pool, "shared")
 
 
-def test_all_or_nothing_for_who_cannot_wait(server: Server, root: Client) -> None:
+def test_failed_sync_alloc_changes_nothing(server: Server, root: Client) -> None:
     pool = id_pool(server, 1, 1)
-    ask_id(root, pool, "a", sync_alloc=True)
+    request_id(root, pool, "a", sync_alloc=True)
     assert id_allocator.id_read("admin", root, pool, "a") == 1
     with pytest.raises(LookupError, match="exhausted"):
-        ask_id(root, pool, "b", sync_alloc=True)
+        request_id(root, pool, "b", sync_alloc=True)
     with pytest.raises(LookupError, match="allocation b does not exist"):
         id_allocator.id_read("admin", root, pool, "b")
 
 
-def test_who_cannot_wait_keeps_what_there_was(server: Server, root: Client) -> None:
+def test_failed_sync_alloc_keeps_the_existing_network(server: Server, root: Client) -> None:
     pool = ip_pool(server, "10.0.0.0/24")
     ask = ip_allocator.net_request
     ask(None, SERVICE, "admin", pool, "a", 30, redeploy_type="touch", sync_alloc=True, root=root)
@@ -166,9 +166,9 @@ def test_who_cannot_wait_keeps_what_there_was(server: Server, root: Client) -> N
     with pytest.raises(LookupError, match=r"too big\. Available prefix lengths: 24 $"):
         ask(None, SERVICE, "admin", pool, "a", 16, sync_alloc=True, root=root)
     assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/30"
-    # Another service joins, and each leaves by itself.
+    # Another service joins; each is removed separately.
     ask(None, OTHER, "admin", pool, "a", 30, sync_alloc=True, root=root)
-    entry = allocation._entry(root, allocation.About(allocation.IP_POOL, pool, "a"))
+    entry = allocation._entry(root, allocation.AllocationPath(allocation.IP_POOL, pool, "a"))
     assert entry is not None and entry.services == [SERVICE, OTHER]
     assert entry.leaves["redeploy-type"] == "default"
     ip_allocator.net_release(SERVICE, pool, "a", root)
@@ -185,22 +185,22 @@ def test_who_cannot_wait_keeps_what_there_was(server: Server, root: Client) -> N
             ask(None, SERVICE, "admin", missing, "a", 30, sync_alloc=True, root=root)
 
 
-def test_who_cannot_wait_gets_any_id_that_there_is(server: Server, root: Client) -> None:
+def test_sync_alloc_of_boundary_ids_and_groups(server: Server, root: Client) -> None:
     ends = [id_pool(server, 0, 9), id_pool(server, 4294967290, 4294967295)]
     for pool, wanted in zip(ends, (0, 4294967295)):
-        ask_id(root, pool, "this", sync_alloc=True, requested_id=wanted)
+        request_id(root, pool, "this", sync_alloc=True, requested_id=wanted)
         assert id_allocator.id_read("admin", root, pool, "this") == wanted
     group = [id_pool(server, 1, 9), id_pool(server, 5, 9)]
     for pool in reversed(group):
-        ask_id(root, pool, "pair", sync=True, sync_alloc=True, oddeven_alloc="even")
+        request_id(root, pool, "pair", sync=True, sync_alloc=True, oddeven_alloc="even")
     assert [id_allocator.id_read("admin", root, pool, "pair") for pool in group] == [6, 6]
     with pytest.raises(LookupError, match="ID pool none does not exist"):
-        ask_id(root, "none", "a", sync_alloc=True)
+        request_id(root, "none", "a", sync_alloc=True)
     with pytest.raises(Invalid):
-        ask_id(root, group[0], "b", sync_alloc=True, redeploy_type="sometimes")
+        request_id(root, group[0], "b", sync_alloc=True, redeploy_type="sometimes")
 
 
-def test_an_answer_that_is_not_there_yet_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_result_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     waiting: List[Dict[str, object]] = [{}, {"response": {}}]
     for response in waiting:
         monkeypatch.setattr(allocation, "_entry", lambda *_, it=response: allocation.Entry(it, ""))
@@ -210,7 +210,7 @@ def test_an_answer_that_is_not_there_yet_is_none(monkeypatch: pytest.MonkeyPatch
             assert ip_allocator.net_from("admin", root, "p", "a") is None
 
 
-def test_networks_by_size_and_by_address(server: Server, root: Client) -> None:
+def test_network_by_size_and_by_address(server: Server, root: Client) -> None:
     pool = ip_pool(server, "10.0.0.0/24")
     ip_allocator.net_request(None, SERVICE, "admin", pool, "host", 32, root=root)
     assert ip_allocator.net_read("admin", root, pool, "host") == "10.0.0.1/32"
@@ -230,24 +230,24 @@ def test_networks_by_size_and_by_address(server: Server, root: Client) -> None:
     assert ip_allocator.net_read("admin", root, pool, "that") == "10.0.0.64/28"
 
 
-def test_what_is_asked_for_takes_the_place_of_what_was(server: Server, root: Client) -> None:
+def test_new_request_replaces_the_old_parameters(server: Server, root: Client) -> None:
     pool = ip_pool(server, "10.0.0.0/24")
     ip_allocator.net_request(None, SERVICE, "admin", pool, "a", 3, invert_cidr=True, root=root)
     assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/29"
-    # Without the leaf that turned it round.
+    # Without the leaf invert-subnet-size.
     ip_allocator.net_request(None, SERVICE, "admin", pool, "a", 30, root=root)
     assert ip_allocator.net_read("admin", root, pool, "a") == "10.0.0.0/30"
 
 
-def test_a_request_that_cannot_be_is_refused(server: Server, root: Client) -> None:
+def test_invalid_request_is_refused(server: Server, root: Client) -> None:
     pool = id_pool(server, 1, 9)
     with pytest.raises(Invalid):
-        ask_id(root, pool, "a", oddeven_alloc="neither")
+        request_id(root, pool, "a", oddeven_alloc="neither")
     with pytest.raises(LookupError, match="does not exist in pool"):
         id_allocator.id_read("admin", root, pool, "a")
 
 
-def test_without_a_root_it_is_the_server_of_the_environment(
+def test_without_root_the_server_of_the_environment_is_used(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool = id_pool(server, 3, 9)
@@ -258,22 +258,22 @@ def test_without_a_root_it_is_the_server_of_the_environment(
     allocation.client_of(None).close()
 
 
-def test_an_answer_that_was_lost_is_asked_for_again(server: Server, wire: Wire) -> None:
+def test_lost_response_is_retried(server: Server, wire: Wire) -> None:
     pool = id_pool(server, 1, 9)
     with Client(wire.url, retry=Retry(total=20.0)) as root:
         wire.faults = ["lose", "", "tear"]
-        ask_id(root, pool, "a")
+        request_id(root, pool, "a")
         assert id_allocator.id_read("admin", root, pool, "a") == 1
-        ask_id(root, pool, "b")
+        request_id(root, pool, "b")
         assert id_allocator.id_read("admin", root, pool, "b") == 2
 
 
-def test_many_services_of_one_pool_do_not_hinder_each_other(server: Server, root: Client) -> None:
+def test_concurrent_services_of_one_pool(server: Server, root: Client) -> None:
     pool = id_pool(server, 1, 200)
 
     def one(number: int) -> object:
-        ask_id(root, pool, f"a{number}")
-        ask_id(root, pool, "shared", f"/service[{number}]")
+        request_id(root, pool, f"a{number}")
+        request_id(root, pool, "shared", f"/service[{number}]")
         return id_allocator.id_read("admin", root, pool, f"a{number}")
 
     with ThreadPoolExecutor(16) as threads:

@@ -1,4 +1,4 @@
-"""The retry policy, without a socket: what is sent, what comes of it, how long it goes on."""
+"""The retry policy, without a socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BROKEN = OSError("broken")
 
 
 class World:
-    """A clock that only pauses and slow attempts move, dice that always fall the same, and what was done."""
+    """A simulated clock, a fixed random number, and a record of all attempts and pauses."""
 
     def __init__(self, chance: float = 1.0) -> None:
         self.time = 100.0
@@ -24,7 +24,7 @@ class World:
         self.around = Surroundings(lambda: self.time, lambda: chance, lambda: 1_000_000_000.0)
 
     def run(self, call: Any, outcomes: List[Any], retry: Retry = Retry(), takes: float = 0.0) -> Any:
-        """Plays the outcomes in order; the last one comes again and again."""
+        """Returns the outcomes in order, and repeats the last one."""
         steps = exchange(call, retry, timeout=10.0, around=self.around)
         outcome: Optional[Outcome] = None
         try:
@@ -55,14 +55,14 @@ LIMITS = answer(200, {"a": 1})
 BUSY = answer(503, {"code": "queue_full"}, retry_after="1")
 
 
-def test_an_answer_at_once_is_one_attempt() -> None:
+def test_success_needs_one_attempt() -> None:
     world = World()
     assert world.run(api.limits(), [LIMITS]) == {"a": 1}
     assert len(world.attempts) == 1 and world.pauses == []
 
 
 @pytest.mark.parametrize("outcome", [NotSent(BROKEN), Lost(BROKEN), BUSY, answer(504), answer(408)])
-def test_what_passes_by_itself_is_tried_again_with_the_same_request(outcome: Any) -> None:
+def test_temporary_failure_is_retried_with_the_same_request(outcome: Any) -> None:
     world = World()
     assert world.run(api.limits(), [outcome, outcome, LIMITS]) == {"a": 1}
     assert len(world.attempts) == 3
@@ -72,14 +72,14 @@ def test_what_passes_by_itself_is_tried_again_with_the_same_request(outcome: Any
 @pytest.mark.parametrize(
     "status, code", [(400, "malformed"), (404, "pool_unknown"), (409, "taken"), (500, "internal")]
 )
-def test_an_answer_that_would_be_the_same_again_is_final(status: int, code: str) -> None:
+def test_permanent_failure_is_not_retried(status: int, code: str) -> None:
     world = World()
     with pytest.raises(Problem) as raised:
         world.run(api.limits(), [problem(status, code), LIMITS])
     assert raised.value.code == code and len(world.attempts) == 1
 
 
-def test_pauses_double_up_to_a_bound_and_end_with_the_patience() -> None:
+def test_pauses_double_up_to_a_bound_until_the_total_time() -> None:
     world = World()
     with pytest.raises(Unreachable) as raised:
         world.run(api.limits(), [NotSent(BROKEN)], Retry(total=10.0, first=0.5, most=3.0))
@@ -88,20 +88,20 @@ def test_pauses_double_up_to_a_bound_and_end_with_the_patience() -> None:
     assert raised.value.maybe_done is False and raised.value.__cause__ is BROKEN
 
 
-def test_pauses_are_random_but_never_nothing() -> None:
+def test_pauses_are_random_but_never_zero() -> None:
     low, high = World(chance=0.0), World(chance=1.0)
     for world in (low, high):
         world.run(api.limits(), [NotSent(BROKEN), NotSent(BROKEN), LIMITS], Retry(first=1.0))
     assert low.pauses == [0.25, 0.5] and high.pauses == [1.0, 2.0]
 
 
-def test_retry_after_is_waited_for() -> None:
+def test_retry_after_is_respected() -> None:
     world = World()
     world.run(api.limits(), [answer(503, retry_after="7"), LIMITS])
     assert world.pauses == [7.0]
 
 
-def test_retry_after_beyond_the_patience_ends_it_at_once() -> None:
+def test_retry_after_beyond_the_total_time_gives_up_at_once() -> None:
     world = World()
     with pytest.raises(Unavailable):
         world.run(api.limits(), [answer(503, retry_after="31")])
@@ -123,21 +123,21 @@ def test_retry_after_is_seconds_or_a_date(text: str, seconds: float) -> None:
     assert retry_after(answer(503, retry_after=text), 1_000_000_000.0) == seconds
 
 
-def test_without_patience_there_is_one_attempt() -> None:
+def test_total_of_zero_means_one_attempt() -> None:
     world = World()
     with pytest.raises(Unreachable):
         world.run(api.limits(), [NotSent(BROKEN)], Retry(total=0.0))
     assert len(world.attempts) == 1 and world.attempts[0].timeout == 10.0
 
 
-def test_the_last_attempt_does_not_outlast_the_patience() -> None:
+def test_last_attempt_ends_with_the_total_time() -> None:
     world = World()
     with pytest.raises(Unreachable):
         world.run(api.limits(), [Lost(BROKEN)], Retry(total=15.0), takes=9.0)
     assert [round(attempt.timeout) for attempt in world.attempts] == [10, 6]
 
 
-def test_a_connection_that_was_idle_too_long_costs_no_pause() -> None:
+def test_stale_idle_connection_is_retried_without_pause() -> None:
     world = World()
     world.run(api.limits(), [Lost(BROKEN, stale=True), LIMITS])
     assert world.pauses == [0.0]
@@ -146,7 +146,7 @@ def test_a_connection_that_was_idle_too_long_costs_no_pause() -> None:
     assert world.pauses[0] == 0.0 and world.pauses[1] > 0.0
 
 
-def test_a_lost_answer_says_that_it_may_have_happened() -> None:
+def test_lost_response_means_maybe_executed() -> None:
     for outcome in (Lost(BROKEN), answer(504), answer(503, {"code": "unavailable"})):
         with pytest.raises((Unreachable, Unavailable)) as raised:
             World().run(api.release("p", "k", version=None), [outcome])
@@ -157,7 +157,7 @@ def test_a_lost_answer_says_that_it_may_have_happened() -> None:
     assert not busy.value.after_lost
 
 
-def test_a_guarded_release_that_finds_nothing_after_a_lost_answer_is_done() -> None:
+def test_release_with_version_succeeds_if_nothing_is_left_after_a_lost_response() -> None:
     gone = problem(404, "claim_unknown")
     for call in (api.release("p", "k", version=7), api.delete_pool("p", version=7)):
         assert World().run(call, [Lost(BROKEN), gone]) is None
@@ -167,14 +167,14 @@ def test_a_guarded_release_that_finds_nothing_after_a_lost_answer_is_done() -> N
     assert World().run(api.delete_pool("p", version=7), [Lost(BROKEN), absent]) is None
 
 
-def test_a_guarded_release_never_takes_a_newer_claim_for_its_own() -> None:
+def test_release_with_version_does_not_release_a_newer_claim() -> None:
     moved = problem(412, "claim_version_differs", actual=9)
     with pytest.raises(VersionDiffers) as raised:
         World().run(api.release("p", "k", version=7), [Lost(BROKEN), moved])
     assert raised.value.after_lost and raised.value.actual == 9
 
 
-def test_a_claim_that_must_be_new_is_not_taken_for_one_after_a_lost_answer() -> None:
+def test_absent_claim_after_a_lost_response_raises_with_after_lost() -> None:
     there = problem(412, "claim_version_differs", actual=9)
     call = api.claim("p", "k", {}, version=None, absent=True)
     with pytest.raises(VersionDiffers) as raised:
@@ -182,7 +182,7 @@ def test_a_claim_that_must_be_new_is_not_taken_for_one_after_a_lost_answer() -> 
     assert raised.value.after_lost
 
 
-def test_every_attempt_of_a_transaction_has_the_same_key_and_each_transaction_its_own() -> None:
+def test_idempotency_key_is_the_same_for_all_attempts_of_a_transaction() -> None:
     def keys(call: Any) -> List[str]:
         world = World()
         world.run(call, [Lost(BROKEN), answer(504), answer(200, {"results": [], "dry_run": False})])
@@ -196,7 +196,7 @@ def test_every_attempt_of_a_transaction_has_the_same_key_and_each_transaction_it
     assert set(keys(make("mine"))) == {"mine"}
 
 
-def test_requests_are_written_as_the_server_reads_them() -> None:
+def test_requests_are_encoded_correctly() -> None:
     claim = api.claim("a b/ü", "k?", {"value": 7}, version=3, absent=False).request
     assert (claim.method, claim.target) == ("PUT", "/v1/pools/a%20b%2F%C3%BC/claims/k%3F")
     assert claim.headers["if-match"] == '"3"' and claim.body == b'{"value":7}'

@@ -1,4 +1,4 @@
-"""Tokens and TLS: who is let in, who is trusted, and what is said when not."""
+"""Tokens and TLS."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     server.stop()
 
 
-def test_a_token_over_tls_is_let_in(kind: Any, secured: Secured) -> None:
+def test_valid_token_over_tls_is_accepted(kind: Any, secured: Secured) -> None:
     client = kind(secured.url, token=secured.admin, ca_file=secured.ca)
     client.put_pool("p", "id32", ["1-9"])
     assert client.claim("p", f"{kind.__name__}").new
@@ -59,7 +59,7 @@ def test_a_token_over_tls_is_let_in(kind: Any, secured: Secured) -> None:
     client.close()
 
 
-def test_who_has_no_token_or_too_small_a_one_is_told(kind: Any, secured: Secured) -> None:
+def test_missing_or_insufficient_token_raises(kind: Any, secured: Secured) -> None:
     client = kind(secured.url, ca_file=secured.ca)
     with pytest.raises(Unauthenticated):
         client.limits()
@@ -72,7 +72,7 @@ def test_who_has_no_token_or_too_small_a_one_is_told(kind: Any, secured: Secured
     client.close()
 
 
-def test_a_token_that_changes_in_its_file_is_used_from_then_on(
+def test_changed_token_file_takes_effect(
     kind: Any, secured: Secured, tmp_path: Path
 ) -> None:
     file = tmp_path / "token"
@@ -86,7 +86,7 @@ def test_a_token_that_changes_in_its_file_is_used_from_then_on(
 
 
 @pytest.mark.parametrize("ca", ["other", "usual"])
-def test_a_server_that_is_not_trusted_is_not_asked_twice(
+def test_untrusted_certificate_is_not_retried(
     ca: str, kind: Any, secured: Secured
 ) -> None:
     trusted = secured.other_ca if ca == "other" else None

@@ -1,4 +1,4 @@
-"""What holds of the package as a whole: its types, its two clients, its table of codes."""
+"""The package as a whole: types, the two clients, the table of codes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from allod import AsyncClient, Client
 from allod.errors import BY_CODE, BY_STATUS
 
 
-def test_mypy_has_nothing_to_say(tmp_path: Path) -> None:
+def test_mypy_passes(tmp_path: Path) -> None:
     here = Path(__file__).resolve().parents[1]
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path)]
     ran = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_both_clients_have_the_same_calls() -> None:
+def test_both_clients_have_the_same_methods() -> None:
     def calls(client: type) -> "dict[str, list[str]]":
         members = inspect.getmembers(client, inspect.isfunction)
         return {
@@ -32,13 +32,13 @@ def test_both_clients_have_the_same_calls() -> None:
     assert "claim" in calls(Client)
 
 
-def test_every_code_of_the_server_has_a_class(repository: Path) -> None:
+def test_every_code_of_the_server_has_an_exception_class(repository: Path) -> None:
     core = (repository / "crates/core/src/refusal.rs").read_text(encoding="utf-8")
     named = re.findall(r'Refusal::\w+ \{ \.\. \} => "(\w+)"', core)
     assert len(named) > 20
     for code in named:
         assert code in BY_CODE, code
-    # Elsewhere a problem is made with its status and its code; those that only pass are told by their status.
+    # Other codes are found by the calls that create a problem with status and code; temporary ones may map by status.
     for path in [*repository.glob("crates/edge/src/**/*.rs"), *repository.glob("crates/face-native/src/**/*.rs")]:
         text = path.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
         for status, code in re.findall(r'StatusCode::([A-Z_]+),\s*"([a-z_]+)"', text):

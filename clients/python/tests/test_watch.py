@@ -1,4 +1,4 @@
-"""A watch against a real server: in order, without a gap, nothing twice, whatever becomes of connection and server."""
+"""A watch on a real server: in order, without gaps or duplicates, across broken connections and restarts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allod import Client, PositionUnknown, Retry, Unreachable
 
 
 def keys(changes: Any, count: int) -> List[Any]:
-    """The keys of so many events."""
+    """The keys of the first ``count`` events."""
     got: List[Any] = []
     for change in changes:
         got += [event.key for event in change.events]
@@ -22,7 +22,7 @@ def keys(changes: Any, count: int) -> List[Any]:
     raise AssertionError("a watch does not end")
 
 
-def test_what_happens_is_seen_as_it_happens(client: Any, pool: str) -> None:
+def test_watch_returns_changes_as_they_happen(client: Any, pool: str) -> None:
     with client.watch(pool=pool) as watch:
         claim = client.claim(pool, "a", owner="o", ttl=60)
         client.renew(pool, "a", ttl=90)
@@ -35,7 +35,7 @@ def test_what_happens_is_seen_as_it_happens(client: Any, pool: str) -> None:
         assert watch.position == client.position
 
 
-def test_a_watch_begins_where_it_is_told_to_and_sees_only_what_it_asks_for(
+def test_watch_starts_at_a_position_and_filters(
     client: Any, pool: str
 ) -> None:
     before = client.position
@@ -50,12 +50,12 @@ def test_a_watch_begins_where_it_is_told_to_and_sees_only_what_it_asks_for(
         next(watch)
 
 
-def test_a_stream_that_is_cut_is_taken_up_again(kind: Any, wire: Wire, client: Any, pool: str) -> None:
+def test_interrupted_stream_is_resumed(kind: Any, wire: Wire, client: Any, pool: str) -> None:
     before = client.position
     for number in range(60):
         client.claim(pool, f"k{number}")
     watcher = kind(wire.url, retry=Retry(first=0.001))
-    # Each stream ends somewhere else: between two messages, within one, within the head.
+    # The streams end between two messages, inside a message, and inside the head.
     wire.faults = [f"cut {size}" for size in (400, 1234, 2000, 90, 3333, 10)] + ["refuse"]
     with watcher.watch(after=before, pool=pool) as watch:
         assert keys(watch, 60) == [f"k{number}" for number in range(60)]
@@ -63,7 +63,7 @@ def test_a_stream_that_is_cut_is_taken_up_again(kind: Any, wire: Wire, client: A
     watcher.close()
 
 
-def test_a_stream_that_says_nothing_is_given_up(kind: Any, wire: Wire, client: Any, pool: str) -> None:
+def test_silent_stream_is_reopened(kind: Any, wire: Wire, client: Any, pool: str) -> None:
     before = client.position
     client.claim(pool, "k")
     watcher = kind(wire.url, retry=Retry(first=0.001))
@@ -74,7 +74,7 @@ def test_a_stream_that_says_nothing_is_given_up(kind: Any, wire: Wire, client: A
     watcher.close()
 
 
-def test_a_watch_survives_the_death_of_its_server(kind: Any, tmp_path: Path) -> None:
+def test_watch_survives_server_kills(kind: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "data", "--log", "error")
     writer, watcher = Client(server.url), kind(server.url, retry=Retry(first=0.01, most=0.1))
     writer.put_pool("p", "id32", ["1-100000"])
@@ -95,7 +95,7 @@ def test_a_watch_survives_the_death_of_its_server(kind: Any, tmp_path: Path) -> 
     server.stop()
 
 
-def test_a_watch_that_cannot_go_on_says_so(kind: Any, tmp_path: Path) -> None:
+def test_watch_raises_unreachable_if_it_cannot_resume(kind: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "data", "--log", "error")
     client = kind(server.url, retry=Retry(first=0.01))
     with client.watch(patience=0.5) as watch:

@@ -1,15 +1,15 @@
 """NSO's resource-manager API for Python, on allod.
 
-A service that asked the resource-manager for ids and addresses asks allod once its imports are other ones::
+A service that uses the resource-manager works with allod after its imports are changed::
 
     from allod.resource_manager import id_allocator
     from allod.resource_manager import ipaddress_allocator as ip_allocator
 
-The calls, their arguments and their ``LookupError`` are those of releases 3 and 4. Two things are better: the answer is
-there when the request returns, and an id of 0 is an id. What ``root`` is in NSO may be an ``allod.Client`` here; anything
-else, ``None`` too, means the server that ``ALLOD_SERVER`` and its like name.
+The functions, their arguments and their ``LookupError`` are those of releases 3 and 4, with two improvements: the result is
+available when the request returns, and the ID 0 is valid. ``root`` can be an ``allod.Client``; any other value, including
+``None``, selects the server of ``ALLOD_SERVER``.
 
-Where FASTMAP does not take back what a service wrote, ``id_release`` and ``net_release`` do.
+Programs without FASTMAP release allocations with ``id_release`` and ``net_release``.
 """
 
 from .id_allocator import id_read, id_release, id_request

@@ -1,6 +1,6 @@
-"""An entry of a pool's list of allocations, over RESTCONF: how it is asked for, read and given up.
+"""Creates, reads and releases entries of a pool's list of allocations, over RESTCONF.
 
-Each change is one request, and so one transaction. All of it may be sent again: it says how things are to be afterwards.
+Each change is one request, and so one transaction. Requests are idempotent: they state the desired result.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ POOLS = "/restconf/data/resource-allocator:resource-pools"
 ACTIONS = "/restconf/data/resource-allocator:rm-action"
 JSON = "application/yang-data+json"
 ATTEMPTS_MAX = 20
-"""So often something is tried anew when somebody else changes the pool in between."""
+"""The number of attempts if other clients change the pool meanwhile."""
 PAUSE = Retry(first=0.01, most=1.0)
-"""How long to wait before that."""
+"""The pauses between these attempts."""
 
 
 @dataclass(frozen=True)
 class PoolKind:
     module: str
     node: str
-    called: str
-    """As the error has it that says that there is no such pool."""
+    label: str
+    """The name of the kind in the error for an unknown pool."""
 
 
 ID_POOL = PoolKind("id-allocator", "id-pool", "ID")
@@ -41,8 +41,8 @@ IP_POOL = PoolKind("ipaddress-allocator", "ip-address-pool", "IP")
 
 
 @dataclass(frozen=True)
-class About:
-    """Which allocation of which pool."""
+class AllocationPath:
+    """The pool and the name of an allocation."""
 
     kind: PoolKind
     pool: str
@@ -61,15 +61,15 @@ class About:
         return self.pool_path + self.step
 
     def no_pool(self) -> LookupError:
-        return LookupError(f"{self.kind.called} pool {self.pool} does not exist")
+        return LookupError(f"{self.kind.label} pool {self.pool} does not exist")
 
     def no_allocation(self) -> LookupError:
         return LookupError(f"allocation {self.name} does not exist in pool {self.pool}")
 
 
 @dataclass(frozen=True)
-class How:
-    """For which service, and how it is told of the answer."""
+class Requester:
+    """The service and the user of a request, and how the service is notified."""
 
     service: str
     user: str
@@ -78,11 +78,11 @@ class How:
 
 @dataclass(frozen=True)
 class Entry:
-    """What the server has of an allocation."""
+    """An allocation as the server returns it."""
 
     leaves: Mapping[str, Any]
     tag: str
-    """Of this version of it."""
+    """The entity tag."""
 
     @property
     def services(self) -> List[str]:
@@ -90,21 +90,21 @@ class Entry:
 
 
 class _Missing(Exception):
-    """What the request is about is not there."""
+    """The pool or the allocation does not exist."""
 
 
 class _Changed(Exception):
-    """It is not as it was when it was read."""
+    """The allocation changed since it was read."""
 
 
 @dataclass(frozen=True)
-class _TreeCall(Call[Tuple[object, str]]):
-    """A request whose refusals are those of RESTCONF."""
+class _RestconfCall(Call[Tuple[object, str]]):
+    """A request with the errors of RESTCONF."""
 
     def read(self, response: Response, lost: bool) -> Tuple[object, str]:
         if response.status < 300:
             return self.answer(response)
-        refused = _refused(response)
+        refused = _problem(response)
         refused.after_lost = lost
         if response.status == 412:
             raise _Changed from refused
@@ -118,7 +118,7 @@ _lock = threading.Lock()
 
 
 def client_of(root: object) -> Client:
-    """The client that stands where NSO has the root of a transaction, else the one for the server of the environment."""
+    """``root`` if it is a client, or else a shared client for the server of the environment."""
     global _shared
     if isinstance(root, Client):
         return root
@@ -128,42 +128,49 @@ def client_of(root: object) -> Client:
         return _shared
 
 
-def ask(client: Client, about: About, how: How, request: Mapping[str, object]) -> None:
-    """Writes the request: the service joins those that are there, what is asked for takes the place of what was."""
-    entry: Dict[str, object] = {"id": about.name, "username": how.user}
-    entry["allocating-service"] = [how.service]
-    entry["redeploy-type"] = how.redeploy
-    module = about.kind.module
+def send_request(
+    client: Client, location: AllocationPath, requester: Requester, request: Mapping[str, object]
+) -> None:
+    """Writes the request: adds the service to the existing ones, and replaces the parameters."""
+    entry: Dict[str, object] = {"id": location.name, "username": requester.user}
+    entry["allocating-service"] = [requester.service]
+    entry["redeploy-type"] = requester.redeploy
+    module = location.kind.module
     edits = [
-        _edit("merge", about.step, {f"{module}:allocation": [entry]}),
-        _edit("replace", f"{about.step}/request", {f"{module}:request": dict(request)}),
+        _edit("merge", location.step, {f"{module}:allocation": [entry]}),
+        _edit("replace", f"{location.step}/request", {f"{module}:request": dict(request)}),
     ]
     for number, edit in enumerate(edits, 1):
         edit["edit-id"] = str(number)
     patch = {"ietf-yang-patch:yang-patch": {"patch-id": "request", "edit": edits}}
-    _write(client, about, "PATCH", about.pool_path, patch, "application/yang-patch+json")
+    _write(client, location, "PATCH", location.pool_path, patch, "application/yang-patch+json")
 
 
-def ask_at_once(
-    client: Client, about: About, how: How, action: str, wanted: Mapping[str, object]
+def call_action(
+    client: Client,
+    location: AllocationPath,
+    requester: Requester,
+    action: str,
+    wanted: Mapping[str, object],
 ) -> Mapping[str, Any]:
-    """The same by a call that gets something or changes nothing. Returns what the call says, which may be why not."""
-    request: Dict[str, object] = {"pool": about.pool, "allocid": about.name, "user": how.user}
-    request["owner"] = how.service
-    request["redeploy-type"] = how.redeploy
+    """The same with an action that either succeeds or changes nothing. Returns its output, which may be an error."""
+    request: Dict[str, object] = {"pool": location.pool, "allocid": location.name}
+    request["user"] = requester.user
+    request["owner"] = requester.service
+    request["redeploy-type"] = requester.redeploy
     request.update(wanted)
-    said = _write(client, about, "POST", f"{ACTIONS}/{action}", {"resource-allocator:input": request})
-    output = said.get("resource-allocator:output") if isinstance(said, dict) else None
+    parsed = _write(client, location, "POST", f"{ACTIONS}/{action}", {"resource-allocator:input": request})
+    output = parsed.get("resource-allocator:output") if isinstance(parsed, dict) else None
     if not isinstance(output, dict):
-        raise BadAnswer(f"the answer has no output: {said!r:.200}")
+        raise BadAnswer(f"the response has no output: {parsed!r:.200}")
     return output
 
 
-def answer(client: Client, about: About) -> Mapping[str, Any]:
-    """The answer, which is empty while there is none; ``LookupError`` when the answer is that there is nothing."""
-    entry = _entry(client, about)
+def result(client: Client, location: AllocationPath) -> Mapping[str, Any]:
+    """The result, empty while there is none. Raises ``LookupError`` if the result is an error."""
+    entry = _entry(client, location)
     if entry is None:
-        raise about.no_allocation() if _is_there(client, about) else about.no_pool()
+        raise location.no_allocation() if _pool_exists(client, location) else location.no_pool()
     response = entry.leaves.get("response", {})
     if not isinstance(response, dict):
         raise BadAnswer(f"the response is not an object: {response!r:.200}")
@@ -172,13 +179,13 @@ def answer(client: Client, about: About) -> Mapping[str, Any]:
     return response
 
 
-def release(client: Client, about: About, service: str) -> None:
-    """Takes the service away, and with the last one the allocation."""
+def release(client: Client, location: AllocationPath, service: str) -> None:
+    """Removes the service, and with the last one the allocation."""
     for _ in range(ATTEMPTS_MAX):
-        entry = _entry(client, about)
+        entry = _entry(client, location)
         if entry is None or (service not in entry.services and entry.services):
             return
-        path = about.path
+        path = location.path
         if entry.services not in ([], [service]):
             path += f"/allocating-service={quote(service, safe='')}"
         try:
@@ -187,20 +194,20 @@ def release(client: Client, about: About, service: str) -> None:
         except _Missing:
             return
         except _Changed:
-            # Read it again, and see who is left.
+            # Read it again, and decide by the services that remain.
             continue
-    raise Problem(412, {"detail": f"{about.path} changes all the time"})
+    raise Problem(412, {"detail": f"{location.path} keeps changing, try again later"})
 
 
 def _write(
-    client: Client, about: About, method: str, path: str, body: object, media: str = JSON
+    client: Client, location: AllocationPath, method: str, path: str, body: object, media: str = JSON
 ) -> object:
-    """What was said. That the pool is not there is a ``LookupError``."""
+    """The body of the response. Raises ``LookupError`` if the pool does not exist."""
     try:
         return _send(client, method, path, body, media)[0]
     except (_Missing, Problem) as refused:
-        if not _is_there(client, about):
-            raise about.no_pool() from refused
+        if not _pool_exists(client, location):
+            raise location.no_pool() from refused
         raise
 
 
@@ -208,22 +215,22 @@ def _edit(operation: str, target: str, value: Mapping[str, object]) -> Dict[str,
     return {"operation": operation, "target": target, "value": value}
 
 
-def _entry(client: Client, about: About) -> Optional[Entry]:
+def _entry(client: Client, location: AllocationPath) -> Optional[Entry]:
     try:
-        said, tag = _send(client, "GET", about.path)
+        parsed, tag = _send(client, "GET", location.path)
     except _Missing:
         return None
-    name = f"{about.kind.module}:allocation"
-    entries = said.get(name) if isinstance(said, dict) else None
+    name = f"{location.kind.module}:allocation"
+    entries = parsed.get(name) if isinstance(parsed, dict) else None
     if not isinstance(entries, list) or len(entries) != 1 or not isinstance(entries[0], dict):
-        raise BadAnswer(f"the answer is no allocation: {said!r:.200}")
+        raise BadAnswer(f"the response is not an allocation: {parsed!r:.200}")
     return Entry(entries[0], tag)
 
 
-def _is_there(client: Client, about: About) -> bool:
-    """Whether the pool is there; nothing else of it is read."""
+def _pool_exists(client: Client, location: AllocationPath) -> bool:
+    """Whether the pool exists."""
     try:
-        _send(client, "GET", f"{about.pool_path}/name")
+        _send(client, "GET", f"{location.pool_path}/name")
     except _Missing:
         return False
     return True
@@ -237,7 +244,7 @@ def _send(
     media: str = JSON,
     guard: str = "",
 ) -> Tuple[object, str]:
-    """What was said, and the tag of what it is about."""
+    """The body of the response, and the entity tag."""
     headers = {"accept": JSON}
     text: Optional[bytes] = None
     if body is not None:
@@ -245,7 +252,7 @@ def _send(
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     if guard:
         headers["if-match"] = guard
-    call = _TreeCall(Request(method, target, headers, text), _said)
+    call = _RestconfCall(Request(method, target, headers, text), _body_and_tag)
     for attempt in range(1, ATTEMPTS_MAX):
         try:
             return client._run(call)
@@ -256,24 +263,24 @@ def _send(
     return client._run(call)
 
 
-def _said(response: Response) -> Tuple[object, str]:
+def _body_and_tag(response: Response) -> Tuple[object, str]:
     tag = response.headers.get("etag", "")
     if not response.body:
         return None, tag
     try:
         return json.loads(response.body), tag
     except ValueError as error:
-        raise BadAnswer(f"the answer is not JSON: {response.body!r:.200}") from error
+        raise BadAnswer(f"the response is not JSON: {response.body!r:.200}") from error
 
 
-def _refused(response: Response) -> Problem:
-    """The first error of the answer; a patch may have it with the edit that it is about."""
+def _problem(response: Response) -> Problem:
+    """The first error of the response. A patch may have it inside an edit."""
     try:
-        said: object = json.loads(response.body)
+        parsed: object = json.loads(response.body)
     except ValueError:
-        said = None
+        parsed = None
     members: Dict[str, object] = {}
-    for error in _errors(said):
+    for error in _errors(parsed):
         members = {"code": str(error.get("error-tag", f"http_{response.status}"))}
         if "error-message" in error:
             members["detail"] = str(error["error-message"])
@@ -281,15 +288,15 @@ def _refused(response: Response) -> Problem:
     return problem(response.status, members, response.headers.get("x-request-id"))
 
 
-def _errors(said: object) -> List[Dict[str, object]]:
-    """All errors that are anywhere in the answer."""
+def _errors(parsed: object) -> List[Dict[str, object]]:
+    """All errors at any depth of the response."""
     found: List[Dict[str, object]] = []
-    if isinstance(said, dict):
-        if "error-tag" in said:
-            return [said]
-        for part in said.values():
+    if isinstance(parsed, dict):
+        if "error-tag" in parsed:
+            return [parsed]
+        for part in parsed.values():
             found += _errors(part)
-    elif isinstance(said, list):
-        for part in said:
+    elif isinstance(parsed, list):
+        for part in parsed:
             found += _errors(part)
     return found

@@ -1,4 +1,4 @@
-"""Addresses and networks: what a service asks for, and what it got. What is sent for it is ``allocation``."""
+"""Requests for addresses and networks. ``allocation`` sends them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def net_request(
     sync_alloc: bool = False,
     root: object = None,
 ) -> None:
-    """Asks for a network of this size. The same again changes nothing; other services may ask for the same allocation.
+    """Requests a network of this size. Idempotent; several services can request the same allocation.
 
-    ``invert_cidr``: ``cidrmask`` counts the bits behind the prefix. ``sync_alloc``: as in ``id_request``.
+    ``invert_cidr``: ``cidrmask`` is the number of bits after the prefix. ``sync_alloc``: as in ``id_request``.
     """
-    about = allocation.About(IP_POOL, pool_name, allocation_name)
-    how = allocation.How(svc_xpath, username, redeploy_type)
-    _ask(root, about, how, cidrmask, invert_cidr, "", sync_alloc)
+    location = allocation.AllocationPath(IP_POOL, pool_name, allocation_name)
+    requester = allocation.Requester(svc_xpath, username, redeploy_type)
+    _request(root, location, requester, cidrmask, invert_cidr, "", sync_alloc)
 
 
 def net_request_static(
@@ -42,43 +42,43 @@ def net_request_static(
     sync_alloc: bool = False,
     root: object = None,
 ) -> None:
-    """Asks for exactly the network that starts with this address."""
-    about = allocation.About(IP_POOL, pool_name, allocation_name)
-    how = allocation.How(svc_xpath, username, redeploy_type)
-    _ask(root, about, how, cidrmask, invert_cidr, subnet_start_ip, sync_alloc)
+    """Requests the network that starts with this address."""
+    location = allocation.AllocationPath(IP_POOL, pool_name, allocation_name)
+    requester = allocation.Requester(svc_xpath, username, redeploy_type)
+    _request(root, location, requester, cidrmask, invert_cidr, subnet_start_ip, sync_alloc)
 
 
 def net_read(username: str, root: object, pool_name: str, allocation_name: str) -> Optional[str]:
-    """The network, as ``10.0.0.8/29``; ``None`` while there is no answer; ``LookupError`` as in ``id_read``."""
-    return _of_answer(root, pool_name, allocation_name, "subnet")
+    """The network, such as ``10.0.0.8/29``; ``None`` while there is no result. Raises ``LookupError`` as ``id_read`` does."""
+    return _leaf_of_result(root, pool_name, allocation_name, "subnet")
 
 
 def net_from(username: str, root: object, pool_name: str, allocation_name: str) -> Optional[str]:
-    """The subnet of the pool that the network was taken from; ``None`` when it is part of several."""
-    return _of_answer(root, pool_name, allocation_name, "from")
+    """The subnet of the pool from which the network was taken; ``None`` if it is part of several."""
+    return _leaf_of_result(root, pool_name, allocation_name, "from")
 
 
 def net_release(svc_xpath: str, pool_name: str, allocation_name: str, root: object = None) -> None:
-    """The service needs it no longer. The network is free once no service needs it."""
-    about = allocation.About(IP_POOL, pool_name, allocation_name)
-    allocation.release(allocation.client_of(root), about, svc_xpath)
+    """Removes the service from the request. The network is released with the last service."""
+    location = allocation.AllocationPath(IP_POOL, pool_name, allocation_name)
+    allocation.release(allocation.client_of(root), location, svc_xpath)
 
 
-def _ask(
+def _request(
     root: object,
-    about: allocation.About,
-    how: allocation.How,
+    location: allocation.AllocationPath,
+    requester: allocation.Requester,
     size: int,
     invert: bool,
     start: str,
-    at_once: bool,
+    sync_alloc: bool,
 ) -> None:
     client = allocation.client_of(root)
-    if at_once:
+    if sync_alloc:
         wanted: Dict[str, object] = {"cidrmask": size, "invertcidr": invert}
         if start:
             wanted["subnetstartip"] = start
-        output = allocation.ask_at_once(client, about, how, "sync-alloc", wanted)
+        output = allocation.call_action(client, location, requester, "sync-alloc", wanted)
         if "subnet" not in output:
             raise LookupError(str(output.get("allocated", "")))
         return
@@ -87,10 +87,10 @@ def _ask(
         request["subnet-start-ip"] = start
     if invert:
         request["invert-subnet-size"] = [None]
-    allocation.ask(client, about, how, request)
+    allocation.send_request(client, location, requester, request)
 
 
-def _of_answer(root: object, pool: str, name: str, leaf: str) -> Optional[str]:
-    about = allocation.About(IP_POOL, pool, name)
-    answer = allocation.answer(allocation.client_of(root), about)
-    return None if leaf not in answer else str(answer[leaf])
+def _leaf_of_result(root: object, pool: str, name: str, leaf: str) -> Optional[str]:
+    location = allocation.AllocationPath(IP_POOL, pool, name)
+    result = allocation.result(allocation.client_of(root), location)
+    return None if leaf not in result else str(result[leaf])
