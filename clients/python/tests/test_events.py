@@ -37,7 +37,7 @@ def state(time: List[float], patience: float = 10.0) -> WatchState:
 
 
 @pytest.mark.parametrize("step", [1, 3, 1000])
-def test_messages_come_in_any_pieces(step: int) -> None:
+def test_messages_are_parsed_in_pieces_of_any_size(step: int) -> None:
     raw = b": a comment\r\n\r\nid: 1\r\ndata: a\r\ndata: b\r\n\r\nevent: x\ndata:c\n\nid: 3\n\ndata: unfinished"
     reader, got = EventReader(), []
     for at in range(0, len(raw), step):
@@ -45,7 +45,7 @@ def test_messages_come_in_any_pieces(step: int) -> None:
     assert got == [{"id": "1", "data": "a\nb"}, {"event": "x", "data": "c"}]
 
 
-def test_a_watch_goes_on_where_it_was() -> None:
+def test_watch_resumes_at_its_position() -> None:
     watch = state([0.0])
     assert watch.request().target == "/v1/watch?from=5&pool=p&kind=claim_granted"
     for position, _ in watch.feed(message(6) + heartbeat(9)):
@@ -54,7 +54,7 @@ def test_a_watch_goes_on_where_it_was() -> None:
     assert watch.request().headers["last-event-id"] == "9"
 
 
-def test_half_a_message_of_an_old_stream_is_forgotten() -> None:
+def test_incomplete_message_of_an_old_stream_is_discarded() -> None:
     watch = state([0.0])
     assert watch.feed(message(6)[:-10]) == []
     watch.request()

@@ -88,6 +88,6 @@ def test_header_injection_is_refused(value: str) -> None:
 
 
 def test_request_has_host_and_content_length() -> None:
-    asked: Optional[bytes] = b"{}"
-    raw = Request("PUT", "/v1/pools/p", {"a": "b"}, asked).encode("h:1")
+    body: Optional[bytes] = b"{}"
+    raw = Request("PUT", "/v1/pools/p", {"a": "b"}, body).encode("h:1")
     assert raw == b"PUT /v1/pools/p HTTP/1.1\r\nhost: h:1\r\na: b\r\ncontent-length: 2\r\n\r\n{}"
