@@ -5,10 +5,10 @@ use anyhow::{Result, bail};
 /// The limits of all parts.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    pub edge: allod_edge::Limits,
+    pub edge: allod_edge::HttpLimits,
     pub core: allod_core::limits::Limits,
     pub engine: allod_engine::Config,
-    pub native: allod_face_native::Limits,
+    pub native: allod_face_native::WatchLimits,
     pub search: allod_core::search::SearchLimits,
     /// Only what is a number of it.
     pub restconf: allod_face_restconf::Settings,

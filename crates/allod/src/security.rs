@@ -49,7 +49,7 @@ impl Security {
             Some(tls) => listener.with_tls(tls.clone()),
             None => listener,
         };
-        if listener.is_readable_on_the_way() {
+        if listener.is_unencrypted_beyond_loopback() {
             tracing::warn!(
                 address = %listener.address(),
                 "tokens can be read on the way: there is no TLS; give --tls-cert and --tls-key, or have a proxy do it"
@@ -60,8 +60,8 @@ impl Security {
 
     pub fn of_app(&self, app: App) -> App {
         match (&self.tokens, self.auth) {
-            (Some(tokens), _) => app.guarded(Guard::Tokens(tokens.clone())),
-            (None, Auth::NoAuth2) => app.guarded(Guard::NoAuth2),
+            (Some(tokens), _) => app.with_guard(Guard::Tokens(tokens.clone())),
+            (None, Auth::NoAuth2) => app.with_guard(Guard::NoAuth2),
             (None, Auth::None | Auth::Tokens) => app,
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{App, Exporter, Listener, Plain, Ready};
+use allod_edge::{App, Exporter, Listener, ProblemDetails, Ready};
 use allod_engine::{Engine, Handle};
 use allod_face_native::Native;
 use allod_face_placement::Placement;
@@ -68,12 +68,12 @@ async fn serve(settings: Settings) -> Result<(), Failed> {
     // What is nobody else's is Placement's, which is at the root.
     let app = ["/v1", "/healthz", "/readyz", "/metrics"]
         .into_iter()
-        .fold(app, |app, prefix| app.mannered(prefix, Arc::new(Plain)))
-        .mannered("/", Placement::manner());
+        .fold(app, |app, prefix| app.error_format(prefix, Arc::new(ProblemDetails)))
+        .error_format("/", Placement::error_format());
     let app = ["/restconf", "/rests", "/.well-known/host-meta"]
         .into_iter()
-        .fold(app, |app, prefix| app.mannered(prefix, restconf.manner()))
-        .shared(settings.cors.clone());
+        .fold(app, |app, prefix| app.error_format(prefix, restconf.error_format()))
+        .cors(settings.cors.clone());
     let app = Arc::new(security.of_app(app));
 
     let webhooks = settings.reachable().map_err(Failed::Asked)?;

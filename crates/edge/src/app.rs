@@ -1,4 +1,4 @@
-//! From a complete request head to a reply: the limits, the route, the body, the handler, the count.
+//! Answers one request: checks limits and access, selects the route, reads the body, calls the handler, records metrics.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -15,27 +15,28 @@ use http_body_util::BodyExt;
 use hyper::body::Body;
 
 use crate::call::Params;
-use crate::manner::Manners;
+use crate::error_format::ErrorFormats;
 use crate::meter::{RouteMeter, ServerMeter};
 use crate::request_id::{self, RequestIds};
-use crate::route::{Found, Room, Routes};
+use crate::route::{BodyLimit, RouteMatch, Routes};
 use crate::{
-    Asked, Call, Cors, Guard, Identity, Limits, Manner, Problem, Reply, Role, Route, Trouble,
+    Call, Cors, ErrorCause, ErrorContext, ErrorFormat, Guard, HttpLimits, Identity, Problem, Reply,
+    Role, Route,
 };
 
-/// How much of a body that is too long is read and thrown away, so that the client gets to see the answer.
+/// How much of a body that is too long is read and discarded, so that the client reads the reply instead of failing to send.
 const DRAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// The same for the body of a request that is turned away at the door: what a client has sent before it looks for an answer.
+/// The same for a request that fails authentication.
 const DRAIN_DENIED_BYTES_MAX: u64 = 64 * 1024;
 
-/// Everything that answers: the routes of all faces, under the limits of the edge.
+/// The routes of all faces, with the limits, authentication, error formats and CORS rules that apply to them.
 pub struct App {
     routes: Routes,
     guard: Guard,
-    manners: Manners,
+    error_formats: ErrorFormats,
     cors: Cors,
-    pub(crate) limits: Limits,
+    pub(crate) limits: HttpLimits,
     ids: RequestIds,
     pub(crate) meter: ServerMeter,
 }
@@ -46,53 +47,53 @@ impl std::fmt::Debug for App {
     }
 }
 
-/// Two routes cannot be told apart.
+/// Two routes match the same path.
 #[derive(Debug, thiserror::Error)]
-#[error("the routes contradict each other: {what}")]
+#[error("routes conflict: {what}")]
 pub struct Unroutable {
     what: String,
 }
 
-/// Why a future was given up.
-enum Ended {
-    Late,
+/// Why a future did not complete.
+enum CallAborted {
+    TimedOut,
     Panicked(Box<dyn Any + Send>),
 }
 
 impl App {
-    pub fn new(routes: Vec<Route>, limits: Limits) -> Result<App, Unroutable> {
+    pub fn new(routes: Vec<Route>, limits: HttpLimits) -> Result<App, Unroutable> {
         let routes = Routes::new(routes).map_err(|error| Unroutable { what: error.to_string() })?;
         let (ids, meter) = (RequestIds::new(), ServerMeter::new());
-        let (guard, manners, cors) = (Guard::Everybody, Manners::new(), Cors::default());
-        Ok(App { routes, guard, manners, cors, limits, ids, meter })
+        let (guard, error_formats, cors) = (Guard::Disabled, ErrorFormats::new(), Cors::default());
+        Ok(App { routes, guard, error_formats, cors, limits, ids, meter })
     }
 
-    /// With this guard at the door of every route that is not open.
-    pub fn guarded(self, guard: Guard) -> App {
+    /// Authenticates requests to all routes but the open ones with this guard.
+    pub fn with_guard(self, guard: Guard) -> App {
         App { guard, ..self }
     }
 
-    /// Where no handler answers below this prefix, this manner does.
-    pub fn mannered(mut self, prefix: &'static str, manner: Arc<dyn Manner>) -> App {
-        self.manners.set(prefix, manner);
+    /// Sets the format of the edge's own errors for paths below this prefix.
+    pub fn error_format(mut self, prefix: &'static str, format: Arc<dyn ErrorFormat>) -> App {
+        self.error_formats.set(prefix, format);
         self
     }
 
-    /// With these permissions for pages of other origins.
-    pub fn shared(self, cors: Cors) -> App {
+    /// Sets the CORS rules.
+    pub fn cors(self, cors: Cors) -> App {
         App { cors, ..self }
     }
 
-    /// Answers one request. Its time limit is looked at whenever the future is polled; the connection polls it at least
-    /// once a second, whoever calls this without one has to bring a clock of their own.
+    /// Answers one request. Its time limit is checked whenever the future is polled. A connection polls at least once a
+    /// second; other callers must do so themselves.
     pub async fn answer<B>(&self, request: Request<B>) -> Reply
     where
         B: Body<Data = Bytes> + Unpin,
     {
         let began = Instant::now();
         let id = self.ids.of(request.headers());
-        let _in_flight = InFlight::new(&self.meter.in_flight);
-        let access = Access::of(&request);
+        let _in_flight = InFlightGuard::new(&self.meter.in_flight);
+        let access = AccessLog::of(&request);
         let head_only = request.method() == Method::HEAD;
         let origin = request.headers().get(ORIGIN).filter(|_| self.cors.is_on()).cloned();
         let (meter, identity, mut reply) = self.route(request, began, &id).await;
@@ -103,7 +104,7 @@ impl App {
         let (status, took) = (reply.status(), began.elapsed());
         meter.record(status, took);
         access.log(status, took, &id, &identity);
-        reply.body_mut().read_by(identity);
+        reply.body_mut().set_reader(identity);
         reply.headers_mut().insert(request_id::HEADER, id);
         reply
     }
@@ -119,53 +120,55 @@ impl App {
     {
         let unrouted = |identity, reply| (&self.meter.unrouted, identity, reply);
         if self.cors.is_on() && self.is_preflight(&request) {
-            return unrouted(Identity::Stranger, self.cors.preflight(request.headers()));
+            return unrouted(Identity::Anonymous, self.cors.preflight(request.headers()));
         }
         let uri = request.uri().clone();
-        let manner = self.manners.of(uri.path());
+        let format = self.error_formats.of(uri.path());
         let uri_bytes = uri.path_and_query().map_or(0, |text| text.as_str().len()) as u64;
         if uri_bytes > self.limits.uri_bytes_max {
             let problem = uri_too_long(uri_bytes, self.limits.uri_bytes_max);
-            let reply = manner.answer(&asked(&request, id), &Trouble::Other(&problem));
-            return unrouted(Identity::Stranger, reply);
+            let reply = format.answer(&context_of(&request, id), &ErrorCause::Other(&problem));
+            return unrouted(Identity::Anonymous, reply);
         }
-        match self.routes.find(request.method(), uri.path(), manner.head_is_get()) {
-            Found::Route(route, meter, params) => {
-                let speaker = Speaker { manner, uri: &uri, method: request.method().clone(), id };
-                let (identity, reply) = self.call(route, params, request, began, &speaker).await;
+        match self.routes.find(request.method(), uri.path(), format.head_is_get()) {
+            RouteMatch::Found(route, meter, params) => {
+                let errors =
+                    ErrorReplier { format, uri: &uri, method: request.method().clone(), id };
+                let (identity, reply) = self.call(route, params, request, began, &errors).await;
                 (meter, identity, reply)
             }
-            Found::OtherMethods(allow) => {
+            RouteMatch::MethodNotAllowed(allow) => {
                 let (identity, reply) =
-                    self.turn_away(manner, request, id, &Trouble::OtherMethods(allow));
+                    self.reply_unrouted(format, request, id, &ErrorCause::MethodNotAllowed(allow));
                 unrouted(identity, reply)
             }
-            Found::Nothing => {
-                let (identity, reply) = self.turn_away(manner, request, id, &Trouble::NoRoute);
+            RouteMatch::NotFound => {
+                let (identity, reply) =
+                    self.reply_unrouted(format, request, id, &ErrorCause::NoRoute);
                 unrouted(identity, reply)
             }
         }
     }
 
-    /// Whether a browser asks on behalf of a page. An OPTIONS that a face answers to itself is only that if it says so.
+    /// Whether this is a CORS preflight. If a face has a route for OPTIONS here, only the CORS header makes it one.
     fn is_preflight<B>(&self, request: &Request<B>) -> bool {
         request.method() == Method::OPTIONS
             && (request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
                 || !self.routes.has_options(request.uri().path()))
     }
 
-    /// Says that no route answers, to whom that may be said.
-    fn turn_away<B>(
+    /// Replies that no route matches, if the client has the access to learn it.
+    fn reply_unrouted<B>(
         &self,
-        manner: &dyn Manner,
+        format: &dyn ErrorFormat,
         mut request: Request<B>,
         id: &HeaderValue,
-        trouble: &Trouble<'_>,
+        cause: &ErrorCause<'_>,
     ) -> (Identity, Reply) {
-        match self.guard.admit(manner.access_to_nothing(), request.headers_mut()) {
-            Ok(identity) => (identity, manner.answer(&asked(&request, id), trouble)),
+        match self.guard.admit(format.unrouted_access(), request.headers_mut()) {
+            Ok(identity) => (identity, format.answer(&context_of(&request, id), cause)),
             Err(denied) => {
-                let reply = manner.answer(&asked(&request, id), &Trouble::Denied(&denied));
+                let reply = format.answer(&context_of(&request, id), &ErrorCause::Denied(&denied));
                 (denied.identity(), reply)
             }
         }
@@ -177,62 +180,64 @@ impl App {
         params: Params,
         request: Request<B>,
         began: Instant,
-        speaker: &Speaker<'_>,
+        errors: &ErrorReplier<'_>,
     ) -> (Identity, Reply)
     where
         B: Body<Data = Bytes> + Unpin,
     {
         let deadline = began + Duration::from_millis(self.limits.request_ms_max);
         let (mut head, body) = request.into_parts();
-        let patient = !head.headers.contains_key(EXPECT);
+        let may_drain = !head.headers.contains_key(EXPECT);
         let admitted = self.guard.admit(route.access, &mut head.headers);
         self.meter.auth.record(&admitted);
         let identity = match admitted {
             Ok(identity) => identity,
             Err(denied) => {
-                if patient {
-                    let _ = within(deadline, throw_away(body)).await;
+                if may_drain {
+                    let _ = within(deadline, drain(body)).await;
                 }
-                let reply = speaker.say(&head.headers, &Trouble::Denied(&denied));
+                let reply = errors.reply(&head.headers, &ErrorCause::Denied(&denied));
                 return (denied.identity(), reply);
             }
         };
-        let body = match within(deadline, read(body, self.room(route), patient)).await {
+        let body = match within(deadline, read(body, self.body_limit(route), may_drain)).await {
             Ok(Ok(body)) => body,
             Ok(Err(problem)) => {
-                return (identity, speaker.say(&head.headers, &Trouble::Other(&problem)));
+                return (identity, errors.reply(&head.headers, &ErrorCause::Other(&problem)));
             }
             Err(_) => {
                 let problem = body_too_slow(self.limits.request_ms_max);
-                return (identity, speaker.say(&head.headers, &Trouble::Other(&problem)));
+                return (identity, errors.reply(&head.headers, &ErrorCause::Other(&problem)));
             }
         };
-        let call = Call::new(head, body, params, identity.clone(), speaker.id.clone());
-        let failed = |problem| speaker.say(&HeaderMap::new(), &Trouble::Other(&problem));
+        let call = Call::new(head, body, params, identity.clone(), errors.id.clone());
+        let failed = |problem| errors.reply(&HeaderMap::new(), &ErrorCause::Other(&problem));
         let reply = match within(deadline, async { route.answer(call).await }).await {
             Ok(reply) => reply,
-            Err(Ended::Late) => failed(too_slow(self.limits.request_ms_max)),
-            Err(Ended::Panicked(what)) => {
+            Err(CallAborted::TimedOut) => failed(too_slow(self.limits.request_ms_max)),
+            Err(CallAborted::Panicked(what)) => {
                 let what = panic_text(&*what);
                 tracing::error!(?route, what, "a handler panicked");
-                failed(broken())
+                failed(handler_panicked())
             }
         };
         (identity, reply)
     }
 
-    /// How long the body of a request to this route may be.
-    fn room(&self, route: &Route) -> Room {
-        route.room.unwrap_or(Room { limit: "body_bytes_max", max: self.limits.body_bytes_max })
+    /// The limit for bodies of requests to this route.
+    fn body_limit(&self, route: &Route) -> BodyLimit {
+        route
+            .body_limit
+            .unwrap_or(BodyLimit { limit: "body_bytes_max", max: self.limits.body_bytes_max })
     }
 }
 
-/// The whole body. One that came in one piece, as most do, is not copied.
-async fn read<B>(mut body: B, room: Room, patient: bool) -> Result<Bytes, Problem>
+/// Reads the whole body. A body that arrives in one piece, as most do, is not copied.
+async fn read<B>(mut body: B, body_limit: BodyLimit, may_drain: bool) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let max = room.max;
+    let max = body_limit.max;
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
@@ -241,9 +246,9 @@ where
     let mut seen = 0_u64;
     let announced = body.size_hint().lower();
     let mut fits = announced <= max;
-    // Of one whose end would not be reached, reading a part helps nobody.
-    let patient = patient && announced <= DRAIN_BYTES_MAX;
-    while fits || (patient && seen <= DRAIN_BYTES_MAX) {
+    // Draining only helps if it reaches the end of the body.
+    let may_drain = may_drain && announced <= DRAIN_BYTES_MAX;
+    while fits || (may_drain && seen <= DRAIN_BYTES_MAX) {
         let Some(frame) = body.frame().await else { break };
         let Ok(frame) = frame else {
             return Err(Problem::malformed("the body ended early or was not framed correctly"));
@@ -263,13 +268,13 @@ where
         }
     }
     if !fits {
-        return Err(body_too_long(room));
+        return Err(body_too_long(body_limit));
     }
     Ok(if all.is_empty() { first.unwrap_or_default() } else { all.freeze() })
 }
 
-/// Reads a body that nobody wants, if it is short: a client whose body is not read may not get to see the answer.
-async fn throw_away<B>(mut body: B)
+/// Reads and discards a short body: a client whose body is not read may never read the reply.
+async fn drain<B>(mut body: B)
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -286,14 +291,14 @@ where
     }
 }
 
-/// Waits for `future`, not beyond `deadline`, and survives its panic. The deadline costs no timer: it is looked at when
-/// something polls, and the connection's clock sees to it that something does.
-async fn within<T>(deadline: Instant, future: impl Future<Output = T>) -> Result<T, Ended> {
+/// Waits for `future` until `deadline`, and catches its panic. There is no timer: the deadline is checked at each poll,
+/// and the connection's clock polls regularly.
+async fn within<T>(deadline: Instant, future: impl Future<Output = T>) -> Result<T, CallAborted> {
     let mut future = pin!(future);
     poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Err(panic) => Poll::Ready(Err(Ended::Panicked(panic))),
+        Err(panic) => Poll::Ready(Err(CallAborted::Panicked(panic))),
         Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-        Ok(Poll::Pending) if Instant::now() >= deadline => Poll::Ready(Err(Ended::Late)),
+        Ok(Poll::Pending) if Instant::now() >= deadline => Poll::Ready(Err(CallAborted::TimedOut)),
         Ok(Poll::Pending) => Poll::Pending,
     })
     .await
@@ -304,29 +309,29 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
 }
 
-/// Counts a request for as long as it lives, also when its client goes away in the middle.
-struct InFlight<'a>(&'a metrics::Gauge);
+/// Counts a request as in flight until dropped, which also happens if the client disconnects.
+struct InFlightGuard<'a>(&'a metrics::Gauge);
 
-impl InFlight<'_> {
-    fn new(gauge: &metrics::Gauge) -> InFlight<'_> {
+impl InFlightGuard<'_> {
+    fn new(gauge: &metrics::Gauge) -> InFlightGuard<'_> {
         gauge.increment(1);
-        InFlight(gauge)
+        InFlightGuard(gauge)
     }
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for InFlightGuard<'_> {
     fn drop(&mut self) {
         self.0.decrement(1);
     }
 }
 
-/// What the access log wants to know of a request; empty when nobody reads it.
-struct Access(Option<(Method, Uri)>);
+/// What the access log needs of a request; empty if the log is off.
+struct AccessLog(Option<(Method, Uri)>);
 
-impl Access {
-    fn of<B>(request: &Request<B>) -> Access {
+impl AccessLog {
+    fn of<B>(request: &Request<B>) -> AccessLog {
         let read = tracing::enabled!(target: "allod::access", tracing::Level::DEBUG);
-        Access(read.then(|| (request.method().clone(), request.uri().clone())))
+        AccessLog(read.then(|| (request.method().clone(), request.uri().clone())))
     }
 
     fn log(self, status: StatusCode, took: Duration, id: &HeaderValue, identity: &Identity) {
@@ -339,24 +344,24 @@ impl Access {
     }
 }
 
-/// Answers in place of a handler that has the request already, or soon.
-struct Speaker<'a> {
-    manner: &'a dyn Manner,
+/// Replies with an error in place of a handler, after the request has been taken apart.
+struct ErrorReplier<'a> {
+    format: &'a dyn ErrorFormat,
     method: Method,
     uri: &'a Uri,
     id: &'a HeaderValue,
 }
 
-impl Speaker<'_> {
-    fn say(&self, headers: &HeaderMap, trouble: &Trouble<'_>) -> Reply {
+impl ErrorReplier<'_> {
+    fn reply(&self, headers: &HeaderMap, cause: &ErrorCause<'_>) -> Reply {
         let (method, path, request_id) = (&self.method, self.uri.path(), self.id);
-        self.manner.answer(&Asked { method, path, headers, request_id }, trouble)
+        self.format.answer(&ErrorContext { method, path, headers, request_id }, cause)
     }
 }
 
-fn asked<'a, B>(request: &'a Request<B>, request_id: &'a HeaderValue) -> Asked<'a> {
+fn context_of<'a, B>(request: &'a Request<B>, request_id: &'a HeaderValue) -> ErrorContext<'a> {
     let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
-    Asked { method, path, headers, request_id }
+    ErrorContext { method, path, headers, request_id }
 }
 
 fn uri_too_long(actual: u64, max: u64) -> Problem {
@@ -364,16 +369,16 @@ fn uri_too_long(actual: u64, max: u64) -> Problem {
         StatusCode::URI_TOO_LONG,
         "uri_too_long",
         "path and query are too long",
-        format!("uri_bytes_max is {max}, the request has {actual}"),
+        format!("path and query have {actual} bytes; uri_bytes_max is {max}"),
     )
 }
 
-fn body_too_long(Room { limit, max }: Room) -> Problem {
+fn body_too_long(BodyLimit { limit, max }: BodyLimit) -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_long",
         "the body is too long",
-        format!("{limit} is {max}, the request has more"),
+        format!("the body has more than {max} bytes; {limit} is {max}"),
     )
 }
 
@@ -382,7 +387,7 @@ fn body_too_slow(max_ms: u64) -> Problem {
         StatusCode::REQUEST_TIMEOUT,
         "request_too_slow",
         "the request did not arrive in time",
-        format!("request_ms_max is {max_ms}, and the body had not arrived by then"),
+        format!("the body did not arrive within {max_ms} ms; request_ms_max is {max_ms}"),
     )
 }
 
@@ -392,17 +397,17 @@ fn too_slow(max_ms: u64) -> Problem {
         "answer_too_slow",
         "the answer was not ready in time",
         format!(
-            "request_ms_max is {max_ms}; whether the request was carried out is unknown: read, or repeat it"
+            "no answer within {max_ms} ms (request_ms_max); the request may have been carried out: read the state, or retry"
         ),
     )
     .retry_after(1)
 }
 
-fn broken() -> Problem {
+fn handler_panicked() -> Problem {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "the server has a bug",
-        "the request met a bug in the server; the server's log has more under this request's id",
+        "internal error",
+        "the handler failed because of a bug; the server's log has details under this request id",
     )
 }

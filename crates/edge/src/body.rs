@@ -1,8 +1,7 @@
-//! The body of a reply: complete and in memory, as nearly all are, or a stream that is made while it is sent.
+//! The body of a reply: complete in memory, as most are, or a stream that is produced while it is sent.
 //!
-//! A stream is a future that its connection polls when it has room for more, so it has no task and no channel of its own:
-//! ten thousand that wait cost what their futures hold. What is not here: how long a client may take to read, which is the
-//! connection's business.
+//! A stream is a future that the connection polls when it can send more. It has neither a task nor a channel, so that an
+//! idle stream costs only the memory of its future. Not here: time limits for slow readers (see `connection`).
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,68 +15,68 @@ use hyper::body::{Frame, SizeHint};
 use crate::Identity;
 use crate::connection::OpenStream;
 
-/// What is sent after the head of a reply.
-pub struct Body(Kind);
+/// The body of a reply.
+pub struct Body(BodyKind);
 
-enum Kind {
+enum BodyKind {
     Whole(Bytes),
-    Stream(Box<Stream>),
-    /// A stream that is not wanted, because only the head of the reply is.
+    Stream(Box<BodyStream>),
+    /// A stream that is not sent because the request is a HEAD.
     Unsent,
 }
 
-struct Stream {
-    source: Source,
-    sink: Sink,
-    /// Whether it goes on until the server stops, so that stopping is no failure.
+struct BodyStream {
+    source: StreamFuture,
+    writer: BodyWriter,
+    /// The stream has no end of its own, so that ending it early is no error.
     endless: bool,
     ended: bool,
-    /// Tells the connection that it is at work.
+    /// Marks the connection as streaming.
     open: Option<OpenStream>,
-    /// Whoever it is for, and only while they may have it.
+    /// The client; the stream ends when its token is revoked or expires.
     reader: Identity,
 }
 
-type Source = Pin<Box<dyn Future<Output = Result<(), Broken>> + Send>>;
+type StreamFuture = Pin<Box<dyn Future<Output = Result<(), StreamError>> + Send>>;
 
-/// A stream that could not be finished. The connection is cut, so that the client sees that something is missing.
+/// The stream failed. The connection is closed without the final chunk, so that the client detects it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct Broken {
-    pub what: String,
+#[error("{message}")]
+pub struct StreamError {
+    pub message: String,
 }
 
-impl Broken {
-    pub fn new(what: impl Into<String>) -> Broken {
-        Broken { what: what.into() }
+impl StreamError {
+    pub fn new(message: impl Into<String>) -> StreamError {
+        StreamError { message: message.into() }
     }
 }
 
-/// Where a stream puts its bytes.
+/// Passes the bytes of a stream to its connection.
 #[derive(Clone, Default)]
-pub struct Sink(Arc<Mutex<Option<Bytes>>>);
+pub struct BodyWriter(Arc<Mutex<Option<Bytes>>>);
 
-impl fmt::Debug for Sink {
+impl fmt::Debug for BodyWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sink")
+        f.write_str("BodyWriter")
     }
 }
 
-impl Sink {
-    /// Sends a piece; done when the connection has taken it. That is all the backpressure there is: a stream that does
-    /// nothing but send is as fast as its client reads.
+impl BodyWriter {
+    /// Sends a piece and waits until the connection has taken it. This is the backpressure: a stream is as fast as its
+    /// client reads.
     pub async fn send(&self, piece: impl Into<Bytes>) {
         let mut piece = Some(piece.into()).filter(|piece| !piece.is_empty());
-        // Whoever takes the piece out polls again, so there is nobody to wake.
+        // The connection polls again after it has taken the piece, so no waker is needed.
         std::future::poll_fn(|_| {
-            let mut place = self.place();
-            if place.is_some() {
+            let mut slot = self.slot();
+            if slot.is_some() {
                 return Poll::Pending;
             }
             match piece.take() {
                 None => Poll::Ready(()),
                 given => {
-                    *place = given;
+                    *slot = given;
                     Poll::Pending
                 }
             }
@@ -85,82 +84,93 @@ impl Sink {
         .await;
     }
 
-    fn place(&self) -> MutexGuard<'_, Option<Bytes>> {
+    fn slot(&self) -> MutexGuard<'_, Option<Bytes>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Body {
-    /// A body that has an end. If it fails, or the server stops before it is complete, the connection is cut without the
-    /// final chunk, and the client can tell. The future is first polled when the head has been sent.
-    pub fn stream<F>(fill: impl FnOnce(Sink) -> F) -> Body
+    /// A stream that has an end. If it fails, or the server stops before the end, the connection is closed without the
+    /// final chunk. The future is first polled after the head has been sent.
+    pub fn stream<F>(fill: impl FnOnce(BodyWriter) -> F) -> Body
     where
-        F: Future<Output = Result<(), Broken>> + Send + 'static,
+        F: Future<Output = Result<(), StreamError>> + Send + 'static,
     {
         Body::of(fill, false)
     }
 
-    /// A body that goes on until its client has enough or the server stops, which ends it in good order.
-    pub fn endless<F>(fill: impl FnOnce(Sink) -> F) -> Body
+    /// A stream that continues until the client disconnects or the server stops; both are a regular end.
+    pub fn endless<F>(fill: impl FnOnce(BodyWriter) -> F) -> Body
     where
-        F: Future<Output = Result<(), Broken>> + Send + 'static,
+        F: Future<Output = Result<(), StreamError>> + Send + 'static,
     {
         Body::of(fill, true)
     }
 
-    fn of<F>(fill: impl FnOnce(Sink) -> F, endless: bool) -> Body
+    fn of<F>(fill: impl FnOnce(BodyWriter) -> F, endless: bool) -> Body
     where
-        F: Future<Output = Result<(), Broken>> + Send + 'static,
+        F: Future<Output = Result<(), StreamError>> + Send + 'static,
     {
-        let sink = Sink::default();
-        let source = Box::pin(fill(sink.clone()));
-        let (ended, open, reader) = (false, None, Identity::Everybody);
-        Body(Kind::Stream(Box::new(Stream { source, sink, endless, ended, open, reader })))
+        let writer = BodyWriter::default();
+        let source = Box::pin(fill(writer.clone()));
+        let (ended, open, reader) = (false, None, Identity::Unrestricted);
+        Body(BodyKind::Stream(Box::new(BodyStream {
+            source,
+            writer,
+            endless,
+            ended,
+            open,
+            reader,
+        })))
     }
 
     pub fn is_stream(&self) -> bool {
-        matches!(self.0, Kind::Stream(_))
+        matches!(self.0, BodyKind::Stream(_))
     }
 
-    /// The same reply without its stream, which is never started.
+    /// Drops the stream, which is never polled.
     pub(crate) fn head_only(&mut self) {
         if self.is_stream() {
-            self.0 = Kind::Unsent;
+            self.0 = BodyKind::Unsent;
         }
     }
 
-    /// A stream ends when the token of its reader does.
-    pub(crate) fn read_by(&mut self, reader: Identity) {
-        if let Kind::Stream(stream) = &mut self.0 {
+    /// Sets the client whose token the stream depends on.
+    pub(crate) fn set_reader(&mut self, reader: Identity) {
+        if let BodyKind::Stream(stream) = &mut self.0 {
             stream.reader = reader;
         }
     }
 
-    /// Ties a stream to its connection; a complete body lets go of it at once.
-    pub(crate) fn hold(&mut self, open: impl FnOnce() -> OpenStream) {
-        if let Kind::Stream(stream) = &mut self.0 {
+    /// Attaches a stream to its connection. Does nothing for a complete body.
+    pub(crate) fn attach(&mut self, open: impl FnOnce() -> OpenStream) {
+        if let BodyKind::Stream(stream) = &mut self.0 {
             stream.open = Some(open());
         }
     }
 }
 
-impl Stream {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+impl BodyStream {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, StreamError>>> {
         if self.ended {
             return Poll::Ready(None);
         }
         if let Some(why) = self.must_end() {
             return Poll::Ready(self.end(match self.endless {
                 true => Ok(()),
-                false => Err(Broken::new(why)),
+                false => Err(StreamError::new(why)),
             }));
         }
         let polled = catch_unwind(AssertUnwindSafe(|| self.source.as_mut().poll(context)));
-        let sent = self.sink.place().take();
+        let sent = self.writer.slot().take();
         match (sent, polled) {
             (_, Err(_)) => {
-                tracing::error!("a stream panicked");
-                Poll::Ready(self.end(Err(Broken::new("the stream met a bug in the server"))))
+                tracing::error!("stream panicked");
+                Poll::Ready(
+                    self.end(Err(StreamError::new(
+                        "the stream failed because of a bug in the server",
+                    ))),
+                )
             }
             (Some(piece), Ok(_)) => Poll::Ready(Some(Ok(piece))),
             (None, Ok(Poll::Ready(done))) => Poll::Ready(self.end(done)),
@@ -168,78 +178,78 @@ impl Stream {
         }
     }
 
-    /// Why it cannot go on, whatever is still to come.
+    /// Why the stream must end early.
     fn must_end(&self) -> Option<&'static str> {
         if self.open.as_ref().is_some_and(OpenStream::must_end) {
             Some("the server is stopping")
         } else if self.reader.has_lapsed() {
-            Some("the token is no longer good")
+            Some("the token was revoked or has expired")
         } else {
             None
         }
     }
 
-    fn end(&mut self, done: Result<(), Broken>) -> Option<Result<Bytes, Broken>> {
+    fn end(&mut self, done: Result<(), StreamError>) -> Option<Result<Bytes, StreamError>> {
         self.ended = true;
         self.open = None;
         let broken = done.err()?;
-        tracing::warn!(error = %broken, "a stream was cut off");
+        tracing::warn!(error = %broken, "stream aborted");
         Some(Err(broken))
     }
 }
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = Broken;
+    type Error = StreamError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Kind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Kind::Stream(stream) => {
+            BodyKind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
+            BodyKind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            BodyKind::Stream(stream) => {
                 stream.poll(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
             }
-            Kind::Unsent => Poll::Ready(None),
+            BodyKind::Unsent => Poll::Ready(None),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(bytes) => bytes.is_empty(),
-            Kind::Stream(stream) => stream.ended,
-            Kind::Unsent => false,
+            BodyKind::Whole(bytes) => bytes.is_empty(),
+            BodyKind::Stream(stream) => stream.ended,
+            BodyKind::Unsent => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Kind::Stream(_) | Kind::Unsent => SizeHint::default(),
+            BodyKind::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            BodyKind::Stream(_) | BodyKind::Unsent => SizeHint::default(),
         }
     }
 }
 
 impl Default for Body {
     fn default() -> Body {
-        Body(Kind::Whole(Bytes::new()))
+        Body(BodyKind::Whole(Bytes::new()))
     }
 }
 
 impl<T: Into<Bytes>> From<T> for Body {
     fn from(bytes: T) -> Body {
-        Body(Kind::Whole(bytes.into()))
+        Body(BodyKind::Whole(bytes.into()))
     }
 }
 
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::Whole(bytes) => write!(f, "{} bytes", bytes.len()),
-            Kind::Stream(_) => f.write_str("a stream"),
-            Kind::Unsent => f.write_str("a stream that is not sent"),
+            BodyKind::Whole(bytes) => write!(f, "{} bytes", bytes.len()),
+            BodyKind::Stream(_) => f.write_str("a stream"),
+            BodyKind::Unsent => f.write_str("a stream (not sent)"),
         }
     }
 }
@@ -251,7 +261,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stream_gives_its_pieces_in_order_and_ends() {
+    async fn stream_sends_its_pieces_in_order_and_ends() {
         let body = Body::stream(|sink| async move {
             for n in 0..1000 {
                 sink.send(format!("{n},")).await;
@@ -268,10 +278,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stream_that_fails_or_panics_is_broken_after_what_it_sent() {
+    async fn failed_stream_sends_its_pieces_and_then_an_error() {
         let failing = Body::stream(|sink| async move {
             sink.send("some").await;
-            Err(Broken::new("no more"))
+            Err(StreamError::new("no more"))
         });
         let panicking = Body::endless(|sink| async move {
             sink.send("some").await;
@@ -281,13 +291,13 @@ mod tests {
             let first = body.frame().await.unwrap().unwrap();
             assert_eq!(first.into_data().unwrap(), "some");
             let broken = body.frame().await.unwrap().unwrap_err();
-            assert!(broken.what.contains(what), "{broken}");
+            assert!(broken.message.contains(what), "{broken}");
             assert!(body.frame().await.is_none());
         }
     }
 
     #[tokio::test]
-    async fn nothing_is_made_before_it_is_wanted() {
+    async fn stream_is_polled_only_when_the_connection_can_send() {
         let made = Arc::new(Mutex::new(0));
         let count = made.clone();
         let mut body = Body::endless(|sink| async move {

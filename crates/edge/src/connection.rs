@@ -1,11 +1,10 @@
 //! One connection, from accept to close.
 //!
-//! A connection has one slow clock instead of a timer for each request. At each of its ticks the connection is polled,
-//! which lets a request that is being answered see that its time is over; and if no request is being answered the clock
-//! says for how long the client has been sending a head, or nothing at all; and always for how long it has not read what
-//! is sent to it. So the time limits are kept to within one tick, and a request that is on time pays nothing for them.
-//! While a stream is open and its client reads, there is nothing to look at but that, and the clock is slower still: ten
-//! thousand quiet streams would otherwise cost ten thousand polls a second.
+//! A connection has one slow clock instead of a timer for each request. Each tick polls the connection, so that a request
+//! in flight checks its deadline. The clock also measures how long the client has been sending headers, has been idle, or
+//! has not read what is sent to it. So time limits are accurate to one tick and cost nothing per request. While a stream
+//! is open and its client reads, the clock is slower: ten thousand idle streams would otherwise cost ten thousand polls a
+//! second.
 
 use std::convert::Infallible;
 use std::io;
@@ -23,38 +22,37 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use crate::{App, Limits, Problem};
+use crate::{App, HttpLimits, Problem};
 
-/// How long a client may take to read the last words before the connection is closed.
-const LAST_WORDS_WAIT: Duration = Duration::from_millis(500);
+/// How long a client may take to read a final error before the connection is closed.
+const FINAL_REPLY_WAIT: Duration = Duration::from_millis(500);
 
-/// How long a stopping server lets a stream take to send its last piece.
+/// How long a stopping server waits for a stream to send its last piece.
 const STREAM_END_WAIT: Duration = Duration::from_millis(200);
 
-/// Serves a connection until it ends, or until `stop` changes and what is in flight is answered.
+/// Serves a connection until it ends, or until `stop` changes and the request in flight is answered.
 pub(crate) async fn serve<S>(app: Arc<App>, socket: S, mut stop: watch::Receiver<()>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let pace = Arc::new(Pace::default());
-    let io = TokioIo::new(Paced { socket, pace: pace.clone() });
+    let activity = Arc::new(Activity::default());
+    let io = TokioIo::new(MonitoredSocket { socket, activity: activity.clone() });
     let service = service_fn(|request| {
-        let busy = Busy::new(pace.clone());
+        let busy = Busy::new(activity.clone());
         let app = app.clone();
         async move {
             let mut reply = app.answer(request).await;
-            reply.body_mut().hold(|| OpenStream::new(busy, app.meter.streams.clone()));
+            reply.body_mut().attach(|| OpenStream::new(busy, app.meter.streams.clone()));
             Ok::<_, Infallible>(reply)
         }
     });
     let limits = app.limits;
-    // Without hyper's pipeline_flush: with it, a reply waits in the buffer for as long as part of a next request, or
-    // garbage, stands unread behind the one that it answers.
+    // hyper's pipeline_flush stays off: it would hold back a reply while more bytes from the client are unread.
     let mut connection = http1::Builder::new()
         .header_read_timeout(None)
         .max_header_size(usize::try_from(limits.header_bytes_max).unwrap_or(usize::MAX))
         .serve_connection(io, service);
-    let mut clock = Clock::new(&limits);
+    let mut clock = ConnectionClock::new(&limits);
     let mut tick = std::pin::pin!(sleep(clock.period));
     let mut stopping = false;
     loop {
@@ -62,32 +60,32 @@ where
             biased;
             ended = &mut connection => {
                 if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection ended badly");
+                    tracing::debug!(%error, "connection failed");
                 }
                 return;
             }
             () = &mut tick => {
-                match clock.tick(&pace) {
-                    Verdict::Fine => {}
-                    Verdict::HeadTooSlow => break,
-                    Verdict::Idle => return,
-                    Verdict::Stalled => {
+                match clock.tick(&activity) {
+                    TickResult::Continue => {}
+                    TickResult::HeadTooSlow => break,
+                    TickResult::Idle => return,
+                    TickResult::Stalled => {
                         app.meter.stalls.increment(1);
                         tracing::info!(
                             stall_ms_max = limits.stall_ms_max,
-                            "a client does not read what is sent to it; its connection was cut"
+                            "connection closed: the client does not read"
                         );
                         return;
                     }
                 }
-                tick.as_mut().reset(Instant::now() + clock.until_next(&pace));
+                tick.as_mut().reset(Instant::now() + clock.until_next(&activity));
             }
             _ = stop.changed(), if !stopping => {
                 stopping = true;
-                pace.stopping.store(true, Ordering::Relaxed);
+                activity.stopping.store(true, Ordering::Relaxed);
                 Pin::new(&mut connection).graceful_shutdown();
-                if pace.is_streaming() {
-                    // The stream ends when it is next polled; only a client that does not read needs longer.
+                if activity.is_streaming() {
+                    // The stream ends at its next poll. Only a client that does not read needs longer.
                     let _ = tokio::time::timeout(STREAM_END_WAIT, connection).await;
                     return;
                 }
@@ -95,25 +93,25 @@ where
         }
     }
     let socket = connection.into_parts().io.into_inner().socket;
-    // Boxed: every connection would otherwise have room for the buffer in there, which hardly any needs.
-    Box::pin(say_and_close(socket, &head_too_slow(limits.header_read_ms_max))).await;
+    // Boxed, so that not every connection's future has room for its buffer.
+    Box::pin(send_and_close(socket, &head_too_slow(limits.header_read_ms_max))).await;
 }
 
-/// Sends a problem on a connection that is then closed. Reads what the client still sends for a moment: closing a socket
-/// with unread bytes would tear the answer away from it.
-pub(crate) async fn say_and_close<S>(mut socket: S, problem: &Problem)
+/// Sends a problem and closes the connection. It first reads what the client still sends: closing a socket with unread
+/// bytes resets it, and the client would lose the reply.
+pub(crate) async fn send_and_close<S>(mut socket: S, problem: &Problem)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let talk = async {
-        socket.write_all(&problem.last_words()).await?;
+    let exchange = async {
+        socket.write_all(&problem.to_http1_bytes()).await?;
         socket.shutdown().await?;
         let mut rest = [0; 4096];
         while socket.read(&mut rest).await? > 0 {}
         Ok::<_, io::Error>(())
     };
-    // A client that does not read, or has gone, is closed all the same.
-    let _ = tokio::time::timeout(LAST_WORDS_WAIT, talk).await;
+    // On an error or a timeout the socket is closed all the same.
+    let _ = tokio::time::timeout(FINAL_REPLY_WAIT, exchange).await;
 }
 
 fn head_too_slow(max_ms: u64) -> Problem {
@@ -121,30 +119,30 @@ fn head_too_slow(max_ms: u64) -> Problem {
         StatusCode::REQUEST_TIMEOUT,
         "head_too_slow",
         "the headers did not arrive in time",
-        format!("header_read_ms_max is {max_ms}, and the headers were not complete by then"),
+        format!("the headers were not complete within {max_ms} ms; header_read_ms_max is {max_ms}"),
     )
 }
 
-/// What a connection is doing, written by its socket and its service and read by its clock.
+/// What a connection is doing: written by its socket and its service, read by its clock.
 #[derive(Default)]
-struct Pace {
-    /// A request is being answered.
+struct Activity {
+    /// A request is in flight.
     busy: AtomicBool,
-    /// Bytes have come in since the last request was answered.
+    /// Bytes have arrived since the last reply.
     reading: AtomicBool,
-    /// How many requests have been answered.
+    /// Number of replies.
     answered: AtomicU64,
     /// A reply is being sent as a stream.
     streaming: AtomicBool,
-    /// The server stops, and streams must end.
+    /// The server is stopping; streams must end.
     stopping: AtomicBool,
-    /// There is something to send that the client's side does not take.
+    /// The socket does not accept what is to be sent.
     blocked: AtomicBool,
-    /// Something has been sent since the clock last looked.
+    /// Something has been sent since the last tick.
     sent: AtomicBool,
 }
 
-impl Pace {
+impl Activity {
     fn is_streaming(&self) -> bool {
         self.streaming.load(Ordering::Relaxed)
     }
@@ -160,12 +158,12 @@ impl Pace {
     }
 }
 
-pub(crate) struct Busy(Arc<Pace>);
+pub(crate) struct Busy(Arc<Activity>);
 
 impl Busy {
-    fn new(pace: Arc<Pace>) -> Busy {
-        pace.busy.store(true, Ordering::Relaxed);
-        Busy(pace)
+    fn new(activity: Arc<Activity>) -> Busy {
+        activity.busy.store(true, Ordering::Relaxed);
+        Busy(activity)
     }
 }
 
@@ -177,7 +175,7 @@ impl Drop for Busy {
     }
 }
 
-/// Held by the body of a reply for as long as it is being streamed: the connection is busy, and the stream is counted.
+/// Held by a streaming body: marks the connection as busy and counts the stream.
 pub(crate) struct OpenStream {
     busy: Busy,
     count: metrics::Gauge,
@@ -204,17 +202,17 @@ impl Drop for OpenStream {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Verdict {
-    Fine,
+enum TickResult {
+    Continue,
     HeadTooSlow,
     Idle,
     Stalled,
 }
 
-/// Counts ticks in which nothing was finished.
-struct Clock {
+/// Counts the ticks without progress.
+struct ConnectionClock {
     period: Duration,
-    /// Instead of `period` while a stream is open and its client reads.
+    /// Replaces `period` while a stream is open and its client reads.
     quiet_period: Duration,
     head_ticks_max: u64,
     idle_ticks_max: u64,
@@ -225,12 +223,12 @@ struct Clock {
     stall_ticks: u64,
 }
 
-impl Clock {
-    fn new(limits: &Limits) -> Clock {
+impl ConnectionClock {
+    fn new(limits: &HttpLimits) -> ConnectionClock {
         let shortest = limits.header_read_ms_max.min(limits.request_ms_max).min(limits.idle_ms_max);
         let period_ms = (shortest.min(limits.stall_ms_max) / 4).clamp(5, 1000);
         let quiet_ms = (limits.stall_ms_max / 4).clamp(period_ms, 60_000);
-        Clock {
+        ConnectionClock {
             period: Duration::from_millis(period_ms),
             quiet_period: Duration::from_millis(quiet_ms),
             head_ticks_max: limits.header_read_ms_max.div_ceil(period_ms),
@@ -243,45 +241,45 @@ impl Clock {
         }
     }
 
-    /// How long to wait for the next tick.
-    fn until_next(&self, pace: &Pace) -> Duration {
-        let quiet = pace.is_streaming() && !pace.blocked.load(Ordering::Relaxed);
+    /// The time to the next tick.
+    fn until_next(&self, activity: &Activity) -> Duration {
+        let quiet = activity.is_streaming() && !activity.blocked.load(Ordering::Relaxed);
         if quiet { self.quiet_period } else { self.period }
     }
 
-    fn tick(&mut self, pace: &Pace) -> Verdict {
-        let answered = pace.answered.load(Ordering::Relaxed);
+    fn tick(&mut self, activity: &Activity) -> TickResult {
+        let answered = activity.answered.load(Ordering::Relaxed);
         let moved = answered != self.answered;
         self.answered = answered;
-        if moved || pace.busy.load(Ordering::Relaxed) {
+        if moved || activity.busy.load(Ordering::Relaxed) {
             (self.head_ticks, self.idle_ticks) = (0, 0);
-        } else if pace.reading.load(Ordering::Relaxed) {
+        } else if activity.reading.load(Ordering::Relaxed) {
             (self.head_ticks, self.idle_ticks) = (self.head_ticks + 1, 0);
         } else {
             (self.head_ticks, self.idle_ticks) = (0, self.idle_ticks + 1);
         }
-        let sent = pace.sent.swap(false, Ordering::Relaxed);
-        let stalled = pace.blocked.load(Ordering::Relaxed) && !sent;
+        let sent = activity.sent.swap(false, Ordering::Relaxed);
+        let stalled = activity.blocked.load(Ordering::Relaxed) && !sent;
         self.stall_ticks = if stalled { self.stall_ticks + 1 } else { 0 };
         if self.stall_ticks > self.stall_ticks_max {
-            Verdict::Stalled
+            TickResult::Stalled
         } else if self.head_ticks > self.head_ticks_max {
-            Verdict::HeadTooSlow
+            TickResult::HeadTooSlow
         } else if self.idle_ticks > self.idle_ticks_max {
-            Verdict::Idle
+            TickResult::Idle
         } else {
-            Verdict::Fine
+            TickResult::Continue
         }
     }
 }
 
-/// A socket, with or without TLS, that tells its connection's pace when bytes come in and go out.
-struct Paced<S> {
+/// A socket, with or without TLS, that records reads and writes in the connection's activity.
+struct MonitoredSocket<S> {
     socket: S,
-    pace: Arc<Pace>,
+    activity: Arc<Activity>,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for MonitoredSocket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -290,20 +288,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
         let before = into.filled().len();
         let polled = Pin::new(&mut self.socket).poll_read(context, into);
         if into.filled().len() > before {
-            self.pace.reading.store(true, Ordering::Relaxed);
+            self.activity.reading.store(true, Ordering::Relaxed);
         }
         polled
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for MonitoredSocket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.pace.wrote(&polled);
+        self.activity.wrote(&polled);
         polled
     }
 
@@ -313,7 +311,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.socket).poll_write_vectored(context, parts);
-        self.pace.wrote(&polled);
+        self.activity.wrote(&polled);
         polled
     }
 
@@ -334,48 +332,48 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
 mod tests {
     use super::*;
 
-    fn clock() -> Clock {
-        Clock::new(&Limits {
+    fn clock() -> ConnectionClock {
+        ConnectionClock::new(&HttpLimits {
             header_read_ms_max: 40,
             idle_ms_max: 100,
             stall_ms_max: 80,
-            ..Limits::default()
+            ..HttpLimits::default()
         })
     }
 
     #[test]
-    fn a_head_that_never_ends_is_noticed_and_one_that_ends_is_not() {
-        let (mut clock, pace) = (clock(), Arc::new(Pace::default()));
+    fn slow_headers_time_out() {
+        let (mut clock, activity) = (clock(), Arc::new(Activity::default()));
         for round in 0..20 {
-            pace.reading.store(true, Ordering::Relaxed);
+            activity.reading.store(true, Ordering::Relaxed);
             if round % 3 == 0 {
-                drop(Busy::new(pace.clone()));
+                drop(Busy::new(activity.clone()));
             }
-            assert_eq!(clock.tick(&pace), Verdict::Fine);
+            assert_eq!(clock.tick(&activity), TickResult::Continue);
         }
-        pace.reading.store(true, Ordering::Relaxed);
-        assert!((0..6).any(|_| clock.tick(&pace) == Verdict::HeadTooSlow));
+        activity.reading.store(true, Ordering::Relaxed);
+        assert!((0..6).any(|_| clock.tick(&activity) == TickResult::HeadTooSlow));
     }
 
     #[test]
-    fn a_quiet_connection_is_idle_and_a_busy_one_is_not() {
-        let (mut clock, pace) = (clock(), Arc::new(Pace::default()));
-        let busy = Busy::new(pace.clone());
-        assert!((0..50).all(|_| clock.tick(&pace) == Verdict::Fine));
+    fn only_a_connection_without_request_becomes_idle() {
+        let (mut clock, activity) = (clock(), Arc::new(Activity::default()));
+        let busy = Busy::new(activity.clone());
+        assert!((0..50).all(|_| clock.tick(&activity) == TickResult::Continue));
         drop(busy);
-        assert!((0..13).any(|_| clock.tick(&pace) == Verdict::Idle));
+        assert!((0..13).any(|_| clock.tick(&activity) == TickResult::Idle));
     }
 
     #[test]
-    fn a_client_that_does_not_read_is_noticed_and_one_that_reads_slowly_is_not() {
-        let (mut clock, pace) = (clock(), Arc::new(Pace::default()));
-        let _stream = OpenStream::new(Busy::new(pace.clone()), metrics::Gauge::noop());
-        assert_eq!(clock.until_next(&pace), clock.quiet_period);
+    fn client_that_does_not_read_is_stalled_and_a_slow_reader_is_not() {
+        let (mut clock, activity) = (clock(), Arc::new(Activity::default()));
+        let _stream = OpenStream::new(Busy::new(activity.clone()), metrics::Gauge::noop());
+        assert_eq!(clock.until_next(&activity), clock.quiet_period);
         for round in 0..50 {
-            pace.wrote(&if round % 5 == 0 { Poll::Ready(Ok(1)) } else { Poll::Pending });
-            assert_eq!(clock.tick(&pace), Verdict::Fine);
+            activity.wrote(&if round % 5 == 0 { Poll::Ready(Ok(1)) } else { Poll::Pending });
+            assert_eq!(clock.tick(&activity), TickResult::Continue);
         }
-        assert_eq!(clock.until_next(&pace), clock.period);
-        assert!((0..10).any(|_| clock.tick(&pace) == Verdict::Stalled));
+        assert_eq!(clock.until_next(&activity), clock.period);
+        assert!((0..10).any(|_| clock.tick(&activity) == TickResult::Stalled));
     }
 }

@@ -1,7 +1,7 @@
-//! Cross-origin requests (CORS): which pages of other origins may use the server from a browser. Off unless configured.
+//! CORS: which web pages of other origins may use the server from a browser. Off unless configured.
 //!
-//! A preflight is answered here, without a token and for every path, because a browser asks before it sends one; it says
-//! yes by its headers only. Any other reply gets the headers added. The rules are those of OpenStack's middleware.
+//! Preflight requests are answered here for every path, without authentication, because browsers send them without a
+//! token. All other replies get the CORS headers added. The rules are those of OpenStack's middleware.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue};
 
 use crate::Reply;
 
-/// Request headers that need no permission.
+/// Request headers that are always allowed.
 const ALWAYS_ALLOWED: [&str; 8] = [
     "accept",
     "accept-language",
@@ -24,14 +24,14 @@ const ALWAYS_ALLOWED: [&str; 8] = [
     "pragma",
 ];
 
-/// What pages of which origins may do.
+/// The CORS rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cors {
-    /// `*` stands for all.
+    /// `*` allows all.
     pub allowed_origin: Vec<String>,
     pub allow_credentials: bool,
     pub expose_headers: Vec<String>,
-    /// How long, in seconds, a browser may remember the answer to a preflight; 0: it is not told.
+    /// Seconds for which a browser may cache the reply to a preflight; 0 omits the header.
     pub max_age: u64,
     pub allow_methods: Vec<String>,
     pub allow_headers: Vec<String>,
@@ -77,7 +77,7 @@ impl Cors {
         reply
     }
 
-    /// Adds to any other reply what the page that asked needs to read it.
+    /// Adds the CORS headers to a reply that is not a preflight.
     pub(crate) fn apply(&self, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
         let Some(origin) = origin.and_then(|origin| self.permitted(origin)) else { return };
         let vary = match headers.get(VARY).and_then(|vary| vary.to_str().ok()) {
@@ -101,7 +101,7 @@ impl Cors {
         self.permitted(asked.get(ORIGIN)?)
     }
 
-    /// What to name as allowed, if this origin is.
+    /// The value of Access-Control-Allow-Origin, if this origin is allowed.
     fn permitted(&self, origin: &HeaderValue) -> Option<HeaderValue> {
         if self.allowed_origin.iter().any(|allowed| origin == allowed.as_str()) {
             return Some(origin.clone());
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preflight_says_yes_only_to_what_is_configured() {
+    fn preflight_allows_only_configured_origins_methods_and_headers() {
         let valid = "http://valid.example.com";
         for (origin, method, headers, yes) in [
             (valid, Some("GET"), "openstack-api-version, Accept", true),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn other_replies_are_readable_for_the_origins_that_are_allowed() {
+    fn replies_to_allowed_origins_have_cors_headers() {
         let given = |origin: &str, cors: &Cors| {
             let mut headers = HeaderMap::new();
             headers.insert(VARY, HeaderValue::from_static("openstack-api-version"));

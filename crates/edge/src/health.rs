@@ -1,4 +1,4 @@
-//! The routes that operators and their machines look at: alive, ready, metrics.
+//! Routes for monitoring: liveness, readiness, metrics.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use http::{HeaderValue, Method, StatusCode};
 
 use crate::{Access, Exporter, Problem, Reply, Route};
 
-/// Whoever knows whether the server can do its work.
+/// The readiness check behind `/readyz`.
 pub trait Ready: Send + Sync {
-    /// `Err` says what is missing, in words for an operator.
+    /// `Err` says for an operator why the server is not ready.
     fn ready(&self) -> Result<(), String>;
 }
 

@@ -1,11 +1,12 @@
-//! The edge: from a socket to a handler and back, with nothing of the domain in it.
+//! The HTTP server: from a socket to a handler and back. It knows no domain.
 //!
-//! A listener with or without TLS, who may use which route, the limits of the protocol, request ids, metrics, problem details, cross-origin requests, health, and a graceful stop. A face
-//! hands over its [`Route`]s; the edge finds the one that a request means, reads the body, and calls it. The edge speaks
-//! hyper directly: one allocation for the handler's future and none for layers. It keeps no timer per request either:
-//! each connection has one slow clock that looks at what the connection is doing (see [`connection`]).
+//! It has the listener (with or without TLS), authentication and roles, the limits of the protocol, request ids,
+//! metrics, problem details, CORS, health routes and the graceful stop. A face passes in its [`Route`]s; the edge
+//! selects the route of a request, reads the body and calls the handler. It uses hyper directly, so that a request costs
+//! one allocation for the handler's future and none for layers. There is no timer per request: each connection has one
+//! slow clock (see [`connection`]).
 //!
-//! Not here: what any route means, and what the scope of a token does.
+//! Not here: the meaning of a route, or of the scope of a token.
 
 mod app;
 pub mod auth;
@@ -14,10 +15,10 @@ mod call;
 pub mod connection;
 mod cors;
 pub mod date;
+mod error_format;
 mod health;
 pub mod limits;
 mod listen;
-mod manner;
 mod meter;
 mod problem;
 mod reload;
@@ -27,18 +28,18 @@ mod tls;
 
 pub use app::{App, Unroutable};
 pub use auth::{Auth, Denied, Guard, Identity, Principal, Role, Tokens};
-pub use body::{Body, Broken, Sink};
+pub use body::{Body, BodyWriter, StreamError};
 pub use call::Call;
 pub use cors::Cors;
+pub use error_format::{ErrorCause, ErrorContext, ErrorFormat, ProblemDetails};
 pub use health::{Ready, routes as health_routes};
-pub use limits::Limits;
+pub use limits::HttpLimits;
 pub use listen::{ListenError, Listener, stop_signal};
-pub use manner::{Asked, Manner, Plain, Trouble};
 pub use meter::Exporter;
 pub use problem::Problem;
 pub use reload::{Reload, Reloader, SourceFile};
-pub use route::{Access, Answer, Route};
+pub use route::{Access, ReplyFuture, Route};
 pub use tls::Tls;
 
-/// What a handler answers with.
+/// The reply of a handler.
 pub type Reply = http::Response<Body>;

@@ -1,8 +1,8 @@
-//! The limits of the protocol: each has a name, a default, and an answer when it is passed.
+//! The limits of the protocol: each has a name, a default and a reply.
 
-/// How much of everything one server takes on. The status in brackets is the answer beyond it.
+/// The limits of one server. In brackets is the reply to a request that exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct HttpLimits {
     /// Length of a request body (413).
     pub body_bytes_max: u64,
     /// Length of the request line and all headers (431).
@@ -11,23 +11,23 @@ pub struct Limits {
     pub uri_bytes_max: u64,
     /// Open connections (503 with Retry-After, then closed).
     pub connections_max: u64,
-    /// From the end of the headers to the head of the reply (408 while the body is still coming in, 504 after).
+    /// From the end of the headers to the head of the reply (408 while the body is being received, 504 after).
     pub request_ms_max: u64,
     /// From an accepted connection to the end of its TLS handshake (closed).
     pub handshake_ms_max: u64,
     /// From the first byte of a request to the end of its headers (408, then closed).
     pub header_read_ms_max: u64,
-    /// How long a connection may stay open with nothing going on (closed).
+    /// How long an idle connection stays open (closed).
     pub idle_ms_max: u64,
-    /// How long a client may go without reading what is sent to it (closed).
+    /// How long a client may not read what is sent to it (closed).
     pub stall_ms_max: u64,
     /// How long a stopping server waits for the requests in flight.
     pub stop_ms_max: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for HttpLimits {
+    fn default() -> HttpLimits {
+        HttpLimits {
             body_bytes_max: 1024 * 1024,
             header_bytes_max: 64 * 1024,
             uri_bytes_max: 8 * 1024,

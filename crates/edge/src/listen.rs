@@ -1,4 +1,4 @@
-//! The listening socket: who may reach it, how many at once, and how it stops.
+//! The listening socket: bind address check, connection limit, graceful stop.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::{App, Auth, Exporter, Problem, Tls, connection, tls};
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     #[error(
-        "with --auth {auth} anybody who reaches the server may change everything, so it does not listen on {address}: \
+        "cannot listen on {address} with --auth {auth}, because every client could change everything: \
          listen on 127.0.0.1 or [::1], or use --auth tokens"
     )]
     Exposed { address: SocketAddr, auth: Auth },
@@ -21,7 +21,7 @@ pub enum ListenError {
     Bind { address: SocketAddr, error: std::io::Error },
 }
 
-/// A bound socket that does not accept yet.
+/// A bound socket that does not accept connections yet.
 #[derive(Debug)]
 pub struct Listener {
     tcp: TcpListener,
@@ -29,7 +29,7 @@ pub struct Listener {
     tls: Option<Arc<Tls>>,
 }
 
-/// Connections that are told that there are too many, at one time; beyond that they are closed without a word.
+/// How many refused connections get an error reply at one time; others are closed without one.
 const REFUSALS_MAX: usize = 64;
 
 impl Listener {
@@ -46,23 +46,23 @@ impl Listener {
         Ok(Listener { tcp, address, tls: None })
     }
 
-    /// Speaks TLS, and nothing else, on this socket.
+    /// Accepts only TLS on this socket.
     pub fn with_tls(self, tls: Arc<Tls>) -> Listener {
         Listener { tls: Some(tls), ..self }
     }
 
-    /// Whether what is sent can be read on the way: there is no TLS, and somebody may come from another machine.
-    pub fn is_readable_on_the_way(&self) -> bool {
+    /// Whether clients on other machines can connect without TLS.
+    pub fn is_unencrypted_beyond_loopback(&self) -> bool {
         self.tls.is_none() && !self.address.ip().to_canonical().is_loopback()
     }
 
-    /// Where it listens, with the real port when port 0 was asked for.
+    /// The bound address; if port 0 was requested, it has the real port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop` is done, then until what is in flight is answered, at most `stop_ms_max`. Says how many
-    /// connections were cut off.
+    /// Serves until `stop` completes, then waits up to `stop_ms_max` for the requests in flight. Returns the number of
+    /// connections that were still open after that.
     pub async fn serve(
         self,
         app: Arc<App>,
@@ -72,7 +72,7 @@ impl Listener {
         let upkeep = tokio::spawn(exporter.keep_up());
         let max = usize::try_from(app.limits.connections_max).unwrap_or(usize::MAX);
         let max = max.min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(max));
+        let slots = Arc::new(Semaphore::new(max));
         let (stopping, stopped) = watch::channel(());
         {
             let mut stop = std::pin::pin!(stop);
@@ -84,11 +84,11 @@ impl Listener {
                 };
                 match accepted {
                     Ok((tcp, _)) => {
-                        admit(&app, tcp, self.tls.as_ref(), &places, &refusals, &stopped)
+                        admit(&app, tcp, self.tls.as_ref(), &slots, &refusals, &stopped)
                     }
                     Err(error) => {
-                        // Out of file descriptors, most likely: some close soon.
-                        tracing::warn!(%error, "a connection could not be accepted");
+                        // Most likely the process is out of file descriptors; some close soon.
+                        tracing::warn!(%error, "cannot accept a connection");
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
                 }
@@ -104,58 +104,58 @@ impl Listener {
     }
 }
 
-/// Starts a task for the connection if there is a place for it.
+/// Starts a task for the connection unless `connections_max` is reached.
 fn admit(
     app: &Arc<App>,
     tcp: TcpStream,
     tls: Option<&Arc<Tls>>,
-    places: &Arc<Semaphore>,
+    slots: &Arc<Semaphore>,
     refusals: &Arc<Semaphore>,
     stopped: &watch::Receiver<()>,
 ) {
-    // A reply is written whole; waiting for more to send with it would only delay it.
+    // Replies are written whole, so waiting for more data would only delay them.
     if let Err(error) = tcp.set_nodelay(true) {
-        tracing::debug!(%error, "a connection was gone before it was served");
+        tracing::debug!(%error, "connection closed before it was served");
         return;
     }
-    let Ok(place) = places.clone().try_acquire_owned() else {
+    let Ok(slot) = slots.clone().try_acquire_owned() else {
         app.meter.connections_refused.increment(1);
-        // Through TLS nothing can be said before a handshake, and there is no place for one.
+        // With TLS a reply would need a handshake first.
         if tls.is_none()
-            && let Ok(turn) = refusals.clone().try_acquire_owned()
+            && let Ok(permit) = refusals.clone().try_acquire_owned()
         {
             let problem = too_many(app.limits.connections_max);
             tokio::spawn(async move {
-                connection::say_and_close(tcp, &problem).await;
-                drop(turn);
+                connection::send_and_close(tcp, &problem).await;
+                drop(permit);
             });
         }
         return;
     };
     let (app, stopped) = (app.clone(), stopped.clone());
-    // Two tasks, each as large as it needs to be: a connection without TLS does not pay for the other kind.
+    // Two futures, so that a connection without TLS does not need the memory of one with TLS.
     match tls.cloned() {
         None => drop(tokio::spawn(async move {
-            let _open = OpenConnection::new(app.clone(), place);
+            let _open = OpenConnection::new(app.clone(), slot);
             connection::serve(app, tcp, stopped).await;
         })),
         Some(tls) => drop(tokio::spawn(async move {
-            let _open = OpenConnection::new(app.clone(), place);
+            let _open = OpenConnection::new(app.clone(), slot);
             tls::serve(app, tls, tcp, stopped).await;
         })),
     }
 }
 
-/// Holds a connection's place, and counts it while it is open.
+/// Occupies a connection slot and counts the connection while it is open.
 struct OpenConnection {
     app: Arc<App>,
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
 impl OpenConnection {
-    fn new(app: Arc<App>, place: OwnedSemaphorePermit) -> OpenConnection {
+    fn new(app: Arc<App>, slot: OwnedSemaphorePermit) -> OpenConnection {
         app.meter.connections.increment(1);
-        OpenConnection { app, _place: place }
+        OpenConnection { app, _slot: slot }
     }
 }
 
@@ -169,13 +169,13 @@ fn too_many(max: u64) -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "connections_exceeded",
-        "the server has too many connections",
-        format!("connections_max is {max}, and all are in use"),
+        "too many connections",
+        format!("all connections are in use; connections_max is {max}"),
     )
     .retry_after(1)
 }
 
-/// From now on SIGTERM and SIGINT do not end the process; the future that comes back is done when one arrives.
+/// Catches SIGTERM and SIGINT. The future completes when one arrives.
 pub fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,8 +1,7 @@
-//! Metrics of the protocol, and their export for Prometheus.
+//! Metrics of the protocol, and the Prometheus exporter of the process.
 //!
-//! Each route keeps the handles of its own metrics, so recording a request is a few atomic additions: no lookup, no
-//! label built, nothing allocated. Other crates register their own through the `metrics` facade; the one exporter shows
-//! them all.
+//! Each route has the handles of its metrics, so that recording a request is a few atomic additions without lookup or
+//! allocation. Other crates register their metrics through the `metrics` facade; this exporter has them all.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,11 +21,11 @@ const BUCKETS_S: [f64; 14] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
 ];
 
-/// Upper bounds of the histograms whose name ends in `_commands`: they count things.
+/// Upper bounds of the histograms whose name ends in `_commands`: counts.
 const BUCKETS_COUNT: [f64; 12] =
     [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0];
 
-/// The bounds in seconds once more in nanoseconds, for the durations of requests: fine where a durable write on a local disk ends up.
+/// `BUCKETS_S` in nanoseconds, for request durations.
 const BUCKETS_NS: [(u64, &str); 14] = [
     (100_000, "0.0001"),
     (250_000, "0.00025"),
@@ -44,21 +43,21 @@ const BUCKETS_NS: [(u64, &str); 14] = [
     (30_000_000_000, "30"),
 ];
 
-/// How long the requests of one route took. The facade's own histograms keep every sample until somebody collects them,
-/// which costs an allocation every few hundred requests; these are counted where they stand.
+/// Durations of the requests of one route. The facade's histograms store every sample until a scrape, which allocates
+/// every few hundred requests; this one counts in place.
 struct Durations {
     method: String,
     route: &'static str,
-    /// One for each bound, and one for what is above them all. Not cumulative.
+    /// One for each bound and one for larger values. Not cumulative.
     counts: [AtomicU64; BUCKETS_NS.len() + 1],
     sum_ns: AtomicU64,
 }
 
-/// Those of every route of the process.
+/// The durations of all routes of the process.
 static DURATIONS: Mutex<Vec<Arc<Durations>>> = Mutex::new(Vec::new());
 
 impl Durations {
-    /// The durations of this route, the same whoever asks.
+    /// The durations of this route; created if missing.
     fn of(method: &str, route: &'static str) -> Arc<Durations> {
         let mut all = DURATIONS.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().find(|known| known.method == method && known.route == route);
@@ -93,10 +92,10 @@ impl Durations {
 }
 
 const REQUEST_SECONDS: &str = "allod_http_request_seconds";
-const REQUEST_SECONDS_ABOUT: &str =
-    "From the end of a request's headers to its reply, by route and method";
+const REQUEST_SECONDS_HELP: &str =
+    "Time from the end of the request headers to the reply, by route and method";
 
-/// The process's metrics. There is one set, whoever asks.
+/// The metrics of the process.
 #[derive(Clone)]
 pub struct Exporter(PrometheusHandle);
 
@@ -107,7 +106,7 @@ impl std::fmt::Debug for Exporter {
 }
 
 impl Exporter {
-    /// Makes the exporter the process's recorder, the first time; must come before any metric is registered.
+    /// Installs the exporter as the recorder of the process at the first call. Call it before any metric is registered.
     pub fn install() -> Exporter {
         static INSTALLED: OnceLock<Exporter> = OnceLock::new();
         INSTALLED
@@ -115,7 +114,9 @@ impl Exporter {
                 let recorder = recorder();
                 let handle = recorder.handle();
                 if metrics::set_global_recorder(recorder).is_err() {
-                    tracing::warn!("another metrics recorder is installed; /metrics stays empty");
+                    tracing::warn!(
+                        "another metrics recorder is already installed; /metrics will be empty"
+                    );
                 }
                 describe();
                 Exporter(handle)
@@ -126,16 +127,16 @@ impl Exporter {
     /// All metrics in Prometheus' text form.
     pub fn render(&self) -> String {
         let mut text = self.0.render();
-        let _ = writeln!(text, "# HELP {REQUEST_SECONDS} {REQUEST_SECONDS_ABOUT}");
+        let _ = writeln!(text, "# HELP {REQUEST_SECONDS} {REQUEST_SECONDS_HELP}");
         let _ = writeln!(text, "# TYPE {REQUEST_SECONDS} histogram");
         for durations in DURATIONS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            // Writing into a string does not fail.
+            // Writing to a string cannot fail.
             let _ = durations.render(&mut text);
         }
         text
     }
 
-    /// Histograms keep their samples until somebody looks; this looks, so that they do not pile up unread.
+    /// Aggregates histogram samples regularly, so that they do not accumulate between scrapes.
     pub(crate) async fn keep_up(self) {
         let mut clock = tokio::time::interval(Duration::from_secs(2));
         clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -151,7 +152,7 @@ fn recorder() -> PrometheusRecorder {
     let builder = PrometheusBuilder::new().set_buckets(&BUCKETS_S);
     let builder =
         builder.and_then(|builder| builder.set_buckets_for_metric(counts, &BUCKETS_COUNT));
-    // Only empty buckets are refused, and these are not.
+    // Only an empty list of buckets is an error.
     builder.unwrap_or_default().build_recorder()
 }
 
@@ -161,22 +162,25 @@ fn describe() {
         "Requests answered, by route, method and status"
     );
     describe_gauge!("allod_http_connections", "Open connections");
-    describe_gauge!("allod_http_requests_in_flight", "Requests that are being answered");
-    describe_counter!("allod_http_connections_refused_total", "Connections beyond connections_max");
-    describe_gauge!("allod_http_streams", "Replies that are streams and still open");
+    describe_gauge!("allod_http_requests_in_flight", "Requests in flight");
+    describe_counter!(
+        "allod_http_connections_refused_total",
+        "Connections refused because connections_max was reached"
+    );
+    describe_gauge!("allod_http_streams", "Open streaming replies");
     describe_counter!(
         "allod_http_stalls_total",
-        "Connections cut because their client did not read for stall_ms_max"
+        "Connections closed because the client did not read for stall_ms_max"
     );
     describe_counter!(
         "allod_tls_handshakes_failed_total",
-        "Connections that ended before their TLS handshake did"
+        "TLS handshakes that failed or timed out"
     );
     crate::auth::describe();
     crate::reload::describe();
 }
 
-/// What is counted for the whole server.
+/// Metrics of the whole server.
 pub(crate) struct ServerMeter {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
@@ -185,7 +189,7 @@ pub(crate) struct ServerMeter {
     pub(crate) stalls: Counter,
     pub(crate) handshakes_failed: Counter,
     pub(crate) auth: AuthMeter,
-    /// Requests that no route answered.
+    /// Requests that matched no route.
     pub(crate) unrouted: RouteMeter,
 }
 
@@ -204,13 +208,13 @@ impl ServerMeter {
     }
 }
 
-/// The statuses that the server answers with; any other is counted as the last one.
+/// The statuses that the server sends; any other is counted under the last entry.
 const STATUSES: [u16; 27] = [
     200, 201, 202, 204, 206, 301, 302, 304, 400, 401, 403, 404, 405, 406, 408, 409, 410, 412, 413,
     414, 415, 422, 429, 500, 503, 504, 0,
 ];
 
-/// What is counted for one route.
+/// Metrics of one route.
 pub(crate) struct RouteMeter {
     method: String,
     path: &'static str,
@@ -270,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_things_is_exported_in_buckets_of_things() {
+    fn histogram_of_counts_has_count_buckets() {
         let recorder = recorder();
         let handle = recorder.handle();
         metrics::with_local_recorder(&recorder, || {

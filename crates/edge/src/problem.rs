@@ -1,6 +1,6 @@
-//! Problem details (RFC 9457): how a request that cannot be carried out is answered.
+//! Problem details (RFC 9457): the body of an error reply.
 //!
-//! The edge uses it for errors of the protocol; a face adds its own codes and members.
+//! The edge uses it for protocol errors; a face adds its own codes and members.
 
 use std::borrow::Cow;
 
@@ -13,21 +13,21 @@ use crate::Reply;
 
 const MEDIA_TYPE: &str = "application/problem+json";
 
-/// One problem. `code` is what programs look at and never changes; `detail` is for people.
+/// One problem. `code` is for programs and never changes; `detail` is for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub status: StatusCode,
     pub code: &'static str,
     pub title: &'static str,
     pub detail: Cow<'static, str>,
-    /// After how many seconds the same request may be worth sending again.
+    /// Seconds after which a retry may succeed.
     pub retry_after_s: Option<u32>,
 }
 
-/// The body as it is sent. `members` are further members of the problem's own.
+/// The body as sent. `members` are the members that this problem adds.
 #[derive(Serialize)]
-struct Body<'a, M> {
-    r#type: Type<'a>,
+struct ProblemBody<'a, M> {
+    r#type: ProblemType<'a>,
     title: &'a str,
     status: u16,
     detail: &'a str,
@@ -36,15 +36,15 @@ struct Body<'a, M> {
     members: M,
 }
 
-struct Type<'a>(&'a str);
+struct ProblemType<'a>(&'a str);
 
-impl Serialize for Type<'_> {
+impl Serialize for ProblemType<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("urn:allod:problem:{}", self.0))
     }
 }
 
-/// No members beyond the standard ones.
+/// Only the standard members.
 #[derive(Serialize)]
 struct NoMembers {}
 
@@ -58,9 +58,9 @@ impl Problem {
         Problem { status, code, title, detail: detail.into(), retry_after_s: None }
     }
 
-    /// The request is not well formed; `detail` says where and what is expected there.
+    /// The request is malformed; `detail` says where, and what is expected there.
     pub fn malformed(detail: impl Into<Cow<'static, str>>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "malformed", "the request cannot be read", detail)
+        Problem::new(StatusCode::BAD_REQUEST, "malformed", "malformed request", detail)
     }
 
     pub fn retry_after(self, seconds: u32) -> Problem {
@@ -71,7 +71,7 @@ impl Problem {
         self.reply_with(NoMembers {})
     }
 
-    /// With further members in the body. `members` must serialise as a map.
+    /// A reply with additional members. `members` must serialise as a map.
     pub fn reply_with(&self, members: impl Serialize) -> Reply {
         let mut reply = Reply::new(Bytes::from(self.body(members)).into());
         *reply.status_mut() = self.status;
@@ -83,8 +83,8 @@ impl Problem {
         reply
     }
 
-    /// The whole reply as it goes over the wire, for a connection that no longer speaks HTTP and is about to be closed.
-    pub(crate) fn last_words(&self) -> Vec<u8> {
+    /// The whole reply as HTTP/1.1 bytes, for a connection that hyper no longer serves.
+    pub(crate) fn to_http1_bytes(&self) -> Vec<u8> {
         let body = self.body(NoMembers {});
         let retry = match self.retry_after_s {
             Some(seconds) => format!("retry-after: {seconds}\r\n"),
@@ -99,8 +99,8 @@ impl Problem {
     }
 
     fn body(&self, members: impl Serialize) -> Vec<u8> {
-        let body = Body {
-            r#type: Type(self.code),
+        let body = ProblemBody {
+            r#type: ProblemType(self.code),
             title: self.title,
             status: self.status.as_u16(),
             detail: &self.detail,
@@ -109,7 +109,7 @@ impl Problem {
         };
         let mut bytes = Vec::with_capacity(384);
         if serde_json::to_writer(&mut bytes, &body).is_err() {
-            // Members that are no map: the standard ones alone still say what is wrong.
+            // `members` does not serialise as a map: a bug.
             bytes.clear();
             bytes.extend_from_slice(b"{\"code\":\"internal\"}");
         }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_has_the_standard_members_and_its_own() {
+    fn problem_has_standard_and_additional_members() {
         let problem = Problem::new(StatusCode::CONFLICT, "taken", "the value is held", "7 is held")
             .retry_after(3);
         let reply = problem.reply_with(serde_json::json!({ "by": "k" }));
@@ -134,7 +134,7 @@ mod tests {
         let mut body = std::pin::pin!(reply.into_body().collect());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let std::task::Poll::Ready(Ok(body)) = body.as_mut().poll(&mut context) else {
-            panic!("a complete body is ready at once");
+            panic!("a complete body is ready immediately");
         };
         assert_eq!(
             body.to_bytes(),

@@ -1,10 +1,10 @@
-//! What was read from files, read again when they change or when SIGHUP comes: tokens, certificates.
+//! Reloads the tokens and certificate files when they change or when SIGHUP arrives.
 //!
-//! The files are small, so it is their contents that are compared, about once a second. Times and inodes would say the
-//! same more cheaply and be wrong now and then: two changes within one tick of the file system's clock, a link that was
-//! turned to another file, a file system that keeps no such times.
+//! The files are small, so their contents are compared about once a second. Modification times and inodes can miss a
+//! change: two changes within the file system's clock resolution, a symbolic link to another file, a file system without
+//! such times.
 //!
-//! A change that makes no sense leaves in force what was there before, and is told once.
+//! If the new contents are invalid, the old ones stay in force and the error is logged once.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,19 +16,16 @@ use std::time::Duration;
 use metrics::{counter, describe_counter};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Nobody has that many tokens; somebody may have named the wrong file.
+/// A larger file is not a tokens or certificate file.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 const RELOADS: &str = "allod_reloads_total";
 
 pub(crate) fn describe() {
-    describe_counter!(
-        RELOADS,
-        "Changes of files, by what was read and whether it could be put in force"
-    );
-    // There from the start, so that a first failure is a step that an alert can see.
+    describe_counter!(RELOADS, "Reloads of changed files, by file and outcome");
+    // Registered at 0, so that alerts see the first failure as an increase.
     for what in ["tokens", "certificate"] {
         for outcome in ["done", "failed"] {
             counter!(RELOADS, "what" => what, "outcome" => outcome).increment(0);
@@ -36,37 +33,37 @@ pub(crate) fn describe() {
     }
 }
 
-/// A file that something is read from.
+/// A file that is watched.
 #[derive(Debug)]
 pub struct SourceFile<'a> {
     pub path: &'a Path,
-    /// Not everybody on the machine should be able to read it.
+    /// Warn if other users can read it.
     pub private: bool,
 }
 
-/// Something that was read from files and can be read again.
+/// Something that is loaded from files and can be reloaded.
 pub trait Reload: Send + Sync {
-    /// What it is, in one word for log and metrics.
-    fn what(&self) -> &'static str;
+    /// One word for log and metrics.
+    fn name(&self) -> &'static str;
 
     fn files(&self) -> Vec<SourceFile<'_>>;
 
-    /// Puts in force what the files contain, in their order. An `Err` leaves everything as it was.
-    fn take(&self, contents: Vec<Vec<u8>>) -> Result<(), String>;
+    /// Puts the contents of the files, in their order, into force. `Err` changes nothing.
+    fn apply(&self, contents: Vec<Vec<u8>>) -> Result<(), String>;
 }
 
-/// Reads for the first time.
+/// Loads for the first time.
 pub(crate) fn load(source: &dyn Reload) -> Result<(), String> {
     let contents = read(source)?;
-    source.take(contents)?;
-    warn_of_readers(source);
+    source.apply(contents)?;
+    warn_if_world_readable(source);
     Ok(())
 }
 
 fn read(source: &dyn Reload) -> Result<Vec<Vec<u8>>, String> {
     let one = |file: &SourceFile<'_>| {
         let shown = file.path.display();
-        read_file(file.path).map_err(|error| format!("{shown} cannot be read: {error}"))
+        read_file(file.path).map_err(|error| format!("cannot read {shown}: {error}"))
     };
     source.files().iter().map(one).collect()
 }
@@ -75,35 +72,35 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let about = file.metadata()?;
     if !about.is_file() {
-        return Err(io::Error::other("it is not a file"));
+        return Err(io::Error::other("not a regular file"));
     }
     if about.mode() & 0o002 != 0 {
-        return Err(io::Error::other("everybody on this machine may change it; chmod o-w"));
+        return Err(io::Error::other("all users of this machine can write to it; run chmod o-w"));
     }
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes")));
+        return Err(io::Error::other(format!("longer than {FILE_BYTES_MAX} bytes")));
     }
     Ok(bytes)
 }
 
-fn warn_of_readers(source: &dyn Reload) {
+fn warn_if_world_readable(source: &dyn Reload) {
     for file in source.files().iter().filter(|file| file.private) {
         if file.path.metadata().is_ok_and(|about| about.mode() & 0o004 != 0) {
             let path = file.path.display();
-            tracing::warn!(file = %path, "everybody on this machine may read the file; chmod 600");
+            tracing::warn!(file = %path, "all users of this machine can read the file; run chmod 600");
         }
     }
 }
 
-/// Keeps what was read from files as the files are.
+/// Reloads files when they change.
 pub struct Reloader {
     watched: Vec<Watched>,
     hang_up: Signal,
 }
 
-/// One thing that is kept fresh, and the hash of what was read last, good or bad.
+/// A source with the hash of the contents that were read last, valid or not.
 struct Watched {
     source: Arc<dyn Reload>,
     seen: Option<blake3::Hash>,
@@ -111,63 +108,59 @@ struct Watched {
 
 impl std::fmt::Debug for Reloader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let what: Vec<_> = self.watched.iter().map(|watched| watched.source.what()).collect();
+        let what: Vec<_> = self.watched.iter().map(|watched| watched.source.name()).collect();
         f.debug_tuple("Reloader").field(&what).finish()
     }
 }
 
 impl Reloader {
-    /// From now on every change is noticed, and SIGHUP does not end the process.
+    /// Starts to track changes, and catches SIGHUP.
     pub fn new(sources: Vec<Arc<dyn Reload>>) -> io::Result<Reloader> {
         let hang_up = signal(SignalKind::hangup())?;
         let mut watched: Vec<Watched> =
             sources.into_iter().map(|source| Watched { source, seen: None }).collect();
-        watched.iter_mut().for_each(|watched| watched.look(false));
+        watched.iter_mut().for_each(|watched| watched.check(false));
         Ok(Reloader { watched, hang_up })
     }
 
-    /// Goes on for ever.
+    /// Runs until the process ends.
     pub async fn run(mut self) {
         let mut forced = false;
         loop {
-            let looked = tokio::task::spawn_blocking(move || {
-                self.watched.iter_mut().for_each(|watched| watched.look(forced));
+            let checked = tokio::task::spawn_blocking(move || {
+                self.watched.iter_mut().for_each(|watched| watched.check(forced));
                 self
             });
-            let Ok(back) = looked.await else { return };
+            let Ok(back) = checked.await else { return };
             self = back;
             forced = tokio::select! {
-                came = self.hang_up.recv() => came.is_some(),
-                () = tokio::time::sleep(LOOK_EVERY) => false,
+                signal = self.hang_up.recv() => signal.is_some(),
+                () = tokio::time::sleep(CHECK_INTERVAL) => false,
             };
         }
     }
 }
 
 impl Watched {
-    /// Reads the files, and takes what is in them if that is new, or if somebody insists.
-    fn look(&mut self, forced: bool) {
+    /// Reads the files, and applies their contents if they changed or if `forced`.
+    fn check(&mut self, forced: bool) {
         let contents = read(&*self.source);
         let hash = fingerprint(&contents);
         let first = self.seen.is_none();
         if self.seen.replace(hash) == Some(hash) && !forced {
             return;
         }
-        let what = self.source.what();
-        let outcome = match contents.and_then(|contents| self.source.take(contents)) {
-            // They were read a moment ago, when the server started.
+        let what = self.source.name();
+        let outcome = match contents.and_then(|contents| self.source.apply(contents)) {
+            // Loaded at start-up.
             Ok(()) if first && !forced => return,
             Ok(()) => {
-                tracing::info!(what, "read again and in force");
-                warn_of_readers(&*self.source);
+                tracing::info!(what, "reloaded");
+                warn_if_world_readable(&*self.source);
                 "done"
             }
             Err(error) => {
-                tracing::error!(
-                    what,
-                    error,
-                    "cannot be read again; what was read before stays in force"
-                );
+                tracing::error!(what, error, "reload failed; the previous contents stay in force");
                 "failed"
             }
         };
@@ -196,14 +189,14 @@ mod tests {
 
     use super::*;
 
-    /// Takes any file but one that says `bad`, and remembers.
-    struct Words {
+    /// Accepts any contents but `bad`, and records them.
+    struct TestFile {
         path: PathBuf,
-        taken: Mutex<Vec<String>>,
+        applied: Mutex<Vec<String>>,
     }
 
-    impl Reload for Words {
-        fn what(&self) -> &'static str {
+    impl Reload for TestFile {
+        fn name(&self) -> &'static str {
             "words"
         }
 
@@ -211,25 +204,25 @@ mod tests {
             vec![SourceFile { path: &self.path, private: false }]
         }
 
-        fn take(&self, contents: Vec<Vec<u8>>) -> Result<(), String> {
+        fn apply(&self, contents: Vec<Vec<u8>>) -> Result<(), String> {
             let text = String::from_utf8(contents[0].clone()).unwrap();
             let outcome = if text == "bad" { Err(text.clone()) } else { Ok(()) };
-            self.taken.lock().unwrap().push(text);
+            self.applied.lock().unwrap().push(text);
             outcome
         }
     }
 
     #[test]
-    fn what_changed_is_taken_once_and_what_did_not_only_when_asked() {
+    fn changed_file_is_applied_once_and_unchanged_file_only_when_forced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("words");
-        let words = Arc::new(Words { path: path.clone(), taken: Mutex::default() });
+        let words = Arc::new(TestFile { path: path.clone(), applied: Mutex::default() });
         let mut watched = Watched { source: words.clone(), seen: None };
         let mut step = |change: &dyn Fn(), forced, wanted: &[&str]| {
             change();
-            watched.look(forced);
-            watched.look(false);
-            assert_eq!(std::mem::take(&mut *words.taken.lock().unwrap()), wanted);
+            watched.check(forced);
+            watched.check(false);
+            assert_eq!(std::mem::take(&mut *words.applied.lock().unwrap()), wanted);
         };
         let write = |text: &str| std::fs::write(&path, text).unwrap();
         step(&|| write("one"), false, &["one"]);
@@ -251,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_trusted_is_not_read() {
+    fn world_writable_or_missing_file_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("words");
         assert!(read_file(&path).is_err());

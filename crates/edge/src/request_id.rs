@@ -1,4 +1,4 @@
-//! A name for each request, in the reply and in the log.
+//! The id of each request, in the reply and in the log.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longer ones are replaced.
+/// Longer ids from clients are replaced.
 const INCOMING_BYTES_MAX: usize = 128;
 
-/// Makes ids that do not repeat: a part that is new with each start of the server, and a count.
+/// Generates unique ids from a random number per server start and a counter.
 pub(crate) struct RequestIds {
     start: u64,
     count: AtomicU64,
@@ -19,21 +19,21 @@ pub(crate) struct RequestIds {
 
 impl RequestIds {
     pub(crate) fn new() -> RequestIds {
-        // The only randomness in the standard library; an id must be unlike others, not unguessable.
+        // The standard library has no other randomness. Ids must be unique, not unpredictable.
         RequestIds { start: RandomState::new().hash_one(0), count: AtomicU64::new(0) }
     }
 
-    /// The client's own id where it sent a sane one, a new one otherwise.
+    /// The client's own id if it is acceptable, a new one otherwise.
     pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
         match headers.get(HEADER) {
-            Some(given) if is_sane(given.as_bytes()) => given.clone(),
+            Some(given) if is_acceptable(given.as_bytes()) => given.clone(),
             _ => self.make(),
         }
     }
 
     fn make(&self) -> HeaderValue {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        // In the shape of a random UUID, which some clients look for; its 120 free bits are the start's and the count's.
+        // Some clients expect the form of a random UUID; start and count fill its free bits.
         let mut text = *b"req-00000000-0000-4000-8000-000000000000";
         hex(&mut text[4..12], self.start >> 28);
         hex(&mut text[13..17], self.start >> 12);
@@ -53,9 +53,9 @@ fn hex(into: &mut [u8], mut number: u64) {
 }
 
 /// Printable ASCII that needs no quoting in a log line or a header.
-fn is_sane(id: &[u8]) -> bool {
-    let sane = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=".contains(byte);
-    !id.is_empty() && id.len() <= INCOMING_BYTES_MAX && id.iter().all(sane)
+fn is_acceptable(id: &[u8]) -> bool {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/+=".contains(byte);
+    !id.is_empty() && id.len() <= INCOMING_BYTES_MAX && id.iter().all(plain)
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sane_id_is_kept_and_any_other_replaced() {
+    fn acceptable_client_id_is_used_and_any_other_replaced() {
         let ids = RequestIds::new();
         let mut headers = HeaderMap::new();
         let first = ids.of(&headers);

@@ -1,4 +1,4 @@
-//! Routes as data, and finding the one that a request means.
+//! Routes, and the selection of the route of a request.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,38 +10,38 @@ use crate::meter::RouteMeter;
 use crate::{Call, Reply};
 
 /// The future of a reply.
-pub type Answer = Pin<Box<dyn Future<Output = Reply> + Send>>;
+pub type ReplyFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// Who may use a route, where clients have to say who they are.
+/// The access that a route requires, if the server authenticates clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// Anybody: it tells nothing and changes nothing.
+    /// None: the route reveals nothing and changes nothing.
     Open,
-    /// Whoever the server knows; what they may do there is for the face to say.
-    Known,
-    /// Whoever may look.
+    /// Any authenticated client; the face decides what the client may do.
+    Authenticated,
+    /// Role reader.
     Read,
-    /// Whoever may change what is handed out.
+    /// Role writer.
     Write,
-    /// Whoever looks after the server itself.
+    /// Role admin.
     Admin,
 }
 
-/// How long a body may be, and the name of the limit that says so.
+/// The maximum length of a body, with the name of the limit for the error.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
+pub(crate) struct BodyLimit {
     pub limit: &'static str,
     pub max: u64,
 }
 
-/// A method and a path, and what answers there. `{name}` in the path is one segment, `{*name}` all that follow.
+/// A method, a path and a handler. `{name}` in the path matches one segment, `{*name}` all remaining ones.
 pub struct Route {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
-    /// Where it takes longer bodies than others do, or only shorter ones.
-    pub(crate) room: Option<Room>,
-    handler: Box<dyn Fn(Call) -> Answer + Send + Sync>,
+    /// Replaces the server's limit.
+    pub(crate) body_limit: Option<BodyLimit>,
+    handler: Box<dyn Fn(Call) -> ReplyFuture + Send + Sync>,
 }
 
 impl fmt::Debug for Route {
@@ -59,94 +59,94 @@ impl Route {
         Route::boxed(method, path, access, move |call| Box::pin(handler(call)))
     }
 
-    /// For a handler that boxes its future itself.
+    /// For a handler that returns a boxed future.
     pub fn boxed<F>(method: Method, path: &'static str, access: Access, handler: F) -> Route
     where
-        F: Fn(Call) -> Answer + Send + Sync + 'static,
+        F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
     {
-        Route { method, path, access, room: None, handler: Box::new(handler) }
+        Route { method, path, access, body_limit: None, handler: Box::new(handler) }
     }
 
-    /// With a limit of its own for the body, under the name that is told to who passes it.
-    pub fn taking(self, limit: &'static str, max: u64) -> Route {
-        Route { room: Some(Room { limit, max }), ..self }
+    /// Sets a body limit for this route; `limit` is its name in the error.
+    pub fn with_body_limit(self, limit: &'static str, max: u64) -> Route {
+        Route { body_limit: Some(BodyLimit { limit, max }), ..self }
     }
 
-    pub(crate) fn answer(&self, call: Call) -> Answer {
+    pub(crate) fn answer(&self, call: Call) -> ReplyFuture {
         (self.handler)(call)
     }
 }
 
-/// A path and every method that it answers to.
-struct Place {
+/// The routes of one path, one for each method.
+struct PathRoutes {
     path: &'static str,
     routes: Vec<(Route, RouteMeter)>,
-    /// For the Allow header.
+    /// The Allow header.
     allow: HeaderValue,
-    /// The same where a HEAD is not answered as a GET.
+    /// The same where HEAD is not accepted as GET.
     allow_without_head: HeaderValue,
 }
 
 pub(crate) struct Routes {
     router: matchit::Router<usize>,
-    places: Vec<Place>,
+    paths: Vec<PathRoutes>,
 }
 
-/// What a method and a path lead to.
-pub(crate) enum Found<'a> {
-    Route(&'a Route, &'a RouteMeter, Params),
-    /// The path exists, with these methods.
-    OtherMethods(&'a HeaderValue),
-    Nothing,
+/// The result of a lookup.
+pub(crate) enum RouteMatch<'a> {
+    Found(&'a Route, &'a RouteMeter, Params),
+    /// The path has other methods; the value is the Allow header.
+    MethodNotAllowed(&'a HeaderValue),
+    NotFound,
 }
 
 impl Routes {
     pub(crate) fn new(routes: Vec<Route>) -> Result<Routes, matchit::InsertError> {
-        let mut all = Routes { router: matchit::Router::new(), places: Vec::new() };
+        let mut all = Routes { router: matchit::Router::new(), paths: Vec::new() };
         for route in routes {
             let meter = RouteMeter::new(&route.method, route.path);
-            match all.places.iter_mut().find(|place| place.path == route.path) {
-                Some(place) => place.routes.push((route, meter)),
+            match all.paths.iter_mut().find(|at_path| at_path.path == route.path) {
+                Some(at_path) => at_path.routes.push((route, meter)),
                 None => {
-                    all.router.insert(route.path, all.places.len())?;
+                    all.router.insert(route.path, all.paths.len())?;
                     let (allow, path) = (HeaderValue::from_static(""), route.path);
                     let allow_without_head = allow.clone();
                     let routes = vec![(route, meter)];
-                    all.places.push(Place { path, routes, allow, allow_without_head });
+                    all.paths.push(PathRoutes { path, routes, allow, allow_without_head });
                 }
             }
         }
-        for place in &mut all.places {
-            place.allow = place.methods(true);
-            place.allow_without_head = place.methods(false);
+        for at_path in &mut all.paths {
+            at_path.allow = at_path.methods(true);
+            at_path.allow_without_head = at_path.methods(false);
         }
         Ok(all)
     }
 
-    /// Whether a face answers to OPTIONS at this path itself.
+    /// Whether a face has a route for OPTIONS at this path.
     pub(crate) fn has_options(&self, path: &str) -> bool {
-        matches!(self.find(&Method::OPTIONS, path, false), Found::Route(..))
+        matches!(self.find(&Method::OPTIONS, path, false), RouteMatch::Found(..))
     }
 
-    pub(crate) fn find(&self, method: &Method, path: &str, head_is_get: bool) -> Found<'_> {
-        let Ok(found) = self.router.at(path) else { return Found::Nothing };
-        let Some(place) = self.places.get(*found.value) else { return Found::Nothing };
-        // A HEAD is a GET whose body is not sent; hyper leaves it out.
+    pub(crate) fn find(&self, method: &Method, path: &str, head_is_get: bool) -> RouteMatch<'_> {
+        let Ok(found) = self.router.at(path) else { return RouteMatch::NotFound };
+        let Some(at_path) = self.paths.get(*found.value) else { return RouteMatch::NotFound };
+        // For HEAD, hyper drops the body of the reply.
         let as_get = *method == Method::HEAD && head_is_get;
         let method = if as_get { &Method::GET } else { method };
-        match place.routes.iter().find(|(route, _)| route.method == *method) {
+        match at_path.routes.iter().find(|(route, _)| route.method == *method) {
             Some((route, meter)) => {
                 let mut params = Params::default();
                 found.params.iter().for_each(|(_, part)| params.push(path, part));
-                Found::Route(route, meter, params)
+                RouteMatch::Found(route, meter, params)
             }
-            None if head_is_get => Found::OtherMethods(&place.allow),
-            None => Found::OtherMethods(&place.allow_without_head),
+            None if head_is_get => RouteMatch::MethodNotAllowed(&at_path.allow),
+            None => RouteMatch::MethodNotAllowed(&at_path.allow_without_head),
         }
     }
 }
 
-impl Place {
+impl PathRoutes {
     fn methods(&self, with_head: bool) -> HeaderValue {
         let mut names: Vec<&str> = Vec::new();
         for (route, _) in &self.routes {

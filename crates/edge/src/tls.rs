@@ -1,10 +1,9 @@
-//! TLS: the certificate that the server shows, and the handshake before a connection speaks HTTP.
+//! TLS: the server's certificate and the handshake.
 //!
-//! rustls with ring, TLS 1.2 and 1.3, HTTP/1.1 as the only protocol that is offered. A handshake takes a place among the
-//! connections and has a time limit, so that those that never end cannot pile up. When the files change, connections that
-//! come later get the new certificate; those that are there go on.
+//! rustls with ring, TLS 1.2 and 1.3, ALPN offers only HTTP/1.1. A handshake counts as a connection and has a time limit.
+//! When the files change, new connections get the new certificate and open ones continue.
 //!
-//! Not here: certificates of clients. Who a client is, its token says.
+//! Not here: client certificates. Clients authenticate with tokens.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,7 +22,7 @@ use tokio_rustls::server::TlsStream;
 use crate::reload::{self, Reload, SourceFile};
 use crate::{App, Problem, connection};
 
-/// A certificate with its chain and its key, as their files were when they last fitted together.
+/// The certificate chain and key from the last valid pair of files.
 pub struct Tls {
     certificate: PathBuf,
     key: PathBuf,
@@ -37,7 +36,7 @@ impl std::fmt::Debug for Tls {
 }
 
 impl Tls {
-    /// Reads both files, which are in PEM form; the server's own certificate comes first.
+    /// Reads both PEM files; the server's own certificate comes first in its file.
     pub fn open(certificate: &Path, key: &Path) -> Result<Arc<Tls>, String> {
         let paths = (certificate.to_owned(), key.to_owned());
         let empty = ServerConfig::builder_with_provider(ring::default_provider().into())
@@ -57,7 +56,7 @@ impl Tls {
 }
 
 impl Reload for Tls {
-    fn what(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "certificate"
     }
 
@@ -68,9 +67,9 @@ impl Reload for Tls {
         ]
     }
 
-    fn take(&self, contents: Vec<Vec<u8>>) -> Result<(), String> {
+    fn apply(&self, contents: Vec<Vec<u8>>) -> Result<(), String> {
         let [certificate, key] = contents.as_slice() else {
-            return Err("a certificate and a key are expected".to_owned());
+            return Err("expected a certificate and a key".to_owned());
         };
         let in_file = |path: &Path, why: String| format!("{}: {why}", path.display());
         let chain = read_chain(certificate).map_err(|why| in_file(&self.certificate, why))?;
@@ -95,19 +94,19 @@ impl Reload for Tls {
 fn read_chain(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match chain {
-        Ok(chain) if chain.is_empty() => Err("there is no certificate in PEM form in it".into()),
+        Ok(chain) if chain.is_empty() => Err("the file has no certificate in PEM form".into()),
         Ok(chain) => Ok(chain),
-        Err(error) => Err(format!("it is not in PEM form: {error}")),
+        Err(error) => Err(format!("the file is not in PEM form: {error}")),
     }
 }
 
-/// PKCS #8, SEC1 and PKCS #1 keys. The errors do not repeat what is in the file.
+/// Reads PKCS #8, SEC1 and PKCS #1 keys. Errors do not contain the contents of the file.
 fn read_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
     let encrypted = pem.windows(9).any(|part| part == b"ENCRYPTED");
     PrivateKeyDer::from_pem_slice(pem).map_err(|_| {
         let why = match encrypted {
-            true => "the key is encrypted; write it in clear with 'openssl pkey'",
-            false => "there is no private key in PEM form in it",
+            true => "the key is encrypted; decrypt it with 'openssl pkey'",
+            false => "the file has no private key in PEM form",
         };
         why.to_owned()
     })
@@ -125,7 +124,7 @@ fn configure(
     Ok(config)
 }
 
-/// Shakes hands, and then serves the connection like any other.
+/// Performs the handshake, then serves the connection like any other.
 pub(crate) async fn serve(
     app: Arc<App>,
     tls: Arc<Tls>,
@@ -133,42 +132,42 @@ pub(crate) async fn serve(
     mut stop: watch::Receiver<()>,
 ) {
     let wait = Duration::from_millis(app.limits.handshake_ms_max);
-    let shaken = tokio::select! {
-        shaken = tokio::time::timeout(wait, shake_hands(&tls, tcp)) => shaken,
+    let handshaken = tokio::select! {
+        handshaken = tokio::time::timeout(wait, handshake(&tls, tcp)) => handshaken,
         _ = stop.changed() => return,
     };
-    match shaken {
+    match handshaken {
         Ok(Ok(stream)) => connection::serve(app, stream, stop).await,
         Ok(Err(error)) => {
             app.meter.handshakes_failed.increment(1);
-            tracing::debug!(%error, "a TLS handshake failed");
+            tracing::debug!(%error, "TLS handshake failed");
         }
         Err(_) => {
             app.meter.handshakes_failed.increment(1);
             tracing::debug!(
                 handshake_ms_max = app.limits.handshake_ms_max,
-                "a TLS handshake took too long"
+                "TLS handshake timed out"
             );
         }
     }
 }
 
-async fn shake_hands(tls: &Tls, tcp: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+async fn handshake(tls: &Tls, tcp: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
     tcp.peek(&mut first).await?;
-    // Every TLS client begins with a record whose first byte is 22, and every request with a letter.
+    // A TLS record starts with byte 22, an HTTP request with a letter.
     if first[0].is_ascii_alphabetic() {
-        connection::say_and_close(tcp, &plain_text()).await;
-        return Err(std::io::Error::other("the client spoke HTTP without TLS"));
+        connection::send_and_close(tcp, &tls_required()).await;
+        return Err(std::io::Error::other("the client sent HTTP without TLS"));
     }
     tls.acceptor().accept(tcp).await
 }
 
-fn plain_text() -> Problem {
+fn tls_required() -> Problem {
     Problem::new(
         StatusCode::BAD_REQUEST,
         "tls_required",
-        "this port speaks TLS",
-        "the request came without TLS; use https:// in the address",
+        "TLS required",
+        "the request was sent without TLS; use https:// in the address",
     )
 }

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use allod_edge::{Body, Broken, Call, Problem, Reply};
+use allod_edge::{Body, Call, Problem, Reply, StreamError};
 use allod_engine::{BackupError, Halt};
 use bytes::{Bytes, BytesMut};
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -46,8 +46,8 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         }
         match ended.await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(Broken::new(error.to_string())),
-            Err(_) => Err(Broken::new("the backup ended without a word")),
+            Ok(Err(error)) => Err(StreamError::new(error.to_string())),
+            Err(_) => Err(StreamError::new("the backup ended without a word")),
         }
     });
     let mut reply = Reply::new(body);

@@ -46,7 +46,7 @@ use bytes::Bytes;
 pub use openapi::document as openapi;
 pub use scope::Scope;
 pub use to_wire::{KINDS, change};
-pub use watch::Limits;
+pub use watch::WatchLimits;
 pub use wire::Change;
 
 /// Who may use a route, and what it does when their token is for some pools only.
@@ -97,7 +97,7 @@ impl Native {
     pub fn new(
         handle: Handle,
         limits: Vec<(&'static str, u64)>,
-        own: Limits,
+        own: WatchLimits,
         search: SearchLimits,
     ) -> Arc<Native> {
         let watch = watch::Watch::new(handle.clone(), own);

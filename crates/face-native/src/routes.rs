@@ -5,7 +5,7 @@ mod said;
 
 use std::sync::Arc;
 
-use allod_edge::{Access, Answer, Call, Reply};
+use allod_edge::{Access, Call, Reply, ReplyFuture};
 use http::Method;
 
 use said::*;
@@ -25,7 +25,7 @@ pub(crate) struct Entry {
     pub access: Access,
     /// What it does when the token is for some pools only.
     pub scope: Scope,
-    pub run: fn(Arc<Native>, Call) -> Answer,
+    pub run: fn(Arc<Native>, Call) -> ReplyFuture,
     /// The operation's name in the OpenAPI document.
     pub name: &'static str,
     pub summary: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
 }
 
 /// Boxes the future of a handler in which `?` may end the work early: either way it is a reply.
-fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) -> Answer {
+fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) -> ReplyFuture {
     Box::pin(async { answer.await.unwrap_or_else(|early| early) })
 }
 

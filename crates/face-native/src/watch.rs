@@ -46,7 +46,7 @@ pub(crate) const QUERY: &[Param] = &[
 
 /// How much watching one server takes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct WatchLimits {
     /// Watchers at one time (503 with Retry-After).
     pub watchers_max: u64,
     /// How long a stream stays silent before it says that nothing has happened.
@@ -55,17 +55,17 @@ pub struct Limits {
     pub watch_bytes_max: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
+impl Default for WatchLimits {
+    fn default() -> WatchLimits {
         // Fewer watchers than connections, so that they never take the last one.
-        Limits { watchers_max: 12_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
+        WatchLimits { watchers_max: 12_000, watch_heartbeat_ms: 15_000, watch_bytes_max: 16 << 20 }
     }
 }
 
 /// What all watchers of a face share.
 pub(crate) struct Watch {
     hub: Arc<Hub>,
-    limits: Limits,
+    limits: WatchLimits,
     open: Arc<AtomicU64>,
     /// How many there have been.
     count: AtomicU64,
@@ -79,7 +79,7 @@ struct Meter {
 }
 
 impl Watch {
-    pub(crate) fn new(handle: Handle, limits: Limits) -> Watch {
+    pub(crate) fn new(handle: Handle, limits: WatchLimits) -> Watch {
         describe_gauge!("allod_watchers", "Open watch streams");
         describe_counter!("allod_watch_messages_total", "Changes sent to watchers");
         describe_counter!(

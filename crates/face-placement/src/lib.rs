@@ -8,7 +8,7 @@
 //! - `versions`: what each microversion changed
 //! - `schema`, `query`, `from_wire`: what a request means
 //! - `out`, `to_wire`, `summaries`: how an answer is written
-//! - `fault`, `accept`, `refusals`, `manner`: how a no is told
+//! - `fault`, `accept`, `refusals`, `error_format`: how a no is told
 //! - `explain`: why there are no candidates
 //! - `policy`: who may do what
 //! - `providers`, `inventories`, `aggregates`, `traits`, `classes`, `allocations`, `usages`, `candidates`, `reshaper`,
@@ -22,12 +22,12 @@ mod allocations;
 mod ask;
 mod candidates;
 mod classes;
+mod error_format;
 mod explain;
 mod fault;
 mod fresh;
 mod from_wire;
 mod inventories;
-mod manner;
 mod names;
 mod out;
 mod policy;
@@ -51,7 +51,7 @@ use std::sync::Arc;
 use allod_core::command::Command;
 use allod_core::receipt::Outcome;
 use allod_core::state::capacity::Capacity;
-use allod_edge::{Manner, Route};
+use allod_edge::{ErrorFormat, Route};
 use allod_engine::{At, Handle, Snapshot};
 
 use fault::Fault;
@@ -90,8 +90,8 @@ impl Placement {
     }
 
     /// How the edge answers in this face's place.
-    pub fn manner() -> Arc<dyn Manner> {
-        Arc::new(manner::Placements)
+    pub fn error_format() -> Arc<dyn ErrorFormat> {
+        Arc::new(error_format::PlacementErrors)
     }
 
     /// Has a command decided. A refusal is told in the words for what was being done.

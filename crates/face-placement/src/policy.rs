@@ -94,15 +94,15 @@ impl Policy {
 
     fn allows(&self, identity: &Identity, rule: &str, writes: bool, project: Option<&str>) -> bool {
         match identity {
-            Identity::Everybody => true,
-            Identity::Stranger => false,
+            Identity::Unrestricted => true,
+            Identity::Anonymous => false,
             Identity::Principal(principal) => {
                 let scope_fits = principal.system_scope.is_none() || !self.enforce_scope;
                 scope_fits && self.holds(rule, principal, project)
             }
             // A token for some pools is for nothing else.
-            Identity::Known(_) if identity.scope().is_some() => false,
-            Identity::Known(_) => match identity.role() {
+            Identity::Token(_) if identity.scope().is_some() => false,
+            Identity::Token(_) => match identity.role() {
                 Some(role) if self.written.iter().any(|name| name == rule) => {
                     self.holds(rule, &as_principal(identity, role), project)
                 }
@@ -169,8 +169,8 @@ mod tests {
         assert!(new.check(&system, list, false, None).is_err());
         let settings = PolicySettings { enforce_scope: false, ..PolicySettings::default() };
         assert_eq!(Policy::new(&settings).unwrap().check(&system, list, false, None), Ok(()));
-        assert!(new.allows(&Identity::Everybody, reshape, true, None));
-        assert!(!new.allows(&Identity::Stranger, list, false, None));
+        assert!(new.allows(&Identity::Unrestricted, reshape, true, None));
+        assert!(!new.allows(&Identity::Anonymous, list, false, None));
     }
 
     #[test]

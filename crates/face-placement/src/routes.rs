@@ -11,8 +11,8 @@ use http::{HeaderName, Method, StatusCode};
 
 use crate::accept::{Accept, JSON};
 use crate::ask::Ask;
+use crate::error_format::{lacks_type, named, request_id, untyped};
 use crate::fault::{Fault, Listener};
-use crate::manner::{lacks_type, named, request_id, untyped};
 use crate::to_wire::Shown;
 use crate::versions::{Feature, Version};
 use crate::{
@@ -137,7 +137,7 @@ const TOTAL_USAGES: &str = "placement:usages";
 pub(crate) fn all(face: &Arc<Placement>) -> Vec<Route> {
     let route = |entry: &'static Entry, path: &'static str| {
         let face = face.clone();
-        let access = if entry.rule.is_none() { Access::Open } else { Access::Known };
+        let access = if entry.rule.is_none() { Access::Open } else { Access::Authenticated };
         Route::boxed(entry.method.clone(), path, access, move |call| {
             let face = face.clone();
             Box::pin(async move { face.serve(entry, call).await })

@@ -6,7 +6,7 @@
 //! - `write`, `patch`, `commit`: edits, from the body to the one command that they come to
 //! - `invoke`: RPCs and actions
 //! - `conditions`: entity tags, and requests that hold only of a certain state
-//! - `errors`, `manner`: how a no is told, by a handler or by the edge in its place
+//! - `errors`, `error_format`: how a no is told, by a handler or by the edge in its place
 //! - `discovery`, `builtin`, `library`, `monitoring`: what the server says of itself
 //! - `streams`: events as they happen
 //!
@@ -17,10 +17,10 @@ mod builtin;
 mod commit;
 mod conditions;
 mod discovery;
+mod error_format;
 mod errors;
 mod invoke;
 mod library;
-mod manner;
 mod media;
 mod monitoring;
 mod patch;
@@ -34,7 +34,7 @@ mod write;
 
 use std::sync::Arc;
 
-use allod_edge::{Manner, Route};
+use allod_edge::{ErrorFormat, Route};
 use allod_engine::{Handle, Snapshot};
 use hashbrown::HashMap;
 use tokio::sync::Semaphore;
@@ -114,8 +114,8 @@ impl Restconf {
     }
 
     /// How the edge answers in this face's place, below `/restconf`, `/rests` and `/.well-known/host-meta`.
-    pub fn manner(&self) -> Arc<dyn Manner> {
-        Arc::new(manner::Restconfs(self.settings.clone()))
+    pub fn error_format(&self) -> Arc<dyn ErrorFormat> {
+        Arc::new(error_format::RestconfErrors(self.settings.clone()))
     }
 
     /// Who answers for a node and all that is below it.

@@ -83,7 +83,7 @@ pub fn run(command: TokenCommand) -> Result<(), Failed> {
 }
 
 fn make(arguments: NewArguments) -> Result<(), Failed> {
-    let secret = Secret::draw().map_err(|why| Failed::Running(anyhow!(why)))?;
+    let secret = Secret::generate().map_err(|why| Failed::Running(anyhow!(why)))?;
     let NewArguments { name, role, pools, expires, file } = arguments;
     let digest = secret.digest();
     let entry = TokenEntry { name, role, scope: pools, expires_ms: expires, digest };

@@ -134,7 +134,7 @@ fn a_server_with_a_certificate_speaks_tls_and_shows_a_new_one_when_there_is_one(
     authority.sign(folder.path());
     eventually("the new certificate is shown", || shown() != first);
     let said = server.stop();
-    assert!(said.contains("read again and in force"), "{said}");
+    assert!(said.contains("reloaded"), "{said}");
 }
 
 #[test]
@@ -150,19 +150,19 @@ fn what_makes_no_sense_is_refused_with_code_2_before_anything_is_opened() {
     std::fs::write(&open, "").unwrap();
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o666)).unwrap();
     for (flags, words) in [
-        (&["--auth", "none", "--listen", "0.0.0.0:1"][..], "with --auth none anybody"),
-        (&["--auth", "noauth2", "--listen", "0.0.0.0:1"], "with --auth noauth2 anybody"),
+        (&["--auth", "none", "--listen", "0.0.0.0:1"][..], "with --auth none, because every client"),
+        (&["--auth", "noauth2", "--listen", "0.0.0.0:1"], "with --auth noauth2, because every client"),
         (&["--auth", "tokens"], "--auth tokens needs --tokens FILE"),
         (&["--tokens", &good], "--tokens is of no use without --auth tokens"),
         (&["--auth", "tokens", "--tokens", ""], "the name of a file is expected"),
-        (&["--auth", "tokens", "--tokens", "/nowhere"], "/nowhere cannot be read"),
+        (&["--auth", "tokens", "--tokens", "/nowhere"], "cannot read /nowhere"),
         (&["--auth", "tokens", "--tokens", &broken], "token 1 'a': role is missing"),
-        (&["--auth", "tokens", "--tokens", &open], "everybody on this machine may change it"),
+        (&["--auth", "tokens", "--tokens", &open], "all users of this machine can write to it"),
         (&["--tls-cert", &cert], "--tls-cert needs --tls-key"),
         (&["--tls-key", &key], "--tls-key needs --tls-cert"),
-        (&["--tls-cert", &key, "--tls-key", &key], "there is no certificate in PEM form"),
-        (&["--tls-cert", &cert, "--tls-key", &cert], "there is no private key in PEM form"),
-        (&["--tls-cert", "/nowhere", "--tls-key", &key], "TLS: /nowhere cannot be read"),
+        (&["--tls-cert", &key, "--tls-key", &key], "has no certificate in PEM form"),
+        (&["--tls-cert", &cert, "--tls-key", &cert], "has no private key in PEM form"),
+        (&["--tls-cert", "/nowhere", "--tls-key", &key], "TLS: cannot read /nowhere"),
     ] {
         let refused = allod(&["serve", "--data", &data]).args(flags).output().unwrap();
         let said = String::from_utf8(refused.stderr).unwrap();
@@ -204,7 +204,7 @@ fn tokens_are_listed_without_their_hashes_and_made_without_a_file() {
     assert!(String::from_utf8(listed.stdout).unwrap().contains("by hand"));
     for (more, words) in [
         (&["--name", "", "--role", "reader"][..], "name is empty"),
-        (&["--name", "x", "--role", "king"], "'king' is no role"),
+        (&["--name", "x", "--role", "king"], "unknown role 'king'"),
         (&["--name", "x", "--role", "reader", "--pools", ""], "pools is empty"),
         (
             &["--name", "x", "--role", "reader", "--expires", "soon"],

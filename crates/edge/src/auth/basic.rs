@@ -1,11 +1,10 @@
-//! `Authorization: Basic …`: a user and a password in base64. The password is a token; the user is a name that the client
-//! gives itself, and proves nothing.
+//! `Authorization: Basic …`: user and password in base64. The password is a token; the user name is not checked.
 //!
-//! It is there for clients that know no other way, such as those of OpenDaylight and NSO.
+//! For clients that support only this, such as those of OpenDaylight and NSO.
 
 use http::HeaderValue;
 
-/// User and password of what stands behind `Basic`. `None`: it is not base64, or has no colon in it.
+/// Parses the text after `Basic`. `None` if it is not base64 or has no colon.
 pub(super) fn read(text: &[u8]) -> Option<(HeaderValue, HeaderValue)> {
     let decoded = decode(text)?;
     let colon = decoded.iter().position(|&byte| byte == b':')?;
@@ -13,7 +12,7 @@ pub(super) fn read(text: &[u8]) -> Option<(HeaderValue, HeaderValue)> {
     Some((HeaderValue::from_bytes(user).ok()?, HeaderValue::from_bytes(password).ok()?))
 }
 
-/// Base64 in the usual alphabet; the padding may be missing.
+/// Decodes standard base64; padding is optional.
 fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let padding = text.iter().rev().take_while(|&&byte| byte == b'=').count();
     let text = &text[..text.len() - padding];
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_and_password_are_told_apart_at_the_first_colon() {
+    fn first_colon_separates_user_and_password() {
         for (text, wanted) in [
             ("YWRtaW46YWRtaW4=", Some(("admin", "admin"))),
             ("YWRtaW46YWRtaW4", Some(("admin", "admin"))),

@@ -1,4 +1,4 @@
-//! Roles, and who somebody is once that is known.
+//! Roles, and the identity of a client.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Access;
 
-/// What somebody may do; each may all that those before it may.
+/// A role; each includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     Reader,
@@ -25,11 +25,11 @@ impl Role {
         }
     }
 
-    /// The least role that may use a route; `None` when the edge asks for none.
+    /// The role that a route requires; `None` if the edge requires none.
     pub fn needed(access: Access) -> Option<Role> {
         match access {
-            // Who somebody is suffices; the face says what they may.
-            Access::Open | Access::Known => None,
+            // For `Authenticated` the face decides.
+            Access::Open | Access::Authenticated => None,
             Access::Read => Some(Role::Reader),
             Access::Write => Some(Role::Writer),
             Access::Admin => Some(Role::Admin),
@@ -42,29 +42,29 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Role, String> {
         let known = Role::ALL.into_iter().find(|role| role.name() == text);
-        known.ok_or_else(|| format!("'{text}' is no role; reader, writer and admin are"))
+        known.ok_or_else(|| format!("unknown role '{text}'; expected reader, writer or admin"))
     }
 }
 
-/// Who sends a request.
+/// The client that sends a request.
 #[derive(Debug, Clone, Default)]
 pub enum Identity {
-    /// Nobody has to say who they are, and everybody may do everything.
+    /// Authentication is off; the client has full access.
     #[default]
-    Everybody,
-    /// Somebody who did not have to say who they are, because the route is open. May do nothing else.
-    Stranger,
-    /// Somebody with a token of ours.
-    Known(Arc<Known>),
-    /// Somebody as OpenStack knows people.
+    Unrestricted,
+    /// Not authenticated; only open routes allow it.
+    Anonymous,
+    /// Authenticated by a token from the tokens file.
+    Token(Arc<TokenIdentity>),
+    /// An OpenStack user.
     Principal(Arc<Principal>),
 }
 
-/// A user with roles in a project.
+/// An OpenStack user with roles in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     pub user: String,
-    /// `None` when it is about the whole system.
+    /// `None` with system scope.
     pub project: Option<String>,
     pub roles: Vec<String>,
     pub system_scope: Option<String>,
@@ -75,7 +75,7 @@ impl Principal {
         self.roles.iter().any(|own| own.eq_ignore_ascii_case(role))
     }
 
-    /// The role among ours that comes nearest.
+    /// The allod role that corresponds to the OpenStack roles.
     fn role(&self) -> Option<Role> {
         if self.has_role("admin") {
             Some(Role::Admin)
@@ -89,9 +89,9 @@ impl Principal {
     }
 }
 
-/// What is known of who has a token.
+/// A token in force.
 #[derive(Debug)]
-pub struct Known {
+pub struct TokenIdentity {
     pub(super) name: String,
     pub(super) role: Role,
     pub(super) scope: Option<String>,
@@ -100,46 +100,45 @@ pub struct Known {
 }
 
 impl Identity {
-    /// For the log.
+    /// The name for the log.
     pub fn name(&self) -> Option<&str> {
         match self {
-            Identity::Everybody | Identity::Stranger => None,
-            Identity::Known(known) => Some(&known.name),
+            Identity::Unrestricted | Identity::Anonymous => None,
+            Identity::Token(known) => Some(&known.name),
             Identity::Principal(principal) => Some(&principal.user),
         }
     }
 
-    /// `None`: nothing but open routes.
+    /// `None` allows open routes only.
     pub fn role(&self) -> Option<Role> {
         match self {
-            Identity::Everybody => Some(Role::Admin),
-            Identity::Stranger => None,
-            Identity::Known(known) => Some(known.role),
+            Identity::Unrestricted => Some(Role::Admin),
+            Identity::Anonymous => None,
+            Identity::Token(known) => Some(known.role),
             Identity::Principal(principal) => principal.role(),
         }
     }
 
-    /// What the identity is confined to, in the words of its token; `None`: it is not.
+    /// The scope of the token, as in the tokens file; `None` if it is not restricted.
     pub fn scope(&self) -> Option<&str> {
         match self {
-            Identity::Everybody | Identity::Stranger | Identity::Principal(_) => None,
-            Identity::Known(known) => known.scope.as_deref(),
+            Identity::Unrestricted | Identity::Anonymous | Identity::Principal(_) => None,
+            Identity::Token(known) => known.scope.as_deref(),
         }
     }
 
-    /// Whether the token has been taken back, or its time is over, since the request was admitted. A reply that goes on
-    /// for long ends then.
+    /// Whether the token was revoked or has expired since the request was authenticated. Streams end then.
     pub fn has_lapsed(&self) -> bool {
         match self {
-            Identity::Everybody | Identity::Stranger | Identity::Principal(_) => false,
-            Identity::Known(known) => {
+            Identity::Unrestricted | Identity::Anonymous | Identity::Principal(_) => false,
+            Identity::Token(known) => {
                 known.revoked.load(Ordering::Relaxed) || known.has_expired(super::expiry::now_ms())
             }
         }
     }
 }
 
-impl Known {
+impl TokenIdentity {
     pub(super) fn has_expired(&self, now_ms: u64) -> bool {
         self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms)
     }

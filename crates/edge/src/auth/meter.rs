@@ -1,4 +1,4 @@
-//! What is counted about who comes: by role and by reason, never by name.
+//! Metrics of authentication: by role and by reason, never by name.
 
 use metrics::{Counter, counter, describe_counter};
 
@@ -8,18 +8,12 @@ const REQUESTS: &str = "allod_auth_requests_total";
 const DENIED: &str = "allod_auth_denied_total";
 
 pub(crate) fn describe() {
-    describe_counter!(
-        REQUESTS,
-        "Requests that came with a token which may do what it asked for, by role"
-    );
-    describe_counter!(
-        DENIED,
-        "Requests that were turned away with 401 or 403 by the edge, by reason"
-    );
+    describe_counter!(REQUESTS, "Authenticated requests that were allowed, by role");
+    describe_counter!(DENIED, "Requests denied with 401 or 403 by the HTTP server, by reason");
 }
 
 pub(crate) struct AuthMeter {
-    /// In the order of the roles.
+    /// Indexed by role.
     admitted: [Counter; Role::ALL.len()],
     missing: Counter,
     malformed: Counter,
@@ -41,12 +35,12 @@ impl AuthMeter {
         }
     }
 
-    pub(crate) fn record(&self, asked: &Result<Identity, Denied>) {
-        let counter = match asked {
-            Ok(Identity::Everybody | Identity::Stranger) => return,
-            Ok(identity @ (Identity::Known(_) | Identity::Principal(_))) => match identity.role() {
+    pub(crate) fn record(&self, admitted: &Result<Identity, Denied>) {
+        let counter = match admitted {
+            Ok(Identity::Unrestricted | Identity::Anonymous) => return,
+            Ok(identity @ (Identity::Token(_) | Identity::Principal(_))) => match identity.role() {
                 Some(role) => &self.admitted[role as usize],
-                // Known, with no role among ours: the face says what that means.
+                // An OpenStack user without a corresponding role: the face decides.
                 None => return,
             },
             Err(Denied::Missing) => &self.missing,

@@ -1,7 +1,7 @@
-//! `noauth2`: OpenStack's strategy for tests, in which clients say who they are and are believed.
+//! `noauth2`: OpenStack's test strategy, which trusts what the client says about itself.
 //!
-//! `X-Auth-Token: user[:project]`, `X-Roles: a,b`; without roles the user `admin` has the role `admin` and anybody else has
-//! none. It proves nothing, so only this machine may connect.
+//! `X-Auth-Token: user[:project]`, `X-Roles: a,b`. Without `X-Roles` the user `admin` has the role `admin` and other users
+//! have none. It is not secure, so only loopback addresses can be bound.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ const X_ROLES: HeaderName = HeaderName::from_static("x-roles");
 const X_PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 const SYSTEM_SCOPE: HeaderName = HeaderName::from_static("openstack-system-scope");
 
-/// Who these headers say that the request is from; `token` is what stood in X-Auth-Token.
+/// The user named by these headers; `token` is the value of X-Auth-Token.
 pub(super) fn identify(
     token: Option<&HeaderValue>,
     headers: &HeaderMap,
 ) -> Result<Identity, Denied> {
     let token = token.ok_or(Denied::Missing)?;
-    let token = token.to_str().map_err(|_| Denied::Malformed("the token is not plain text"))?;
+    let token = token.to_str().map_err(|_| Denied::Malformed("the token is not ASCII"))?;
     let (user, project) = token.split_once(':').unwrap_or((token, ""));
     let project = if project.is_empty() { user } else { project };
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -45,7 +45,7 @@ mod tests {
     use crate::Role;
 
     #[test]
-    fn clients_are_who_they_say() {
+    fn user_project_and_roles_come_from_the_headers() {
         for (token, headers, user, project, roles, system, role) in [
             ("admin", &[][..], "admin", Some("admin"), "admin", None, Some(Role::Admin)),
             ("user:p", &[], "user", Some("p"), "", None, None),

@@ -1,23 +1,22 @@
-//! What a token looks like, how one is made, and its hash.
+//! The form of a token, its generation and its hash.
 //!
-//! A token is `allod_` and 64 hexadecimal digits: 256 bits that we drew ourselves. Nobody can go through the possible ones,
-//! so a fast hash protects them as well as a slow one would, and costs nothing at each request. That holds only for
-//! tokens of this form, so a text of any other form is not even hashed.
+//! A token is `allod_` and 64 hexadecimal digits: 256 random bits. So many cannot be guessed, and a fast hash is as safe as
+//! a slow one. This holds only for tokens of this form, so a string of any other form is rejected before hashing.
 
 use std::fmt;
 use std::str::FromStr;
 
 use tokio_rustls::rustls::crypto::ring;
 
-/// By which people, and programs that look for secrets in the wrong places, recognise a token.
+/// Identifies a token to people and to secret scanners.
 const PREFIX: &str = "allod_";
 const RANDOM_BYTES: usize = 32;
 const TOKEN_BYTES: usize = PREFIX.len() + 2 * RANDOM_BYTES;
 
-/// How a hash is written begins with this, so that another kind can come beside it.
+/// The prefix of a written hash, so that other algorithms can be added.
 const HASH_KIND: &str = "blake3:";
 
-/// A token in clear. It shows itself only when asked by name.
+/// A token in clear text. Only `reveal` shows it.
 pub struct Secret(String);
 
 impl fmt::Debug for Secret {
@@ -27,12 +26,14 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// A new one. `Err`: the operating system gives no random numbers.
-    pub fn draw() -> Result<Secret, String> {
+    /// Generates a token. `Err` if the operating system has no random numbers.
+    pub fn generate() -> Result<Secret, String> {
         let mut bytes = [0; RANDOM_BYTES];
         let random = ring::default_provider().secure_random;
-        random.fill(&mut bytes).map_err(|_| "the system gives no random numbers".to_owned())?;
-        // A hash is what is at hand to write 32 bytes in hexadecimal.
+        random
+            .fill(&mut bytes)
+            .map_err(|_| "the operating system provides no random numbers".to_owned())?;
+        // blake3's hash type formats 32 bytes in hexadecimal.
         Ok(Secret(format!("{PREFIX}{}", blake3::Hash::from_bytes(bytes).to_hex())))
     }
 
@@ -45,7 +46,7 @@ impl Secret {
     }
 }
 
-/// The hash of a token. Two are compared in constant time.
+/// The hash of a token. Comparison takes constant time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Digest(blake3::Hash);
 
@@ -56,21 +57,21 @@ impl fmt::Debug for Digest {
 }
 
 impl Digest {
-    /// Of what a client presents; `None` when it does not look like a token.
+    /// The hash of a presented token; `None` if it does not have the form of a token.
     pub(super) fn of_presented(token: &[u8]) -> Option<Digest> {
         let hex = token.strip_prefix(PREFIX.as_bytes())?;
         let fits = token.len() == TOKEN_BYTES && hex.iter().all(u8::is_ascii_hexdigit);
         fits.then(|| Digest(blake3::hash(token)))
     }
 
-    /// The first part, by which a token is found among the others. How long that takes may tell something about this part
-    /// of a hash. Whoever knew all of it would still have to find the token that it is the hash of.
-    pub(super) fn place(&self) -> u64 {
+    /// The first bytes, as the key of a hash map. The lookup may leak them through its timing, which does not help to find
+    /// a token.
+    pub(super) fn index_key(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = *self.0.as_bytes();
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// As it stands in the file.
+    /// The form in the tokens file.
     pub fn text(&self) -> String {
         format!("{HASH_KIND}{}", self.0.to_hex())
     }
@@ -79,7 +80,7 @@ impl Digest {
 impl FromStr for Digest {
     type Err = String;
 
-    /// The text is not repeated in the error: somebody may have put the token itself there.
+    /// The error does not contain the text, which may be a token by mistake.
     fn from_str(text: &str) -> Result<Digest, String> {
         let read = text.strip_prefix(HASH_KIND).and_then(|hex| blake3::Hash::from_hex(hex).ok());
         let wrong = || format!("hash is not {HASH_KIND} and 64 hexadecimal digits");
@@ -92,8 +93,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_differ_and_are_found_by_their_hash_only() {
-        let (a, b) = (Secret::draw().unwrap(), Secret::draw().unwrap());
+    fn generated_tokens_differ_and_match_their_hash() {
+        let (a, b) = (Secret::generate().unwrap(), Secret::generate().unwrap());
         assert_ne!(a.reveal(), b.reveal());
         assert_eq!(a.reveal().len(), TOKEN_BYTES);
         assert_eq!(Digest::of_presented(a.reveal().as_bytes()), Some(a.digest()));
@@ -102,8 +103,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_look_like_a_token_is_not_hashed() {
-        let token = Secret::draw().unwrap().reveal().to_owned();
+    fn text_of_another_form_is_not_hashed() {
+        let token = Secret::generate().unwrap().reveal().to_owned();
         for wrong in [
             String::new(),
             token[1..].to_owned(),
@@ -118,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_token_nor_its_hash_is_shown_by_accident() {
-        let token = Secret::draw().unwrap();
+    fn debug_output_and_errors_show_neither_token_nor_hash() {
+        let token = Secret::generate().unwrap();
         let shown = format!("{token:?} {:?}", token.digest());
         assert_eq!(shown, "Secret Digest");
         let error = token.reveal().parse::<Digest>().unwrap_err();

@@ -1,6 +1,6 @@
-//! The tokens that a server knows, and the file that they come from.
+//! The tokens file, and the tokens in force.
 //!
-//! The file is TOML, a table for each token, and holds hashes only:
+//! The file is TOML with a table for each token. It contains hashes, not tokens:
 //!
 //! ```toml
 //! [[token]]
@@ -11,7 +11,7 @@
 //! hash = "blake3:…"
 //! ```
 //!
-//! Under which word the scope stands, here `pools`, is said by whoever opens the file: the edge does not know what it means.
+//! The caller chooses the key of the scope, here `pools`: the edge does not know its meaning.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use toml::{Table, Value};
 
-use super::identity::Known;
+use super::identity::TokenIdentity;
 use super::{Denied, Digest, Identity, Role, expiry};
 use crate::reload::{self, Reload, SourceFile};
 
@@ -38,7 +38,7 @@ pub struct TokenEntry {
 }
 
 impl TokenEntry {
-    /// The table that stands for it in the file.
+    /// The table of this token in the file.
     pub fn table(&self, scope_word: &str) -> String {
         let quoted = |text: &str| Value::String(text.to_owned()).to_string();
         let mut table = format!(
@@ -56,52 +56,52 @@ impl TokenEntry {
         table
     }
 
-    /// Whether the parts that people choose can be told apart in a log and in a file.
+    /// Validates the name and the scope.
     pub fn check(&self, scope_word: &str) -> Result<(), String> {
         if self.name.is_empty() || self.name.len() > NAME_BYTES_MAX {
             return Err(format!("name is empty or longer than {NAME_BYTES_MAX} bytes"));
         }
         if self.name.chars().any(char::is_control) {
-            return Err("name has a control character in it".to_owned());
+            return Err("name contains a control character".to_owned());
         }
         match &self.scope {
             Some(scope) if scope.is_empty() => {
-                Err(format!("{scope_word} is empty; leave it out if the token is for everything"))
+                Err(format!("{scope_word} is empty; omit it for a token without restriction"))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// The tokens that are in a file with this text. The error never repeats a value that could be secret.
+/// Parses the tokens file. Errors never contain a value that could be secret.
 pub fn parse(text: &str, scope_word: &str) -> Result<Vec<TokenEntry>, String> {
     let file: Table = text.parse().map_err(|error| not_toml(text, &error))?;
     if let Some(other) = file.keys().find(|key| *key != "token") {
-        return Err(format!("'{other}' is unknown; only [[token]] tables are known"));
+        return Err(format!("unknown key '{other}'; only [[token]] tables are allowed"));
     }
     let tables = match file.get("token") {
         None => return Ok(Vec::new()),
         Some(Value::Array(tables)) => tables,
-        Some(_) => return Err("token is not a list; write [[token]] in double brackets".into()),
+        Some(_) => return Err("token is not a list; write [[token]] with double brackets".into()),
     };
     let mut entries: Vec<TokenEntry> = Vec::with_capacity(tables.len());
     for (index, table) in tables.iter().enumerate() {
         let named = table.get("name").and_then(Value::as_str).unwrap_or_default();
-        let place = |why: String| format!("token {} '{named}': {why}", index + 1);
-        let table = table.as_table().ok_or_else(|| place("is not a table".into()))?;
-        let entry = entry(table, scope_word).map_err(place)?;
+        let locate = |why: String| format!("token {} '{named}': {why}", index + 1);
+        let table = table.as_table().ok_or_else(|| locate("is not a table".into()))?;
+        let entry = entry(table, scope_word).map_err(locate)?;
         let twice = |known: &&TokenEntry| {
-            known.name == entry.name || known.digest.place() == entry.digest.place()
+            known.name == entry.name || known.digest.index_key() == entry.digest.index_key()
         };
         if let Some(known) = entries.iter().find(twice) {
-            return Err(place(format!("has the name or the hash of '{}'", known.name)));
+            return Err(locate(format!("has the same name or hash as '{}'", known.name)));
         }
         entries.push(entry);
     }
     Ok(entries)
 }
 
-/// What is wrong and in which line, without the line itself.
+/// The error with its line number, without the text of the line.
 fn not_toml(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     format!("line {}: {}", before.matches('\n').count() + 1, error.message())
@@ -110,14 +110,14 @@ fn not_toml(text: &str, error: &toml::de::Error) -> String {
 fn entry(table: &Table, scope_word: &str) -> Result<TokenEntry, String> {
     let known = ["name", "role", scope_word, "expires", "hash"];
     if let Some(other) = table.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(format!("'{other}' is unknown; {} are known", known.join(", ")));
+        return Err(format!("unknown key '{other}'; expected one of {}", known.join(", ")));
     }
     let text = |key: &str| match table.get(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
-        // A time may stand there as TOML writes it, without quotes.
+        // TOML allows an unquoted time.
         Some(Value::Datetime(_)) if key == "expires" => Ok(None),
-        Some(_) => Err(format!("{key} is not a text")),
+        Some(_) => Err(format!("{key} is not a string")),
     };
     let needed = |key: &str| text(key)?.ok_or_else(|| format!("{key} is missing"));
     let expires = match table.get("expires") {
@@ -136,11 +136,11 @@ fn entry(table: &Table, scope_word: &str) -> Result<TokenEntry, String> {
     Ok(entry)
 }
 
-/// The tokens in force. They change when the file does.
+/// The tokens in force, reloaded when the file changes.
 pub struct Tokens {
     path: PathBuf,
     scope_word: &'static str,
-    by_place: RwLock<HashMap<u64, (Digest, Arc<Known>)>>,
+    by_index_key: RwLock<HashMap<u64, (Digest, Arc<TokenIdentity>)>>,
 }
 
 impl std::fmt::Debug for Tokens {
@@ -150,65 +150,64 @@ impl std::fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Reads the file. `scope_word` is the key under which a token's scope stands in it.
+    /// Reads the file. `scope_word` is the key of a token's scope.
     pub fn open(path: &Path, scope_word: &'static str) -> Result<Arc<Tokens>, String> {
         let path = path.to_owned();
-        let tokens = Arc::new(Tokens { path, scope_word, by_place: RwLock::default() });
+        let tokens = Arc::new(Tokens { path, scope_word, by_index_key: RwLock::default() });
         reload::load(&*tokens)?;
         Ok(tokens)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.by_place.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.by_index_key.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Who has the token that a client presents.
+    /// The identity that belongs to a presented token.
     pub(super) fn identify(&self, presented: &[u8]) -> Result<Identity, Denied> {
         let digest = Digest::of_presented(presented).ok_or(Denied::Unknown)?;
-        let by_place = self.by_place.read().unwrap_or_else(PoisonError::into_inner);
-        let found = by_place.get(&digest.place()).filter(|(known, _)| *known == digest);
+        let by_index_key = self.by_index_key.read().unwrap_or_else(PoisonError::into_inner);
+        let found = by_index_key.get(&digest.index_key()).filter(|(known, _)| *known == digest);
         let (_, known) = found.ok_or(Denied::Unknown)?;
         match known.expires_ms {
             Some(expires_ms) if known.has_expired(expiry::now_ms()) => {
                 Err(Denied::Expired { name: known.name.clone(), expires_ms })
             }
-            _ => Ok(Identity::Known(known.clone())),
+            _ => Ok(Identity::Token(known.clone())),
         }
     }
 
-    /// Puts other tokens in force. A token that is there unchanged stays the same one, with what it has open; one that is
-    /// not there any more, or may now do something else, ends.
-    fn put(&self, entries: Vec<TokenEntry>) {
-        let mut by_place = self.by_place.write().unwrap_or_else(PoisonError::into_inner);
-        let old = std::mem::take(&mut *by_place);
+    /// Replaces the tokens in force. The streams of an unchanged token continue; those of a removed or changed token end.
+    fn replace(&self, entries: Vec<TokenEntry>) {
+        let mut by_index_key = self.by_index_key.write().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::take(&mut *by_index_key);
         for entry in entries {
-            let place = entry.digest.place();
-            let unchanged = |(digest, known): &(Digest, Arc<Known>)| {
+            let key = entry.digest.index_key();
+            let unchanged = |(digest, known): &(Digest, Arc<TokenIdentity>)| {
                 *digest == entry.digest
                     && known.name == entry.name
                     && known.role == entry.role
                     && known.scope == entry.scope
                     && known.expires_ms == entry.expires_ms
             };
-            let kept = match old.get(&place) {
+            let kept = match old.get(&key) {
                 Some(known) if unchanged(known) => known.clone(),
                 _ => {
                     let TokenEntry { name, role, scope, expires_ms, digest } = entry;
                     let revoked = AtomicBool::new(false);
-                    (digest, Arc::new(Known { name, role, scope, expires_ms, revoked }))
+                    (digest, Arc::new(TokenIdentity { name, role, scope, expires_ms, revoked }))
                 }
             };
-            by_place.insert(place, kept);
+            by_index_key.insert(key, kept);
         }
-        for (place, (_, known)) in old {
-            let stays = by_place.get(&place).is_some_and(|(_, new)| Arc::ptr_eq(new, &known));
+        for (key, (_, known)) in old {
+            let stays = by_index_key.get(&key).is_some_and(|(_, new)| Arc::ptr_eq(new, &known));
             known.revoked.store(!stays, Ordering::Relaxed);
         }
     }
 }
 
 impl Reload for Tokens {
-    fn what(&self) -> &'static str {
+    fn name(&self) -> &'static str {
         "tokens"
     }
 
@@ -216,13 +215,13 @@ impl Reload for Tokens {
         vec![SourceFile { path: &self.path, private: true }]
     }
 
-    fn take(&self, contents: Vec<Vec<u8>>) -> Result<(), String> {
-        let place = |why| format!("the tokens file {}: {why}", self.path.display());
+    fn apply(&self, contents: Vec<Vec<u8>>) -> Result<(), String> {
+        let locate = |why| format!("tokens file {}: {why}", self.path.display());
         let text = contents.into_iter().next().unwrap_or_default();
-        let text = String::from_utf8(text).map_err(|_| place("is not UTF-8".to_owned()))?;
-        self.put(parse(&text, self.scope_word).map_err(place)?);
+        let text = String::from_utf8(text).map_err(|_| locate("is not UTF-8".to_owned()))?;
+        self.replace(parse(&text, self.scope_word).map_err(locate)?);
         if self.is_empty() {
-            tracing::warn!(file = %self.path.display(), "the tokens file is empty: nobody may do anything");
+            tracing::warn!(file = %self.path.display(), "the tokens file is empty: every request will be denied");
         }
         Ok(())
     }
@@ -234,13 +233,13 @@ mod tests {
     use crate::auth::Secret;
 
     fn entry(name: &str, role: Role) -> (Secret, TokenEntry) {
-        let secret = Secret::draw().unwrap();
+        let secret = Secret::generate().unwrap();
         let digest = secret.digest();
         (secret, TokenEntry { name: name.into(), role, scope: None, expires_ms: None, digest })
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_table_is_parsed_back() {
         let (_, plain) = entry("a \"quoted\" näme", Role::Reader);
         let (_, full) = entry("full", Role::Admin);
         let scope = Some("tenant-a/\\x".to_owned());
@@ -254,32 +253,35 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_file_is_said_with_its_place_and_without_its_secrets() {
+    fn error_names_the_entry_and_contains_no_secret() {
         let (secret, good) = entry("good", Role::Reader);
         let good = good.table("pools");
         let hash = good.lines().last().unwrap();
         let token = secret.reveal();
         let one = |lines: &str| format!("[[token]]\n{lines}\n");
         for (text, words) in [
-            ("tokens = 1".to_owned(), "'tokens' is unknown"),
+            ("tokens = 1".to_owned(), "unknown key 'tokens'"),
             ("[token]\nname = 'x'".to_owned(), "double brackets"),
             (format!("\n\nname = {token}"), "line 3: "),
             (one("role = 'reader'"), "token 1 '': name is missing"),
             (one("name = 'x'"), "token 1 'x': role is missing"),
             (one("name = 'x'\nrole = 'reader'"), "hash is missing"),
-            (one(&format!("name = 'x'\nrole = 'king'\n{hash}")), "'king' is no role"),
-            (one(&format!("name = 1\nrole = 'reader'\n{hash}")), "name is not a text"),
+            (one(&format!("name = 'x'\nrole = 'king'\n{hash}")), "unknown role 'king'"),
+            (one(&format!("name = 1\nrole = 'reader'\n{hash}")), "name is not a string"),
             (one(&format!("name = ''\nrole = 'reader'\n{hash}")), "name is empty"),
             (one(&format!("name = 'x'\nrole = 'reader'\nhash = '{token}'")), "hash is not blake3:"),
             (one(&format!("name = 'x'\nrole = 'reader'\npools = ''\n{hash}")), "pools is empty"),
-            (one(&format!("name = 'x'\nrole = 'reader'\npool = 'a'\n{hash}")), "'pool' is unknown"),
+            (
+                one(&format!("name = 'x'\nrole = 'reader'\npool = 'a'\n{hash}")),
+                "unknown key 'pool'",
+            ),
             (
                 one(&format!("name = 'x'\nrole = 'reader'\nexpires = 'soon'\n{hash}")),
                 "expires: 'soon'",
             ),
             (
                 one(&format!("name = 'x'\nrole = 'reader'\nexpires = 7\n{hash}")),
-                "expires is not a text",
+                "expires is not a string",
             ),
             (
                 format!("{good}{}", entry("good", Role::Admin).1.table("pools")),
@@ -294,8 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_is_gone_or_changed_ends_and_one_that_stays_goes_on() {
-        let tokens = Tokens { path: "t".into(), scope_word: "pools", by_place: RwLock::default() };
+    fn removed_or_changed_token_lapses_and_unchanged_token_does_not() {
+        let tokens =
+            Tokens { path: "t".into(), scope_word: "pools", by_index_key: RwLock::default() };
         let all = [
             entry("stays", Role::Reader),
             entry("goes", Role::Reader),
@@ -303,25 +306,26 @@ mod tests {
         ];
         let [stays, goes, grows] = all;
         let who = |secret: &Secret| tokens.identify(secret.reveal().as_bytes());
-        tokens.put(vec![stays.1.clone(), goes.1.clone(), grows.1.clone()]);
+        tokens.replace(vec![stays.1.clone(), goes.1.clone(), grows.1.clone()]);
         let open = [&stays, &goes, &grows].map(|(secret, _)| who(secret).unwrap());
-        tokens.put(vec![stays.1.clone(), TokenEntry { role: Role::Admin, ..grows.1 }]);
+        tokens.replace(vec![stays.1.clone(), TokenEntry { role: Role::Admin, ..grows.1 }]);
         assert_eq!(open.map(|identity| identity.has_lapsed()), [false, true, true]);
         assert_eq!(who(&grows.0).unwrap().role(), Some(Role::Admin));
         assert!(matches!(who(&goes.0), Err(Denied::Unknown)));
-        tokens.put(Vec::new());
+        tokens.replace(Vec::new());
         assert!(tokens.is_empty() && matches!(who(&stays.0), Err(Denied::Unknown)));
     }
 
     #[test]
-    fn a_token_ends_when_its_time_is_over() {
-        let tokens = Tokens { path: "t".into(), scope_word: "pools", by_place: RwLock::default() };
+    fn expired_token_is_denied() {
+        let tokens =
+            Tokens { path: "t".into(), scope_word: "pools", by_index_key: RwLock::default() };
         let (secret, entry) = entry("old", Role::Admin);
         let expires = |ms| TokenEntry { expires_ms: Some(ms), ..entry.clone() };
         let who = || tokens.identify(secret.reveal().as_bytes());
-        tokens.put(vec![expires(expiry::now_ms() + 60_000)]);
+        tokens.replace(vec![expires(expiry::now_ms() + 60_000)]);
         assert!(!who().unwrap().has_lapsed());
-        tokens.put(vec![expires(expiry::now_ms() - 1)]);
+        tokens.replace(vec![expires(expiry::now_ms() - 1)]);
         assert!(matches!(who(), Err(Denied::Expired { .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! Who is let in and who is not, at the door of the edge: each answer, before the body is read, and what is never shown.
+//! Authentication: the reply to each kind of credentials, before the body is read, and no reply shows a token.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{
-    Access, App, Auth, Body, Exporter, Guard, Limits, Listener, Reload, Reply, Role, Route, Tokens,
+    Access, App, Auth, Body, Exporter, Guard, HttpLimits, Listener, Reload, Reply, Role, Route,
+    Tokens,
 };
 use http::header::WWW_AUTHENTICATE;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 
-/// A route of each kind. All say who asks, and how the handler would print the request.
+/// A route for each access. Each replies with the identity and the debug output of the request.
 fn routes() -> Vec<Route> {
     [
         ("/open", Access::Open),
@@ -32,7 +33,7 @@ fn routes() -> Vec<Route> {
     .into()
 }
 
-/// A stream that says hello and then waits for ever.
+/// A stream that sends one line and then waits.
 fn endless() -> Route {
     Route::new(Method::GET, "/endless", Access::Read, |_| async {
         Reply::new(Body::endless(|sink| async move {
@@ -43,7 +44,7 @@ fn endless() -> Route {
 }
 
 fn token(name: &str, role: Role) -> (Secret, TokenEntry) {
-    let secret = Secret::draw().unwrap();
+    let secret = Secret::generate().unwrap();
     let digest = secret.digest();
     (secret, TokenEntry { name: name.into(), role, scope: None, expires_ms: None, digest })
 }
@@ -53,8 +54,8 @@ fn write(path: &Path, entries: &[&TokenEntry]) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Tokens of every role, one with a scope, one that has expired; and a server's app that knows them.
-struct World {
+/// Tokens of every role, one with a scope and one that has expired, and an app that uses them.
+struct Fixture {
     folder: tempfile::TempDir,
     tokens: Arc<Tokens>,
     app: Arc<App>,
@@ -62,8 +63,8 @@ struct World {
     entries: Vec<TokenEntry>,
 }
 
-impl World {
-    fn new() -> World {
+impl Fixture {
+    fn new() -> Fixture {
         // Before any metric is registered.
         Exporter::install();
         let all = [
@@ -81,17 +82,18 @@ impl World {
         write(&path, &entries.iter().collect::<Vec<_>>());
         let tokens = Tokens::open(&path, "pools").unwrap();
         let routes = routes().into_iter().chain([endless()]).collect();
-        // How soon a quiet stream is looked at goes with the time that a client may take to read.
-        let app = App::new(routes, Limits { stall_ms_max: 100, ..Limits::default() }).unwrap();
-        let app = Arc::new(app.guarded(Guard::Tokens(tokens.clone())));
-        World { folder, tokens, app, secrets, entries }
+        // An idle stream is polled every quarter of stall_ms_max.
+        let app =
+            App::new(routes, HttpLimits { stall_ms_max: 100, ..HttpLimits::default() }).unwrap();
+        let app = Arc::new(app.with_guard(Guard::Tokens(tokens.clone())));
+        Fixture { folder, tokens, app, secrets, entries }
     }
 
     fn bearer(&self, index: usize) -> String {
         format!("Bearer {}", self.secrets[index].reveal())
     }
 
-    /// Status, challenge and body of the answer to a request with these headers.
+    /// Status, challenge and body of the reply to a request with these headers.
     async fn ask(&self, path: &str, headers: &[(&str, String)]) -> (u16, Option<String>, String) {
         let mut request = Request::post(path);
         for (name, value) in headers {
@@ -120,12 +122,12 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
-    let world = World::new();
+async fn credentials_decide_the_reply_and_no_reply_shows_a_token() {
+    let world = Fixture::new();
     let authorization = |index| vec![("authorization", world.bearer(index))];
     let x_auth = |index: usize| vec![("x-auth-token", world.secrets[index].reveal().to_owned())];
     let raw = |text: &str| vec![("authorization", text.to_owned())];
-    let unknown = Secret::draw().unwrap();
+    let unknown = Secret::generate().unwrap();
     let password = format!("anybody:{}", world.secrets[0].reveal());
     let password = raw(&format!("Basic {}", base64(password.as_bytes())));
     let twice = [authorization(0), authorization(0)].concat();
@@ -137,34 +139,28 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
         ("nothing on an open route", "/open", vec![], 200, "None None None"),
         ("a wrong token on an open route", "/open", raw("Bearer nonsense"), 200, "None None None"),
         ("nothing", "/read", vec![], 401, "the request has no token"),
-        (
-            "a reader who reads",
-            "/read",
-            authorization(0),
-            200,
-            "Some(\"reader\") Some(Reader) None",
-        ),
+        ("reader reads", "/read", authorization(0), 200, "Some(\"reader\") Some(Reader) None"),
         ("as OpenStack does it", "/read", x_auth(0), 200, "Some(\"reader\") Some(Reader) None"),
         ("a scheme in capitals", "/read", raw(&upper), 200, "Some(\"reader\")"),
         (
-            "a reader who writes",
+            "reader writes",
             "/write",
             authorization(0),
             403,
-            "the role writer is needed; the token 'reader' has the role reader",
+            "the role writer is required; the token 'reader' has the role reader",
         ),
-        ("a reader who administers", "/admin", authorization(0), 403, "the role admin is needed"),
-        ("a writer who reads", "/read", authorization(1), 200, "Some(Writer)"),
-        ("a writer who writes", "/write", authorization(1), 200, "Some(Writer)"),
+        ("reader administers", "/admin", authorization(0), 403, "the role admin is required"),
+        ("writer reads", "/read", authorization(1), 200, "Some(Writer)"),
+        ("writer writes", "/write", authorization(1), 200, "Some(Writer)"),
         (
-            "a writer who administers",
+            "writer administers",
             "/admin",
             authorization(1),
             403,
             "the token 'writer' has the role writer",
         ),
-        ("an admin who reads", "/read", authorization(2), 200, "Some(Admin)"),
-        ("an admin who administers", "/admin", authorization(2), 200, "Some(Admin)"),
+        ("admin reads", "/read", authorization(2), 200, "Some(Admin)"),
+        ("admin administers", "/admin", authorization(2), 200, "Some(Admin)"),
         ("a scope", "/write", authorization(3), 200, "Some(\"tenant-a/\")"),
         (
             "an expired token",
@@ -178,14 +174,14 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
             "/read",
             raw(&format!("Bearer {}", unknown.reveal())),
             401,
-            "does not know this token",
+            "unknown token",
         ),
-        ("a token that is cut", "/read", raw(&cut), 401, "does not know this token"),
+        ("a token that is cut", "/read", raw(&cut), 401, "unknown token"),
         ("no token after the scheme", "/read", raw("Bearer "), 401, "not 'Bearer' and a token"),
         ("another scheme", "/read", raw("Digest dTpw"), 401, "not 'Bearer' and a token"),
         ("a token as a password", "/read", password, 200, "Some(\"reader\")"),
-        ("a password that is no token", "/read", raw("Basic dTpw"), 401, "not know this token"),
-        ("no password", "/read", raw("Basic dQ=="), 401, "no user and password"),
+        ("a password that is no token", "/read", raw("Basic dTpw"), 401, "unknown token"),
+        ("no password", "/read", raw("Basic dQ=="), 401, "not a user and a password"),
         ("two headers", "/read", twice, 401, "more than one token"),
         ("two kinds of header", "/read", both, 401, "more than one token"),
         (
@@ -193,22 +189,16 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
             "/read",
             raw(&format!("Bearer {}", "x".repeat(50_000))),
             401,
-            "does not know this token",
+            "unknown token",
         ),
         (
             "a hash instead of a token",
             "/read",
             raw(&format!("Bearer {}", world.entries[2].digest.text())),
             401,
-            "does not know this token",
+            "unknown token",
         ),
-        (
-            "an empty token",
-            "/read",
-            vec![("x-auth-token", String::new())],
-            401,
-            "does not know this token",
-        ),
+        ("an empty token", "/read", vec![("x-auth-token", String::new())], 401, "unknown token"),
     ] {
         let (got, challenge, body) = world.ask(path, &headers).await;
         assert_eq!(got, status, "{what}: {body}");
@@ -221,7 +211,7 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
         assert!(body.contains(code), "{what}: {body}");
         assert_eq!(challenge.is_some(), status == 401, "{what}: {challenge:?}");
         assert!(challenge.is_none_or(|text| text.starts_with("Bearer realm=\"allod\"")), "{what}");
-        // Also not in how a handler would print the whole request.
+        // The debug output of the request in the body must not show it either.
         assert!(!body.contains("allod_") && !body.contains("xxxx"), "{what}: {body}");
     }
     let unknown_path = world.ask("/nowhere", &[]).await;
@@ -229,13 +219,13 @@ async fn every_way_to_come_gets_its_answer_and_no_answer_shows_a_token() {
 }
 
 #[tokio::test]
-async fn a_changed_file_counts_at_once_and_a_broken_one_not_at_all() {
-    let world = World::new();
+async fn changed_tokens_file_is_in_force_and_an_invalid_one_is_not() {
+    let world = Fixture::new();
     let path = world.folder.path().join("tokens.toml");
     let ask =
         async |index: usize| world.ask("/read", &[("authorization", world.bearer(index))]).await.0;
     assert_eq!((ask(0).await, ask(1).await), (200, 200));
-    let reload = || world.tokens.take(vec![std::fs::read(&path).unwrap()]);
+    let reload = || world.tokens.apply(vec![std::fs::read(&path).unwrap()]);
 
     write(&path, &[&world.entries[1]]);
     reload().unwrap();
@@ -252,19 +242,19 @@ async fn a_changed_file_counts_at_once_and_a_broken_one_not_at_all() {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_said_at_the_start() {
+fn unusable_tokens_file_is_an_error_at_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.toml");
     let error = Tokens::open(&path, "pools").unwrap_err();
-    assert!(error.contains("tokens.toml cannot be read: No such file"), "{error}");
+    assert!(error.contains("tokens.toml: No such file"), "{error}");
     std::fs::write(&path, b"\xff").unwrap();
     assert!(Tokens::open(&path, "pools").unwrap_err().contains("is not UTF-8"));
     std::fs::write(&path, "x = 1").unwrap();
-    assert!(Tokens::open(&path, "pools").unwrap_err().contains("'x' is unknown"));
+    assert!(Tokens::open(&path, "pools").unwrap_err().contains("unknown key 'x'"));
 }
 
-/// Serves the world on loopback for as long as the runtime lives.
-async fn serve(world: &World) -> std::net::SocketAddr {
+/// Serves on loopback until the runtime ends.
+async fn serve(world: &Fixture) -> std::net::SocketAddr {
     let anywhere = "127.0.0.1:0".parse().unwrap();
     let listener = Listener::bind(anywhere, Auth::Tokens).await.unwrap();
     let address = listener.address();
@@ -274,8 +264,8 @@ async fn serve(world: &World) -> std::net::SocketAddr {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stranger_s_body_is_not_waited_for_and_a_short_one_does_not_cost_the_connection() {
-    let world = World::new();
+async fn denied_request_does_not_wait_for_its_body_and_a_short_body_keeps_the_connection() {
+    let world = Fixture::new();
     let address = serve(&world).await;
     let conversation = move || {
         let connect = || {
@@ -283,20 +273,20 @@ async fn a_stranger_s_body_is_not_waited_for_and_a_short_one_does_not_cost_the_c
             stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             stream
         };
-        // Eight megabytes are announced, none are sent, and the answer is there all the same.
+        // Eight megabytes are announced and none are sent.
         let mut stream = connect();
         stream.write_all(b"POST /write HTTP/1.1\r\ncontent-length: 8000000\r\n\r\n").unwrap();
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
         assert!(reply.starts_with("HTTP/1.1 401 "), "{reply}");
         assert!(reply.contains("www-authenticate: Bearer realm=\"allod\"\r\n"), "{reply}");
-        // Without a length, what a client sends is read only so far.
+        // Without a content length, only a limited part is read.
         let mut stream = connect();
         stream.write_all(b"POST /write HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
         let chunk = [&b"8000\r\n"[..], &[b'x'; 0x8000], b"\r\n"].concat();
         let sent = (0..1000).take_while(|_| stream.write_all(&chunk).is_ok()).count();
-        assert!(sent < 1000, "it reads everything");
-        // A short one is read away, and the connection goes on.
+        assert!(sent < 1000, "the whole body was read");
+        // A short body is discarded, and the connection stays usable.
         let mut stream = connect();
         let request = b"POST /write HTTP/1.1\r\ncontent-length: 40000\r\n\r\n";
         stream.write_all(&[&request[..], &[b' '; 40_000]].concat()).unwrap();
@@ -311,8 +301,8 @@ async fn a_stranger_s_body_is_not_waited_for_and_a_short_one_does_not_cost_the_c
 }
 
 #[tokio::test]
-async fn with_tokens_it_may_listen_anywhere() {
-    // Only the rule is tested: an address that this machine does not have is not refused for being open to all.
+async fn with_tokens_any_address_can_be_bound() {
+    // This machine does not have the address, so binding fails, but not because of --auth.
     let error = Listener::bind("192.0.2.1:1".parse().unwrap(), Auth::Tokens).await.unwrap_err();
     assert!(error.to_string().starts_with("cannot listen on 192.0.2.1:1"), "{error}");
     assert_eq!("tokens".parse(), Ok(Auth::Tokens));
@@ -320,8 +310,8 @@ async fn with_tokens_it_may_listen_anywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stream_ends_with_its_token_and_one_of_another_token_goes_on() {
-    let world = World::new();
+async fn stream_ends_when_its_token_is_revoked() {
+    let world = Fixture::new();
     let address = serve(&world).await;
     let open = |index: usize| {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -339,12 +329,12 @@ async fn a_stream_ends_with_its_token_and_one_of_another_token_goes_on() {
         stream
     };
     let (mut goes, mut stays) = (open(0), open(1));
-    world.tokens.take(vec![world.entries[1].table("pools").into_bytes()]).unwrap();
-    // In good order: with the last chunk, after which the connection can be used again.
+    world.tokens.apply(vec![world.entries[1].table("pools").into_bytes()]).unwrap();
+    // A regular end: with the final chunk.
     let mut end = [0; 5];
     goes.read_exact(&mut end).unwrap();
     assert_eq!(&end, b"0\r\n\r\n");
     stays.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     let error = stays.read(&mut end).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "nothing comes, and it is open");
+    assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "the stream is still open");
 }

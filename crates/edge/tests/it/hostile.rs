@@ -1,11 +1,11 @@
-//! What clients send that no client should: always a clear answer, and the server lives on.
+//! Malformed and hostile requests: each gets a clear error, and the server stays up.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use allod_edge::{Access, Auth, Exporter, Limits, Listener, Problem, Ready, Reply, Route};
+use allod_edge::{Access, Auth, Exporter, HttpLimits, Listener, Problem, Ready, Reply, Route};
 use http::Method;
 use serde::Deserialize;
 
@@ -64,8 +64,9 @@ fn post(body: &str, headers: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_malformed_request_gets_a_clear_answer() {
-    let server = Server::start(routes(), Limits { body_bytes_max: 1000, ..Limits::default() });
+fn malformed_request_gets_an_error_reply() {
+    let server =
+        Server::start(routes(), HttpLimits { body_bytes_max: 1000, ..HttpLimits::default() });
     let deep = format!("{{\"list\":{}", "[".repeat(900));
     let long = |n: usize| "x".repeat(n);
     let table: Vec<(&str, Vec<u8>, &str, &str)> = vec![
@@ -116,15 +117,15 @@ fn every_malformed_request_gets_a_clear_answer() {
 }
 
 #[test]
-fn a_head_that_does_not_end_is_answered_and_closed() {
-    let limits = Limits { header_read_ms_max: 100, ..Limits::default() };
+fn incomplete_headers_get_408_and_the_connection_is_closed() {
+    let limits = HttpLimits { header_read_ms_max: 100, ..HttpLimits::default() };
     let server = Server::start(routes(), limits);
     let mut stream = server.connect();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nx: ").unwrap();
     let reply = read_all(&mut stream);
     assert!(reply.starts_with("HTTP/1.1 408 "), "{reply}");
     assert!(reply.contains("header_read_ms_max is 100"), "{reply}");
-    // Also after a request that was in order.
+    // Also after a valid request.
     let mut stream = server.connect();
     stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     std::thread::sleep(Duration::from_millis(20));
@@ -135,28 +136,33 @@ fn a_head_that_does_not_end_is_answered_and_closed() {
 }
 
 #[test]
-fn a_body_that_does_not_end_and_an_answer_that_never_comes_run_out_of_time() {
-    let server = Server::start(routes(), Limits { request_ms_max: 100, ..Limits::default() });
+fn incomplete_body_gets_408_and_slow_handler_gets_504() {
+    let server =
+        Server::start(routes(), HttpLimits { request_ms_max: 100, ..HttpLimits::default() });
     let slow =
         server.send(b"POST /echo/x HTTP/1.1\r\nconnection: close\r\ncontent-length: 9\r\n\r\n{");
     assert!(slow.starts_with("HTTP/1.1 408 ") && slow.contains("request_ms_max is 100"), "{slow}");
     let late = server.send(&get("/for-ever"));
-    assert!(late.starts_with("HTTP/1.1 504 ") && late.contains("is unknown"), "{late}");
+    assert!(
+        late.starts_with("HTTP/1.1 504 ") && late.contains("may have been carried out"),
+        "{late}"
+    );
     assert!(late.contains("retry-after: 1"), "{late}");
     assert!(server.is_alive());
 }
 
 #[test]
-fn an_idle_connection_is_closed() {
-    let server = Server::start(routes(), Limits { idle_ms_max: 100, ..Limits::default() });
+fn idle_connection_is_closed() {
+    let server = Server::start(routes(), HttpLimits { idle_ms_max: 100, ..HttpLimits::default() });
     let mut stream = server.connect();
     stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     assert!(read_all(&mut stream).ends_with("ok\n"));
 }
 
 #[test]
-fn a_connection_too_many_is_told_so_and_the_next_fits_once_there_is_a_place() {
-    let server = Server::start(routes(), Limits { connections_max: 2, ..Limits::default() });
+fn connection_over_the_limit_gets_503_until_one_closes() {
+    let server =
+        Server::start(routes(), HttpLimits { connections_max: 2, ..HttpLimits::default() });
     let mut held: Vec<TcpStream> = (0..2).map(|_| server.connect()).collect();
     for stream in &mut held {
         stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
@@ -174,8 +180,8 @@ fn a_connection_too_many_is_told_so_and_the_next_fits_once_there_is_a_place() {
 }
 
 #[test]
-fn a_thousand_pipelined_requests_are_answered_in_order() {
-    let server = Server::start(routes(), Limits::default());
+fn pipelined_requests_are_answered_in_order() {
+    let server = Server::start(routes(), HttpLimits::default());
     let mut stream = server.connect();
     let mut writer = stream.try_clone().unwrap();
     let writing = std::thread::spawn(move || {
@@ -195,8 +201,8 @@ fn a_thousand_pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn a_reply_does_not_wait_for_the_rest_of_the_next_request() {
-    let server = Server::start(routes(), Limits::default());
+fn reply_is_sent_before_the_next_request_is_complete() {
+    let server = Server::start(routes(), HttpLimits::default());
     let mut stream = server.connect();
     stream.write_all(b"GET /echo/first HTTP/1.1\r\n\r\nGET /echo/sec").unwrap();
     let mut reply = [0; 512];
@@ -207,8 +213,8 @@ fn a_reply_does_not_wait_for_the_rest_of_the_next_request() {
 }
 
 #[test]
-fn a_client_that_goes_away_in_the_middle_harms_nobody() {
-    let server = Server::start(routes(), Limits::default());
+fn server_survives_a_client_that_disconnects_early() {
+    let server = Server::start(routes(), HttpLimits::default());
     for bytes in
         [&b"GET /slow HTTP/1.1\r\n\r\n"[..], b"POST /echo/x HTTP/1.1\r\ncontent-length: 9\r\n\r\n{"]
     {
@@ -220,8 +226,8 @@ fn a_client_that_goes_away_in_the_middle_harms_nobody() {
 }
 
 #[test]
-fn a_stop_answers_what_is_in_flight_and_closes_what_is_idle() {
-    let server = Server::start(routes(), Limits::default());
+fn stop_answers_requests_in_flight_and_closes_idle_connections() {
+    let server = Server::start(routes(), HttpLimits::default());
     let mut idle = server.connect();
     idle.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     assert!(idle.read(&mut [0; 512]).unwrap() > 0);
@@ -241,8 +247,8 @@ fn a_stop_answers_what_is_in_flight_and_closes_what_is_idle() {
 }
 
 #[test]
-fn a_stop_does_not_wait_for_ever() {
-    let server = Server::start(routes(), Limits { stop_ms_max: 200, ..Limits::default() });
+fn stop_waits_at_most_stop_ms_max() {
+    let server = Server::start(routes(), HttpLimits { stop_ms_max: 200, ..HttpLimits::default() });
     let mut stuck = server.connect();
     stuck.write_all(b"GET /for-ever HTTP/1.1\r\n\r\n").unwrap();
     std::thread::sleep(Duration::from_millis(50));
@@ -250,8 +256,8 @@ fn a_stop_does_not_wait_for_ever() {
 }
 
 #[test]
-fn request_ids_and_metrics_are_there() {
-    let server = Server::start(routes(), Limits::default());
+fn replies_have_request_ids_and_requests_are_counted() {
+    let server = Server::start(routes(), HttpLimits::default());
     let reply =
         server.send(b"HEAD /healthz HTTP/1.1\r\nconnection: close\r\nx-request-id: mine\r\n\r\n");
     assert!(reply.contains("x-request-id: mine") && !reply.contains("ok\n"), "{reply}");
@@ -265,7 +271,7 @@ fn request_ids_and_metrics_are_there() {
 }
 
 #[tokio::test]
-async fn without_authentication_it_listens_on_loopback_only() {
+async fn without_authentication_only_loopback_can_be_bound() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let error = Listener::bind(address.parse().unwrap(), Auth::None).await.unwrap_err();
         assert!(error.to_string().contains("listen on 127.0.0.1"), "{error}");

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod auth;
+mod error_format;
 mod hostile;
-mod manner;
 mod server;
 mod streams;
 mod tls;

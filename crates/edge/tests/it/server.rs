@@ -1,14 +1,14 @@
-//! A server for the tests of the edge, on a port of its own, in a thread of its own.
+//! A test server with its own port and thread.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{App, Auth, Exporter, Limits, Listener, Route};
+use allod_edge::{App, Auth, Exporter, HttpLimits, Listener, Route};
 use tokio::sync::oneshot;
 
-/// A server on a port of its own; stops when dropped, or says how it stopped.
+/// Stops when dropped; `stop` returns the number of connections that were aborted.
 pub struct Server {
     pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -16,8 +16,8 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(routes: Vec<Route>, limits: Limits) -> Server {
-        let (told, address) = std::sync::mpsc::channel();
+    pub fn start(routes: Vec<Route>, limits: HttpLimits) -> Server {
+        let (sender, address) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             let runtime =
@@ -25,7 +25,7 @@ impl Server {
             runtime.unwrap().block_on(async move {
                 let anywhere = "127.0.0.1:0".parse().unwrap();
                 let listener = Listener::bind(anywhere, Auth::None).await.unwrap();
-                told.send(listener.address()).unwrap();
+                sender.send(listener.address()).unwrap();
                 let app = Arc::new(App::new(routes, limits).unwrap());
                 let stop = async { drop(stopped.await) };
                 listener.serve(app, Exporter::install(), stop).await

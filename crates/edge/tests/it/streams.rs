@@ -1,11 +1,13 @@
-//! Replies that are streams: how fast, how they end, and what happens when their client does not read.
+//! Streaming replies: backpressure, the end of a stream, and clients that do not read.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use allod_edge::{Access, Body, Broken, Exporter, Limits, Ready, Reply, Route, Sink};
+use allod_edge::{
+    Access, Body, BodyWriter, Exporter, HttpLimits, Ready, Reply, Route, StreamError,
+};
 use bytes::Bytes;
 use http::Method;
 
@@ -13,7 +15,7 @@ use crate::server::{Server, get, read_all};
 
 const MANY: usize = 64 << 20;
 
-/// How many streams were started and have not ended. Metrics would tell, but all servers of a process share them.
+/// Counts the running streams of one server. (The metrics are shared by all servers of the process.)
 #[derive(Clone, Default)]
 struct Started(Arc<AtomicUsize>);
 
@@ -48,7 +50,7 @@ fn routes(started: &Started) -> Vec<Route> {
     routes.extend([
         Route::new(Method::GET, "/ticks", Access::Open, move |_| {
             let started = ticking.clone();
-            let ticks = |sink: Sink| async move {
+            let ticks = |sink: BodyWriter| async move {
                 let _running = started.run();
                 loop {
                     sink.send("tick\n").await;
@@ -70,12 +72,12 @@ fn routes(started: &Started) -> Vec<Route> {
             Reply::new(Body::stream(|sink| async move {
                 sink.send("half of it").await;
                 tokio::time::sleep(Duration::from_millis(20)).await;
-                Err(Broken::new("the other half is gone"))
+                Err(StreamError::new("the other half is gone"))
             }))
         }),
         Route::new(Method::GET, "/quiet", Access::Open, move |_| {
             let started = quiet.clone();
-            let hush = |sink: Sink| async move {
+            let hush = |sink: BodyWriter| async move {
                 let _running = started.run();
                 sink.send("hush\n").await;
                 std::future::pending().await
@@ -86,7 +88,7 @@ fn routes(started: &Started) -> Vec<Route> {
     routes
 }
 
-fn start(limits: Limits) -> Server {
+fn start(limits: HttpLimits) -> Server {
     Server::start(routes(&Started::default()), limits)
 }
 
@@ -97,8 +99,8 @@ fn metric(server: &Server, name: &str) -> u64 {
 }
 
 #[test]
-fn a_long_stream_arrives_whole_and_the_connection_goes_on() {
-    let server = start(Limits::default());
+fn long_stream_is_complete_and_the_connection_stays_usable() {
+    let server = start(HttpLimits::default());
     let mut stream = server.connect();
     stream.write_all(b"GET /many HTTP/1.1\r\n\r\n").unwrap();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
@@ -109,8 +111,8 @@ fn a_long_stream_arrives_whole_and_the_connection_goes_on() {
 }
 
 #[test]
-fn a_stream_that_breaks_has_no_end() {
-    let server = start(Limits::default());
+fn failed_stream_has_no_final_chunk() {
+    let server = start(HttpLimits::default());
     let reply = server.send(b"GET /half HTTP/1.1\r\n\r\n");
     assert!(reply.starts_with("HTTP/1.1 200 ") && reply.contains("half of it"), "{reply}");
     assert!(!reply.contains("\r\n0\r\n"), "{reply}");
@@ -118,9 +120,13 @@ fn a_stream_that_breaks_has_no_end() {
 }
 
 #[test]
-fn a_stream_outlives_the_limits_of_requests_and_of_idleness() {
-    let limits =
-        Limits { request_ms_max: 50, idle_ms_max: 50, stall_ms_max: 50, ..Limits::default() };
+fn request_and_idle_limits_do_not_apply_to_streams() {
+    let limits = HttpLimits {
+        request_ms_max: 50,
+        idle_ms_max: 50,
+        stall_ms_max: 50,
+        ..HttpLimits::default()
+    };
     let server = start(limits);
     let mut quiet = server.connect();
     quiet.write_all(b"GET /quiet HTTP/1.1\r\n\r\n").unwrap();
@@ -134,15 +140,15 @@ fn a_stream_outlives_the_limits_of_requests_and_of_idleness() {
         seen.push_str(std::str::from_utf8(&piece[..len]).unwrap());
     }
     assert!(metric(&server, "allod_http_streams") >= 2);
-    // The quiet one is still there, too, and ends with the server.
+    // The idle stream is still open, and ends when the server stops.
     assert_eq!(server.stop(), 0);
     let reply = read_all(&mut quiet);
     assert!(reply.contains("hush") && reply.ends_with("\r\n0\r\n\r\n"), "{reply}");
 }
 
 #[test]
-fn a_client_that_does_not_read_is_cut_and_others_are_not() {
-    let server = start(Limits { stall_ms_max: 100, ..Limits::default() });
+fn connection_of_a_client_that_does_not_read_is_closed() {
+    let server = start(HttpLimits { stall_ms_max: 100, ..HttpLimits::default() });
     let mut stalled = server.connect();
     stalled.write_all(b"GET /many HTTP/1.1\r\n\r\n").unwrap();
     let mut ticks = server.connect();
@@ -161,8 +167,8 @@ fn a_client_that_does_not_read_is_cut_and_others_are_not() {
 }
 
 #[test]
-fn a_stop_ends_streams_at_once_and_cuts_one_that_has_an_end() {
-    let server = start(Limits::default());
+fn stop_ends_endless_streams_and_aborts_others() {
+    let server = start(HttpLimits::default());
     let mut ticks = server.connect();
     ticks.write_all(b"GET /ticks HTTP/1.1\r\n\r\n").unwrap();
     let mut many = server.connect();
@@ -178,9 +184,9 @@ fn a_stop_ends_streams_at_once_and_cuts_one_that_has_an_end() {
 }
 
 #[test]
-fn a_client_that_leaves_a_quiet_stream_is_noticed() {
+fn stream_ends_when_its_client_disconnects() {
     let started = Started::default();
-    let server = Server::start(routes(&started), Limits::default());
+    let server = Server::start(routes(&started), HttpLimits::default());
     let mut quiet = server.connect();
     quiet.write_all(b"GET /quiet HTTP/1.1\r\n\r\n").unwrap();
     assert!(quiet.read(&mut [0; 512]).unwrap() > 0);
@@ -194,9 +200,9 @@ fn a_client_that_leaves_a_quiet_stream_is_noticed() {
 }
 
 #[test]
-fn a_head_starts_no_stream() {
+fn head_request_starts_no_stream() {
     let started = Started::default();
-    let server = Server::start(routes(&started), Limits::default());
+    let server = Server::start(routes(&started), HttpLimits::default());
     let mut stream = server.connect();
     stream.write_all(b"HEAD /ticks HTTP/1.1\r\n\r\n").unwrap();
     let mut head = [0; 512];

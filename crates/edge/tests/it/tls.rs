@@ -1,11 +1,11 @@
-//! TLS with real clients: whom they trust, what they are shown, and what cannot hold the server up.
+//! TLS with real clients: trust, certificate reload, and handshakes that fail or do not end.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use allod_edge::{Access, App, Auth, Exporter, Limits, Listener, Reload, Reply, Route, Tls};
+use allod_edge::{Access, App, Auth, Exporter, HttpLimits, Listener, Reload, Reply, Route, Tls};
 use http::Method;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -21,7 +21,7 @@ type Versions = &'static [&'static tokio_rustls::rustls::SupportedProtocolVersio
 const ANY_VERSION: Versions = &[&version::TLS13, &version::TLS12];
 const OLD_VERSION: Versions = &[&version::TLS12];
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -39,7 +39,7 @@ impl Authority {
         (certificate.pem(), key.serialize_pem())
     }
 
-    /// A client that trusts this authority and nobody else.
+    /// A client that trusts only this authority.
     fn client(&self, versions: Versions, protocols: &[&str]) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(self.0.der().clone()).unwrap();
@@ -82,7 +82,7 @@ impl Files {
     }
 }
 
-async fn serve(tls: Arc<Tls>, limits: Limits) -> SocketAddr {
+async fn serve(tls: Arc<Tls>, limits: HttpLimits) -> SocketAddr {
     let hello =
         Route::new(Method::GET, "/hello", Access::Open, |_| async { Reply::new("hello\n".into()) });
     let app = Arc::new(App::new(vec![hello], limits).unwrap());
@@ -101,7 +101,7 @@ async fn connect(
     client.connect(ServerName::try_from("localhost").unwrap(), tcp).await
 }
 
-/// Asks on a connection that stays open.
+/// Sends a request on a connection that stays open.
 async fn hello(stream: &mut TlsStream<TcpStream>) -> String {
     stream.write_all(b"GET /hello HTTP/1.1\r\n\r\n").await.unwrap();
     let mut reply = Vec::new();
@@ -116,9 +116,9 @@ fn shown_certificate(stream: &TlsStream<TcpStream>) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_client_that_trusts_the_authority_is_served_and_another_is_not() {
+async fn client_that_trusts_the_authority_is_served() {
     let (ours, theirs) = (Authority::new(), Authority::new());
-    let address = serve(Files::new(ours.sign()).open().unwrap(), Limits::default()).await;
+    let address = serve(Files::new(ours.sign()).open().unwrap(), HttpLimits::default()).await;
     for (versions, agreed) in
         [(ANY_VERSION, ProtocolVersion::TLSv1_3), (OLD_VERSION, ProtocolVersion::TLSv1_2)]
     {
@@ -128,7 +128,7 @@ async fn a_client_that_trusts_the_authority_is_served_and_another_is_not() {
         assert!(hello(&mut stream).await.starts_with("HTTP/1.1 200 "));
         assert!(hello(&mut stream).await.starts_with("HTTP/1.1 200 "));
     }
-    // Without a word about the protocol it is HTTP/1.1; only HTTP/2 is refused in the handshake.
+    // Without ALPN it is HTTP/1.1. A client that offers only HTTP/2 is refused in the handshake.
     let mut stream = connect(&ours.client(ANY_VERSION, &[]), address).await.unwrap();
     hello(&mut stream).await;
     assert!(connect(&ours.client(ANY_VERSION, &["h2"]), address).await.is_err());
@@ -137,27 +137,27 @@ async fn a_client_that_trusts_the_authority_is_served_and_another_is_not() {
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_shown_to_new_connections_and_a_pair_that_does_not_fit_to_none() {
+async fn new_certificate_is_used_for_new_connections_and_an_invalid_pair_is_not() {
     let authority = Authority::new();
     let files = Files::new(authority.sign());
     let tls = files.open().unwrap();
-    let address = serve(tls.clone(), Limits::default()).await;
+    let address = serve(tls.clone(), HttpLimits::default()).await;
     let client = authority.client(ANY_VERSION, &[]);
     let mut old = connect(&client, address).await.unwrap();
     let first = shown_certificate(&old);
     hello(&mut old).await;
 
-    // Half of a new pair, as it is while somebody copies the files.
+    // Only one of the two files has been replaced.
     let (certificate, key) = authority.sign();
     std::fs::write(files.certificate(), certificate).unwrap();
-    let error = tls.take(files.read()).unwrap_err();
+    let error = tls.apply(files.read()).unwrap_err();
     assert!(error.contains("does not belong to the first certificate"), "{error}");
     let mut between = connect(&client, address).await.unwrap();
     assert_eq!(shown_certificate(&between), first);
     hello(&mut between).await;
 
     std::fs::write(files.key(), key).unwrap();
-    tls.take(files.read()).unwrap();
+    tls.apply(files.read()).unwrap();
     let mut new = connect(&client, address).await.unwrap();
     assert_ne!(shown_certificate(&new), first);
     hello(&mut new).await;
@@ -165,9 +165,9 @@ async fn a_new_certificate_is_shown_to_new_connections_and_a_pair_that_does_not_
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_end_is_cut_and_does_not_keep_others_out_for_long() {
+async fn handshake_that_does_not_end_times_out_and_frees_its_slot() {
     let authority = Authority::new();
-    let limits = Limits { handshake_ms_max: 200, connections_max: 3, ..Limits::default() };
+    let limits = HttpLimits { handshake_ms_max: 200, connections_max: 3, ..HttpLimits::default() };
     let address = serve(Files::new(authority.sign()).open().unwrap(), limits).await;
     let mut stalled = Vec::new();
     for bytes in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01"] {
@@ -180,7 +180,7 @@ async fn a_handshake_that_does_not_end_is_cut_and_does_not_keep_others_out_for_l
         let _ = tcp.read_to_end(&mut Vec::new()).await;
     }
     assert!(began.elapsed() < Duration::from_secs(10));
-    // Their places are free again.
+    // Their slots are free again.
     let client = authority.client(ANY_VERSION, &[]);
     loop {
         match connect(&client, address).await {
@@ -193,7 +193,7 @@ async fn a_handshake_that_does_not_end_is_cut_and_does_not_keep_others_out_for_l
     }
 }
 
-/// Sends bytes without TLS and reads what comes until the server closes.
+/// Sends bytes without TLS and reads until the server closes the connection.
 async fn send(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut tcp = TcpStream::connect(address).await.unwrap();
     tcp.write_all(bytes).await.unwrap();
@@ -203,14 +203,14 @@ async fn send(address: SocketAddr, bytes: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_is_not_tls_or_too_old_is_turned_away() {
+async fn plain_http_and_tls_1_1_are_refused() {
     let authority = Authority::new();
-    let address = serve(Files::new(authority.sign()).open().unwrap(), Limits::default()).await;
+    let address = serve(Files::new(authority.sign()).open().unwrap(), HttpLimits::default()).await;
     let plain = send(address, b"GET /hello HTTP/1.1\r\n\r\n").await;
     let plain = String::from_utf8(plain).unwrap();
     assert!(plain.starts_with("HTTP/1.1 400 ") && plain.contains("use https://"), "{plain}");
     assert!(!plain.contains("hello\n"), "{plain}");
-    // A client of TLS 1.1, which no library of ours can play: its hello, written by hand. The answer is an alert (21).
+    // A handwritten TLS 1.1 hello, because rustls cannot send one. The reply is an alert (21).
     let ciphers = b"\x00\x02\x00\x2f";
     let body = [&b"\x03\x02"[..], &[7; 32], b"\x00", ciphers, b"\x01\x00"].concat();
     let message = [&[1, 0, 0, body.len() as u8][..], &body].concat();
@@ -225,7 +225,7 @@ async fn what_is_not_tls_or_too_old_is_turned_away() {
 }
 
 #[test]
-fn files_that_cannot_be_used_are_told_apart() {
+fn each_unusable_file_has_its_own_error() {
     let authority = Authority::new();
     let (certificate, key) = authority.sign();
     let (_, other_key) = authority.sign();
@@ -233,11 +233,11 @@ fn files_that_cannot_be_used_are_told_apart() {
     let hollow = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
     let no_certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     for (certificate, key, words) in [
-        ("", key.as_str(), "certificate.pem: there is no certificate"),
-        (&key, &key, "certificate.pem: there is no certificate"),
+        ("", key.as_str(), "certificate.pem: the file has no certificate"),
+        (&key, &key, "certificate.pem: the file has no certificate"),
         (no_certificate, &key, "certificate.pem: the certificate is not valid"),
-        (&certificate, "", "key.pem: there is no private key"),
-        (&certificate, &certificate, "key.pem: there is no private key"),
+        (&certificate, "", "key.pem: the file has no private key"),
+        (&certificate, &certificate, "key.pem: the file has no private key"),
         (&certificate, &encrypted, "key.pem: the key is encrypted"),
         (&certificate, hollow, "key.pem: the key cannot be used"),
         (&certificate, &other_key, "does not belong to the first certificate"),
@@ -247,5 +247,5 @@ fn files_that_cannot_be_used_are_told_apart() {
         assert!(error.contains(words), "{error}");
     }
     let error = Tls::open(Path::new("/nowhere.pem"), Path::new("/nowhere.key")).unwrap_err();
-    assert!(error.contains("/nowhere.pem cannot be read"), "{error}");
+    assert!(error.contains("cannot read /nowhere.pem"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allod_edge::{Broken, Identity, Sink};
+use allod_edge::{BodyWriter, Identity, StreamError};
 use allod_engine::{Handle, Record, Unread};
 use bytes::BytesMut;
 use tokio::time::{Instant, sleep_until};
@@ -34,7 +34,7 @@ pub(super) struct Watcher {
 impl Watcher {
     /// Sends until the client has enough, the server stops, or what is needed is gone. The client goes on with the id of
     /// the last message that it got.
-    pub(super) async fn run(mut self, sink: Sink) -> Result<(), Broken> {
+    pub(super) async fn run(mut self, sink: BodyWriter) -> Result<(), StreamError> {
         let mut greeted = false;
         let mut silent_until = Instant::now() + self.heartbeat;
         while !self.identity.has_lapsed() {
@@ -84,7 +84,7 @@ impl Watcher {
     }
 
     /// Sends from the journal until the group has the rest. An error: what is needed cannot be had.
-    async fn catch_up(&mut self, sink: &Sink) -> Result<(), Unread> {
+    async fn catch_up(&mut self, sink: &BodyWriter) -> Result<(), Unread> {
         let mut next = match self.record.take() {
             Some(record) => record,
             None => self.handle.record_after(self.seen).await?,

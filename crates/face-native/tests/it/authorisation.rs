@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use allod_core::limits::Limits as CoreLimits;
 use allod_edge::auth::{Secret, TokenEntry};
-use allod_edge::{Access, App, Exporter, Guard, Limits, Ready, Role, Route, Tokens};
+use allod_edge::{Access, App, Exporter, Guard, HttpLimits, Ready, Role, Route, Tokens};
 use allod_engine::{Config, Engine};
 use allod_face_native::{Native, Rule, Scope, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
@@ -96,7 +96,7 @@ impl World {
         );
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {
-            let secret = Secret::draw().unwrap();
+            let secret = Secret::generate().unwrap();
             let name = format!("{}-{pools:?}", role.name());
             let scope = pools.prefix().map(str::to_owned);
             let digest = secret.digest();
@@ -109,7 +109,7 @@ impl World {
         let guard = Guard::Tokens(Tokens::open(&path, "pools").unwrap());
         let mut routes = edge_routes();
         routes.extend(native.routes());
-        let app = App::new(routes, Limits::default()).unwrap().guarded(guard);
+        let app = App::new(routes, HttpLimits::default()).unwrap().with_guard(guard);
         let world = World { app, tokens, notice, _engine: engine, _folder: folder };
         for tenant in ["a", "b"] {
             let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans");

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use allod_core::limits::Limits as CoreLimits;
-use allod_edge::{App, Limits};
+use allod_edge::{App, HttpLimits};
 use allod_engine::{Config, Engine, Handle};
-use allod_face_native::{Limits as NativeLimits, Native};
+use allod_face_native::{Native, WatchLimits};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -57,10 +57,10 @@ impl Server {
         let native = Native::new(
             handle.clone(),
             vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
-            NativeLimits::default(),
+            WatchLimits::default(),
             Default::default(),
         );
-        let app = App::new(native.routes(), Limits::default()).unwrap();
+        let app = App::new(native.routes(), HttpLimits::default()).unwrap();
         Server { app, clock, handle, _engine: engine, storage, _index: index }
     }
 }

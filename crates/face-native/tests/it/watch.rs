@@ -9,7 +9,7 @@ use std::time::Duration;
 use allod_core::dice;
 use allod_edge::{App, Body};
 use allod_engine::{Config, Engine, Handle};
-use allod_face_native::{Limits, Native, change};
+use allod_face_native::{Native, WatchLimits, change};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -29,7 +29,7 @@ struct Server {
 }
 
 impl Server {
-    async fn start(config: Config, limits: Limits) -> Server {
+    async fn start(config: Config, limits: WatchLimits) -> Server {
         let storage = MemoryStorage::new();
         let (journal, checkpoints) = (storage.open(), MemoryCheckpoints::new());
         let engine = Engine::start(Arc::new(journal), Arc::new(checkpoints), config).unwrap();
@@ -38,7 +38,7 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let native = Native::new(handle.clone(), Vec::new(), limits, Default::default());
-        let app = App::new(native.routes(), allod_edge::Limits::default()).unwrap();
+        let app = App::new(native.routes(), allod_edge::HttpLimits::default()).unwrap();
         Server { app, storage, handle, _engine: engine }
     }
 
@@ -286,7 +286,7 @@ async fn some_changes(server: &Server, mut seed: u64, count: usize) {
 }
 
 async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes_max: u64) {
-    let limits = Limits { watch_bytes_max, watch_heartbeat_ms: 10, ..Limits::default() };
+    let limits = WatchLimits { watch_bytes_max, watch_heartbeat_ms: 10, ..WatchLimits::default() };
     let config = Config { feed_bytes_max, ..Config::default() };
     let server = Arc::new(Server::start(config, limits).await);
     for n in 0..3 {
@@ -349,7 +349,7 @@ async fn what_a_watcher_sees_through_a_hub_that_falls_behind_is_the_filtered_jou
 
 #[tokio::test]
 async fn there_is_room_for_so_many_watchers_and_no_more() {
-    let limits = Limits { watchers_max: 2, ..Limits::default() };
+    let limits = WatchLimits { watchers_max: 2, ..WatchLimits::default() };
     let server = Server::start(Config::default(), limits).await;
     let first = server.send("GET", "/v1/watch", "").await;
     let second = server.send("GET", "/v1/watch?pool=p", "").await;
@@ -371,7 +371,7 @@ async fn there_is_room_for_so_many_watchers_and_no_more() {
 
 #[tokio::test]
 async fn silence_is_broken_by_heartbeats_that_say_how_far_it_reaches() {
-    let limits = Limits { watch_heartbeat_ms: 20, ..Limits::default() };
+    let limits = WatchLimits { watch_heartbeat_ms: 20, ..WatchLimits::default() };
     let server = Server::start(Config::default(), limits).await;
     server.change("PUT", "/v1/pools/p", r#"{"kind":"id32","ranges":["0-9"]}"#).await;
     let reply = server.send("GET", "/v1/watch?pool=other", "").await;
@@ -389,7 +389,7 @@ async fn silence_is_broken_by_heartbeats_that_say_how_far_it_reaches() {
 
 #[tokio::test]
 async fn a_watcher_ends_when_the_engine_does() {
-    let server = Server::start(Config::default(), Limits::default()).await;
+    let server = Server::start(Config::default(), WatchLimits::default()).await;
     let mut messages = Messages::new(server.send("GET", "/v1/watch", "").await);
     assert!(messages.next().await.is_some());
     let Server { _engine, .. } = server;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use allod_edge::auth::{Secret, TokenEntry};
-use allod_edge::{App, Guard, Limits, Role, Tokens};
+use allod_edge::{App, Guard, HttpLimits, Role, Tokens};
 use allod_engine::{Config, Engine};
 use allod_face_placement::{Placement, PolicySettings, Settings};
 use allod_journal::checkpoint::MemoryCheckpoints;
@@ -31,8 +31,11 @@ impl World {
         let policy = PolicySettings { rules, ..PolicySettings::default() };
         let settings = Settings { policy, ..Settings::default() };
         let placement = Placement::new(handle, settings).unwrap();
-        let app = App::new(placement.routes(), Limits::default()).unwrap();
-        World { app: app.guarded(guard).mannered("/", Placement::manner()), _engine: engine }
+        let app = App::new(placement.routes(), HttpLimits::default()).unwrap();
+        World {
+            app: app.with_guard(guard).error_format("/", Placement::error_format()),
+            _engine: engine,
+        }
     }
 
     async fn ask(
@@ -62,7 +65,7 @@ fn tokens(folder: &std::path::Path) -> (Guard, Vec<Secret>) {
     let (mut secrets, mut file) = (Vec::new(), String::new());
     let roles = Role::ALL.into_iter().map(|role| (role, None));
     for (role, scope) in roles.chain([(Role::Admin, Some("tenant/".to_owned()))]) {
-        let secret = Secret::draw().unwrap();
+        let secret = Secret::generate().unwrap();
         let (name, digest) = (format!("{}-{scope:?}", role.name()), secret.digest());
         file.push_str(&TokenEntry { name, role, scope, expires_ms: None, digest }.table("pools"));
         secrets.push(secret);
@@ -121,7 +124,7 @@ async fn a_rule_that_was_written_counts_for_tokens_as_well() {
 
 #[tokio::test]
 async fn without_authentication_everybody_may_do_everything() {
-    let world = World::new(Guard::Everybody, &[("placement:usages", "!")]).await;
+    let world = World::new(Guard::Disabled, &[("placement:usages", "!")]).await;
     assert_eq!(world.ask(None, "POST", "/resource_providers", PROVIDER).await.0, 200);
     assert_eq!(world.ask(None, "POST", "/reshaper", RESHAPE).await.0, 400);
     assert_eq!(world.ask(None, "GET", "/usages?project_id=x", "").await.0, 200);

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use allod_edge::{App, Guard, Limits, Reply};
+use allod_edge::{App, Guard, HttpLimits, Reply};
 use allod_engine::{Config, Engine};
 use allod_face_placement::{Placement, Settings};
 use allod_journal::checkpoint::MemoryCheckpoints;
@@ -42,8 +42,8 @@ impl Server {
         let placement = Placement::new(handle, Settings::default()).unwrap();
         let routes = placement.routes();
         let known = routes.iter().map(|route| (route.method.to_string(), route.path)).collect();
-        let app = App::new(routes, Limits::default()).unwrap().guarded(Guard::NoAuth2);
-        let app = app.mannered("/", Placement::manner());
+        let app = App::new(routes, HttpLimits::default()).unwrap().with_guard(Guard::NoAuth2);
+        let app = app.error_format("/", Placement::error_format());
         Server { app, clock, routes: known, _engine: engine }
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode};
 use super::errors::{self, Listener};
 use super::media::{self, Media};
 use super::space::{Part, RESTCONF, Space};
-use super::{Restconf, manner};
+use super::{Restconf, error_format};
 use crate::codec::Dialect;
 use crate::fault::{Fault, Tag};
 use crate::settings::Settings;
@@ -70,7 +70,7 @@ impl Ask {
     }
 
     fn text(&self, name: &HeaderName) -> Result<Option<&str>, Fault> {
-        self.call.header(name).map_err(|problem| manner::of_problem(&problem))
+        self.call.header(name).map_err(|problem| error_format::of_problem(&problem))
     }
 }
 

@@ -100,7 +100,7 @@ pub(super) fn all(face: &Arc<Restconf>) -> Vec<Route> {
                 async move { face.serve(run, call).await }
             };
             let route = Route::new(entry.method.clone(), path, entry.access, answer);
-            routes.push(route.taking(BODY_LIMIT, max));
+            routes.push(route.with_body_limit(BODY_LIMIT, max));
         }
     }
     routes

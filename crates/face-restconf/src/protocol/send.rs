@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use allod_edge::{Body, Broken};
+use allod_edge::{Body, StreamError};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
@@ -106,7 +106,7 @@ async fn large(
             match next {
                 Some(Piece::Bytes(bytes)) => sink.send(bytes).await,
                 Some(Piece::End { .. }) => return Ok(()),
-                None => return Err(Broken::new("the answer was not finished")),
+                None => return Err(StreamError::new("the answer was not finished")),
             }
             next = pieces.recv().await;
         }

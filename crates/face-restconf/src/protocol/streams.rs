@@ -27,7 +27,7 @@ use metrics::{Gauge, describe_gauge, gauge};
 use super::ask::Ask;
 use super::builtin::MONITORING;
 use super::errors::{self, POSITION};
-use super::{EVERYTHING, Restconf, manner};
+use super::{EVERYTHING, Restconf, error_format};
 use crate::codec::Format;
 use crate::fault::{Fault, Tag};
 use crate::model::{Model, Target};
@@ -124,7 +124,7 @@ pub(super) async fn get(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
 
 /// Whose events, and in which form.
 fn named(face: &Restconf, ask: &Ask) -> Result<(Vec<usize>, Format), Fault> {
-    let text = |index| ask.call.param(index).map_err(|problem| manner::of_problem(&problem));
+    let text = |index| ask.call.param(index).map_err(|problem| error_format::of_problem(&problem));
     let (name, encoding) = (text(0)?, text(1)?);
     let format = match &*encoding {
         "json" => Format::Json,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use allod_core::limits::Limits as CoreLimits;
-use allod_edge::{App, Body, Guard, Limits, Reply};
+use allod_edge::{App, Body, Guard, HttpLimits, Reply};
 use allod_engine::{Config, Engine};
 use allod_face_restconf::yang::{Schema, embedded};
 use allod_face_restconf::{Restconf, Settings};
@@ -62,9 +62,9 @@ impl Server {
         let face = Restconf::new(handle, settings, schema, vec![toy.clone()]).unwrap();
         let routes = face.routes();
         let known = routes.iter().map(|route| (route.method.to_string(), route.path)).collect();
-        let mut app = App::new(routes, Limits::default()).unwrap().guarded(guard);
+        let mut app = App::new(routes, HttpLimits::default()).unwrap().with_guard(guard);
         for prefix in ["/restconf", "/rests", "/.well-known/host-meta"] {
-            app = app.mannered(prefix, face.manner());
+            app = app.error_format(prefix, face.error_format());
         }
         Server { app, toy, clock, storage, routes: known, engine }
     }
@@ -141,7 +141,7 @@ async fn read(mut body: Body) -> String {
 
 async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> String {
     let settings = Settings { plans_max: 3, restconf_body_bytes_max: 2000, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
+    let server = Server::start(settings, Guard::Disabled).await;
     let answer = async |block: &str| {
         let toy = &server.toy;
         for (word, counter) in [("stale ", &toy.stale), ("meddle ", &toy.meddle)] {
@@ -166,7 +166,7 @@ async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> Stri
 #[tokio::test]
 async fn the_protocol_answers_as_the_transcripts_say() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/protocol/transcripts");
-    let mut unseen = Server::start(Settings::default(), Guard::Everybody).await.routes;
+    let mut unseen = Server::start(Settings::default(), Guard::Disabled).await.routes;
     transcript::check(&folder, async |text| play(text, &mut unseen).await).await;
     assert!(unseen.is_empty(), "in no transcript: {unseen:?}");
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{Broken, Identity, Sink};
+use allod_edge::{BodyWriter, Identity, StreamError};
 use allod_engine::{Feed, Record};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -39,7 +39,7 @@ pub(super) struct Stream {
 impl Stream {
     /// Sends until the client has enough, the server stops, or the time for which events are wanted is over. The client
     /// goes on with the id of the last event that it got.
-    pub(super) async fn run(mut self, sink: Sink) -> Result<(), Broken> {
+    pub(super) async fn run(mut self, sink: BodyWriter) -> Result<(), StreamError> {
         let heartbeat = Duration::from_millis(self.face.settings.stream_heartbeat_ms);
         // The first time that there is nothing more to tell, that is told at once.
         let mut greeted = false;

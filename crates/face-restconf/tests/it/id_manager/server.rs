@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{App, Guard, Limits};
+use allod_edge::{App, Guard, HttpLimits};
 use allod_engine::{Clock, Config, Engine, Handle};
 use allod_face_restconf::id_manager::{self, IdManager};
 use allod_face_restconf::yang::{Schema, embedded};
@@ -26,7 +26,7 @@ impl Default for Setup {
     fn default() -> Setup {
         // The node of the specification's sample.
         let id_manager = id_manager::Settings { node: 168101180, ..Default::default() };
-        Setup { restconf: Settings::default(), id_manager, guard: Guard::Everybody }
+        Setup { restconf: Settings::default(), id_manager, guard: Guard::Disabled }
     }
 }
 
@@ -67,8 +67,11 @@ impl Server {
         let model = IdManager::new(schema.clone(), setup.id_manager.clone()).unwrap();
         let (restconf, models) = (setup.restconf.clone(), vec![Arc::new(model) as Arc<_>]);
         let face = Restconf::new(handle.clone(), restconf, schema, models).unwrap();
-        let app = App::new(face.routes(), Limits::default()).unwrap().guarded(setup.guard.clone());
-        let app = app.mannered("/restconf", face.manner()).mannered("/rests", face.manner());
+        let app =
+            App::new(face.routes(), HttpLimits::default()).unwrap().with_guard(setup.guard.clone());
+        let app = app
+            .error_format("/restconf", face.error_format())
+            .error_format("/rests", face.error_format());
         Server { app, handle, engine }
     }
 

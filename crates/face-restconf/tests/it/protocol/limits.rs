@@ -43,7 +43,7 @@ async fn a_token_for_some_pools_only_may_do_nothing_here() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.toml");
     let secrets = [None, Some("tenant-a/".to_owned())].map(|scope| {
-        let secret = Secret::draw().unwrap();
+        let secret = Secret::generate().unwrap();
         let name = if scope.is_some() { "scoped" } else { "whole" }.to_owned();
         let digest = secret.digest();
         let entry = TokenEntry { name, role: Role::Admin, scope, expires_ms: None, digest };
@@ -64,7 +64,7 @@ async fn a_token_for_some_pools_only_may_do_nothing_here() {
 #[tokio::test]
 async fn a_hundred_thousand_entries_are_streamed_whole_and_a_client_that_goes_frees_its_place() {
     let settings = Settings { restconf_large_reads_max: 1, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
+    let server = Server::start(settings, Guard::Disabled).await;
     server.toy.people.store(100_000, Ordering::Relaxed);
     let ask = || server.app.answer(parse("GET /restconf/data/toy:crowd"));
     let mut first = ask().await;
@@ -93,7 +93,7 @@ async fn a_hundred_thousand_entries_are_streamed_whole_and_a_client_that_goes_fr
 
 #[tokio::test]
 async fn of_a_large_source_only_what_is_asked_for_is_shown() {
-    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let server = Server::start(Settings::default(), Guard::Disabled).await;
     server.toy.people.store(20_000, Ordering::Relaxed);
     let (head, body) = server.ask("GET /restconf/data/toy:crowd?content=config").await;
     assert!(head.starts_with("404"), "{head} {body}");
@@ -107,7 +107,7 @@ async fn of_a_large_source_only_what_is_asked_for_is_shown() {
 #[tokio::test]
 async fn a_body_beyond_the_limit_is_refused_with_its_name() {
     let settings = Settings { restconf_body_bytes_max: 100, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
+    let server = Server::start(settings, Guard::Disabled).await;
     let long = "x".repeat(200);
     for (path, top) in [("/restconf/data/toy:shop", "ietf-restconf:errors"), {
         ("/restconf/config/toy:shop", "\"errors\"")
@@ -122,7 +122,7 @@ async fn a_body_beyond_the_limit_is_refused_with_its_name() {
 
 #[tokio::test]
 async fn a_long_body_is_read_whole() {
-    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let server = Server::start(Settings::default(), Guard::Disabled).await;
     let shelf = |n| format!("{{\"name\":\"the shelf with the number {n}\",\"width\":{n}}}");
     let shelves: Vec<String> = (0..5000).map(shelf).collect();
     let body = format!("{{\"toy:shop\":{{\"shelf\":[{}]}}}}", shelves.join(","));
@@ -138,7 +138,7 @@ async fn a_long_body_is_read_whole() {
 #[tokio::test]
 async fn a_patch_with_too_many_edits_is_refused_with_the_name_of_the_limit() {
     let settings = Settings { edits_per_request_max: 2, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
+    let server = Server::start(settings, Guard::Disabled).await;
     let edit = |n| {
         format!(
             "{{\"edit-id\":\"{n}\",\"operation\":\"remove\",\"target\":\"/toy:shop/shelf={n}\"}}"
@@ -158,7 +158,7 @@ async fn a_patch_with_too_many_edits_is_refused_with_the_name_of_the_limit() {
 
 #[tokio::test]
 async fn what_cannot_be_meant_is_refused_at_the_start() {
-    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let server = Server::start(Settings::default(), Guard::Disabled).await;
     let new = |settings, models| Restconf::new(server.engine.handle(), settings, schema(), models);
     let none = Settings { plans_max: 0, ..Settings::default() };
     assert_eq!(new(none, vec![]).unwrap_err(), "plans_max is 0; at least 1 is needed");

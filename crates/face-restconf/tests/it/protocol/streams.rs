@@ -10,7 +10,7 @@ use crate::protocol::{Server, parse};
 #[tokio::test]
 async fn a_stream_too_many_waits_its_turn() {
     let settings = Settings { restconf_streams_max: 1, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
+    let server = Server::start(settings, Guard::Disabled).await;
     let open = server.app.answer(parse("GET /restconf/streams/toy/json")).await;
     assert_eq!(open.status(), 200);
     let (head, body) = server.ask("GET /restconf/streams/toy/json").await;
@@ -48,7 +48,7 @@ async fn draw(server: &Server, customer: &str) {
 
 #[tokio::test]
 async fn events_are_sent_as_they_happen_and_none_is_left_out() {
-    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let server = Server::start(Settings::default(), Guard::Disabled).await;
     open_shop(&server).await;
     let mut reader = Reader::open(&server, "/restconf/streams/allod/json").await;
     assert_eq!(reader.next().await.unwrap(), ": nothing new\n\n");
@@ -63,7 +63,7 @@ async fn events_are_sent_as_they_happen_and_none_is_left_out() {
 /// An engine that keeps only the newest record in memory.
 async fn forgetful() -> Server {
     let config = Config { feed_bytes_max: 1, ..Config::default() };
-    let server = Server::start_with(Settings::default(), Guard::Everybody, config).await;
+    let server = Server::start_with(Settings::default(), Guard::Disabled, config).await;
     open_shop(&server).await;
     server
 }
@@ -100,7 +100,7 @@ async fn who_falls_behind_what_is_kept_is_told_so_in_the_stream() {
 #[tokio::test]
 async fn a_quiet_stream_says_so_from_time_to_time() {
     let settings = Settings { stream_heartbeat_ms: 10, ..Settings::default() };
-    let server = Server::start(settings, Guard::Everybody).await;
+    let server = Server::start(settings, Guard::Disabled).await;
     let mut reader = Reader::open(&server, "/restconf/streams/toy/xml").await;
     for _ in 0..3 {
         assert_eq!(reader.next().await.unwrap(), ": nothing new\n\n");
@@ -109,7 +109,7 @@ async fn a_quiet_stream_says_so_from_time_to_time() {
 
 #[tokio::test]
 async fn each_of_many_streams_gets_what_it_asked_for_and_no_more() {
-    let server = Server::start(Settings::default(), Guard::Everybody).await;
+    let server = Server::start(Settings::default(), Guard::Disabled).await;
     open_shop(&server).await;
     let mut readers = Vec::new();
     for n in 0..20 {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{App, Limits};
+use allod_edge::{App, HttpLimits};
 use allod_engine::{Clock, Config, Engine};
 use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
@@ -64,8 +64,8 @@ impl Server {
         let schema = Arc::new(Schema::compile(&files).unwrap());
         let model = Arc::new(ResourcePools::new(schema.clone()).unwrap());
         let face = Restconf::new(handle, settings, schema, vec![model]).unwrap();
-        let app = App::new(face.routes(), Limits::default()).unwrap();
-        Server { app: app.mannered("/restconf", face.manner()), engine }
+        let app = App::new(face.routes(), HttpLimits::default()).unwrap();
+        Server { app: app.error_format("/restconf", face.error_format()), engine }
     }
 
     /// On a journal in memory, without a past.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_edge::{Access, Asked, Denied, Manner, Problem, Reply, Trouble};
+use allod_edge::{Access, Denied, ErrorCause, ErrorContext, ErrorFormat, Problem, Reply};
 use http::header::{ALLOW, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
@@ -12,50 +12,51 @@ use crate::fault::{Fault, Layer, Tag};
 use crate::settings::Settings;
 
 #[derive(Debug)]
-pub(super) struct Restconfs(pub Arc<Settings>);
+pub(super) struct RestconfErrors(pub Arc<Settings>);
 
-impl Manner for Restconfs {
-    fn answer(&self, asked: &Asked<'_>, trouble: &Trouble<'_>) -> Reply {
-        let fault = fault(asked, trouble);
-        let space = Space::of(asked.path, asked.headers).0;
-        let mut reply = Listener { space, headers: asked.headers, settings: &self.0 }.tell(&fault);
+impl ErrorFormat for RestconfErrors {
+    fn answer(&self, context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Reply {
+        let fault = fault(context, cause);
+        let space = Space::of(context.path, context.headers).0;
+        let mut reply =
+            Listener { space, headers: context.headers, settings: &self.0 }.tell(&fault);
         let headers = reply.headers_mut();
-        match trouble {
-            Trouble::OtherMethods(allow) => {
+        match cause {
+            ErrorCause::MethodNotAllowed(allow) => {
                 headers.insert(ALLOW, (*allow).clone());
             }
-            Trouble::Denied(Denied::Role { .. }) => {}
-            Trouble::Denied(_) => {
+            ErrorCause::Denied(Denied::Role { .. }) => {}
+            ErrorCause::Denied(_) => {
                 let challenge = HeaderValue::from_static("Basic realm=\"allod\"");
                 headers.insert(WWW_AUTHENTICATE, challenge);
             }
-            Trouble::NoRoute | Trouble::Other(_) => {}
+            ErrorCause::NoRoute | ErrorCause::Other(_) => {}
         }
         reply
     }
 
-    fn access_to_nothing(&self) -> Access {
-        Access::Known
+    fn unrouted_access(&self) -> Access {
+        Access::Authenticated
     }
 }
 
-fn fault(asked: &Asked<'_>, trouble: &Trouble<'_>) -> Fault {
-    match trouble {
-        Trouble::NoRoute => {
-            let message = format!("there is nothing at {}", asked.path);
+fn fault(context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Fault {
+    match cause {
+        ErrorCause::NoRoute => {
+            let message = format!("there is nothing at {}", context.path);
             Fault::protocol(Tag::InvalidValue, message).with_status(StatusCode::NOT_FOUND)
         }
-        Trouble::OtherMethods(allow) => {
+        ErrorCause::MethodNotAllowed(allow) => {
             let allow = allow.to_str().unwrap_or_default();
-            let message = format!("{} is not answered here, only {allow}", asked.method);
+            let message = format!("{} is not answered here, only {allow}", context.method);
             Fault::protocol(Tag::OperationNotSupported, message)
                 .with_status(StatusCode::METHOD_NOT_ALLOWED)
         }
-        Trouble::Denied(denied) => {
+        ErrorCause::Denied(denied) => {
             let problem = denied.problem();
             Fault::protocol(Tag::AccessDenied, problem.detail).with_status(problem.status)
         }
-        Trouble::Other(problem) => of_problem(problem),
+        ErrorCause::Other(problem) => of_problem(problem),
     }
 }
 

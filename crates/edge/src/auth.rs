@@ -1,16 +1,15 @@
-//! Who sends a request, and whether a route is for them.
+//! Authentication, and the check of a client's role against a route.
 //!
-//! It is asked before the body is read, so a stranger cannot make the server read or do anything. A token arrives as
-//! `Authorization: Bearer …`, as `X-Auth-Token: …` or as the password of `Authorization: Basic …`; it is taken out of the
-//! headers here, and nothing behind this module ever sees it.
+//! It runs before the body is read. A token arrives as `Authorization: Bearer …`, as `X-Auth-Token: …` or as the password
+//! of `Authorization: Basic …`. It is removed from the headers here, so that no handler and no log can contain it.
 //!
-//! - `identity`: roles, and who somebody is once that is known
-//! - `secret`: what a token looks like, how one is made, and its hash
-//! - `basic`: a token that is presented as a password
-//! - `tokens`: the tokens that a server knows, and their file
-//! - `noauth2`: believing what clients say of themselves, for tests
+//! - `identity`: roles and authenticated clients
+//! - `secret`: the form of a token, its generation and its hash
+//! - `basic`: HTTP Basic authentication
+//! - `tokens`: the tokens file
+//! - `noauth2`: OpenStack's test strategy, which trusts the client
 //!
-//! Not here: what the scope of a token means. To the edge it is a text; the faces say what is inside it.
+//! Not here: the meaning of a token's scope. To the edge it is a string; the faces interpret it.
 
 mod basic;
 pub mod expiry;
@@ -36,15 +35,15 @@ use crate::{Access, Problem, Reply};
 
 const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// How clients prove who they are.
+/// The authentication strategy (`--auth`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Auth {
-    /// They do not, so only this machine may connect.
+    /// No authentication; only loopback addresses can be bound.
     #[default]
     None,
-    /// With a token that is in a file.
+    /// Tokens from a file.
     Tokens,
-    /// They say who they are and are believed, so only this machine may connect.
+    /// The client's claim is trusted; only loopback addresses can be bound.
     NoAuth2,
 }
 
@@ -66,38 +65,40 @@ impl FromStr for Auth {
             "none" => Ok(Auth::None),
             "tokens" => Ok(Auth::Tokens),
             "noauth2" => Ok(Auth::NoAuth2),
-            _ => Err(format!("'{text}' is no way to authenticate; none, tokens and noauth2 are")),
+            _ => Err(format!(
+                "unknown authentication strategy '{text}'; expected none, tokens or noauth2"
+            )),
         }
     }
 }
 
-/// A way to authenticate at work. Another way is another arm here, and a name in [`Auth`].
+/// An authentication strategy with its data. A new strategy is a variant here and in [`Auth`].
 #[derive(Debug, Clone, Default)]
 pub enum Guard {
-    /// Everybody may do everything.
+    /// Every request has full access.
     #[default]
-    Everybody,
+    Disabled,
     Tokens(Arc<Tokens>),
-    /// Everybody is who they say.
+    /// Trusts the headers of the request.
     NoAuth2,
 }
 
 impl Guard {
-    /// Who sends a request with these headers, if the route is for them. Takes the token out of the headers.
+    /// Authenticates the request and checks its access. Removes the token from the headers.
     pub(crate) fn admit(
         &self,
         access: Access,
         headers: &mut HeaderMap,
     ) -> Result<Identity, Denied> {
-        let presented = Presented::take(headers);
-        if matches!(self, Guard::Everybody) {
-            return Ok(Identity::Everybody);
+        let presented = Credentials::take(headers);
+        if matches!(self, Guard::Disabled) {
+            return Ok(Identity::Unrestricted);
         }
         if access == Access::Open {
-            return Ok(Identity::Stranger);
+            return Ok(Identity::Anonymous);
         }
         let identity = match self {
-            Guard::Everybody => Identity::Everybody,
+            Guard::Disabled => Identity::Unrestricted,
             Guard::Tokens(tokens) => tokens.identify(presented.token()?)?,
             Guard::NoAuth2 => noauth2::identify(presented.value(), headers)?,
         };
@@ -110,37 +111,37 @@ impl Guard {
     }
 }
 
-/// What the headers say about who sends the request.
-enum Presented {
-    Nothing,
+/// The credentials in the headers.
+enum Credentials {
+    None,
     Token(HeaderValue),
     Basic { user: HeaderValue, password: HeaderValue },
     Malformed(&'static str),
 }
 
-impl Presented {
-    fn take(headers: &mut HeaderMap) -> Presented {
+impl Credentials {
+    fn take(headers: &mut HeaderMap) -> Credentials {
         let count = |name| headers.get_all(name).iter().count();
         match count(AUTHORIZATION) + count(X_AUTH_TOKEN) {
-            0 => return Presented::Nothing,
+            0 => return Credentials::None,
             1 => {}
             _ => {
                 headers.remove(AUTHORIZATION);
                 headers.remove(X_AUTH_TOKEN);
-                return Presented::Malformed("the request has more than one token");
+                return Credentials::Malformed("the request has more than one token");
             }
         }
         match (headers.remove(AUTHORIZATION), headers.remove(X_AUTH_TOKEN)) {
-            (Some(value), _) => Presented::authorization(&value),
-            (None, Some(value)) => Presented::Token(value),
-            (None, None) => Presented::Nothing,
+            (Some(value), _) => Credentials::authorization(&value),
+            (None, Some(value)) => Credentials::Token(value),
+            (None, None) => Credentials::None,
         }
     }
 
-    /// Of `Bearer abc` the second part, of `Basic …` both.
-    fn authorization(value: &HeaderValue) -> Presented {
-        const OTHER: Presented =
-            Presented::Malformed("the authorization header is not 'Bearer' and a token");
+    /// Parses `Bearer …` and `Basic …`.
+    fn authorization(value: &HeaderValue) -> Credentials {
+        const OTHER: Credentials =
+            Credentials::Malformed("the Authorization header is not 'Bearer' and a token");
         let bytes = value.as_bytes();
         let Some(space) = bytes.iter().position(|&byte| byte == b' ') else { return OTHER };
         let (scheme, rest) = bytes.split_at(space);
@@ -150,43 +151,45 @@ impl Presented {
         }
         if scheme.eq_ignore_ascii_case(b"basic") {
             return match basic::read(rest) {
-                Some((user, password)) => Presented::Basic { user, password },
-                None => Presented::Malformed("what follows 'Basic' is no user and password"),
+                Some((user, password)) => Credentials::Basic { user, password },
+                None => Credentials::Malformed(
+                    "the value after 'Basic' is not a user and a password in base64",
+                ),
             };
         }
         if !scheme.eq_ignore_ascii_case(b"bearer") {
             return OTHER;
         }
-        HeaderValue::from_bytes(rest).map_or(OTHER, Presented::Token)
+        HeaderValue::from_bytes(rest).map_or(OTHER, Credentials::Token)
     }
 
-    /// What somebody says of themselves, where they are believed.
+    /// The token or user name that `noauth2` trusts.
     fn value(&self) -> Option<&HeaderValue> {
         match self {
-            Presented::Token(value) | Presented::Basic { user: value, .. } => Some(value),
-            Presented::Nothing | Presented::Malformed(_) => None,
+            Credentials::Token(value) | Credentials::Basic { user: value, .. } => Some(value),
+            Credentials::None | Credentials::Malformed(_) => None,
         }
     }
 
     fn token(&self) -> Result<&[u8], Denied> {
         match self {
-            Presented::Nothing => Err(Denied::Missing),
-            Presented::Malformed(why) => Err(Denied::Malformed(why)),
-            Presented::Token(value) | Presented::Basic { password: value, .. } => {
+            Credentials::None => Err(Denied::Missing),
+            Credentials::Malformed(why) => Err(Denied::Malformed(why)),
+            Credentials::Token(value) | Credentials::Basic { password: value, .. } => {
                 Ok(value.as_bytes())
             }
         }
     }
 }
 
-/// Why a request is not carried out. Nothing here holds a token.
+/// Why a request is denied. It never contains a token.
 #[derive(Debug)]
 pub enum Denied {
     Missing,
     Malformed(&'static str),
-    /// No such token, or no longer.
+    /// The token does not exist.
     Unknown,
-    /// Only who has the token gets to hear this.
+    /// Reported only to a client that has the token.
     Expired {
         name: String,
         expires_ms: u64,
@@ -198,11 +201,11 @@ pub enum Denied {
 }
 
 impl Denied {
-    /// Who it was, as far as that is known.
+    /// The client, if it was authenticated.
     pub(crate) fn identity(&self) -> Identity {
         match self {
             Denied::Role { identity, .. } => identity.clone(),
-            _ => Identity::Stranger,
+            _ => Identity::Anonymous,
         }
     }
 
@@ -212,7 +215,7 @@ impl Denied {
             other => Problem::new(
                 StatusCode::UNAUTHORIZED,
                 "unauthenticated",
-                "the server does not know who is asking",
+                "authentication failed",
                 other.detail(),
             ),
         }
@@ -237,7 +240,7 @@ impl Denied {
         match self {
             Denied::Missing => format!("the request has no token; {SEND}"),
             Denied::Malformed(why) => format!("{why}; {SEND}"),
-            Denied::Unknown => "the server does not know this token".to_owned(),
+            Denied::Unknown => "unknown token".to_owned(),
             Denied::Expired { name, expires_ms } => {
                 format!("the token '{name}' expired at {}", expiry::show(*expires_ms))
             }
@@ -252,8 +255,8 @@ fn not_allowed(needed: Role, identity: &Identity) -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
         "not_allowed",
-        "the token may not do this",
-        format!("the role {} is needed; the token '{name}' has the role {role}", needed.name()),
+        "role not sufficient",
+        format!("the role {} is required; the token '{name}' has the role {role}", needed.name()),
     )
 }
 
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_where_clients_put_it_and_taken_out() {
+    fn token_is_read_from_any_supported_header_and_removed() {
         for (given, token) in [
             (&[][..], Err("Missing")),
             (&[("authorization", "Bearer abc")], Ok("abc")),
@@ -288,7 +291,7 @@ mod tests {
         ] {
             let mut all = headers(given);
             all.insert("accept", HeaderValue::from_static("*/*"));
-            let presented = Presented::take(&mut all);
+            let presented = Credentials::take(&mut all);
             match (presented.token(), token) {
                 (Ok(found), Ok(wanted)) => assert_eq!(found, wanted.as_bytes()),
                 (Err(denied), Err(wanted)) => {
@@ -301,16 +304,16 @@ mod tests {
     }
 
     #[test]
-    fn who_is_believed_is_the_user_of_a_password() {
+    fn noauth2_trusts_the_user_of_basic_credentials() {
         let mut all = headers(&[("authorization", "Basic YWRtaW46c2VjcmV0")]);
         let identity = Guard::NoAuth2.admit(Access::Admin, &mut all).unwrap();
         assert_eq!((identity.name(), identity.role()), (Some("admin"), Some(Role::Admin)));
     }
 
     #[test]
-    fn without_tokens_everybody_is_admitted_and_what_they_show_is_taken_all_the_same() {
+    fn disabled_guard_allows_everything_and_removes_the_token() {
         let mut all = headers(&[("authorization", "Bearer abc")]);
-        let identity = Guard::Everybody.admit(Access::Admin, &mut all).unwrap();
+        let identity = Guard::Disabled.admit(Access::Admin, &mut all).unwrap();
         assert_eq!((identity.role(), identity.scope()), (Some(Role::Admin), None));
         assert!(all.is_empty());
     }

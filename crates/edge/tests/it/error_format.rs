@@ -1,26 +1,27 @@
-//! A face that speaks in its own manner below a prefix, beside one that does not; and what pages of other origins see.
+//! Error formats by path prefix, body limits by route, and CORS.
 
 use std::sync::Arc;
 
 use allod_edge::{
-    Access, App, Asked, Body, Cors, Guard, Limits, Manner, Plain, Reply, Route, Trouble,
+    Access, App, Body, Cors, ErrorCause, ErrorContext, ErrorFormat, Guard, HttpLimits,
+    ProblemDetails, Reply, Route,
 };
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Empty, Full};
 
-/// Tells what it was asked, as text.
-struct Curt;
+/// Replies with the cause as plain text.
+struct PlainText;
 
-impl Manner for Curt {
-    fn answer(&self, asked: &Asked<'_>, trouble: &Trouble<'_>) -> Reply {
-        let what = match trouble {
-            Trouble::NoRoute => "nothing".to_owned(),
-            Trouble::OtherMethods(allow) => format!("only {}", allow.to_str().unwrap()),
-            Trouble::Denied(denied) => format!("denied {denied:?}"),
-            Trouble::Other(problem) => format!("problem {}", problem.code),
+impl ErrorFormat for PlainText {
+    fn answer(&self, context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Reply {
+        let what = match cause {
+            ErrorCause::NoRoute => "nothing".to_owned(),
+            ErrorCause::MethodNotAllowed(allow) => format!("only {}", allow.to_str().unwrap()),
+            ErrorCause::Denied(denied) => format!("denied {denied:?}"),
+            ErrorCause::Other(problem) => format!("problem {}", problem.code),
         };
-        let text = format!("{} {}: {what}", asked.method, asked.path);
+        let text = format!("{} {}: {what}", context.method, context.path);
         Response::new(Body::from(Bytes::from(text)))
     }
 
@@ -28,8 +29,8 @@ impl Manner for Curt {
         false
     }
 
-    fn access_to_nothing(&self) -> Access {
-        Access::Known
+    fn unrouted_access(&self) -> Access {
+        Access::Authenticated
     }
 }
 
@@ -37,23 +38,23 @@ fn app() -> App {
     let text = |text: &'static str| async move { Response::new(Body::from(Bytes::from(text))) };
     let routes = vec![
         Route::new(Method::GET, "/", Access::Open, move |_| text("root")),
-        Route::new(Method::GET, "/things/{name}", Access::Known, move |_| text("thing")),
-        Route::new(Method::PUT, "/things/{name}", Access::Known, move |_| text("put")),
+        Route::new(Method::GET, "/things/{name}", Access::Authenticated, move |_| text("thing")),
+        Route::new(Method::PUT, "/things/{name}", Access::Authenticated, move |_| text("put")),
         Route::new(Method::GET, "/broken", Access::Open, |_| async { panic!("on purpose") }),
         Route::new(Method::GET, "/v1/things", Access::Read, move |_| text("v1")),
         Route::new(Method::PUT, "/roomy", Access::Open, move |_| text("took"))
-            .taking("roomy_max", 9),
+            .with_body_limit("roomy_max", 9),
         Route::new(Method::OPTIONS, "/roomy", Access::Open, move |_| text("options")),
     ];
-    let limits = Limits { body_bytes_max: 4, uri_bytes_max: 50, ..Limits::default() };
+    let limits = HttpLimits { body_bytes_max: 4, uri_bytes_max: 50, ..HttpLimits::default() };
     App::new(routes, limits)
         .unwrap()
-        .mannered("/v1", Arc::new(Plain))
-        .mannered("/", Arc::new(Curt))
-        .guarded(Guard::NoAuth2)
+        .error_format("/v1", Arc::new(ProblemDetails))
+        .error_format("/", Arc::new(PlainText))
+        .with_guard(Guard::NoAuth2)
 }
 
-async fn told(app: &App, method: &str, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
+async fn send(app: &App, method: &str, path: &str, headers: &[(&str, &str)]) -> (u16, String) {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -65,7 +66,7 @@ async fn told(app: &App, method: &str, path: &str, headers: &[(&str, &str)]) -> 
 }
 
 #[tokio::test]
-async fn each_prefix_is_answered_in_its_own_manner() {
+async fn each_prefix_has_its_own_error_format() {
     let app = app();
     let known = [("x-auth-token", "u"), ("x-roles", "reader")];
     let long = format!("/{}", "x".repeat(60));
@@ -85,16 +86,16 @@ async fn each_prefix_is_answered_in_its_own_manner() {
         ("GET", "/v1/things", &[], 401, "\"code\":\"unauthenticated\""),
         ("GET", "/v1/things", &[("x-auth-token", "u")], 403, "\"code\":\"not_allowed\""),
         ("GET", "/v1/nothing", &[], 404, "\"code\":\"route_unknown\""),
-        ("PUT", "/v1/things", &[], 405, "only GET, HEAD"),
+        ("PUT", "/v1/things", &[], 405, "allowed: GET, HEAD"),
     ] {
-        let (got, body) = told(&app, method, path, headers).await;
+        let (got, body) = send(&app, method, path, headers).await;
         assert_eq!(got, status, "{method} {path} {headers:?}: {body}");
         assert!(body.ends_with(words) || body.contains(words), "{method} {path}: {body}");
     }
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_long_is_told_in_the_faces_manner() {
+async fn body_too_long_is_reported_in_the_faces_format() {
     let request = Request::put("/things/x").header("x-auth-token", "u");
     let request = request.body(Full::from("too long")).unwrap();
     let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
@@ -102,7 +103,7 @@ async fn a_body_that_is_too_long_is_told_in_the_faces_manner() {
 }
 
 #[tokio::test]
-async fn a_route_may_have_a_limit_of_its_own_for_bodies() {
+async fn route_can_have_its_own_body_limit() {
     let put = async |body: &'static str| {
         let request = Request::put("/roomy").body(Full::from(body)).unwrap();
         let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
@@ -112,10 +113,10 @@ async fn a_route_may_have_a_limit_of_its_own_for_bodies() {
     assert_eq!(put("far too long").await, "PUT /roomy: problem body_too_long");
 }
 
-/// A body of a gibibyte that must not be touched.
-struct Untouchable;
+/// A body of a gibibyte that must not be read.
+struct UnreadBody;
 
-impl hyper::body::Body for Untouchable {
+impl hyper::body::Body for UnreadBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
@@ -132,30 +133,30 @@ impl hyper::body::Body for Untouchable {
 }
 
 #[tokio::test]
-async fn a_body_that_is_announced_as_far_too_long_is_not_read_at_all() {
-    let reply = app().answer(Request::put("/roomy").body(Untouchable).unwrap()).await;
+async fn body_with_an_excessive_content_length_is_not_read() {
+    let reply = app().answer(Request::put("/roomy").body(UnreadBody).unwrap()).await;
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, "PUT /roomy: problem body_too_long");
 }
 
 #[tokio::test]
-async fn a_face_may_answer_to_options_where_no_page_asks() {
+async fn face_answers_options_unless_it_is_a_preflight() {
     let cors = Cors { allowed_origin: vec!["http://here".into()], ..Cors::default() };
-    let app = app().shared(cors);
+    let app = app().cors(cors);
     let preflight = [("origin", "http://here"), ("access-control-request-method", "PUT")];
-    assert_eq!(told(&app, "OPTIONS", "/roomy", &[]).await.1, "options");
-    assert_eq!(told(&app, "OPTIONS", "/roomy", &preflight).await.1, "");
-    assert_eq!(told(&app, "OPTIONS", "/things/x", &[]).await, (200, String::new()));
+    assert_eq!(send(&app, "OPTIONS", "/roomy", &[]).await.1, "options");
+    assert_eq!(send(&app, "OPTIONS", "/roomy", &preflight).await.1, "");
+    assert_eq!(send(&app, "OPTIONS", "/things/x", &[]).await, (200, String::new()));
 }
 
 #[tokio::test]
-async fn other_origins_are_answered_only_when_they_are_configured() {
+async fn cors_headers_are_sent_only_if_configured() {
     let origin = ("origin", "http://here");
     let preflight = [origin, ("access-control-request-method", "GET")];
-    // Without any, OPTIONS is a method like others.
-    assert!(told(&app(), "OPTIONS", "/", &preflight).await.1.contains("denied"));
+    // Without CORS rules, OPTIONS is a method like any other.
+    assert!(send(&app(), "OPTIONS", "/", &preflight).await.1.contains("denied"));
     let cors = Cors { allowed_origin: vec!["http://here".into()], ..Cors::default() };
-    let app = app().shared(cors);
+    let app = app().cors(cors);
     for (method, path, headers) in [
         ("OPTIONS", "/things/x", &preflight[..]),
         ("GET", "/", &[origin]),

@@ -1,7 +1,7 @@
 //! How the edge answers on paths of this face when no handler does: in Placement's form, and in its order. Who is not known
 //! hears only that; then the version has to be agreed on; only then is there something or nothing at a path.
 
-use allod_edge::{Access, Asked, Denied, Manner, Reply, Trouble};
+use allod_edge::{Access, Denied, ErrorCause, ErrorContext, ErrorFormat, Reply};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
@@ -11,18 +11,18 @@ use crate::versions::Version;
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
 #[derive(Debug)]
-pub(crate) struct Placements;
+pub(crate) struct PlacementErrors;
 
-impl Manner for Placements {
-    fn answer(&self, asked: &Asked<'_>, trouble: &Trouble<'_>) -> Reply {
-        let request_id = request_id(asked.request_id);
-        let version = Version::of(asked.headers);
-        let fault = match (trouble, &version) {
-            (Trouble::Denied(Denied::Role { .. }), _) => Fault::forbidden("this"),
-            (Trouble::Denied(_), _) => {
-                return named(fault::unauthorized(asked.headers), &request_id);
+impl ErrorFormat for PlacementErrors {
+    fn answer(&self, context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Reply {
+        let request_id = request_id(context.request_id);
+        let version = Version::of(context.headers);
+        let fault = match (cause, &version) {
+            (ErrorCause::Denied(Denied::Role { .. }), _) => Fault::forbidden("this"),
+            (ErrorCause::Denied(_), _) => {
+                return named(fault::unauthorized(context.headers), &request_id);
             }
-            (Trouble::Other(problem), _) => {
+            (ErrorCause::Other(problem), _) => {
                 let fault = Fault::new(problem.status, problem.detail.clone()).in_frame();
                 match problem.retry_after_s {
                     Some(seconds) => fault.retry_after(seconds),
@@ -30,17 +30,17 @@ impl Manner for Placements {
                 }
             }
             (_, Err(fault)) => fault.clone(),
-            (_, Ok(_)) if lacks_type(asked.headers) => untyped(),
-            (Trouble::NoRoute, Ok(_)) => Fault::missing(""),
-            (Trouble::OtherMethods(allow), Ok(_)) => Fault::new(
+            (_, Ok(_)) if lacks_type(context.headers) => untyped(),
+            (ErrorCause::NoRoute, Ok(_)) => Fault::missing(""),
+            (ErrorCause::MethodNotAllowed(allow), Ok(_)) => Fault::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "The method specified is not allowed for this resource.",
             )
             .allowing(allow),
         };
         let listener = Listener {
-            method: asked.method,
-            headers: asked.headers,
+            method: context.method,
+            headers: context.headers,
             request_id: &request_id,
             version: version.ok(),
         };
@@ -51,8 +51,8 @@ impl Manner for Placements {
         false
     }
 
-    fn access_to_nothing(&self) -> Access {
-        Access::Known
+    fn unrouted_access(&self) -> Access {
+        Access::Authenticated
     }
 }
 
