@@ -11,7 +11,7 @@ use allod_core::view::{NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, Query};
+use crate::query::{AFTER, LIMIT, Param, QueryParams};
 use crate::wire::{AlarmList, PurgeBody};
 use crate::{Native, refusals, to_wire};
 
@@ -30,13 +30,13 @@ pub(crate) const LIST_QUERY: &[Param] = &[OBJECT_PREFIX, KIND, RAISED, LIMIT, AF
 /// How many alarms are looked at for one page.
 const LOOKED_AT_MAX: usize = 10_000;
 
-struct Filter<'a> {
+struct AlarmFilter<'a> {
     prefix: &'a str,
     kind: Option<AlarmKind>,
     raised: Option<bool>,
 }
 
-impl Filter<'_> {
+impl AlarmFilter<'_> {
     fn fits(&self, alarm: &Alarm) -> bool {
         alarm.object.starts_with(self.prefix)
             && self.kind.is_none_or(|kind| kind == alarm.kind)
@@ -44,25 +44,25 @@ impl Filter<'_> {
     }
 }
 
-/// The place of an alarm in the list.
-type Place = (Arc<str>, AlarmKind);
+/// The key of an alarm in the list.
+type AlarmKey = (Arc<str>, AlarmKind);
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = Query::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
     let read = || {
-        let filter = Filter {
+        let filter = AlarmFilter {
             prefix: query.text(OBJECT_PREFIX.name).unwrap_or_default(),
             kind: query.text(KIND.name).map(kind).transpose()?,
             raised: query.flag(RAISED.name)?,
         };
         let after = match query.text(AFTER.name) {
             None => None,
-            Some(text) => Some(place(text).ok_or_else(|| query.no_cursor(NoCursor))?),
+            Some(text) => Some(key(text).ok_or_else(|| query.no_cursor(NoCursor))?),
         };
         Ok((filter, after, query.limit()?))
     };
     let (filter, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (page, at) = native
         .read(|snapshot| (page(snapshot.state.alarms(), &filter, after, limit), snapshot.at))?;
     let alarms = page.items.iter().map(to_wire::outbox::alarm).collect();
@@ -75,7 +75,12 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 }
 
 /// Alarms in the order of their objects, after this one.
-fn page(alarms: &Alarms, filter: &Filter<'_>, after: Option<Place>, limit: usize) -> Page<Alarm> {
+fn page(
+    alarms: &Alarms,
+    filter: &AlarmFilter<'_>,
+    after: Option<AlarmKey>,
+    limit: usize,
+) -> Page<Alarm> {
     // No object comes before those with the prefix that is asked for.
     let first = (filter.prefix.into(), AlarmKind::ALL[0]);
     let from = match after {
@@ -83,8 +88,8 @@ fn page(alarms: &Alarms, filter: &Filter<'_>, after: Option<Place>, limit: usize
         _ => Bound::Included(first),
     };
     let mut items = Vec::new();
-    let mut seen: Option<&Place> = None;
-    for (looked_at, (place, alarm)) in alarms.range((from, Bound::Unbounded)).enumerate() {
+    let mut seen: Option<&AlarmKey> = None;
+    for (looked_at, (key, alarm)) in alarms.range((from, Bound::Unbounded)).enumerate() {
         if !alarm.object.starts_with(filter.prefix) {
             break;
         }
@@ -92,7 +97,7 @@ fn page(alarms: &Alarms, filter: &Filter<'_>, after: Option<Place>, limit: usize
             let next = seen.map(|(object, kind)| format!("{}:{object}", kind.name()));
             return Page { items, next };
         }
-        seen = Some(place);
+        seen = Some(key);
         if filter.fits(alarm) {
             items.push(alarm.clone());
         }
@@ -100,7 +105,7 @@ fn page(alarms: &Alarms, filter: &Filter<'_>, after: Option<Place>, limit: usize
     Page { items, next: None }
 }
 
-fn place(text: &str) -> Option<Place> {
+fn key(text: &str) -> Option<AlarmKey> {
     let (kind, object) = text.split_once(':')?;
     Some((object.into(), AlarmKind::named(kind)?))
 }
@@ -115,7 +120,7 @@ fn kind(text: &str) -> Result<AlarmKind, Problem> {
 
 pub(crate) async fn purge(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         let body: PurgeBody<'_> = call.json()?;
         Ok((Arc::from(&*body.object), kind(&body.kind)?))
     };

@@ -14,14 +14,14 @@ use http::{HeaderValue, StatusCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::Native;
-use crate::query::Query;
+use crate::query::QueryParams;
 
 /// What is sent at a time, and how many of these may wait for the client.
 const PIECE_BYTES: usize = 128 << 10;
 const PIECES_MAX: usize = 2;
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    Query::read(&call, &[]).map_err(|problem| problem.reply())?;
+    QueryParams::read(&call, &[]).map_err(|problem| problem.reply())?;
     let (sender, mut pieces) = mpsc::channel(PIECES_MAX);
     let (end, ended) = oneshot::channel();
     let handle = native.handle.clone();

@@ -7,17 +7,17 @@ use allod_core::search;
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
-use crate::query::Query;
+use crate::query::QueryParams;
 use crate::wire::CandidatesBody;
 use crate::{Native, from_wire, refusals, to_wire};
 
 pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         from_wire::candidates::sound(call.json::<CandidatesBody>()?)
     };
     let body = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (answer, at) = native.read(|snapshot| {
         let capacity = snapshot.state.capacity();
         let answer = from_wire::candidates::query(capacity, &body).map(|query| {

@@ -13,9 +13,9 @@ use http::StatusCode;
 
 use crate::from_wire::{Reader, Unclear};
 use crate::pools::{pool_unknown, wrong_outcome};
-use crate::query::{AFTER, LIMIT, Param, Query};
-use crate::scope::Reach;
-use crate::wire::{ClaimBody, ClaimList, EmptyBody, RenewBody, Value};
+use crate::query::{AFTER, LIMIT, Param, QueryParams};
+use crate::scope::AllowedPools;
+use crate::wire::{ClaimBody, ClaimList, EmptyBody, RenewBody, WireValue};
 use crate::{Native, from_wire, history, refusals, to_wire};
 
 const KEY_PREFIX: Param = Param { name: "key_prefix", about: "Only keys that start with this." };
@@ -52,7 +52,7 @@ pub(crate) const BY_OWNER_QUERY: &[Param] =
 
 pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
         let body: ClaimBody<'_> = call.json()?;
         let expect = from_wire::expect(&call)?;
@@ -78,11 +78,11 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         Ok((call.param(0)?, call.param(1)?))
     };
     let (pool, key) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (known, claim, now_ms, at) = native.read(|snapshot| {
         let claim = view::claim(snapshot.state, &pool, &key);
         let known = claim.is_some() || snapshot.state.pool(&pool).is_some();
@@ -101,7 +101,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 
 pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
         Ok(ReleaseOp { pool, key, expect: from_wire::expect(&call)? })
     };
@@ -113,7 +113,7 @@ pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Rep
 
 pub(crate) async fn renew(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
         let body: RenewBody = call.json()?;
         let ttl_ms = body.ttl.map(|seconds| seconds.ms);
@@ -124,7 +124,7 @@ pub(crate) async fn renew(native: Arc<Native>, call: Call) -> Result<Reply, Repl
 
 pub(crate) async fn confirm(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
         let EmptyBody {} = call.json()?;
         Ok(ConfirmOp { pool, key, expect: from_wire::expect(&call)? })
@@ -144,8 +144,8 @@ async fn lease(native: &Native, op: Result<Op, Problem>) -> Result<Reply, Reply>
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let pool = call.param(0).map_err(|problem| problem.reply())?;
-    let query = Query::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
-    native.freshen(&call).await?;
+    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    native.wait_for_position(&call).await?;
     let (page, now_ms, at) =
         native.read(|snapshot| (page_of(snapshot, &pool, &query), snapshot.now_ms, snapshot.at))?;
     match page.map_err(|problem| problem.reply())? {
@@ -158,7 +158,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 fn page_of(
     snapshot: &Snapshot<'_>,
     pool: &str,
-    query: &Query<'_>,
+    query: &QueryParams<'_>,
 ) -> Result<Option<Page<ClaimIn>>, Problem> {
     let Some(spec) = snapshot.state.pool(pool).map(|pool| &pool.spec) else { return Ok(None) };
     let mut filter = filter(query)?;
@@ -198,7 +198,7 @@ fn last_value(items: &[ClaimIn]) -> Option<String> {
     items.last().map(|last| last.claim.values.first().first.to_string())
 }
 
-fn filter(query: &Query<'_>) -> Result<ClaimFilter, Problem> {
+fn filter(query: &QueryParams<'_>) -> Result<ClaimFilter, Problem> {
     let quarantined = match query.text(STATE.name) {
         None | Some("held") => false,
         Some("quarantined") => true,
@@ -218,13 +218,13 @@ fn filter(query: &Query<'_>) -> Result<ClaimFilter, Problem> {
 }
 
 pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = Query::read(&call, BY_OWNER_QUERY).map_err(|problem| problem.reply())?;
-    let within_reach = Some(Reach::of(&call)).filter(|reach| !reach.is_everything());
-    let pool_prefix = within_reach.map(|reach| reach.prefix().to_owned());
+    let query = QueryParams::read(&call, BY_OWNER_QUERY).map_err(|problem| problem.reply())?;
+    let restricted = Some(AllowedPools::of(&call)).filter(|allowed| !allowed.is_unrestricted());
+    let pool_prefix = restricted.map(|allowed| allowed.prefix().to_owned());
     let read =
         || Ok((query.limit()?, ClaimFilter { owner_prefix: None, pool_prefix, ..filter(&query)? }));
     let (limit, filter) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let owner_prefix = query.text(OWNER_PREFIX.name).unwrap_or_default();
     let after = query.text(AFTER.name);
     let (page, now_ms, at) = native.read(|snapshot| {
@@ -239,11 +239,11 @@ pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, R
 
 pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        let query = Query::read(&call, VALUE_QUERY)?;
+        let query = QueryParams::read(&call, VALUE_QUERY)?;
         Ok((call.param(0)?, call.param(1)?, query.owned(history::AT.name)))
     };
     let (pool, text, then) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     if let Some(then) = then {
         return history::value(&native, &pool, &text, &then).await;
     }
@@ -256,7 +256,7 @@ pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Repl
     })?;
     match found {
         Some(Ok((kind, span, Some(view)))) => {
-            let body = to_wire::value(&pool, Value(kind, span), &view, now_ms);
+            let body = to_wire::value(&pool, WireValue(kind, span), &view, now_ms);
             Ok(to_wire::json(StatusCode::OK, &body, &at))
         }
         Some(Err(error)) => {
@@ -268,7 +268,13 @@ pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Repl
     }
 }
 
-fn listed(call: &Call, query: &Query<'_>, page: &Page<ClaimIn>, now_ms: u64, at: &At) -> Reply {
+fn listed(
+    call: &Call,
+    query: &QueryParams<'_>,
+    page: &Page<ClaimIn>,
+    now_ms: u64,
+    at: &At,
+) -> Reply {
     let claims = page.items.iter().map(|claim| to_wire::claim(claim, now_ms)).collect();
     let body = ClaimList { claims, next: page.next.as_deref() };
     let reply = to_wire::json(StatusCode::OK, &body, at);

@@ -11,7 +11,7 @@ use allod_core::view::{NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, Query, uuid};
+use crate::query::{AFTER, LIMIT, Param, QueryParams, uuid};
 use crate::wire::ConsumerList;
 use crate::{Native, refusals, to_wire};
 
@@ -30,27 +30,27 @@ const LOOKED_AT_MAX: usize = 10_000;
 
 /// A consumer with what it holds, taken out of the state.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct ConsumerRow {
     pub consumer: Consumer,
     pub held: Vec<Allocated>,
 }
 
-impl Row {
-    fn of(capacity: &Capacity, consumer: &Consumer) -> Row {
-        Row { held: capacity.allocated(consumer), consumer: consumer.clone() }
+impl ConsumerRow {
+    fn of(capacity: &Capacity, consumer: &Consumer) -> ConsumerRow {
+        ConsumerRow { held: capacity.allocated(consumer), consumer: consumer.clone() }
     }
 }
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         uuid("the consumer", &call.param(0)?)
     };
     let consumer = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (row, now_ms, at) = native.read(|snapshot| {
         let capacity = snapshot.state.capacity();
-        let row = capacity.consumer(consumer).map(|found| Row::of(capacity, found));
+        let row = capacity.consumer(consumer).map(|found| ConsumerRow::of(capacity, found));
         (row, snapshot.now_ms, snapshot.at)
     })?;
     match row {
@@ -65,16 +65,16 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 }
 
 /// Which consumers to show; every part that is given must hold.
-struct Filter<'a> {
+struct ConsumerFilter<'a> {
     project: Option<&'a str>,
     provider: Option<Uuid>,
     expired: Option<bool>,
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = Query::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
     let read = || {
-        let filter = Filter {
+        let filter = ConsumerFilter {
             project: query.text(PROJECT.name),
             provider: query.uuid(PROVIDER.name)?,
             expired: query.flag(EXPIRED.name)?,
@@ -84,7 +84,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         Ok((filter, after, query.limit()?))
     };
     let (filter, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (page, now_ms, at) = native.read(|snapshot| {
         let page = page(snapshot.state.capacity(), &filter, snapshot.now_ms, after, limit);
         (page, snapshot.now_ms, snapshot.at)
@@ -101,11 +101,11 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 /// Consumers in the order of their uuids, after the one named `after`.
 fn page(
     capacity: &Capacity,
-    filter: &Filter<'_>,
+    filter: &ConsumerFilter<'_>,
     now_ms: u64,
     after: Option<Uuid>,
     limit: usize,
-) -> Page<Row> {
+) -> Page<ConsumerRow> {
     let none = || Page { items: Vec::new(), next: None };
     // The first one that may be shown; nobody comes after the last uuid.
     let from = match after {
@@ -128,11 +128,11 @@ fn page(
 
 fn fill<'a>(
     capacity: &Capacity,
-    filter: &Filter<'_>,
+    filter: &ConsumerFilter<'_>,
     now_ms: u64,
     consumers: impl Iterator<Item = &'a Consumer>,
     limit: usize,
-) -> Page<Row> {
+) -> Page<ConsumerRow> {
     let mut items = Vec::new();
     let mut seen: Option<Uuid> = None;
     for (looked_at, consumer) in consumers.enumerate() {
@@ -143,7 +143,7 @@ fn fill<'a>(
         let fits = filter.project.is_none_or(|project| *consumer.project == *project)
             && filter.expired.is_none_or(|expired| consumer.expired(now_ms) == expired);
         if fits {
-            items.push(Row::of(capacity, consumer));
+            items.push(ConsumerRow::of(capacity, consumer));
         }
     }
     Page { items, next: None }

@@ -59,24 +59,24 @@ pub(crate) fn page(document: &str) -> String {
 }
 
 /// One operation of the document.
-struct Operation<'a> {
+struct DocOperation<'a> {
     method: String,
     path: &'a str,
     given: &'a Value,
 }
 
-fn by_tag(document: &Value) -> BTreeMap<&str, Vec<Operation<'_>>> {
-    let mut all: BTreeMap<&str, Vec<Operation<'_>>> = BTreeMap::new();
+fn by_tag(document: &Value) -> BTreeMap<&str, Vec<DocOperation<'_>>> {
+    let mut all: BTreeMap<&str, Vec<DocOperation<'_>>> = BTreeMap::new();
     for (path, item) in members(&document["paths"]) {
         for (method, given) in members(item) {
-            let operation = Operation { method: method.to_uppercase(), path, given };
+            let operation = DocOperation { method: method.to_uppercase(), path, given };
             all.entry(word(&given["tags"][0])).or_default().push(operation);
         }
     }
     all
 }
 
-fn contents(html: &mut Html, all: &BTreeMap<&str, Vec<Operation<'_>>>, document: &Value) {
+fn contents(html: &mut Html, all: &BTreeMap<&str, Vec<DocOperation<'_>>>, document: &Value) {
     html.tag("nav", "", |html| {
         for (tag, operations) in all {
             html.tagged("a", &format!("href=\"#tag-{tag}\" class=\"tag\""), tag);
@@ -94,7 +94,7 @@ fn contents(html: &mut Html, all: &BTreeMap<&str, Vec<Operation<'_>>>, document:
     });
 }
 
-impl Operation<'_> {
+impl DocOperation<'_> {
     fn name(&self) -> &str {
         word(&self.given["operationId"])
     }

@@ -25,8 +25,8 @@ use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
 use crate::wire::{
-    CheckBody, ClaimBody, ClaimOpBody, Condition, KindName, LabelMap, OpBody, ParityName, PoolBody,
-    StrategyName, Text, TransactionBody,
+    CheckBody, ClaimBody, ClaimOpBody, ExpectText, KindName, LabelMap, OpBody, ParityName,
+    PoolBody, StrategyName, TransactionBody, ValueText,
 };
 
 const MIN_POSITION: HeaderName = HeaderName::from_static("allod-min-position");
@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A value of a pool, for the operation with this number.
-    fn value(&mut self, op: usize, pool: &Arc<str>, text: &Text<'_>) -> Result<Span, Unclear> {
+    fn value(&mut self, op: usize, pool: &Arc<str>, text: &ValueText<'_>) -> Result<Span, Unclear> {
         let kind = self.kind_of(op, pool)?;
         Ok(kind.parse(&text.0).map_err(|error| Problem::malformed(format!("value: {error}")))?)
     }
@@ -158,7 +158,7 @@ pub(crate) fn put_pool(
         let (span, subnet_len) = range("ranges", index, kind, text)?;
         ranges.push(PoolRange { span, subnet_len });
     }
-    let spans = |field, texts: &[Text<'_>]| -> Result<Vec<Span>, Problem> {
+    let spans = |field, texts: &[ValueText<'_>]| -> Result<Vec<Span>, Problem> {
         let texts = texts.iter().enumerate();
         texts.map(|(index, text)| Ok(range(field, index, kind, text)?.0)).collect()
     };
@@ -182,7 +182,7 @@ fn range(
     field: &str,
     index: usize,
     kind: Kind,
-    text: &Text<'_>,
+    text: &ValueText<'_>,
 ) -> Result<(Span, Option<u8>), Problem> {
     kind.parse_range(&text.0)
         .map_err(|error| Problem::malformed(format!("{field}[{index}]: {error}")))
@@ -252,7 +252,7 @@ fn placed(index: usize, unclear: Unclear) -> Unclear {
 
 fn operation(index: usize, op: OpBody<'_>, reader: &mut Reader<'_>) -> Result<Op, Unclear> {
     let text = |text: Cow<'_, str>| -> Arc<str> { text.as_ref().into() };
-    let or = |condition: Option<Condition>, usual| condition.map_or(usual, |given| given.0);
+    let or = |condition: Option<ExpectText>, usual| condition.map_or(usual, |given| given.0);
     Ok(match op {
         OpBody::Claim(body) => Op::Claim(claim_op(index, body, reader)?),
         OpBody::Release(body) => Op::Release(ReleaseOp {
@@ -398,7 +398,7 @@ mod tests {
         let kind = |pool: &str| Ok(((pool == "p").then_some(Kind::Address4), at));
         let value = |pool: &str, text: &str| {
             let mut reader = Reader::new(&kind);
-            let body = ClaimBody { value: Some(Text(text.into())), ..ClaimBody::default() };
+            let body = ClaimBody { value: Some(ValueText(text.into())), ..ClaimBody::default() };
             let op = claim(3, vec![pool.into()], "k".into(), body, Expect::Any, &mut reader);
             op.map(|op| (op.want.value, reader.read_as))
         };

@@ -9,9 +9,9 @@ use allod_edge::{Call, Problem, Reply};
 use allod_engine::history::{Ask, Changes, Moment, Order, Past};
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, Query};
-use crate::scope::Reach;
-use crate::wire::{AtAnswer, HistoryAnswer, Time, Value};
+use crate::query::{AFTER, LIMIT, Param, QueryParams};
+use crate::scope::AllowedPools;
+use crate::wire::{AtAnswer, HistoryAnswer, Time, WireValue};
 use crate::{Native, refusals, to_wire};
 
 const POOL: Param = Param {
@@ -45,23 +45,23 @@ pub(crate) const AT: Param = Param {
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        let query = Query::read(&call, QUERY)?;
-        let ask = ask(&query, Reach::of(&call))?;
+        let query = QueryParams::read(&call, QUERY)?;
+        let ask = ask(&query, AllowedPools::of(&call))?;
         Ok((query, ask))
     };
     let (query, ask) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let order = ask.order;
     let found = past(&native)?.changes(ask).await;
     let found = found.map_err(|unanswered| refusals::unanswered(&unanswered))?;
     Ok(listed(&call, &query, &found, order))
 }
 
-fn ask(query: &Query<'_>, reach: Reach<'_>) -> Result<Ask, Problem> {
+fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<Ask, Problem> {
     let text = |param: &Param| query.text(param.name).map(Arc::from);
     let pool: Option<Arc<str>> = text(&POOL);
     if let Some(pool) = &pool {
-        reach.require(pool)?;
+        allowed.require(pool)?;
     }
     let values = match (query.text(VALUE.name), &pool) {
         (None, _) => Vec::new(),
@@ -74,7 +74,7 @@ fn ask(query: &Query<'_>, reach: Reach<'_>) -> Result<Ask, Problem> {
     };
     let (provider, consumer) = (query.uuid(PROVIDER.name)?, query.uuid(CONSUMER.name)?);
     if provider.is_some() || consumer.is_some() {
-        reach.require_capacity()?;
+        allowed.require_capacity()?;
     }
     let order = match query.text(ORDER.name) {
         None | Some("newest_first") => Order::NewestFirst,
@@ -90,7 +90,7 @@ fn ask(query: &Query<'_>, reach: Reach<'_>) -> Result<Ask, Problem> {
     });
     Ok(Ask {
         pool,
-        pool_prefix: reach.prefix().into(),
+        pool_prefix: allowed.prefix().into(),
         values,
         key: text(&KEY),
         owner: text(&OWNER),
@@ -151,7 +151,7 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
     }
 }
 
-fn listed(call: &Call, query: &Query<'_>, found: &Changes, order: Order) -> Reply {
+fn listed(call: &Call, query: &QueryParams<'_>, found: &Changes, order: Order) -> Reply {
     let changes = found.changes.iter().filter_map(|change| {
         to_wire::change(change.position, change.at_ms, &change.events, &|_| None)
     });
@@ -179,7 +179,7 @@ pub(crate) async fn value(
     let then = past(native)?.value(pool.into(), text.into(), moment).await;
     let then = then.map_err(|unanswered| refusals::unanswered(&unanswered))?;
     let at = AtAnswer { position: then.position, time: Time { ms: then.at_ms } };
-    let mut body = to_wire::value(pool, Value(then.kind, then.value), &then.view, then.at_ms);
+    let mut body = to_wire::value(pool, WireValue(then.kind, then.value), &then.view, then.at_ms);
     body.at = Some(at);
     Ok(to_wire::json(StatusCode::OK, &body, &then.at))
 }

@@ -12,7 +12,6 @@
 //! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
 //!   `history`, `backup`, `about`: what each route does with these
 
-mod about;
 mod alarms;
 mod backup;
 mod candidates;
@@ -29,6 +28,7 @@ mod query;
 mod refusals;
 mod routes;
 mod scope;
+mod server_info;
 mod to_wire;
 mod transactions;
 mod watch;
@@ -44,27 +44,27 @@ use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
-pub use scope::Scope;
+pub use scope::ScopeRule;
 pub use to_wire::{KINDS, change};
 pub use watch::WatchLimits;
 pub use wire::Change;
 
 /// Who may use a route, and what it does when their token is for some pools only.
 #[derive(Debug)]
-pub struct Rule {
+pub struct RouteRule {
     pub method: &'static http::Method,
     pub path: &'static str,
     /// The operation's name in the OpenAPI document.
     pub name: &'static str,
     pub access: Access,
-    pub scope: Scope,
+    pub scope: ScopeRule,
 }
 
 /// The rule of every route of this face.
-pub fn rules() -> Vec<Rule> {
-    let rule = |entry: &'static routes::Entry| {
-        let routes::Entry { method, path, name, access, scope, .. } = entry;
-        Rule { method, path, name, access: *access, scope: *scope }
+pub fn rules() -> Vec<RouteRule> {
+    let rule = |entry: &'static routes::RouteEntry| {
+        let routes::RouteEntry { method, path, name, access, scope, .. } = entry;
+        RouteRule { method, path, name, access: *access, scope: *scope }
     };
     routes::TABLE.iter().map(rule).collect()
 }
@@ -79,7 +79,7 @@ pub struct Native {
     handle: Handle,
     /// Every limit of the server by name, for whoever asks.
     limits: Vec<(&'static str, u64)>,
-    watch: watch::Watch,
+    watch: watch::Watchers,
     search: SearchLimits,
     openapi: OnceLock<Bytes>,
     docs: OnceLock<Bytes>,
@@ -100,13 +100,13 @@ impl Native {
         own: WatchLimits,
         search: SearchLimits,
     ) -> Arc<Native> {
-        let watch = watch::Watch::new(handle.clone(), own);
+        let watch = watch::Watchers::new(handle.clone(), own);
         let (openapi, docs) = (OnceLock::new(), OnceLock::new());
         Arc::new(Native { handle, limits, watch, search, openapi, docs })
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {
-        let route = |entry: &'static routes::Entry| {
+        let route = |entry: &'static routes::RouteEntry| {
             let native = self.clone();
             Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
                 match entry.scope.admit(&call) {
@@ -129,7 +129,7 @@ impl Native {
     }
 
     /// Waits until [`Native::read`] is as fresh as the request asks for.
-    async fn freshen(&self, call: &Call) -> Result<(), Reply> {
+    async fn wait_for_position(&self, call: &Call) -> Result<(), Reply> {
         let freshness = from_wire::freshness(call).map_err(|problem| problem.reply())?;
         let wait = async {
             if freshness.linearizable {

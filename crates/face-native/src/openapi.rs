@@ -19,33 +19,41 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::routes::{Entry, Shape, TABLE};
+use crate::routes::{ReplySpec, RouteEntry, TABLE};
 use crate::wire;
 
 const ABOUT: &str = "allod hands out what is scarce exactly once: ids, addresses, prefixes. \
 Every answer says with Allod-Position which position of the journal it reflects.";
 
 /// What the edge, and the scope of a token, can answer on any route that is not open.
-const GUARDED: &[Shape] = &[
-    Shape(401, Some("Problem"), "The server wants a token and does not know the one that came."),
-    Shape(403, Some("Problem"), "The token may not do this, or is not for this pool."),
+const GUARDED: &[ReplySpec] = &[
+    ReplySpec(
+        401,
+        Some("Problem"),
+        "The server wants a token and does not know the one that came.",
+    ),
+    ReplySpec(403, Some("Problem"), "The token may not do this, or is not for this pool."),
 ];
 
 /// What the edge can answer on any route.
-const ANYWHERE: &[Shape] = &[
-    Shape(405, Some("Problem"), "The path does not answer to this method; Allow says to which."),
-    Shape(408, Some("Problem"), "The request did not arrive in time."),
-    Shape(413, Some("Problem"), "The body, or the record it would make, is too long."),
-    Shape(414, Some("Problem"), "Path and query are too long."),
-    Shape(415, Some("Problem"), "The body is not application/json."),
-    Shape(431, None, "The headers are too long."),
-    Shape(500, Some("Problem"), "The server has a bug."),
-    Shape(
+const ANYWHERE: &[ReplySpec] = &[
+    ReplySpec(
+        405,
+        Some("Problem"),
+        "The path does not answer to this method; Allow says to which.",
+    ),
+    ReplySpec(408, Some("Problem"), "The request did not arrive in time."),
+    ReplySpec(413, Some("Problem"), "The body, or the record it would make, is too long."),
+    ReplySpec(414, Some("Problem"), "Path and query are too long."),
+    ReplySpec(415, Some("Problem"), "The body is not application/json."),
+    ReplySpec(431, None, "The headers are too long."),
+    ReplySpec(500, Some("Problem"), "The server has a bug."),
+    ReplySpec(
         503,
         Some("Problem"),
         "The server cannot answer at present; Retry-After says when to try.",
     ),
-    Shape(
+    ReplySpec(
         504,
         Some("Problem"),
         "The answer was not ready in time. Whether it happened is unknown.",
@@ -91,7 +99,7 @@ fn method(method: &http::Method) -> HttpMethod {
     }
 }
 
-fn operation(entry: &Entry) -> Operation {
+fn operation(entry: &RouteEntry) -> Operation {
     let mut operation = OperationBuilder::new()
         .tag(tag(entry.path))
         .operation_id(Some(entry.name))
@@ -159,7 +167,7 @@ fn tag(path: &str) -> &'static str {
     })
 }
 
-fn parameter(entry: &Entry, name: &str, place: ParameterIn, about: &str) -> Parameter {
+fn parameter(entry: &RouteEntry, name: &str, place: ParameterIn, about: &str) -> Parameter {
     let form = forms::form(entry.name, name);
     let required = if place == ParameterIn::Path { Required::True } else { Required::False };
     ParameterBuilder::new()
@@ -175,8 +183,8 @@ fn content(schema: &str) -> Content {
     Content::new(Some(Ref::from_schema_name(schema)))
 }
 
-fn response(entry: &Entry, shape: &Shape) -> Response {
-    let Shape(status, schema, about) = shape;
+fn response(entry: &RouteEntry, shape: &ReplySpec) -> Response {
+    let ReplySpec(status, schema, about) = shape;
     let mut response = ResponseBuilder::new().description(*about);
     if let Some(schema) = schema {
         let media = match *schema {

@@ -9,7 +9,7 @@ use allod_core::view::{NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, Query};
+use crate::query::{AFTER, LIMIT, Param, QueryParams};
 use crate::wire::NoticeList;
 use crate::{Native, refusals, to_wire};
 
@@ -25,15 +25,15 @@ pub(crate) const LIST_QUERY: &[Param] = &[DEAD, TARGET_PREFIX, LIMIT, AFTER];
 /// How many notices are looked at for one page.
 const LOOKED_AT_MAX: usize = 10_000;
 
-struct Filter<'a> {
+struct OutboxFilter<'a> {
     dead: Option<bool>,
     prefix: &'a str,
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = Query::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
     let read = || {
-        let filter = Filter {
+        let filter = OutboxFilter {
             dead: query.flag(DEAD.name)?,
             prefix: query.text(TARGET_PREFIX.name).unwrap_or_default(),
         };
@@ -44,7 +44,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         Ok((filter, from, query.limit()?))
     };
     let (filter, from, limit) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (page, at) = native
         .read(|snapshot| (page(snapshot.state.outbox(), &filter, from, limit), snapshot.at))?;
     let notices = page.items.iter().map(|notice| to_wire::outbox::notice(notice)).collect();
@@ -57,7 +57,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 }
 
 /// Notices from this number on, oldest first.
-fn page(outbox: &Outbox, filter: &Filter<'_>, from: u128, limit: usize) -> Page<Arc<Notice>> {
+fn page(outbox: &Outbox, filter: &OutboxFilter<'_>, from: u128, limit: usize) -> Page<Arc<Notice>> {
     let mut items = Vec::new();
     let mut seen = None;
     for (looked_at, notice) in outbox.from(from).enumerate() {
@@ -88,7 +88,7 @@ async fn change(
     change: fn(u128) -> NoticeCommand,
 ) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         let name = call.param(0)?;
         notice_number(&name).ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();

@@ -10,8 +10,8 @@ use allod_edge::{Call, Reply};
 use allod_engine::At;
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, Query};
-use crate::scope::Reach;
+use crate::query::{AFTER, LIMIT, Param, QueryParams};
+use crate::scope::AllowedPools;
 use crate::wire::{PoolBody, PoolList};
 use crate::{Native, from_wire, refusals, to_wire};
 
@@ -25,7 +25,7 @@ pub(crate) const LIST_QUERY: &[Param] =
 
 pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        let query = Query::read(&call, PUT_QUERY)?;
+        let query = QueryParams::read(&call, PUT_QUERY)?;
         let keep_held = query.flag("keep_held")?.unwrap_or(false);
         let name: Arc<str> = call.param(0)?.into();
         let body: PoolBody<'_> = call.json()?;
@@ -45,8 +45,8 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let name = call.param(0).map_err(|problem| problem.reply())?;
-    Query::read(&call, &[]).map_err(|problem| problem.reply())?;
-    native.freshen(&call).await?;
+    QueryParams::read(&call, &[]).map_err(|problem| problem.reply())?;
+    native.wait_for_position(&call).await?;
     let (view, at) = native
         .read(|snapshot| (view::pool(snapshot.state, &name, snapshot.now_ms), snapshot.at))?;
     let view = view.ok_or_else(|| pool_unknown(&name, &at))?;
@@ -56,7 +56,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 
 pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         Ok(DeletePool { pool: call.param(0)?.into(), expect: from_wire::expect(&call)? })
     };
     let command = read().map_err(|problem: allod_edge::Problem| problem.reply())?;
@@ -66,12 +66,12 @@ pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Rep
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = Query::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
     let limit = query.limit().map_err(|problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let prefix = query.text("prefix").unwrap_or_default();
     let after = query.text(AFTER.name);
-    let prefix = Reach::of(&call).narrowed(prefix);
+    let prefix = AllowedPools::of(&call).narrowed(prefix);
     let (page, at) = native.read(|snapshot| {
         let page = |prefix| view::pools(snapshot.state, snapshot.now_ms, prefix, after, limit);
         let none = Page { items: Vec::new(), next: None };

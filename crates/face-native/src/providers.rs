@@ -11,10 +11,10 @@ use allod_core::view::NoCursor;
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
-use crate::query::{AFTER, Param, Query, uuid};
+use crate::query::{AFTER, Param, QueryParams, uuid};
 use crate::wire::ProviderList;
 use crate::{Native, refusals, to_wire};
-use rows::{Fields, Filter, Row};
+use rows::{ProviderFields, ProviderFilter, ProviderRow};
 
 /// Exporters read everything at every scrape, so a page may be large.
 pub(crate) const LIMIT_MAX: usize = 10_000;
@@ -50,14 +50,14 @@ pub(crate) const GET_QUERY: &[Param] = &[FIELDS];
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        let fields = fields(&Query::read(&call, GET_QUERY)?)?;
+        let fields = fields(&QueryParams::read(&call, GET_QUERY)?)?;
         Ok((uuid("the provider", &call.param(0)?)?, fields))
     };
     let (provider, fields) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (row, at) = native.read(|snapshot| {
         let capacity = snapshot.state.capacity();
-        let row = capacity.provider(provider).map(|found| Row::of(capacity, found, fields));
+        let row = capacity.provider(provider).map(|found| ProviderRow::of(capacity, found, fields));
         (row, snapshot.at)
     })?;
     match row {
@@ -72,10 +72,10 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = Query::read_repeated(&call, LIST_QUERY, REPEATED);
+    let query = QueryParams::read_repeated(&call, LIST_QUERY, REPEATED);
     let query = query.map_err(|problem| problem.reply())?;
     let read = || {
-        let filter = Filter {
+        let filter = ProviderFilter {
             name_prefix: query.text(NAME_PREFIX.name).unwrap_or_default(),
             in_tree: query.uuid(IN_TREE.name)?,
             traits: query.texts(TRAIT.name).collect(),
@@ -87,7 +87,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         Ok((filter, fields(&query)?, after, query.limit_upto(LIMIT_MAX)?))
     };
     let (filter, fields, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
-    native.freshen(&call).await?;
+    native.wait_for_position(&call).await?;
     let (page, at) = native.read(|snapshot| {
         let page = rows::page(snapshot.state.capacity(), &filter, fields, after, limit);
         (page, snapshot.at)
@@ -103,11 +103,11 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     })
 }
 
-fn fields(query: &Query<'_>) -> Result<Fields, Problem> {
+fn fields(query: &QueryParams<'_>) -> Result<ProviderFields, Problem> {
     match query.text(FIELDS.name) {
-        None => Ok(Fields::ALL),
-        Some(text) => Fields::read(text).map_err(|name| {
-            let known = Fields::names().join(", ");
+        None => Ok(ProviderFields::ALL),
+        Some(text) => ProviderFields::read(text).map_err(|name| {
+            let known = ProviderFields::names().join(", ");
             Problem::malformed(format!("fields names '{name}'; {known} are known"))
         }),
     }

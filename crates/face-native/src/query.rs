@@ -23,11 +23,11 @@ const LIMIT_USUAL: usize = 100;
 
 /// The query of a request, with only names that the route knows.
 #[derive(Debug)]
-pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+pub(crate) struct QueryParams<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-impl<'a> Query<'a> {
-    pub(crate) fn read(call: &'a Call, known: &[Param]) -> Result<Query<'a>, Problem> {
-        Query::read_repeated(call, known, &[])
+impl<'a> QueryParams<'a> {
+    pub(crate) fn read(call: &'a Call, known: &[Param]) -> Result<QueryParams<'a>, Problem> {
+        QueryParams::read_repeated(call, known, &[])
     }
 
     /// With names that may be there more than once.
@@ -35,9 +35,9 @@ impl<'a> Query<'a> {
         call: &'a Call,
         known: &[Param],
         repeated: &[&str],
-    ) -> Result<Query<'a>, Problem> {
+    ) -> Result<QueryParams<'a>, Problem> {
         if call.head.uri.query().is_none() {
-            return Ok(Query(Vec::new()));
+            return Ok(QueryParams(Vec::new()));
         }
         let mut all: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
         for (name, value) in call.query() {
@@ -49,7 +49,7 @@ impl<'a> Query<'a> {
             }
             all.push((name, value));
         }
-        Ok(Query(all))
+        Ok(QueryParams(all))
     }
 
     pub(crate) fn text(&self, name: &str) -> Option<&str> {

@@ -14,7 +14,7 @@ use http::StatusCode;
 
 use crate::to_wire;
 use crate::wire::{
-    ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, TrimmedMembers, Value,
+    ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, TrimmedMembers, WireValue,
 };
 
 /// A refusal of a request that is about one thing, which its path names.
@@ -143,7 +143,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
             held: Some(*held),
             sample: sample
                 .iter()
-                .map(|(key, span)| HeldAnswer { pool, key, value: Value(*kind, *span) })
+                .map(|(key, span)| HeldAnswer { pool, key, value: WireValue(*kind, *span) })
                 .collect(),
             ..none
         },
@@ -172,7 +172,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
             key: Some(key),
             sample: held
                 .iter()
-                .map(|(pool, kind, span)| HeldAnswer { pool, key, value: Value(*kind, *span) })
+                .map(|(pool, kind, span)| HeldAnswer { pool, key, value: WireValue(*kind, *span) })
                 .collect(),
             ..none
         },
@@ -187,7 +187,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
 }
 
 fn about_value(pool: &str, kind: Kind, value: Span) -> RefusalMembers<'_> {
-    RefusalMembers { pool: Some(pool), value: Some(Value(kind, value)), ..Default::default() }
+    RefusalMembers { pool: Some(pool), value: Some(WireValue(kind, value)), ..Default::default() }
 }
 
 fn exhausted<'a>(pool: &'a str, report: &Exhausted) -> ExhaustedAnswer<'a> {

@@ -1,40 +1,40 @@
 //! The table of routes. The server and the OpenAPI document are both made from it, so neither can know a route that the
 //! other does not.
 
-mod said;
+mod specs;
 
 use std::sync::Arc;
 
 use allod_edge::{Access, Call, Reply, ReplyFuture};
 use http::Method;
 
-use said::*;
-pub(crate) use said::{Header, Shape};
+use specs::*;
+pub(crate) use specs::{HeaderSpec, ReplySpec};
 
 use crate::query::Param;
-use crate::scope::Scope;
+use crate::scope::ScopeRule;
 use crate::{
-    Native, about, alarms, backup, candidates, claims, consumers, history, outbox, pools,
-    providers, transactions, watch,
+    Native, alarms, backup, candidates, claims, consumers, history, outbox, pools, providers,
+    server_info, transactions, watch,
 };
 
-/// One route: how it is reached, what answers, and what is to be said about it.
-pub(crate) struct Entry {
+/// One route: how it is reached, what answers, and what is to be specs about it.
+pub(crate) struct RouteEntry {
     pub method: Method,
     pub path: &'static str,
     pub access: Access,
     /// What it does when the token is for some pools only.
-    pub scope: Scope,
+    pub scope: ScopeRule,
     pub run: fn(Arc<Native>, Call) -> ReplyFuture,
     /// The operation's name in the OpenAPI document.
     pub name: &'static str,
     pub summary: &'static str,
     pub query: &'static [Param],
     /// Request headers that it looks at.
-    pub headers: &'static [&'static Header],
+    pub headers: &'static [&'static HeaderSpec],
     /// The schema of its body.
     pub body: Option<&'static str>,
-    pub replies: &'static [Shape],
+    pub replies: &'static [ReplySpec],
 }
 
 /// Boxes the future of a handler in which `?` may end the work early: either way it is a reply.
@@ -42,12 +42,12 @@ fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) ->
     Box::pin(async { answer.await.unwrap_or_else(|early| early) })
 }
 
-pub(crate) static TABLE: &[Entry] = &[
-    Entry {
+pub(crate) static TABLE: &[RouteEntry] = &[
+    RouteEntry {
         method: Method::PUT,
         path: "/v1/pools/{pool}",
         access: Access::Admin,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(pools::put(native, call)),
         name: "putPool",
         summary: "Define a pool, or change its definition",
@@ -55,10 +55,10 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: GUARDED_PUT,
         body: Some("PoolBody"),
         replies: &[
-            Shape(200, Some("Pool"), "The pool is defined like this now, or was already."),
-            Shape(201, Some("Pool"), "The pool is new."),
+            ReplySpec(200, Some("Pool"), "The pool is defined like this now, or was already."),
+            ReplySpec(201, Some("Pool"), "The pool is new."),
             MALFORMED,
-            Shape(
+            ReplySpec(
                 409,
                 PROBLEM,
                 "The kind cannot change, held values would be outside, or the resource-manager keeps the pool.",
@@ -67,24 +67,24 @@ pub(crate) static TABLE: &[Entry] = &[
             LIMITED,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/pools/{pool}",
         access: Access::Read,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(pools::get(native, call)),
         name: "getPool",
         summary: "A pool and how full it is",
         query: &[],
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("Pool"), "The pool."), MALFORMED, NO_POOL],
+        replies: &[ReplySpec(200, Some("Pool"), "The pool."), MALFORMED, NO_POOL],
     },
-    Entry {
+    RouteEntry {
         method: Method::DELETE,
         path: "/v1/pools/{pool}",
         access: Access::Admin,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(pools::delete(native, call)),
         name: "deletePool",
         summary: "Remove a pool that nobody uses",
@@ -92,9 +92,9 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: GUARDED,
         body: None,
         replies: &[
-            Shape(204, None, "There is no such pool now."),
+            ReplySpec(204, None, "There is no such pool now."),
             MALFORMED,
-            Shape(
+            ReplySpec(
                 409,
                 PROBLEM,
                 "It has claims, or values in quarantine, or the resource-manager keeps it.",
@@ -102,24 +102,24 @@ pub(crate) static TABLE: &[Entry] = &[
             DIFFERS,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/pools",
         access: Access::Read,
-        scope: Scope::Filtered,
+        scope: ScopeRule::Filtered,
         run: |native, call| boxed(pools::list(native, call)),
         name: "listPools",
         summary: "Pools in the order of their names",
         query: pools::LIST_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("PoolList"), "A page of pools."), MALFORMED],
+        replies: &[ReplySpec(200, Some("PoolList"), "A page of pools."), MALFORMED],
     },
-    Entry {
+    RouteEntry {
         method: Method::PUT,
         path: "/v1/pools/{pool}/claims/{key}",
         access: Access::Write,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::put(native, call)),
         name: "putClaim",
         summary: "Claim a value under a key; the same again gives the same claim",
@@ -127,33 +127,37 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: GUARDED_PUT,
         body: Some("ClaimBody"),
         replies: &[
-            Shape(200, CLAIM, "The key holds this already."),
-            Shape(201, CLAIM, "The claim is new."),
+            ReplySpec(200, CLAIM, "The key holds this already."),
+            ReplySpec(201, CLAIM, "The claim is new."),
             MALFORMED,
             NO_POOL,
-            Shape(409, PROBLEM, "`taken`, `exhausted`, `params_differ` and others; see `code`."),
+            ReplySpec(
+                409,
+                PROBLEM,
+                "`taken`, `exhausted`, `params_differ` and others; see `code`.",
+            ),
             DIFFERS,
             LIMITED,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/pools/{pool}/claims/{key}",
         access: Access::Read,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::get(native, call)),
         name: "getClaim",
         summary: "What is held under a key",
         query: &[],
         headers: READ,
         body: None,
-        replies: &[Shape(200, CLAIM, "The claim."), MALFORMED, NOT_HELD],
+        replies: &[ReplySpec(200, CLAIM, "The claim."), MALFORMED, NOT_HELD],
     },
-    Entry {
+    RouteEntry {
         method: Method::DELETE,
         path: "/v1/pools/{pool}/claims/{key}",
         access: Access::Write,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::delete(native, call)),
         name: "deleteClaim",
         summary: "Release what is held under a key",
@@ -161,18 +165,18 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: GUARDED,
         body: None,
         replies: &[
-            Shape(204, None, "Nothing is held under this key now."),
+            ReplySpec(204, None, "Nothing is held under this key now."),
             MALFORMED,
-            Shape(404, PROBLEM, "There is no such pool, or with If-Match nothing is held."),
+            ReplySpec(404, PROBLEM, "There is no such pool, or with If-Match nothing is held."),
             KEPT,
             DIFFERS,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::POST,
         path: "/v1/pools/{pool}/claims/{key}/renew",
         access: Access::Write,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::renew(native, call)),
         name: "renewClaim",
         summary: "Start the lease of a claim anew",
@@ -180,10 +184,10 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: GUARDED,
         body: Some("RenewBody"),
         replies: &[
-            Shape(200, CLAIM, "The claim with its new lease."),
+            ReplySpec(200, CLAIM, "The claim with its new lease."),
             MALFORMED,
             NOT_HELD,
-            Shape(
+            ReplySpec(
                 409,
                 PROBLEM,
                 "The claim has no lease, and `ttl` was not given; or the resource-manager keeps it.",
@@ -192,11 +196,11 @@ pub(crate) static TABLE: &[Entry] = &[
             LIMITED,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::POST,
         path: "/v1/pools/{pool}/claims/{key}/confirm",
         access: Access::Write,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::confirm(native, call)),
         name: "confirmClaim",
         summary: "Make a leased claim permanent",
@@ -204,31 +208,31 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: GUARDED,
         body: None,
         replies: &[
-            Shape(200, CLAIM, "The claim, without a lease."),
+            ReplySpec(200, CLAIM, "The claim, without a lease."),
             MALFORMED,
             NOT_HELD,
             KEPT,
             DIFFERS,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/pools/{pool}/claims",
         access: Access::Read,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::list(native, call)),
         name: "listClaims",
         summary: "Claims of a pool in the order of their values",
         query: claims::LIST_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("ClaimList"), "A page of claims."), MALFORMED, NO_POOL],
+        replies: &[ReplySpec(200, Some("ClaimList"), "A page of claims."), MALFORMED, NO_POOL],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/pools/{pool}/values/{*value}",
         access: Access::Read,
-        scope: Scope::PoolInPath,
+        scope: ScopeRule::PoolInPath,
         run: |native, call| boxed(claims::value(native, call)),
         name: "getValue",
         summary: "Who has or had a value, or why nobody can; the slash of a prefix may stand as it is",
@@ -236,31 +240,35 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: READ,
         body: None,
         replies: &[
-            Shape(200, Some("ValueAnswer"), "What can be said of the value."),
-            Shape(400, PROBLEM, "It cannot be read, or `at` is in the future: `position_unknown`."),
-            Shape(404, PROBLEM, "There is no such pool, or there was none then."),
+            ReplySpec(200, Some("ValueAnswer"), "What can be specs of the value."),
+            ReplySpec(
+                400,
+                PROBLEM,
+                "It cannot be read, or `at` is in the future: `position_unknown`.",
+            ),
+            ReplySpec(404, PROBLEM, "There is no such pool, or there was none then."),
             TRIMMED,
             LIMITED,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/claims",
         access: Access::Read,
-        scope: Scope::Filtered,
+        scope: ScopeRule::Filtered,
         run: |native, call| boxed(claims::by_owner(native, call)),
         name: "listClaimsByOwner",
         summary: "Claims in all pools in the order of their owners",
         query: claims::BY_OWNER_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("ClaimList"), "A page of claims."), MALFORMED],
+        replies: &[ReplySpec(200, Some("ClaimList"), "A page of claims."), MALFORMED],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/history",
         access: Access::Read,
-        scope: Scope::Filtered,
+        scope: ScopeRule::Filtered,
         run: |native, call| boxed(history::list(native, call)),
         name: "getHistory",
         summary: "What happened, by pool, value, key, owner, provider, consumer and time",
@@ -268,7 +276,7 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: READ,
         body: None,
         replies: &[
-            Shape(
+            ReplySpec(
                 200,
                 Some("HistoryAnswer"),
                 "A page of changes; one may be short and have a next.",
@@ -277,11 +285,11 @@ pub(crate) static TABLE: &[Entry] = &[
             TRIMMED,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::POST,
         path: "/v1/transactions",
         access: Access::Write,
-        scope: Scope::PoolsInBody,
+        scope: ScopeRule::PoolsInBody,
         run: |native, call| boxed(transactions::post(native, call)),
         name: "postTransaction",
         summary: "Claims, releases, allocations and checks over any pools, providers and consumers, all or nothing",
@@ -289,30 +297,30 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: &[IDEMPOTENCY_KEY],
         body: Some("TransactionBody"),
         replies: &[
-            Shape(200, Some("TransactionAnswer"), "All of it happened, or would have."),
+            ReplySpec(200, Some("TransactionAnswer"), "All of it happened, or would have."),
             MALFORMED,
-            Shape(409, PROBLEM, "None of it happened: `op` says which operation was refused."),
-            Shape(422, PROBLEM, "A limit is exceeded, or the idempotency key was used before."),
+            ReplySpec(409, PROBLEM, "None of it happened: `op` says which operation was refused."),
+            ReplySpec(422, PROBLEM, "A limit is exceeded, or the idempotency key was used before."),
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/providers",
         access: Access::Read,
-        scope: Scope::Capacity,
+        scope: ScopeRule::Capacity,
         run: |native, call| boxed(providers::list(native, call)),
         name: "listProviders",
         summary: "Providers with all that they have and give out, in the order of their uuids",
         query: providers::LIST_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("ProviderList"), "A page of providers."), UNKNOWN_NAME],
+        replies: &[ReplySpec(200, Some("ProviderList"), "A page of providers."), UNKNOWN_NAME],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/providers/{provider}",
         access: Access::Read,
-        scope: Scope::Capacity,
+        scope: ScopeRule::Capacity,
         run: |native, call| boxed(providers::get(native, call)),
         name: "getProvider",
         summary: "A provider, what it has and how much of it is given out",
@@ -320,29 +328,29 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: READ,
         body: None,
         replies: &[
-            Shape(200, Some("Provider"), "The provider."),
+            ReplySpec(200, Some("Provider"), "The provider."),
             MALFORMED,
-            Shape(404, PROBLEM, "There is no such provider."),
+            ReplySpec(404, PROBLEM, "There is no such provider."),
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/consumers",
         access: Access::Read,
-        scope: Scope::Capacity,
+        scope: ScopeRule::Capacity,
         run: |native, call| boxed(consumers::list(native, call)),
         name: "listConsumers",
         summary: "Consumers and what they hold, in the order of their uuids",
         query: consumers::LIST_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("ConsumerList"), "A page of consumers."), MALFORMED],
+        replies: &[ReplySpec(200, Some("ConsumerList"), "A page of consumers."), MALFORMED],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/consumers/{consumer}",
         access: Access::Read,
-        scope: Scope::Capacity,
+        scope: ScopeRule::Capacity,
         run: |native, call| boxed(consumers::get(native, call)),
         name: "getConsumer",
         summary: "A consumer and what it holds",
@@ -350,16 +358,16 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: READ,
         body: None,
         replies: &[
-            Shape(200, Some("Consumer"), "The consumer."),
+            ReplySpec(200, Some("Consumer"), "The consumer."),
             MALFORMED,
-            Shape(404, PROBLEM, "It holds nothing."),
+            ReplySpec(404, PROBLEM, "It holds nothing."),
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::POST,
         path: "/v1/candidates",
         access: Access::Read,
-        scope: Scope::Capacity,
+        scope: ScopeRule::Capacity,
         run: |native, call| boxed(candidates::post(native, call)),
         name: "findCandidates",
         summary: "Who could serve a request for capacity, and why others could not; nothing is taken",
@@ -367,28 +375,28 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: READ,
         body: Some("CandidatesBody"),
         replies: &[
-            Shape(200, Some("CandidatesAnswer"), "Perhaps none; with `explain` also why."),
+            ReplySpec(200, Some("CandidatesAnswer"), "Perhaps none; with `explain` also why."),
             UNKNOWN_NAME,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/alarms",
         access: Access::Read,
-        scope: Scope::AllPools,
+        scope: ScopeRule::AllPools,
         run: |native, call| boxed(alarms::list(native, call)),
         name: "listAlarms",
         summary: "What is wrong with pools and services, and what was, in the order of their names",
         query: alarms::LIST_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("AlarmList"), "A page of alarms."), MALFORMED],
+        replies: &[ReplySpec(200, Some("AlarmList"), "A page of alarms."), MALFORMED],
     },
-    Entry {
+    RouteEntry {
         method: Method::POST,
         path: "/v1/alarms/purge",
         access: Access::Admin,
-        scope: Scope::AllPools,
+        scope: ScopeRule::AllPools,
         run: |native, call| boxed(alarms::purge(native, call)),
         name: "purgeAlarm",
         summary: "Forget an alarm that is over",
@@ -396,68 +404,68 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: &[],
         body: Some("PurgeBody"),
         replies: &[
-            Shape(204, None, "It is no longer in the list."),
+            ReplySpec(204, None, "It is no longer in the list."),
             MALFORMED,
-            Shape(409, PROBLEM, "There is no such alarm, or it is still raised."),
+            ReplySpec(409, PROBLEM, "There is no such alarm, or it is still raised."),
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/outbox",
         access: Access::Read,
-        scope: Scope::AllPools,
+        scope: ScopeRule::AllPools,
         run: |native, call| boxed(outbox::list(native, call)),
         name: "listNotices",
         summary: "What services are still to be told, and what could not be told, oldest first",
         query: outbox::LIST_QUERY,
         headers: READ,
         body: None,
-        replies: &[Shape(200, Some("NoticeList"), "A page of notices."), MALFORMED],
+        replies: &[ReplySpec(200, Some("NoticeList"), "A page of notices."), MALFORMED],
     },
-    Entry {
+    RouteEntry {
         method: Method::POST,
         path: "/v1/outbox/{number}/retry",
         access: Access::Admin,
-        scope: Scope::AllPools,
+        scope: ScopeRule::AllPools,
         run: |native, call| boxed(outbox::retry(native, call)),
         name: "retryNotice",
         summary: "Have a notice told at once, with all its attempts anew",
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(204, None, "It is due now."), MALFORMED, NO_NOTICE],
+        replies: &[ReplySpec(204, None, "It is due now."), MALFORMED, NO_NOTICE],
     },
-    Entry {
+    RouteEntry {
         method: Method::DELETE,
         path: "/v1/outbox/{number}",
         access: Access::Admin,
-        scope: Scope::AllPools,
+        scope: ScopeRule::AllPools,
         run: |native, call| boxed(outbox::delete(native, call)),
         name: "dropNotice",
         summary: "Have a notice told to nobody",
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(204, None, "It is gone."), MALFORMED, NO_NOTICE],
+        replies: &[ReplySpec(204, None, "It is gone."), MALFORMED, NO_NOTICE],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/status",
         access: Access::Read,
-        scope: Scope::NoPools,
-        run: |native, call| boxed(about::status(native, call)),
+        scope: ScopeRule::NoPools,
+        run: |native, call| boxed(server_info::status(native, call)),
         name: "getStatus",
         summary: "How the server is doing, also while it starts",
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(200, Some("Status"), "How it is doing."), MALFORMED],
+        replies: &[ReplySpec(200, Some("Status"), "How it is doing."), MALFORMED],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/backup",
         access: Access::Admin,
-        scope: Scope::AllPools,
+        scope: ScopeRule::AllPools,
         run: |native, call| boxed(backup::get(native, call)),
         name: "getBackup",
         summary: "Everything that the journal holds now, as one stream for `allod restore`",
@@ -465,7 +473,7 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: &[],
         body: None,
         replies: &[
-            Shape(
+            ReplySpec(
                 200,
                 None,
                 "The backup, application/octet-stream. Whole only if its end is there.",
@@ -473,11 +481,11 @@ pub(crate) static TABLE: &[Entry] = &[
             MALFORMED,
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/watch",
         access: Access::Read,
-        scope: Scope::Filtered,
+        scope: ScopeRule::Filtered,
         run: |native, call| boxed(watch::get(native, call)),
         name: "watch",
         summary: "What happens, as it happens, from any position that is kept",
@@ -485,52 +493,56 @@ pub(crate) static TABLE: &[Entry] = &[
         headers: &[LAST_EVENT_ID],
         body: None,
         replies: &[
-            Shape(
+            ReplySpec(
                 200,
                 Some("Change"),
                 "Server-sent events without an end: the data of each is a change, its id the position. Those named `heartbeat` say up to which position there is nothing more.",
             ),
-            Shape(400, PROBLEM, "The request cannot be read, or the position is not there yet."),
-            Shape(410, PROBLEM, "The position is no longer kept; `oldest_position` is."),
+            ReplySpec(
+                400,
+                PROBLEM,
+                "The request cannot be read, or the position is not there yet.",
+            ),
+            ReplySpec(410, PROBLEM, "The position is no longer kept; `oldest_position` is."),
         ],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/limits",
         access: Access::Read,
-        scope: Scope::NoPools,
-        run: |native, call| boxed(about::limits(native, call)),
+        scope: ScopeRule::NoPools,
+        run: |native, call| boxed(server_info::limits(native, call)),
         name: "getLimits",
         summary: "Every limit of this server by name",
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(200, Some("Limits"), "Names and numbers.")],
+        replies: &[ReplySpec(200, Some("Limits"), "Names and numbers.")],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/openapi.json",
         access: Access::Read,
-        scope: Scope::NoPools,
-        run: |native, call| boxed(about::describe(native, call)),
+        scope: ScopeRule::NoPools,
+        run: |native, call| boxed(server_info::describe(native, call)),
         name: "getOpenapi",
         summary: "This document",
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(200, Some("Document"), "OpenAPI 3.1.")],
+        replies: &[ReplySpec(200, Some("Document"), "OpenAPI 3.1.")],
     },
-    Entry {
+    RouteEntry {
         method: Method::GET,
         path: "/v1/docs",
         access: Access::Read,
-        scope: Scope::NoPools,
-        run: |native, call| boxed(about::docs(native, call)),
+        scope: ScopeRule::NoPools,
+        run: |native, call| boxed(server_info::docs(native, call)),
         name: "getDocs",
         summary: "This document as a page to read",
         query: &[],
         headers: &[],
         body: None,
-        replies: &[Shape(200, Some("Page"), "The page; it needs nothing from anywhere else.")],
+        replies: &[ReplySpec(200, Some("Page"), "The page; it needs nothing from anywhere else.")],
     },
 ];

@@ -3,7 +3,7 @@
 //! To the edge the scope of a token is a text. Here it is the beginning of the names of the pools that the token is for:
 //! it reads and writes these and no others, and lists show it nothing else. That there are other pools, and what they are
 //! called, is no secret: a request that names one is answered with 403, whether it reads or writes, and whether the pool
-//! exists or not. Capacity is out of its reach altogether: a provider belongs to no pool.
+//! exists or not. Capacity is out of its allowed altogether: a provider belongs to no pool.
 //!
 //! Each row of the table of routes says in its `scope` how it keeps to this.
 
@@ -15,7 +15,7 @@ use crate::wire::{CheckBody, OpBody};
 
 /// How a route keeps to the pools of a token that is not for all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum ScopeRule {
     /// The first parameter of the path names the one pool. Looked at here, before the handler runs.
     PoolInPath,
     /// The body names pools. The handler has each looked at, and refuses the whole request for one.
@@ -30,46 +30,46 @@ pub enum Scope {
     NoPools,
 }
 
-impl Scope {
+impl ScopeRule {
     /// What it does with a token that is for some pools only, in words for people.
     pub fn about(self) -> &'static str {
         match self {
-            Scope::PoolInPath => "the pool must fit",
-            Scope::PoolsInBody => "every pool must fit",
-            Scope::Filtered => "shows what fits",
-            Scope::AllPools | Scope::Capacity => "not allowed",
-            Scope::NoPools => "as without",
+            ScopeRule::PoolInPath => "the pool must fit",
+            ScopeRule::PoolsInBody => "every pool must fit",
+            ScopeRule::Filtered => "shows what fits",
+            ScopeRule::AllPools | ScopeRule::Capacity => "not allowed",
+            ScopeRule::NoPools => "as without",
         }
     }
 
     /// What can be said before the handler runs.
     pub(crate) fn admit(self, call: &Call) -> Result<(), Reply> {
-        let reach = Reach::of(call);
-        if reach.is_everything() {
+        let allowed = AllowedPools::of(call);
+        if allowed.is_unrestricted() {
             return Ok(());
         }
         match self {
-            Scope::PoolInPath => {
+            ScopeRule::PoolInPath => {
                 let pool = call.param(0).map_err(|problem| problem.reply())?;
-                reach.require(&pool).map_err(|problem| problem.reply())
+                allowed.require(&pool).map_err(|problem| problem.reply())
             }
-            Scope::AllPools => Err(reach.not_everything().reply()),
-            Scope::Capacity => Err(reach.no_capacity().reply()),
-            Scope::PoolsInBody | Scope::Filtered | Scope::NoPools => Ok(()),
+            ScopeRule::AllPools => Err(allowed.denied_all_pools().reply()),
+            ScopeRule::Capacity => Err(allowed.denied_capacity().reply()),
+            ScopeRule::PoolsInBody | ScopeRule::Filtered | ScopeRule::NoPools => Ok(()),
         }
     }
 }
 
 /// The pools that the sender of a request may touch.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Reach<'a>(&'a Identity);
+pub(crate) struct AllowedPools<'a>(&'a Identity);
 
-impl<'a> Reach<'a> {
-    pub(crate) fn of(call: &'a Call) -> Reach<'a> {
-        Reach(call.identity())
+impl<'a> AllowedPools<'a> {
+    pub(crate) fn of(call: &'a Call) -> AllowedPools<'a> {
+        AllowedPools(call.identity())
     }
 
-    pub(crate) fn is_everything(self) -> bool {
+    pub(crate) fn is_unrestricted(self) -> bool {
         self.prefix().is_empty()
     }
 
@@ -78,7 +78,7 @@ impl<'a> Reach<'a> {
         self.0.scope().unwrap_or_default()
     }
 
-    /// The pools that begin with `prefix` and are within reach, as one prefix; `None` when there can be none.
+    /// The pools that begin with `prefix` and are within allowed, as one prefix; `None` when there can be none.
     pub(crate) fn narrowed<'b>(self, prefix: &'b str) -> Option<&'b str>
     where
         'a: 'b,
@@ -100,13 +100,13 @@ impl<'a> Reach<'a> {
         struct InOp {
             op: usize,
         }
-        if self.is_everything() {
+        if self.is_unrestricted() {
             return Ok(());
         }
         for (op, body) in ops.iter().enumerate() {
             let allowed = match named_pools(body) {
                 Some(pools) => pools.into_iter().try_for_each(|pool| self.require(pool)),
-                None => Err(self.no_capacity()),
+                None => Err(self.denied_capacity()),
             };
             allowed.map_err(|problem| problem.reply_with(InOp { op }))?;
         }
@@ -115,11 +115,11 @@ impl<'a> Reach<'a> {
 
     /// Refuses what is about providers and consumers, unless the token is for everything.
     pub(crate) fn require_capacity(self) -> Result<(), Problem> {
-        if self.is_everything() { Ok(()) } else { Err(self.no_capacity()) }
+        if self.is_unrestricted() { Ok(()) } else { Err(self.denied_capacity()) }
     }
 
     /// No provider and no consumer has a pool in its name, so there is no part of them that such a token could be for.
-    fn no_capacity(self) -> Problem {
+    fn denied_capacity(self) -> Problem {
         let (name, prefix) = (self.0.name().unwrap_or_default(), self.prefix());
         Problem::new(
             StatusCode::FORBIDDEN,
@@ -131,7 +131,7 @@ impl<'a> Reach<'a> {
         )
     }
 
-    fn not_everything(self) -> Problem {
+    fn denied_all_pools(self) -> Problem {
         self.denied("this is about all pools".to_owned())
     }
 

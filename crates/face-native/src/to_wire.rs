@@ -23,7 +23,7 @@ use serde::Serialize;
 pub(crate) use change::kind_index;
 pub use change::{KINDS, change};
 
-use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, UuidText, Value};
+use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, UuidText, WireValue};
 
 const POSITION: HeaderName = HeaderName::from_static("allod-position");
 const HASH: HeaderName = HeaderName::from_static("allod-hash");
@@ -85,7 +85,7 @@ pub(crate) fn link_next(mut reply: Reply, path: &str, query: &str) -> Reply {
 /// A claim as it stands at `now_ms`. A claim that was just granted or renewed has not expired: 0 does for it.
 pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
     let claim = &given.claim;
-    let Spelled { value, values, ranges } = spell(given.kind, &claim.values);
+    let WrittenValues { value, values, ranges } = write_values(given.kind, &claim.values);
     let (state, until) = match claim.state {
         ClaimState::Held => ("held", None),
         ClaimState::Quarantined { until_ms } => ("quarantined", Some(Time { ms: until_ms })),
@@ -108,17 +108,17 @@ pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
 }
 
 /// How the values of a claim are written: the first of them, each, and where there are several as ranges.
-struct Spelled<'a> {
-    value: Value,
+struct WrittenValues<'a> {
+    value: WireValue,
     values: Option<EachValue<'a>>,
     ranges: Option<Vec<String>>,
 }
 
-fn spell(kind: Kind, values: &Values) -> Spelled<'_> {
+fn write_values(kind: Kind, values: &Values) -> WrittenValues<'_> {
     let several = !kind.is_prefix() && values.total() > 1;
     let first = values.first();
-    Spelled {
-        value: Value(kind, if kind.is_prefix() { first } else { Span::one(first.first) }),
+    WrittenValues {
+        value: WireValue(kind, if kind.is_prefix() { first } else { Span::one(first.first) }),
         values: (!several || values.total() <= VALUES_LISTED_MAX)
             .then_some(EachValue(kind, values)),
         ranges: several.then(|| values.spans().map(|span| kind.show_range(span)).collect()),
@@ -180,7 +180,7 @@ fn usage(usage: &Usage) -> wire::Usage {
 
 pub(crate) fn value<'a>(
     pool: &'a str,
-    value: Value,
+    value: WireValue,
     view: &'a ValueView,
     now_ms: u64,
 ) -> wire::ValueAnswer<'a> {

@@ -8,19 +8,19 @@ use http::StatusCode;
 
 use crate::from_wire::{Reader, Unclear};
 use crate::pools::wrong_outcome;
-use crate::query::Query;
-use crate::scope::Reach;
+use crate::query::QueryParams;
+use crate::scope::AllowedPools;
 use crate::to_wire::OpName;
 use crate::wire::{TransactionAnswer, TransactionBody};
 use crate::{Native, from_wire, refusals, to_wire};
 
 pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
-        Query::read(&call, &[])?;
+        QueryParams::read(&call, &[])?;
         call.json()
     };
     let body: TransactionBody<'_> = read().map_err(|problem| problem.reply())?;
-    Reach::of(&call).require_each(&body.ops)?;
+    AllowedPools::of(&call).require_each(&body.ops)?;
     let kind = |pool: &str| native.kind(pool);
     let command = match from_wire::transaction(&call, body, &mut Reader::new(&kind)) {
         Ok(command) => command,

@@ -21,11 +21,11 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
-use crate::query::{Param, Query};
-use crate::scope::Reach;
+use crate::query::{Param, QueryParams};
+use crate::scope::AllowedPools;
 use crate::to_wire::KINDS;
 use crate::{Native, from_wire, refusals, to_wire};
-use filter::Filter;
+use filter::WatchFilter;
 use hub::Hub;
 use stream::Watcher;
 
@@ -63,23 +63,23 @@ impl Default for WatchLimits {
 }
 
 /// What all watchers of a face share.
-pub(crate) struct Watch {
+pub(crate) struct Watchers {
     hub: Arc<Hub>,
     limits: WatchLimits,
     open: Arc<AtomicU64>,
     /// How many there have been.
     count: AtomicU64,
-    meter: Arc<Meter>,
+    meter: Arc<WatchMeter>,
 }
 
-struct Meter {
+struct WatchMeter {
     watchers: Gauge,
     messages: Counter,
     rereads: Counter,
 }
 
-impl Watch {
-    pub(crate) fn new(handle: Handle, limits: WatchLimits) -> Watch {
+impl Watchers {
+    pub(crate) fn new(handle: Handle, limits: WatchLimits) -> Watchers {
         describe_gauge!("allod_watchers", "Open watch streams");
         describe_counter!("allod_watch_messages_total", "Changes sent to watchers");
         describe_counter!(
@@ -87,12 +87,12 @@ impl Watch {
             "How often a watcher was behind and read the journal"
         );
         let bytes_max = usize::try_from(limits.watch_bytes_max).unwrap_or(usize::MAX);
-        let meter = Meter {
+        let meter = WatchMeter {
             watchers: gauge!("allod_watchers"),
             messages: counter!("allod_watch_messages_total"),
             rereads: counter!("allod_watch_rereads_total"),
         };
-        Watch {
+        Watchers {
             hub: Hub::new(handle, bytes_max),
             limits,
             open: Arc::new(AtomicU64::new(0)),
@@ -101,8 +101,8 @@ impl Watch {
         }
     }
 
-    /// A place for one more, if there is one.
-    fn admit(&self) -> Result<Place, Problem> {
+    /// A slot for one more, if there is one.
+    fn admit(&self) -> Result<WatcherSlot, Problem> {
         let max = self.limits.watchers_max;
         if self.open.fetch_add(1, Ordering::Relaxed) >= max {
             self.open.fetch_sub(1, Ordering::Relaxed);
@@ -115,7 +115,7 @@ impl Watch {
             .retry_after(5));
         }
         self.meter.watchers.increment(1);
-        Ok(Place { open: self.open.clone(), meter: self.meter.clone() })
+        Ok(WatcherSlot { open: self.open.clone(), meter: self.meter.clone() })
     }
 
     /// The heartbeats of watchers that came together are spread over a quarter of the time, so that they do not all wake
@@ -128,12 +128,12 @@ impl Watch {
 }
 
 /// Counts a watcher while it is there.
-struct Place {
+struct WatcherSlot {
     open: Arc<AtomicU64>,
-    meter: Arc<Meter>,
+    meter: Arc<WatchMeter>,
 }
 
-impl Drop for Place {
+impl Drop for WatcherSlot {
     fn drop(&mut self) {
         self.open.fetch_sub(1, Ordering::Relaxed);
         self.meter.watchers.decrement(1);
@@ -146,7 +146,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let now = || native.handle.read(|snapshot| snapshot.at).map_err(failed);
     now()?;
     let watch = &native.watch;
-    let place = watch.admit().map_err(|problem| problem.reply())?;
+    let slot = watch.admit().map_err(|problem| problem.reply())?;
     let subscription = watch.hub.join(filter);
     // After joining, so that whoever watches from now on misses nothing that comes after the position in the head.
     let mut at = now()?;
@@ -175,7 +175,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         seen,
         present: at.position,
         record,
-        place,
+        slot,
     };
     let mut reply = Reply::new(Body::endless(|sink| watcher.run(sink)));
     let headers = reply.headers_mut();
@@ -187,12 +187,12 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
 }
 
 /// What is to be seen, and from where on.
-fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
-    let query = Query::read_repeated(call, QUERY, &["pool", "provider", "consumer", "kind"])?;
-    let mut filter = Filter::default();
-    let reach = Reach::of(call);
+fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
+    let query = QueryParams::read_repeated(call, QUERY, &["pool", "provider", "consumer", "kind"])?;
+    let mut filter = WatchFilter::default();
+    let allowed = AllowedPools::of(call);
     for pool in query.texts("pool") {
-        reach.require(pool)?;
+        allowed.require(pool)?;
         filter.pool(pool);
     }
     if let Some(prefix) = query.text("owner_prefix") {
@@ -200,7 +200,7 @@ fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
     }
     let (providers, consumers) = (query.uuids("provider")?, query.uuids("consumer")?);
     if !(providers.is_empty() && consumers.is_empty()) {
-        reach.require_capacity()?;
+        allowed.require_capacity()?;
     }
     providers.into_iter().for_each(|provider| filter.provider(provider));
     consumers.into_iter().for_each(|consumer| filter.consumer(consumer));
@@ -210,8 +210,8 @@ fn read(call: &Call) -> Result<(Filter, Option<u64>), Problem> {
             return Err(Problem::malformed(format!("kind is '{kind}'; {known} are known")));
         }
     }
-    if !reach.is_everything() {
-        filter.scope(reach.prefix());
+    if !allowed.is_unrestricted() {
+        filter.scope(allowed.prefix());
     }
     let from = match from_wire::last_event_id(call)? {
         Some(id) => Some(id),

@@ -215,7 +215,7 @@ impl Placement {
     async fn run(&self, entry: &Entry, ask: &Ask) -> Result<Shown, Fault> {
         match entry.run {
             Run::Read(read) => {
-                self.freshen(ask).await?;
+                self.wait_for_position(ask).await?;
                 read(self, ask)
             }
             Run::Write(write) => write(self, ask).await,
@@ -223,7 +223,7 @@ impl Placement {
     }
 
     /// Waits until what is read is as fresh as the request asks for.
-    async fn freshen(&self, ask: &Ask) -> Result<(), Fault> {
+    async fn wait_for_position(&self, ask: &Ask) -> Result<(), Fault> {
         let text = |name| ask.call.head.headers.get(name).and_then(|value| value.to_str().ok());
         if text(CONSISTENCY) == Some("linearizable") {
             self.handle.confirm_tail().await.map_err(|why| refusals::failure(&why))?;

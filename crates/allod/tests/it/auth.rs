@@ -150,8 +150,14 @@ fn what_makes_no_sense_is_refused_with_code_2_before_anything_is_opened() {
     std::fs::write(&open, "").unwrap();
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o666)).unwrap();
     for (flags, words) in [
-        (&["--auth", "none", "--listen", "0.0.0.0:1"][..], "with --auth none, because every client"),
-        (&["--auth", "noauth2", "--listen", "0.0.0.0:1"], "with --auth noauth2, because every client"),
+        (
+            &["--auth", "none", "--listen", "0.0.0.0:1"][..],
+            "with --auth none, because every client",
+        ),
+        (
+            &["--auth", "noauth2", "--listen", "0.0.0.0:1"],
+            "with --auth noauth2, because every client",
+        ),
         (&["--auth", "tokens"], "--auth tokens needs --tokens FILE"),
         (&["--tokens", &good], "--tokens is of no use without --auth tokens"),
         (&["--auth", "tokens", "--tokens", ""], "the name of a file is expected"),

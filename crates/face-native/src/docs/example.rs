@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Operation;
+use super::DocOperation;
 use super::html::{list, text};
 
 /// A line for a shell that sends the request to this server.
-pub(super) fn curl(operation: &Operation<'_>, document: &Value) -> String {
+pub(super) fn curl(operation: &DocOperation<'_>, document: &Value) -> String {
     let mut path = operation.path.to_owned();
     let mut query = String::new();
     for parameter in list(&operation.given["parameters"]) {
@@ -32,7 +32,7 @@ pub(super) fn curl(operation: &Operation<'_>, document: &Value) -> String {
     line
 }
 
-fn body<'a>(operation: &Operation<'_>, document: &'a Value) -> Option<&'a Value> {
+fn body<'a>(operation: &DocOperation<'_>, document: &'a Value) -> Option<&'a Value> {
     let schema = &operation.given["requestBody"]["content"]["application/json"]["schema"];
     let name = schema["$ref"].as_str()?.rsplit('/').next()?;
     document["components"]["schemas"][name].get("example")

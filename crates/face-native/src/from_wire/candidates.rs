@@ -8,7 +8,7 @@ use allod_core::state::capacity::Capacity;
 use allod_core::state::capacity::names::NameIx;
 use allod_edge::Problem;
 
-use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderName, Pairs};
+use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderName, OrderedMap};
 
 /// How many candidates an answer has at the most, and unless said otherwise.
 const LIMIT_MAX: u64 = 1000;
@@ -69,7 +69,7 @@ pub(crate) fn query(capacity: &Capacity, body: &CandidatesBody) -> Result<Query,
 }
 
 fn group(capacity: &Capacity, body: &GroupBody) -> Result<Group, CapacityRefusal> {
-    let Pairs(resources) = &body.resources;
+    let OrderedMap(resources) = &body.resources;
     let amount = |(class, amount): &(String, u64)| {
         let found = capacity.classes().find(class);
         let unknown = || CapacityRefusal::ClassUnknown { class: class.as_str().into() };

@@ -5,7 +5,7 @@ use allod_core::command::Expect;
 use allod_core::command::capacity::{AllocateOp, ExtendOp, Holding, LeaseAsk};
 use allod_edge::Problem;
 
-use crate::wire::{AllocateBody, ExtendBody, HoldingBody, Pairs, ReclaimName, Seconds};
+use crate::wire::{AllocateBody, ExtendBody, HoldingBody, OrderedMap, ReclaimName, Seconds};
 
 pub(super) fn allocate(body: AllocateBody) -> AllocateOp {
     let consumers = match body {
@@ -16,8 +16,8 @@ pub(super) fn allocate(body: AllocateBody) -> AllocateOp {
 }
 
 fn holding(body: HoldingBody) -> Holding {
-    let Pairs(allocations) = body.allocations;
-    let amounts = |Pairs(amounts): Pairs<String, u64>| {
+    let OrderedMap(allocations) = body.allocations;
+    let amounts = |OrderedMap(amounts): OrderedMap<String, u64>| {
         amounts.into_iter().map(|(class, amount)| (class.into(), amount)).collect()
     };
     Holding {

@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{
 };
 use utoipa::openapi::{RefOr, Schema};
 
-use crate::providers::rows::Fields;
+use crate::providers::rows::ProviderFields;
 use crate::to_wire::KINDS;
 
 /// Of whatever a path, a query or a header can carry.
@@ -18,7 +18,7 @@ const NAME: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$";
 const ETAG: &str = "^(\\*|\"[0-9]{1,19}\")$";
 const VISIBLE: &str = "^[!-~]([ -~]*[!-~])?$";
 
-/// The form of a parameter of an operation. `None`: nobody has said it here yet.
+/// The form of a parameter of an operation. `None`: nobody has specs it here yet.
 pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     let several = operation == "watch";
     let form = match name {
@@ -44,7 +44,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         "trait" | "class" => Array::new(pattern(NAME, "VCPU")).into(),
         "project" | "name_prefix" => Object::with_type(Type::String).into(),
         "fields" => {
-            let part = format!("(uuid|{})", Fields::names().join("|"));
+            let part = format!("(uuid|{})", ProviderFields::names().join("|"));
             pattern(&format!("^{part}(,{part})*$"), "name,inventories")
         }
         "limit" if operation == "listProviders" => number(1, crate::providers::LIMIT_MAX),

@@ -3,14 +3,14 @@
 use utoipa::openapi::link::Link;
 
 /// What a parameter of the next request is taken from.
-type Taken = (&'static str, &'static str);
+type LinkParam = (&'static str, &'static str);
 
-const POOL: Taken = ("pool", "$request.path.pool");
-const KEY: Taken = ("key", "$request.path.key");
-const VALUE: Taken = ("value", "$response.body#/value");
+const POOL: LinkParam = ("pool", "$request.path.pool");
+const KEY: LinkParam = ("key", "$request.path.key");
+const VALUE: LinkParam = ("value", "$response.body#/value");
 
 /// An operation, the operation that may follow it, and what that takes from it.
-const LINKS: [(&str, &str, &[Taken]); 9] = [
+const LINKS: [(&str, &str, &[LinkParam]); 9] = [
     ("putPool", "getPool", &[POOL]),
     ("putPool", "listClaims", &[POOL]),
     ("putPool", "deletePool", &[POOL]),

@@ -13,7 +13,7 @@ use allod_core::view::Page;
 
 /// A part of a provider that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Field {
+pub(crate) enum ProviderField {
     Name,
     Generation,
     Parent,
@@ -25,26 +25,26 @@ pub(crate) enum Field {
     Changed,
 }
 
-const NAMES: [(&str, Field); 9] = [
-    ("name", Field::Name),
-    ("generation", Field::Generation),
-    ("parent", Field::Parent),
-    ("root", Field::Root),
-    ("aggregates", Field::Aggregates),
-    ("traits", Field::Traits),
-    ("inventories", Field::Inventories),
-    ("consumers", Field::Consumers),
-    ("changed", Field::Changed),
+const NAMES: [(&str, ProviderField); 9] = [
+    ("name", ProviderField::Name),
+    ("generation", ProviderField::Generation),
+    ("parent", ProviderField::Parent),
+    ("root", ProviderField::Root),
+    ("aggregates", ProviderField::Aggregates),
+    ("traits", ProviderField::Traits),
+    ("inventories", ProviderField::Inventories),
+    ("consumers", ProviderField::Consumers),
+    ("changed", ProviderField::Changed),
 ];
 
 /// Which parts are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fields(u16);
+pub(crate) struct ProviderFields(u16);
 
-impl Fields {
-    pub(crate) const ALL: Fields = Fields(u16::MAX);
+impl ProviderFields {
+    pub(crate) const ALL: ProviderFields = ProviderFields(u16::MAX);
 
-    pub(crate) fn has(self, field: Field) -> bool {
+    pub(crate) fn has(self, field: ProviderField) -> bool {
         self.0 & (1 << field as u16) != 0
     }
 
@@ -53,17 +53,20 @@ impl Fields {
     }
 
     /// Names with commas between; the first that is none is the error. `uuid` is always shown and may be named.
-    pub(crate) fn read(text: &str) -> Result<Fields, &str> {
-        text.split(',').filter(|name| *name != "uuid").try_fold(Fields(0), |fields, name| {
-            let known = NAMES.iter().find(|(known, _)| *known == name);
-            known.map(|(_, field)| Fields(fields.0 | 1 << *field as u16)).ok_or(name)
-        })
+    pub(crate) fn read(text: &str) -> Result<ProviderFields, &str> {
+        text.split(',').filter(|name| *name != "uuid").try_fold(
+            ProviderFields(0),
+            |fields, name| {
+                let known = NAMES.iter().find(|(known, _)| *known == name);
+                known.map(|(_, field)| ProviderFields(fields.0 | 1 << *field as u16)).ok_or(name)
+            },
+        )
     }
 }
 
 /// A provider as it was, with the parts that were asked for; the others are empty.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct ProviderRow {
     pub uuid: Uuid,
     pub name: Arc<str>,
     pub generation: u64,
@@ -84,9 +87,13 @@ pub(crate) struct StockRow {
     pub free: i64,
 }
 
-impl Row {
-    pub(crate) fn of(capacity: &Capacity, provider: &Provider, fields: Fields) -> Row {
-        let mut row = Row {
+impl ProviderRow {
+    pub(crate) fn of(
+        capacity: &Capacity,
+        provider: &Provider,
+        fields: ProviderFields,
+    ) -> ProviderRow {
+        let mut row = ProviderRow {
             uuid: provider.uuid,
             name: provider.name.clone(),
             generation: provider.generation,
@@ -98,13 +105,13 @@ impl Row {
             consumers: provider.consumers.len() as u64,
             changed_ms: provider.changed_ms,
         };
-        if fields.has(Field::Aggregates) {
+        if fields.has(ProviderField::Aggregates) {
             row.aggregates = capacity.aggregates(provider).collect();
         }
-        if fields.has(Field::Traits) {
+        if fields.has(ProviderField::Traits) {
             row.traits = capacity.trait_names(provider).cloned().collect();
         }
-        if fields.has(Field::Inventories) {
+        if fields.has(ProviderField::Inventories) {
             let stocks = provider.stocks.iter().map(|stock| StockRow {
                 class: capacity.classes().name(stock.class),
                 inventory: stock.inventory,
@@ -119,7 +126,7 @@ impl Row {
 
 /// Which providers to show; every part that is given must hold.
 #[derive(Debug, Default)]
-pub(crate) struct Filter<'a> {
+pub(crate) struct ProviderFilter<'a> {
     pub name_prefix: &'a str,
     pub in_tree: Option<Uuid>,
     pub traits: Vec<&'a str>,
@@ -130,11 +137,11 @@ pub(crate) struct Filter<'a> {
 /// Providers in the order of their uuids, which is the same on every server, after the one named `after`.
 pub(crate) fn page(
     capacity: &Capacity,
-    filter: &Filter<'_>,
-    fields: Fields,
+    filter: &ProviderFilter<'_>,
+    fields: ProviderFields,
     after: Option<Uuid>,
     limit: usize,
-) -> Result<Page<Row>, CapacityRefusal> {
+) -> Result<Page<ProviderRow>, CapacityRefusal> {
     let sets = sets(capacity, filter)?;
     let fits = |(ix, provider): &(ProviderIx, &Provider)| {
         after.is_none_or(|after| provider.uuid > after)
@@ -161,8 +168,8 @@ pub(crate) fn page(
         found.truncate(limit);
     }
     found.sort_unstable_by_key(|provider| provider.uuid);
-    let items: Vec<Row> =
-        found.into_iter().map(|provider| Row::of(capacity, provider, fields)).collect();
+    let items: Vec<ProviderRow> =
+        found.into_iter().map(|provider| ProviderRow::of(capacity, provider, fields)).collect();
     Ok(Page { next: items.last().filter(|_| more).map(|last| last.uuid.to_string()), items })
 }
 
@@ -172,11 +179,11 @@ const LOOKED_AT_MAX: usize = 100_000;
 /// Providers of any kind, as they come.
 fn walk(
     capacity: &Capacity,
-    filter: &Filter<'_>,
-    fields: Fields,
+    filter: &ProviderFilter<'_>,
+    fields: ProviderFields,
     after: Option<Uuid>,
     limit: usize,
-) -> Page<Row> {
+) -> Page<ProviderRow> {
     let mut items = Vec::new();
     // Nobody comes after the last uuid.
     let from = after.map_or(Some(0), |after| after.0.checked_add(1));
@@ -188,15 +195,18 @@ fn walk(
         }
         seen = Some(provider.uuid);
         if provider.name.starts_with(filter.name_prefix) {
-            items.push(Row::of(capacity, provider, fields));
+            items.push(ProviderRow::of(capacity, provider, fields));
         }
     }
     Page { items, next: None }
 }
 
 /// For each trait, class and aggregate that is asked for: who has it.
-fn sets<'a>(capacity: &'a Capacity, filter: &Filter<'_>) -> Result<Vec<&'a Bits>, CapacityRefusal> {
-    static NOBODY: Bits = Bits::EMPTY;
+fn sets<'a>(
+    capacity: &'a Capacity,
+    filter: &ProviderFilter<'_>,
+) -> Result<Vec<&'a Bits>, CapacityRefusal> {
+    static EMPTY: Bits = Bits::EMPTY;
     let mut sets = Vec::new();
     for name in &filter.traits {
         let found = capacity.traits().find(name).map(|ix| capacity.with_trait(ix));
@@ -207,7 +217,7 @@ fn sets<'a>(capacity: &'a Capacity, filter: &Filter<'_>) -> Result<Vec<&'a Bits>
         let class = capacity.classes().find(name);
         let unknown = || CapacityRefusal::ClassUnknown { class: (*name).into() };
         let column = capacity.column(class.ok_or_else(unknown)?);
-        sets.push(column.map_or(&NOBODY, |column| &column.have));
+        sets.push(column.map_or(&EMPTY, |column| &column.have));
     }
     sets.extend(filter.aggregates.iter().map(|aggregate| capacity.members_of(*aggregate)));
     Ok(sets)
@@ -228,7 +238,7 @@ mod tests {
     const CLASSES: [&str; 2] = ["VCPU", "DISK_GB"];
 
     /// A provider as the test made it.
-    struct Made {
+    struct TestProvider {
         uuid: Uuid,
         name: String,
         root: Uuid,
@@ -241,13 +251,13 @@ mod tests {
         of.iter().copied().filter(|_| dice::roll(seed).is_multiple_of(2)).collect()
     }
 
-    fn make(seed: &mut u64, state: &mut State, count: usize) -> Vec<Made> {
-        let mut all: Vec<Made> = Vec::new();
+    fn make(seed: &mut u64, state: &mut State, count: usize) -> Vec<TestProvider> {
+        let mut all: Vec<TestProvider> = Vec::new();
         for n in 0..count {
             let uuid = Uuid(u128::from(dice::roll(seed)) << 64 | n as u128);
             let above = dice::roll(seed) as usize % (n + 1);
             let parent = all.get(above).map(|above| (above.uuid, above.root));
-            let made = Made {
+            let made = TestProvider {
                 uuid,
                 name: format!("{}-{n}", ["host", "card"][n % 2]),
                 root: parent.map_or(uuid, |(_, root)| root),
@@ -286,14 +296,14 @@ mod tests {
         let mut shown = 0;
         for _ in 0..400 {
             let member = &all[dice::roll(&mut seed) as usize % all.len()];
-            let filter = Filter {
+            let filter = ProviderFilter {
                 name_prefix: ["", "", "host", "card-1"][dice::roll(&mut seed) as usize % 4],
                 in_tree: dice::roll(&mut seed).is_multiple_of(3).then_some(member.uuid),
                 traits: some(&mut seed, &TRAITS),
                 classes: some(&mut seed, &CLASSES),
                 aggregates: some(&mut seed, &[Uuid(1), Uuid(2)]),
             };
-            let fits = |made: &&Made| {
+            let fits = |made: &&TestProvider| {
                 made.name.starts_with(filter.name_prefix)
                     && filter.in_tree.is_none_or(|_| made.root == member.root)
                     && filter.traits.iter().all(|name| made.traits.contains(name))
@@ -304,7 +314,8 @@ mod tests {
             let (mut found, mut after) = (Vec::new(), None);
             let limit = 1 + dice::roll(&mut seed) as usize % 40;
             loop {
-                let page = page(state.capacity(), &filter, Fields::ALL, after, limit).unwrap();
+                let page =
+                    page(state.capacity(), &filter, ProviderFields::ALL, after, limit).unwrap();
                 assert!(page.items.len() <= limit);
                 found.extend(page.items.iter().map(|row| row.uuid));
                 match page.next {
@@ -316,18 +327,23 @@ mod tests {
             shown += found.len();
         }
         assert!(shown > 1000, "{shown}");
-        let last =
-            page(state.capacity(), &Filter::default(), Fields::ALL, Some(Uuid(u128::MAX)), 9);
+        let last = page(
+            state.capacity(),
+            &ProviderFilter::default(),
+            ProviderFields::ALL,
+            Some(Uuid(u128::MAX)),
+            9,
+        );
         assert!(last.unwrap().items.is_empty());
     }
 
     #[test]
     fn fields_are_read_by_their_names() {
-        let fields = Fields::read("uuid,name,inventories").unwrap();
-        assert!(fields.has(Field::Name) && fields.has(Field::Inventories));
-        assert!(!fields.has(Field::Traits));
-        assert_eq!(Fields::read("name,colour"), Err("colour"));
-        let all = Fields::read(&Fields::names().join(",")).unwrap();
+        let fields = ProviderFields::read("uuid,name,inventories").unwrap();
+        assert!(fields.has(ProviderField::Name) && fields.has(ProviderField::Inventories));
+        assert!(!fields.has(ProviderField::Traits));
+        assert_eq!(ProviderFields::read("name,colour"), Err("colour"));
+        let all = ProviderFields::read(&ProviderFields::names().join(",")).unwrap();
         assert!(NAMES.iter().all(|(_, field)| all.has(*field)));
     }
 }

@@ -11,7 +11,7 @@ use allod_core::state::capacity::Capacity;
 use allod_core::state::capacity::names::NameIx;
 use allod_core::state::capacity::provider::ProviderIx;
 
-use crate::wire::{self, Pairs, UuidText};
+use crate::wire::{self, OrderedMap, UuidText};
 
 /// The answer, with everything called by its name.
 pub(crate) fn answer(
@@ -20,30 +20,30 @@ pub(crate) fn answer(
     found: &Found,
     explained: Option<&Explanation>,
 ) -> wire::CandidatesAnswer {
-    let mut named = Named { capacity, query, names: BTreeMap::new() };
+    let mut names_of = NameResolver { capacity, query, names: BTreeMap::new() };
     let candidates = found.iter().map(|candidate| {
-        let mut allocations: Vec<(UuidText, wire::Amounts)> = Vec::new();
+        let mut allocations: Vec<(UuidText, wire::ClassAmounts)> = Vec::new();
         for of_provider in candidate.amounts.chunk_by(|one, next| one.0 == next.0) {
             let amount = |&(_, class, amount): &(ProviderIx, NameIx, u64)| {
                 (capacity.classes().name(class).to_string(), amount)
             };
             let amounts = of_provider.iter().map(amount).collect();
-            allocations.push((named.provider(of_provider[0].0), Pairs(amounts)));
+            allocations.push((names_of.provider(of_provider[0].0), OrderedMap(amounts)));
         }
         let groups = query.groups.iter().zip(candidate.mappings());
         let mapping = groups.map(|(group, providers)| {
-            let providers = providers.iter().map(|ix| named.provider(*ix)).collect();
+            let providers = providers.iter().map(|ix| names_of.provider(*ix)).collect();
             (group.suffix.to_string(), providers)
         });
-        let mappings = Pairs(mapping.collect());
-        let root = named.provider(candidate.anchor);
-        wire::Candidate { root, allocations: Pairs(allocations), mappings }
+        let mappings = OrderedMap(mapping.collect());
+        let root = names_of.provider(candidate.anchor);
+        wire::Candidate { root, allocations: OrderedMap(allocations), mappings }
     });
     let candidates = candidates.collect();
-    let explanation = explained.map(|explained| named.explanation(explained));
-    let providers = named.names.into_iter().map(|(uuid, name)| (UuidText(uuid), name)).collect();
+    let explanation = explained.map(|explained| names_of.explanation(explained));
+    let providers = names_of.names.into_iter().map(|(uuid, name)| (UuidText(uuid), name)).collect();
     let cut = found.cut.map(cut);
-    wire::CandidatesAnswer { candidates, providers: Pairs(providers), cut, explanation }
+    wire::CandidatesAnswer { candidates, providers: OrderedMap(providers), cut, explanation }
 }
 
 fn cut(cut: Cut) -> &'static str {
@@ -54,13 +54,13 @@ fn cut(cut: Cut) -> &'static str {
 }
 
 /// Calls things by their names, and remembers which providers were spoken of.
-struct Named<'a> {
+struct NameResolver<'a> {
     capacity: &'a Capacity,
     query: &'a Query,
     names: BTreeMap<Uuid, String>,
 }
 
-impl Named<'_> {
+impl NameResolver<'_> {
     fn provider(&mut self, ix: ProviderIx) -> UuidText {
         let Some(provider) = self.capacity.at(ix) else { return UuidText(Uuid::default()) };
         self.names.entry(provider.uuid).or_insert_with(|| provider.name.to_string());
@@ -111,33 +111,33 @@ impl Named<'_> {
 
     fn constraint(&self, constraint: &explain::Constraint) -> wire::Constraint {
         use explain::Constraint;
-        let named = |name| wire::Constraint { constraint: name, ..wire::Constraint::default() };
+        let names_of = |name| wire::Constraint { constraint: name, ..wire::Constraint::default() };
         let of = |uuids: &[Uuid]| uuids.iter().copied().map(UuidText).collect::<Vec<_>>();
         let class = |class: &NameIx| Some(self.class(*class));
         match constraint {
             Constraint::InTree(uuid) => {
-                wire::Constraint { in_tree: Some(UuidText(*uuid)), ..named("in_tree") }
+                wire::Constraint { in_tree: Some(UuidText(*uuid)), ..names_of("in_tree") }
             }
             Constraint::MemberOf(sets) => {
                 let aggregates = sets.iter().map(|set| of(set)).collect();
-                wire::Constraint { aggregates, ..named("member_of") }
+                wire::Constraint { aggregates, ..names_of("member_of") }
             }
             Constraint::NotMemberOf(aggregates) => {
-                wire::Constraint { aggregates: vec![of(aggregates)], ..named("not_member_of") }
+                wire::Constraint { aggregates: vec![of(aggregates)], ..names_of("not_member_of") }
             }
             Constraint::Required(traits) => {
-                wire::Constraint { traits: self.traits(traits), ..named("required") }
+                wire::Constraint { traits: self.traits(traits), ..names_of("required") }
             }
             Constraint::Forbidden(traits) => {
-                wire::Constraint { traits: self.traits(traits), ..named("forbidden") }
+                wire::Constraint { traits: self.traits(traits), ..names_of("forbidden") }
             }
-            Constraint::Anything => named("anything"),
-            Constraint::Has(of) => wire::Constraint { class: class(of), ..named("has") },
+            Constraint::Anything => names_of("anything"),
+            Constraint::Has(of) => wire::Constraint { class: class(of), ..names_of("has") },
             Constraint::Portion(of, amount) => {
-                wire::Constraint { class: class(of), amount: Some(*amount), ..named("portion") }
+                wire::Constraint { class: class(of), amount: Some(*amount), ..names_of("portion") }
             }
             Constraint::Room(of, amount) => {
-                wire::Constraint { class: class(of), amount: Some(*amount), ..named("room") }
+                wire::Constraint { class: class(of), amount: Some(*amount), ..names_of("room") }
             }
         }
     }

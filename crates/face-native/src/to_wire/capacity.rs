@@ -2,12 +2,12 @@
 
 use allod_core::capacity::{Inventory, Reclaim};
 
-use crate::consumers::Row as ConsumerRow;
-use crate::providers::rows::{Field, Fields, Row as ProviderRow, StockRow};
-use crate::wire::{self, Held, Pairs, Time, UuidText};
+use crate::consumers::ConsumerRow;
+use crate::providers::rows::{ProviderField, ProviderFields, ProviderRow, StockRow};
+use crate::wire::{self, HeldAllocations, OrderedMap, Time, UuidText};
 
 /// A provider with the parts that were asked for.
-pub(crate) fn provider(row: &ProviderRow, fields: Fields) -> wire::Provider<'_> {
+pub(crate) fn provider(row: &ProviderRow, fields: ProviderFields) -> wire::Provider<'_> {
     let stock = |stock: &StockRow| wire::Inventory {
         used: Some(stock.used),
         free: Some(stock.free),
@@ -18,15 +18,15 @@ pub(crate) fn provider(row: &ProviderRow, fields: Fields) -> wire::Provider<'_> 
     let aggregates = || row.aggregates.iter().map(|uuid| UuidText(*uuid)).collect();
     wire::Provider {
         uuid: UuidText(row.uuid),
-        name: fields.has(Field::Name).then_some(&row.name),
-        generation: fields.has(Field::Generation).then_some(row.generation),
-        parent: fields.has(Field::Parent).then_some(row.parent.map(UuidText)),
-        root: fields.has(Field::Root).then_some(UuidText(row.root)),
-        aggregates: fields.has(Field::Aggregates).then(aggregates),
-        traits: fields.has(Field::Traits).then(traits),
-        inventories: fields.has(Field::Inventories).then(|| Pairs(inventories())),
-        consumers: fields.has(Field::Consumers).then_some(row.consumers),
-        changed: fields.has(Field::Changed).then_some(Time { ms: row.changed_ms }),
+        name: fields.has(ProviderField::Name).then_some(&row.name),
+        generation: fields.has(ProviderField::Generation).then_some(row.generation),
+        parent: fields.has(ProviderField::Parent).then_some(row.parent.map(UuidText)),
+        root: fields.has(ProviderField::Root).then_some(UuidText(row.root)),
+        aggregates: fields.has(ProviderField::Aggregates).then(aggregates),
+        traits: fields.has(ProviderField::Traits).then(traits),
+        inventories: fields.has(ProviderField::Inventories).then(|| OrderedMap(inventories())),
+        consumers: fields.has(ProviderField::Consumers).then_some(row.consumers),
+        changed: fields.has(ProviderField::Changed).then_some(Time { ms: row.changed_ms }),
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn consumer(row: &ConsumerRow, now_ms: u64) -> wire::Consumer<'_> {
         project: &consumer.project,
         user: &consumer.user,
         r#type: consumer.consumer_type.as_deref(),
-        allocations: Held(&row.held),
+        allocations: HeldAllocations(&row.held),
         written: Time { ms: consumer.written_ms },
         expires: consumer.expires_ms.map(|ms| Time { ms }),
         expired: consumer.expired(now_ms),

@@ -5,8 +5,8 @@ use allod_core::event::{Event, ReleaseCause, Was};
 use allod_core::resource::Answer;
 use allod_core::value::Kind;
 
-use super::{Spelled, capacity, defined, outbox, spell};
-use crate::wire::{Change, ChangeEvent, Held, LabelsOf, Pairs, Time, UuidText};
+use super::{WrittenValues, capacity, defined, outbox, write_values};
+use crate::wire::{Change, ChangeEvent, HeldAllocations, LabelsOf, OrderedMap, Time, UuidText};
 
 /// The names of the kinds of events that are shown, in the order of the core's events.
 pub const KINDS: [&str; 21] = [
@@ -153,7 +153,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             ChangeEvent::InventoriesSet {
                 provider: UuidText(event.provider),
                 generation: event.generation,
-                inventories: Pairs(each.collect()),
+                inventories: OrderedMap(each.collect()),
             }
         }
         Event::TraitsSet(event) => ChangeEvent::TraitsSet {
@@ -178,7 +178,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             project: &event.project,
             user: &event.user,
             r#type: event.consumer_type.as_deref(),
-            allocations: Held(&event.allocations),
+            allocations: HeldAllocations(&event.allocations),
             left: event.left.iter().copied().map(UuidText).collect(),
             expires: event.expires_ms.map(|ms| Time { ms }),
             reclaim: event.expires_ms.map(|_| capacity::reclaim(event.reclaim)),
@@ -194,7 +194,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             generation: event.generation,
             project: &event.project,
             user: &event.user,
-            allocations: Held(&event.was),
+            allocations: HeldAllocations(&event.was),
             cause: cause(event.cause),
         },
         Event::RequestAnswered(event) => ChangeEvent::RequestAnswered {
@@ -238,17 +238,17 @@ fn cause(cause: ReleaseCause) -> &'static str {
     }
 }
 
-type Members<'a> =
-    (Option<crate::wire::Value>, Option<crate::wire::EachValue<'a>>, Option<Vec<String>>);
+type ValueMembers<'a> =
+    (Option<crate::wire::WireValue>, Option<crate::wire::EachValue<'a>>, Option<Vec<String>>);
 
-fn spelled(kind: Option<Kind>, values: &Values) -> Members<'_> {
-    match kind.map(|kind| spell(kind, values)) {
-        Some(Spelled { value, values, ranges }) => (Some(value), values, ranges),
+fn spelled(kind: Option<Kind>, values: &Values) -> ValueMembers<'_> {
+    match kind.map(|kind| write_values(kind, values)) {
+        Some(WrittenValues { value, values, ranges }) => (Some(value), values, ranges),
         None => (None, None, None),
     }
 }
 
-fn whose(was: Option<&Was>) -> (Option<&str>, Members<'_>) {
+fn whose(was: Option<&Was>) -> (Option<&str>, ValueMembers<'_>) {
     match was {
         Some(was) => (Some(&was.owner), spelled(Some(was.kind), &was.values)),
         None => (None, (None, None, None)),

@@ -31,7 +31,7 @@ pub(crate) fn notice(notice: &Notice) -> wire::Notice<'_> {
         target: &notice.target,
         user: &notice.user,
         how: notice.how.name(),
-        pools: about.map(|(pool, key)| wire::Changed { pool, allocation: key }).collect(),
+        pools: about.map(|(pool, key)| wire::ChangedAllocation { pool, allocation: key }).collect(),
         queued: Time { ms: notice.at_ms },
         attempts: notice.attempts,
         error: notice.error.as_deref(),

@@ -54,7 +54,7 @@ impl About<'_> {
 
 /// A filter; what is not said lets everything through. Watchers with equal filters share what is made for them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Filter {
+pub(crate) struct WatchFilter {
     /// One of these pools. Sorted; empty: any.
     pools: Vec<Arc<str>>,
     /// What the pool's name starts with: the part of the world that the watcher may see at all.
@@ -67,7 +67,7 @@ pub(crate) struct Filter {
     kinds: u32,
 }
 
-impl Filter {
+impl WatchFilter {
     pub(crate) fn pool(&mut self, pool: &str) {
         if let Err(place) = self.pools.binary_search_by(|known| (**known).cmp(pool)) {
             self.pools.insert(place, pool.into());
@@ -120,19 +120,19 @@ impl Filter {
     }
 
     /// Under what it is to be found.
-    pub(super) fn place(&self) -> Place<'_> {
+    pub(super) fn index_key(&self) -> IndexKey<'_> {
         match &self.owner_prefix {
-            _ if !self.pools.is_empty() => Place::Pools(&self.pools),
-            _ if !self.consumers.is_empty() => Place::Consumers(&self.consumers),
-            _ if !self.providers.is_empty() => Place::Providers(&self.providers),
-            Some(prefix) if !prefix.is_empty() => Place::OwnerPrefix(prefix),
-            _ => Place::Anywhere,
+            _ if !self.pools.is_empty() => IndexKey::Pools(&self.pools),
+            _ if !self.consumers.is_empty() => IndexKey::Consumers(&self.consumers),
+            _ if !self.providers.is_empty() => IndexKey::Providers(&self.providers),
+            Some(prefix) if !prefix.is_empty() => IndexKey::OwnerPrefix(prefix),
+            _ => IndexKey::Anywhere,
         }
     }
 }
 
 /// The part of a filter that narrows it best.
-pub(super) enum Place<'a> {
+pub(super) enum IndexKey<'a> {
     Pools(&'a [Arc<str>]),
     OwnerPrefix(&'a str),
     Consumers(&'a [Uuid]),

@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::filter::{About, Filter};
+use super::filter::{About, WatchFilter};
 use super::index::Index;
 use super::message;
 
@@ -28,7 +28,7 @@ const PIECE_BYTES: usize = 256 << 10;
 pub(crate) struct Hub {
     handle: Handle,
     bytes_max: usize,
-    state: Mutex<State>,
+    state: Mutex<HubState>,
     /// Every message up to this position is where it belongs.
     reached: AtomicU64,
     /// Woken whenever `reached` has moved.
@@ -38,26 +38,26 @@ pub(crate) struct Hub {
 }
 
 #[derive(Default)]
-struct State {
+struct HubState {
     index: Index,
-    groups: Vec<Option<Arc<Group>>>,
+    groups: Vec<Option<Arc<WatcherGroup>>>,
     /// Places among them that are empty.
     free: Vec<usize>,
-    by_filter: HashMap<Filter, usize>,
+    by_filter: HashMap<WatchFilter, usize>,
     reached: u64,
     /// All waiting messages of all groups, oldest first.
-    waiting: VecDeque<(Weak<Group>, u64, usize)>,
+    waiting: VecDeque<(Weak<WatcherGroup>, u64, usize)>,
     waiting_bytes: usize,
     running: bool,
 }
 
-struct Group {
-    filter: Filter,
-    held: Mutex<Held>,
+struct WatcherGroup {
+    filter: WatchFilter,
+    buffer: Mutex<GroupBuffer>,
     news: Notify,
 }
 
-struct Held {
+struct GroupBuffer {
     /// The group has had every message after this position, and has all of them still.
     after: u64,
     messages: VecDeque<(u64, Bytes)>,
@@ -67,18 +67,18 @@ struct Held {
 /// A watcher's place in its group. Leaves it when dropped.
 pub(crate) struct Subscription {
     hub: Arc<Hub>,
-    group: Arc<Group>,
+    group: Arc<WatcherGroup>,
 }
 
 /// What a watcher finds in its group.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Pending {
     /// All messages after its position; perhaps none.
     Messages(Vec<Bytes>),
     /// Some are no longer here: the journal has them.
     Behind,
     /// There is nothing, and never will be.
-    End,
+    Closed,
 }
 
 impl Hub {
@@ -94,7 +94,7 @@ impl Hub {
     }
 
     /// Joins the group of this filter. From now on the group has every message after the position where the hub is.
-    pub(crate) fn join(self: &Arc<Hub>, filter: Filter) -> Subscription {
+    pub(crate) fn join(self: &Arc<Hub>, filter: WatchFilter) -> Subscription {
         let mut state = self.state.lock();
         if !state.running {
             state.running = true;
@@ -103,30 +103,30 @@ impl Hub {
             self.reach(&mut state, &tail);
             tokio::spawn(self.clone().run(feed, tail.seq));
         }
-        let State { index, groups, free, by_filter, reached, .. } = &mut *state;
+        let HubState { index, groups, free, by_filter, reached, .. } = &mut *state;
         let known = by_filter.get(&filter).and_then(|&slot| groups[slot].clone());
         let group = known.unwrap_or_else(|| {
             let slot = free.pop().unwrap_or_else(|| {
                 groups.push(None);
                 groups.len() - 1
             });
-            let held = Held { after: *reached, messages: VecDeque::new(), members: 0 };
-            let (held, news) = (Mutex::new(held), Notify::new());
-            let group = Arc::new(Group { filter: filter.clone(), held, news });
+            let buffer = GroupBuffer { after: *reached, messages: VecDeque::new(), members: 0 };
+            let (buffer, news) = (Mutex::new(buffer), Notify::new());
+            let group = Arc::new(WatcherGroup { filter: filter.clone(), buffer, news });
             index.insert(&filter, slot);
             by_filter.insert(filter, slot);
             groups[slot] = Some(group.clone());
             group
         });
-        group.held.lock().members += 1;
+        group.buffer.lock().members += 1;
         Subscription { hub: self.clone(), group }
     }
 
-    fn leave(&self, group: &Group) {
+    fn leave(&self, group: &WatcherGroup) {
         let mut state = self.state.lock();
-        let mut held = group.held.lock();
-        held.members -= 1;
-        if held.members == 0
+        let mut buffer = group.buffer.lock();
+        buffer.members -= 1;
+        if buffer.members == 0
             && let Some(slot) = state.by_filter.remove(&group.filter)
         {
             state.index.remove(&group.filter, slot);
@@ -179,7 +179,7 @@ impl Hub {
     /// Gives each event of a record to the groups that pick it.
     fn take(&self, record: &Record) {
         let mut state = self.state.lock();
-        let mut woken: Vec<Arc<Group>> = Vec::new();
+        let mut woken: Vec<Arc<WatcherGroup>> = Vec::new();
         let mut picked: Vec<(usize, &Event)> = Vec::new();
         for (position, entry) in record.changes() {
             for event in &entry.events {
@@ -215,16 +215,16 @@ impl Hub {
         let mut state = self.state.lock();
         self.reach(&mut state, tail);
         for group in state.groups.iter().flatten() {
-            let mut held = group.held.lock();
-            held.after = tail.position;
-            held.messages.clear();
-            drop(held);
+            let mut buffer = group.buffer.lock();
+            buffer.after = tail.position;
+            buffer.messages.clear();
+            drop(buffer);
             group.news.notify_waiters();
         }
     }
 
     /// Messages first, then this: who sees it finds all of them.
-    fn reach(&self, state: &mut State, tail: &Tail) {
+    fn reach(&self, state: &mut HubState, tail: &Tail) {
         state.reached = tail.position;
         self.reached.store(tail.position, Ordering::Release);
     }
@@ -235,11 +235,11 @@ impl Hub {
     }
 }
 
-impl State {
-    fn keep(&mut self, group: &Arc<Group>, position: u64, message: Bytes) {
+impl HubState {
+    fn keep(&mut self, group: &Arc<WatcherGroup>, position: u64, message: Bytes) {
         self.waiting_bytes += message.len();
         self.waiting.push_back((Arc::downgrade(group), position, message.len()));
-        group.held.lock().messages.push_back((position, message));
+        group.buffer.lock().messages.push_back((position, message));
     }
 
     fn drop_oldest(&mut self, bytes_max: usize) {
@@ -247,10 +247,10 @@ impl State {
             let Some((group, position, bytes)) = self.waiting.pop_front() else { break };
             self.waiting_bytes -= bytes;
             let Some(group) = group.upgrade() else { continue };
-            let mut held = group.held.lock();
-            if held.messages.front().is_some_and(|(oldest, _)| *oldest == position) {
-                held.messages.pop_front();
-                held.after = position;
+            let mut buffer = group.buffer.lock();
+            if buffer.messages.front().is_some_and(|(oldest, _)| *oldest == position) {
+                buffer.messages.pop_front();
+                buffer.after = position;
             }
         }
     }
@@ -259,27 +259,27 @@ impl State {
 impl Subscription {
     /// What there is after `seen`, which is moved on to where everything has been found. To be asked after
     /// [`Subscription::news`] has been enabled.
-    pub(crate) fn after(&self, seen: &mut u64) -> Found {
+    pub(crate) fn after(&self, seen: &mut u64) -> Pending {
         let closed = self.hub.closed.load(Ordering::Acquire);
         let reached = self.hub.reached.load(Ordering::Acquire);
-        let held = self.group.held.lock();
-        if *seen < held.after {
-            return if closed { Found::End } else { Found::Behind };
+        let buffer = self.group.buffer.lock();
+        if *seen < buffer.after {
+            return if closed { Pending::Closed } else { Pending::Behind };
         }
-        let first = held.messages.partition_point(|(position, _)| position <= seen);
-        let news = held.messages.range(first..).map(|(_, message)| message.clone()).collect();
-        let last = held.messages.back().map_or(0, |(position, _)| *position);
-        drop(held);
+        let first = buffer.messages.partition_point(|(position, _)| position <= seen);
+        let news = buffer.messages.range(first..).map(|(_, message)| message.clone()).collect();
+        let last = buffer.messages.back().map_or(0, |(position, _)| *position);
+        drop(buffer);
         *seen = (*seen).max(reached).max(last);
         match news {
-            messages if closed && Vec::is_empty(&messages) => Found::End,
-            messages => Found::Messages(messages),
+            messages if closed && Vec::is_empty(&messages) => Pending::Closed,
+            messages => Pending::Messages(messages),
         }
     }
 
     /// Whether the group has everything after this position.
     pub(crate) fn has_after(&self, seen: u64) -> bool {
-        self.group.held.lock().after <= seen
+        self.group.buffer.lock().after <= seen
     }
 
     /// Wakes when the hub has taken in a record, whether or not it is for this group.
@@ -292,7 +292,7 @@ impl Subscription {
         &self.group.news
     }
 
-    pub(crate) fn filter(&self) -> &Filter {
+    pub(crate) fn filter(&self) -> &WatchFilter {
         &self.group.filter
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use allod_core::capacity::Uuid;
 use hashbrown::HashMap;
 
-use super::filter::{About, Filter, Place};
+use super::filter::{About, IndexKey, WatchFilter};
 
 /// Filters by number. The numbers are the caller's.
 #[derive(Debug, Default)]
@@ -24,37 +24,37 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn insert(&mut self, filter: &Filter, number: usize) {
-        match filter.place() {
-            Place::Pools(pools) => {
+    pub(crate) fn insert(&mut self, filter: &WatchFilter, number: usize) {
+        match filter.index_key() {
+            IndexKey::Pools(pools) => {
                 for pool in pools {
                     self.pools.entry((**pool).into()).or_default().push(number);
                 }
             }
-            Place::OwnerPrefix(prefix) => {
+            IndexKey::OwnerPrefix(prefix) => {
                 self.prefixes.entry(prefix.as_bytes().into()).or_default().push(number);
                 *self.lengths.entry(prefix.len()).or_default() += 1;
             }
-            Place::Consumers(uuids) => put(&mut self.consumers, uuids, number),
-            Place::Providers(uuids) => put(&mut self.providers, uuids, number),
-            Place::Anywhere => self.anywhere.push(number),
+            IndexKey::Consumers(uuids) => put(&mut self.consumers, uuids, number),
+            IndexKey::Providers(uuids) => put(&mut self.providers, uuids, number),
+            IndexKey::Anywhere => self.anywhere.push(number),
         }
     }
 
-    pub(crate) fn remove(&mut self, filter: &Filter, number: usize) {
+    pub(crate) fn remove(&mut self, filter: &WatchFilter, number: usize) {
         let without = |numbers: &mut Vec<usize>| {
             numbers.retain(|known| *known != number);
             numbers.is_empty()
         };
-        match filter.place() {
-            Place::Pools(pools) => {
+        match filter.index_key() {
+            IndexKey::Pools(pools) => {
                 for pool in pools {
                     if self.pools.get_mut(&**pool).is_some_and(without) {
                         self.pools.remove(&**pool);
                     }
                 }
             }
-            Place::OwnerPrefix(prefix) => {
+            IndexKey::OwnerPrefix(prefix) => {
                 if self.prefixes.get_mut(prefix.as_bytes()).is_some_and(without) {
                     self.prefixes.remove(prefix.as_bytes());
                 }
@@ -65,9 +65,9 @@ impl Index {
                     }
                 }
             }
-            Place::Consumers(uuids) => take(&mut self.consumers, uuids, without),
-            Place::Providers(uuids) => take(&mut self.providers, uuids, without),
-            Place::Anywhere => drop(without(&mut self.anywhere)),
+            IndexKey::Consumers(uuids) => take(&mut self.consumers, uuids, without),
+            IndexKey::Providers(uuids) => take(&mut self.providers, uuids, without),
+            IndexKey::Anywhere => drop(without(&mut self.anywhere)),
         }
     }
 
@@ -167,8 +167,8 @@ mod tests {
         }
     }
 
-    fn some_filter(seed: &mut u64) -> Filter {
-        let mut filter = Filter::default();
+    fn some_filter(seed: &mut u64) -> WatchFilter {
+        let mut filter = WatchFilter::default();
         for _ in 0..dice::roll(seed) % 3 {
             filter.pool(pick(seed, &NAMES));
         }
@@ -196,7 +196,7 @@ mod tests {
     fn an_event_finds_every_filter_that_picks_it_and_each_once() {
         let mut seed = 17;
         let mut index = Index::default();
-        let mut filters: Vec<(usize, Filter)> = Vec::new();
+        let mut filters: Vec<(usize, WatchFilter)> = Vec::new();
         for round in 0..3000 {
             if filters.len() < 30 || dice::roll(&mut seed).is_multiple_of(2) {
                 let filter = some_filter(&mut seed);
@@ -237,7 +237,7 @@ mod tests {
     fn ten_thousand_filters_for_others_are_not_looked_at() {
         let mut index = Index::default();
         for n in 0..10_000 {
-            let mut filter = Filter::default();
+            let mut filter = WatchFilter::default();
             match n % 4 {
                 0 => filter.pool(&format!("pool-{n}")),
                 1 => filter.consumer(Uuid(n as u128)),

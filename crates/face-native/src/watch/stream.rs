@@ -8,8 +8,8 @@ use bytes::BytesMut;
 use tokio::time::{Instant, sleep_until};
 
 use super::filter::About;
-use super::hub::{Found, Subscription};
-use super::{Place, message};
+use super::hub::{Pending, Subscription};
+use super::{WatcherSlot, message};
 
 /// How much of the journal is read at a time.
 const PIECE_BYTES: usize = 128 << 10;
@@ -28,7 +28,7 @@ pub(super) struct Watcher {
     pub present: u64,
     /// The record to read from, when it is known already.
     pub record: Option<u64>,
-    pub place: Place,
+    pub slot: WatcherSlot,
 }
 
 impl Watcher {
@@ -47,7 +47,7 @@ impl Watcher {
                 let mut news = std::pin::pin!(news.notified());
                 news.as_mut().enable();
                 let found = self.subscription.after(&mut self.seen);
-                let nothing = matches!(&found, Found::Messages(messages) if messages.is_empty());
+                let nothing = matches!(&found, Pending::Messages(messages) if messages.is_empty());
                 let wait = greeted || self.seen < self.present;
                 if nothing && wait && Instant::now() < silent_until {
                     tokio::select! {
@@ -59,20 +59,20 @@ impl Watcher {
                 found
             };
             match found {
-                Found::End => break,
-                Found::Behind => {
-                    self.place.meter.rereads.increment(1);
+                Pending::Closed => break,
+                Pending::Behind => {
+                    self.slot.meter.rereads.increment(1);
                     // Boxed: a watcher that only waits need not have room for it.
                     if Box::pin(self.catch_up(&sink)).await.is_err() {
                         break;
                     }
                 }
-                Found::Messages(messages) if messages.is_empty() => {
+                Pending::Messages(messages) if messages.is_empty() => {
                     greeted |= self.seen >= self.present;
                     sink.send(message::heartbeat(self.seen)).await;
                 }
-                Found::Messages(messages) => {
-                    self.place.meter.messages.increment(messages.len() as u64);
+                Pending::Messages(messages) => {
+                    self.slot.meter.messages.increment(messages.len() as u64);
                     for message in messages {
                         sink.send(message).await;
                     }
@@ -128,13 +128,13 @@ impl Watcher {
                 }
                 self.seen = position;
                 if out.len() >= SENT_BYTES {
-                    self.place.meter.messages.increment(count);
+                    self.slot.meter.messages.increment(count);
                     return record.tail.seq;
                 }
             }
             self.seen = self.seen.max(record.tail.position);
         }
-        self.place.meter.messages.increment(count);
+        self.slot.meter.messages.increment(count);
         records.last().map_or(0, |record| record.tail.seq + 1)
     }
 }

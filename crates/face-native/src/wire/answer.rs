@@ -7,10 +7,9 @@ use utoipa::ToSchema;
 use utoipa::openapi::Schema;
 
 use super::{
-    CapacityMembers, Change, HoldingAnswer, KindName, Seconds, StrategyName, Time, UuidText, words,
+    CapacityMembers, Change, HoldingAnswer, KindName, Seconds, StrategyName, Time, UuidText,
+    WireValue, words,
 };
-// Under its own name utoipa takes it for any JSON value.
-use super::Value as Shown;
 
 fn claim_state() -> Schema {
     words(&["held", "quarantined"]).into()
@@ -34,10 +33,10 @@ pub(crate) struct Claim<'a> {
     pub key: &'a str,
     pub owner: &'a str,
     /// Its value, or the first of several.
-    pub value: Shown,
+    pub value: WireValue,
     /// All of them. Left out when there are very many; `ranges` then has them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Shown>>)]
+    #[schema(value_type = Option<Vec<WireValue>>)]
     pub values: Option<EachValue<'a>>,
     /// When there are several ids or addresses: all of them, as `first-last` where they follow each other.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +64,7 @@ pub(crate) struct EachValue<'a>(pub Kind, pub &'a Values);
 impl Serialize for EachValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let EachValue(kind, values) = *self;
-        serializer.collect_seq(values.each(kind).map(|span| Shown(kind, span)))
+        serializer.collect_seq(values.each(kind).map(|span| WireValue(kind, span)))
     }
 }
 
@@ -142,7 +141,7 @@ pub(crate) struct ClaimList<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ValueAnswer<'a> {
     pub pool: &'a str,
-    pub value: Shown,
+    pub value: WireValue,
     #[schema(schema_with = value_state)]
     pub state: &'static str,
     /// Who has it.
@@ -286,7 +285,7 @@ pub(crate) struct RefusalMembers<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<Shown>,
+    pub value: Option<WireValue>,
     /// `limit_exceeded`: its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'static str>,
@@ -327,7 +326,7 @@ pub(crate) struct HolderAnswer<'a> {
 pub(crate) struct HeldAnswer<'a> {
     pub pool: &'a str,
     pub key: &'a str,
-    pub value: Shown,
+    pub value: WireValue,
 }
 
 /// Why a pool has nothing to give: counts of values.

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
-    AllocateBody, Condition, ConsumerCheckBody, DeallocateBody, ExtendBody, ProviderCheckBody,
-    Seconds, Text, lease_schema,
+    AllocateBody, ConsumerCheckBody, DeallocateBody, ExpectText, ExtendBody, ProviderCheckBody,
+    Seconds, ValueText, lease_schema,
 };
 
 /// What the values of a pool are.
@@ -57,16 +57,16 @@ pub(crate) struct PoolBody<'a> {
     /// What the pool may hand out: values, `first-last`, or for addresses and prefixes subnets. They may not overlap.
     #[serde(borrow)]
     #[schema(min_items = 1)]
-    pub ranges: Vec<Text<'a>>,
+    pub ranges: Vec<ValueText<'a>>,
     /// Never handed out. May overlap each other and reach outside the ranges.
     #[serde(borrow, default)]
-    pub exclude: Vec<Text<'a>>,
+    pub exclude: Vec<ValueText<'a>>,
     /// Handed out only to a claim that names the value.
     #[serde(borrow, default)]
-    pub manual: Vec<Text<'a>>,
+    pub manual: Vec<ValueText<'a>>,
     /// No new claims here; what is held stays held.
     #[serde(borrow, default)]
-    pub draining: Vec<Text<'a>>,
+    pub draining: Vec<ValueText<'a>>,
     /// `lowest` unless said otherwise.
     pub strategy: Option<StrategyName>,
     /// Address pools: keep back the first and last address of each subnet of more than two. True unless said otherwise.
@@ -91,7 +91,7 @@ pub(crate) struct PoolBody<'a> {
 pub(crate) struct ClaimBody<'a> {
     /// Exactly this value.
     #[serde(borrow)]
-    pub value: Option<Text<'a>>,
+    pub value: Option<ValueText<'a>>,
     /// With `value`: take another if it cannot be had.
     #[serde(default)]
     pub fallback: bool,
@@ -174,9 +174,9 @@ pub(crate) struct ClaimOpBody<'a> {
     #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
     /// What must hold of the claim under this key beforehand; `any` unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
     #[serde(borrow)]
-    pub value: Option<Text<'a>>,
+    pub value: Option<ValueText<'a>>,
     #[serde(default)]
     pub fallback: bool,
     #[schema(minimum = 1)]
@@ -207,7 +207,7 @@ pub(crate) struct ReleaseOpBody<'a> {
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -219,7 +219,7 @@ pub(crate) struct RenewOpBody<'a> {
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
 }
@@ -247,12 +247,12 @@ pub(crate) struct ClaimCheckBody<'a> {
     #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
     /// `present` unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
     #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
     pub owner: Option<Cow<'a, str>>,
     #[serde(borrow)]
-    pub value: Option<Text<'a>>,
+    pub value: Option<ValueText<'a>>,
 }
 
 /// Nobody holds the value, and a claim that names it would get it.
@@ -263,7 +263,7 @@ pub(crate) struct FreeCheckBody<'a> {
     #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     #[serde(borrow)]
-    pub value: Text<'a>,
+    pub value: ValueText<'a>,
 }
 
 /// The pool is there (or as `expect` says; a number is its generation).
@@ -274,5 +274,5 @@ pub(crate) struct PoolCheckBody<'a> {
     #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
     /// `present` unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
 }

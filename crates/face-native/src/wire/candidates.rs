@@ -9,7 +9,7 @@ use serde::{Deserialize as Readable, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::{Allocations, Amounts, Pairs, UuidText, allocations, amounts, words};
+use super::{AllocationMap, ClassAmounts, OrderedMap, UuidText, allocations, amounts, words};
 
 /// What is to be found: for every group a provider, or for the group without a name several of one tree.
 #[derive(Debug, Readable, ToSchema)]
@@ -62,7 +62,7 @@ pub(crate) struct GroupBody {
     pub name: String,
     #[serde(default)]
     #[schema(schema_with = amounts)]
-    pub resources: Amounts,
+    pub resources: ClassAmounts,
     #[serde(default)]
     #[schema(schema_with = traits)]
     pub required: Vec<AnyOf<String>>,
@@ -131,7 +131,7 @@ pub(crate) struct CandidatesAnswer {
     pub candidates: Vec<Candidate>,
     /// The names of all providers that the answer speaks of.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    pub providers: Pairs<UuidText, String>,
+    pub providers: OrderedMap<UuidText, String>,
     /// Why there may be more than `limit` would explain; null: there are not.
     #[schema(schema_with = cut)]
     pub cut: Option<&'static str>,
@@ -159,10 +159,10 @@ pub(crate) struct Candidate {
     /// The root of the tree that it was found in.
     pub root: UuidText,
     #[schema(schema_with = allocations)]
-    pub allocations: Allocations,
+    pub allocations: AllocationMap,
     /// For each group, by its name: the providers that serve it.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<UuidText>>)]
-    pub mappings: Pairs<String, Vec<UuidText>>,
+    pub mappings: OrderedMap<String, Vec<UuidText>>,
 }
 
 /// Why there are no more candidates.

@@ -7,15 +7,15 @@ use serde::{Deserialize as Readable, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
-use super::{Condition, Pairs, Seconds, Time, UuidText, lease_schema, words};
+use super::{ExpectText, OrderedMap, Seconds, Time, UuidText, lease_schema, words};
 
 /// So much of each resource class.
-pub(crate) type Amounts = Pairs<String, u64>;
+pub(crate) type ClassAmounts = OrderedMap<String, u64>;
 
 /// What is held, or to be held, of each provider.
-pub(crate) type Allocations = Pairs<UuidText, Amounts>;
+pub(crate) type AllocationMap = OrderedMap<UuidText, ClassAmounts>;
 
-/// [`Amounts`] for the document.
+/// [`ClassAmounts`] for the document.
 pub(crate) fn amounts() -> Schema {
     let amount = utoipa::openapi::schema::ObjectBuilder::new()
         .schema_type(utoipa::openapi::schema::Type::Integer)
@@ -23,7 +23,7 @@ pub(crate) fn amounts() -> Schema {
     members_of(None, amount.into(), "So much of each resource class.")
 }
 
-/// [`Allocations`] for the document.
+/// [`AllocationMap`] for the document.
 pub(crate) fn allocations() -> Schema {
     let uuid = <UuidText as utoipa::PartialSchema>::schema();
     members_of(Some(uuid), amounts().into(), "So much of each resource class of each provider.")
@@ -76,14 +76,14 @@ pub(crate) struct HoldingBody {
     pub consumer: UuidText,
     /// What must hold of the consumer beforehand, a number being its generation; one that holds nothing is absent. `any`
     /// unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
     pub project: String,
     pub user: String,
     /// What kind of consumer it is; whatever it was before when not given.
     pub r#type: Option<String>,
     /// So much of each class of each provider. Nothing at all: the consumer gives up everything.
     #[schema(schema_with = allocations)]
-    pub allocations: Allocations,
+    pub allocations: AllocationMap,
     /// For how long; until given up when not given.
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
@@ -94,19 +94,19 @@ pub(crate) struct HoldingBody {
 /// All members of both forms. They are told apart by hand, because serde would not say which member is wrong.
 #[derive(Readable)]
 #[serde(deny_unknown_fields)]
-struct Members {
+struct AllocateMembers {
     consumers: Option<Vec<HoldingBody>>,
     consumer: Option<UuidText>,
-    expect: Option<Condition>,
+    expect: Option<ExpectText>,
     project: Option<String>,
     user: Option<String>,
     r#type: Option<String>,
-    allocations: Option<Allocations>,
+    allocations: Option<AllocationMap>,
     ttl: Option<Seconds>,
     reclaim: Option<ReclaimName>,
 }
 
-impl Members {
+impl AllocateMembers {
     fn one<E: de::Error>(self) -> Result<HoldingBody, E> {
         let missing = E::missing_field;
         if self.reclaim.is_some() && self.ttl.is_none() {
@@ -139,7 +139,7 @@ impl Members {
 
 impl<'de> Deserialize<'de> for HoldingBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HoldingBody, D::Error> {
-        let members = Members::deserialize(deserializer)?;
+        let members = AllocateMembers::deserialize(deserializer)?;
         if members.consumers.is_some() {
             return Err(de::Error::custom("consumers cannot stand within consumers"));
         }
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for HoldingBody {
 
 impl<'de> Deserialize<'de> for AllocateBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<AllocateBody, D::Error> {
-        let mut members = Members::deserialize(deserializer)?;
+        let mut members = AllocateMembers::deserialize(deserializer)?;
         match members.consumers.take() {
             None => Ok(AllocateBody::One(Box::new(members.one()?))),
             Some(consumers) if consumers.is_empty() => {
@@ -193,7 +193,7 @@ impl ToSchema for AllocateBody {
 pub(crate) struct DeallocateBody {
     pub consumer: UuidText,
     /// `any` unless said otherwise: then it may also hold nothing.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
 }
 
 /// What a consumer holds lasts longer, or without `ttl` for ever.
@@ -202,7 +202,7 @@ pub(crate) struct DeallocateBody {
 pub(crate) struct ExtendBody {
     pub consumer: UuidText,
     /// `any` unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
     /// From now.
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
@@ -216,7 +216,7 @@ pub(crate) struct ExtendBody {
 pub(crate) struct ProviderCheckBody {
     pub provider: UuidText,
     /// `present` unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
 }
 
 /// The consumer holds something (or is as `expect` says; a number is its generation).
@@ -225,7 +225,7 @@ pub(crate) struct ProviderCheckBody {
 pub(crate) struct ConsumerCheckBody {
     pub consumer: UuidText,
     /// `present` unless said otherwise.
-    pub expect: Option<Condition>,
+    pub expect: Option<ExpectText>,
 }
 
 /// A consumer after an allocation.
@@ -253,7 +253,7 @@ pub(crate) struct Consumer<'a> {
     /// Null: nobody ever said.
     pub r#type: Option<&'a str>,
     #[schema(schema_with = allocations)]
-    pub allocations: Held<'a>,
+    pub allocations: HeldAllocations<'a>,
     /// When it was written last.
     pub written: Time,
     /// When its lease runs out; null: never.
@@ -268,18 +268,18 @@ pub(crate) struct Consumer<'a> {
 
 /// What is held of each provider, as an object of objects.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Held<'a>(pub &'a [allod_core::event::capacity::Allocated]);
+pub(crate) struct HeldAllocations<'a>(pub &'a [allod_core::event::capacity::Allocated]);
 
-impl Serialize for Held<'_> {
+impl Serialize for HeldAllocations<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Of<'a>(&'a [(std::sync::Arc<str>, u32)]);
-        impl Serialize for Of<'_> {
+        struct ClassAmountsOf<'a>(&'a [(std::sync::Arc<str>, u32)]);
+        impl Serialize for ClassAmountsOf<'_> {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_map(self.0.iter().map(|(class, amount)| (&**class, amount)))
             }
         }
         let each = |one: &allod_core::event::capacity::Allocated| UuidText(one.provider);
-        serializer.collect_map(self.0.iter().map(|one| (each(one), Of(&one.resources))))
+        serializer.collect_map(self.0.iter().map(|one| (each(one), ClassAmountsOf(&one.resources))))
     }
 }
 
@@ -313,7 +313,7 @@ pub(crate) struct Provider<'a> {
     /// By resource class.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, Inventory>>)]
-    pub inventories: Option<Pairs<&'a str, Inventory>>,
+    pub inventories: Option<OrderedMap<&'a str, Inventory>>,
     /// How many consumers hold something of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumers: Option<u64>,

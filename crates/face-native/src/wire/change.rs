@@ -3,11 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-// Under its own name utoipa takes it for any JSON value.
-use super::Value as Shown;
 use super::{
-    EachValue, Held, Inventory, LabelsOf, Pairs, Pool, Time, UuidText, alarm_kind, alarm_of,
-    allocations, reclaim,
+    EachValue, HeldAllocations, Inventory, LabelsOf, OrderedMap, Pool, Time, UuidText, WireValue,
+    alarm_kind, alarm_of, allocations, reclaim,
 };
 
 /// What happened at one position, all at once.
@@ -37,9 +35,9 @@ pub(crate) enum ChangeEvent<'a> {
         key: &'a str,
         owner: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Shown>,
+        value: Option<WireValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Shown>>)]
+        #[schema(value_type = Option<Vec<WireValue>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -55,9 +53,9 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         owner: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Shown>,
+        value: Option<WireValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Shown>>)]
+        #[schema(value_type = Option<Vec<WireValue>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -71,9 +69,9 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         owner: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Shown>,
+        value: Option<WireValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Shown>>)]
+        #[schema(value_type = Option<Vec<WireValue>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -92,9 +90,9 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         owner: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<Shown>,
+        value: Option<WireValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<Vec<Shown>>)]
+        #[schema(value_type = Option<Vec<WireValue>>)]
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
@@ -115,7 +113,7 @@ pub(crate) enum ChangeEvent<'a> {
         provider: UuidText,
         generation: u64,
         #[schema(value_type = BTreeMap<String, Inventory>)]
-        inventories: Pairs<&'a str, Inventory>,
+        inventories: OrderedMap<&'a str, Inventory>,
     },
     TraitsSet {
         provider: UuidText,
@@ -149,7 +147,7 @@ pub(crate) enum ChangeEvent<'a> {
         user: &'a str,
         r#type: Option<&'a str>,
         #[schema(schema_with = allocations)]
-        allocations: Held<'a>,
+        allocations: HeldAllocations<'a>,
         /// Providers of which it held something and no longer does.
         left: Vec<UuidText>,
         /// When its lease runs out; null: never.
@@ -179,7 +177,7 @@ pub(crate) enum ChangeEvent<'a> {
         user: &'a str,
         /// What it held.
         #[schema(schema_with = allocations)]
-        allocations: Held<'a>,
+        allocations: HeldAllocations<'a>,
         /// `asked`: it was given up. `reaped`: its lease had run out.
         cause: &'static str,
     },

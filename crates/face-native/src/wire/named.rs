@@ -56,27 +56,27 @@ impl ToSchema for UuidText {
 
 /// An object whose members are named by the client: in the order in which they were written, each name once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pairs<K, V>(pub Vec<(K, V)>);
+pub(crate) struct OrderedMap<K, V>(pub Vec<(K, V)>);
 
-impl<K, V> Default for Pairs<K, V> {
-    fn default() -> Pairs<K, V> {
-        Pairs(Vec::new())
+impl<K, V> Default for OrderedMap<K, V> {
+    fn default() -> OrderedMap<K, V> {
+        OrderedMap(Vec::new())
     }
 }
 
-impl<'de, K, V> Deserialize<'de> for Pairs<K, V>
+impl<'de, K, V> Deserialize<'de> for OrderedMap<K, V>
 where
     K: Deserialize<'de> + Ord + Clone,
     V: Deserialize<'de>,
 {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<K, V>, D::Error> {
-        struct AsPairs<K, V>(PhantomData<(K, V)>);
-        impl<'de, K, V> Visitor<'de> for AsPairs<K, V>
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OrderedMap<K, V>, D::Error> {
+        struct AsOrderedMap<K, V>(PhantomData<(K, V)>);
+        impl<'de, K, V> Visitor<'de> for AsOrderedMap<K, V>
         where
             K: Deserialize<'de> + Ord + Clone,
             V: Deserialize<'de>,
         {
-            type Value = Pairs<K, V>;
+            type Value = OrderedMap<K, V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -91,14 +91,14 @@ where
                     }
                     pairs.push((name, value));
                 }
-                Ok(Pairs(pairs))
+                Ok(OrderedMap(pairs))
             }
         }
-        deserializer.deserialize_map(AsPairs(PhantomData))
+        deserializer.deserialize_map(AsOrderedMap(PhantomData))
     }
 }
 
-impl<K: Serialize, V: Serialize> Serialize for Pairs<K, V> {
+impl<K: Serialize, V: Serialize> Serialize for OrderedMap<K, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
@@ -112,13 +112,15 @@ mod tests {
     fn names_of_a_client_stay_in_order_and_are_there_once() {
         let uuid = "4e8e5957-649f-477b-9e5b-f1f75b21c03c";
         let bare = uuid.replace('-', "").to_uppercase();
-        let pairs: Pairs<String, u64> = serde_json::from_str(r#"{"b":1,"a":2}"#).unwrap();
+        let pairs: OrderedMap<String, u64> = serde_json::from_str(r#"{"b":1,"a":2}"#).unwrap();
         assert_eq!(pairs.0, [("b".to_owned(), 1), ("a".to_owned(), 2)]);
         assert_eq!(serde_json::to_string(&pairs).unwrap(), r#"{"b":1,"a":2}"#);
-        let one: Pairs<UuidText, u64> = serde_json::from_str(&format!("{{\"{bare}\":1}}")).unwrap();
+        let one: OrderedMap<UuidText, u64> =
+            serde_json::from_str(&format!("{{\"{bare}\":1}}")).unwrap();
         assert_eq!(serde_json::to_string(&one).unwrap(), format!("{{\"{uuid}\":1}}"));
         let twice = format!("{{\"{uuid}\":1,\"{bare}\":2}}");
-        let error = serde_json::from_str::<Pairs<UuidText, u64>>(&twice).unwrap_err().to_string();
+        let error =
+            serde_json::from_str::<OrderedMap<UuidText, u64>>(&twice).unwrap_err().to_string();
         assert!(error.starts_with("the same name is there twice"), "{error}");
         let error = serde_json::from_str::<UuidText>("\"4e8e\"").unwrap_err().to_string();
         assert!(error.contains("a uuid such as"), "{error}");

@@ -66,7 +66,7 @@ pub(crate) struct Notice<'a> {
     #[schema(schema_with = how)]
     pub how: &'static str,
     /// Whose answers have changed.
-    pub pools: Vec<Changed<'a>>,
+    pub pools: Vec<ChangedAllocation<'a>>,
     pub queued: Time,
     /// How often it was tried.
     pub attempts: u32,
@@ -80,7 +80,8 @@ pub(crate) struct Notice<'a> {
 
 /// An allocation whose answer has changed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Changed<'a> {
+#[schema(as = Changed)]
+pub(crate) struct ChangedAllocation<'a> {
     pub pool: &'a str,
     pub allocation: &'a str,
 }

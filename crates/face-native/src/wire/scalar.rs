@@ -14,13 +14,13 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// A value or a range as a client writes it: an id as a number or a text, anything else as a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Text<'a>(pub Cow<'a, str>);
+pub(crate) struct ValueText<'a>(pub Cow<'a, str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'a>, D::Error> {
+impl<'de: 'a, 'a> Deserialize<'de> for ValueText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ValueText<'a>, D::Error> {
         struct AsText;
         impl<'de> Visitor<'de> for AsText {
-            type Value = Text<'de>;
+            type Value = ValueText<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
@@ -28,29 +28,29 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
                 )
             }
 
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(number.to_string())))
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<ValueText<'de>, E> {
+                Ok(ValueText(Cow::Owned(number.to_string())))
             }
 
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<ValueText<'de>, E> {
+                Ok(ValueText(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ValueText<'de>, E> {
+                Ok(ValueText(Cow::Owned(text.to_owned())))
             }
         }
         deserializer.deserialize_any(AsText)
     }
 }
 
-impl PartialSchema for Text<'_> {
+impl PartialSchema for ValueText<'_> {
     fn schema() -> RefOr<Schema> {
         number_or_text("An id as a number or text; an address, a prefix or a range as text.")
     }
 }
 
-impl ToSchema for Text<'_> {
+impl ToSchema for ValueText<'_> {
     fn name() -> Cow<'static, str> {
         "ValueText".into()
     }
@@ -58,11 +58,11 @@ impl ToSchema for Text<'_> {
 
 /// A value as it is shown: ids are numbers, addresses and prefixes texts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Value(pub Kind, pub Span);
+pub(crate) struct WireValue(pub Kind, pub Span);
 
-impl Serialize for Value {
+impl Serialize for WireValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Value(kind, span) = *self;
+        let WireValue(kind, span) = *self;
         match u64::try_from(span.first) {
             Ok(id) if kind.is_id() => serializer.serialize_u64(id),
             _ => serializer.serialize_str(&kind.show(span)),
@@ -70,13 +70,17 @@ impl Serialize for Value {
     }
 }
 
-impl PartialSchema for Value {
+impl PartialSchema for WireValue {
     fn schema() -> RefOr<Schema> {
         number_or_text("An id is a number; an address or a prefix is a text.")
     }
 }
 
-impl ToSchema for Value {}
+impl ToSchema for WireValue {
+    fn name() -> Cow<'static, str> {
+        "Value".into()
+    }
+}
 
 fn number_or_text(about: &str) -> RefOr<Schema> {
     let text = ObjectBuilder::new().schema_type(Type::String).min_length(Some(1));
@@ -294,27 +298,27 @@ impl ToSchema for Time {}
 
 /// A condition on what is there beforehand: `"any"`, `"absent"`, `"present"`, or a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Condition(pub Expect);
+pub(crate) struct ExpectText(pub Expect);
 
-impl<'de> Deserialize<'de> for Condition {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Condition, D::Error> {
+impl<'de> Deserialize<'de> for ExpectText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ExpectText, D::Error> {
         struct AsCondition;
         impl Visitor<'_> for AsCondition {
-            type Value = Condition;
+            type Value = ExpectText;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("\"any\", \"absent\", \"present\", or a version such as 17")
             }
 
-            fn visit_u64<E: de::Error>(self, version: u64) -> Result<Condition, E> {
-                Ok(Condition(Expect::Is(version)))
+            fn visit_u64<E: de::Error>(self, version: u64) -> Result<ExpectText, E> {
+                Ok(ExpectText(Expect::Is(version)))
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Condition, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ExpectText, E> {
                 match text {
-                    "any" => Ok(Condition(Expect::Any)),
-                    "absent" => Ok(Condition(Expect::Absent)),
-                    "present" => Ok(Condition(Expect::Present)),
+                    "any" => Ok(ExpectText(Expect::Any)),
+                    "absent" => Ok(ExpectText(Expect::Absent)),
+                    "present" => Ok(ExpectText(Expect::Present)),
                     _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
                 }
             }
@@ -323,14 +327,18 @@ impl<'de> Deserialize<'de> for Condition {
     }
 }
 
-impl PartialSchema for Condition {
+impl PartialSchema for ExpectText {
     fn schema() -> RefOr<Schema> {
         let usual = words(&["any", "absent", "present"]);
         number_or(usual, "`any`, `absent`, `present`, or a version.")
     }
 }
 
-impl ToSchema for Condition {}
+impl ToSchema for ExpectText {
+    fn name() -> Cow<'static, str> {
+        "Condition".into()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use allod_core::limits::Limits as CoreLimits;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Access, App, Exporter, Guard, HttpLimits, Ready, Role, Route, Tokens};
 use allod_engine::{Config, Engine};
-use allod_face_native::{Native, Rule, Scope, rules};
+use allod_face_native::{Native, RouteRule, ScopeRule, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
@@ -156,7 +156,7 @@ const NOTICE: &str = "NOTICE";
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
 
 /// A request to the route that works, about the pool `tenant-a/vlans`.
-fn sample(rule: &Rule) -> (String, &'static str) {
+fn sample(rule: &RouteRule) -> (String, &'static str) {
     let path = rule.path.replace("{pool}", "tenant-a%2Fvlans");
     let path = path.replace("{key}", "held").replace("{*value}", "1");
     let path = path.replace("{provider}", PROVIDER).replace("{consumer}", CONSUMER);
@@ -185,7 +185,7 @@ fn sample(rule: &Rule) -> (String, &'static str) {
 /// What must come: a problem with this code, or something good.
 fn expected(
     access: Access,
-    scope: Scope,
+    scope: ScopeRule,
     caller: Option<(Role, Pools)>,
 ) -> Result<(), &'static str> {
     let Some(needed) = Role::needed(access) else { return Ok(()) };
@@ -194,11 +194,11 @@ fn expected(
         return Err("not_allowed");
     }
     match (scope, pools) {
-        (_, Pools::All) | (Scope::NoPools | Scope::Filtered, _) => Ok(()),
-        (Scope::PoolInPath | Scope::PoolsInBody, Pools::Own) => Ok(()),
-        (Scope::PoolInPath | Scope::PoolsInBody, Pools::Others) => Err("pool_not_allowed"),
-        (Scope::AllPools, Pools::Own | Pools::Others) => Err("pool_not_allowed"),
-        (Scope::Capacity, Pools::Own | Pools::Others) => Err("capacity_not_allowed"),
+        (_, Pools::All) | (ScopeRule::NoPools | ScopeRule::Filtered, _) => Ok(()),
+        (ScopeRule::PoolInPath | ScopeRule::PoolsInBody, Pools::Own) => Ok(()),
+        (ScopeRule::PoolInPath | ScopeRule::PoolsInBody, Pools::Others) => Err("pool_not_allowed"),
+        (ScopeRule::AllPools, Pools::Own | Pools::Others) => Err("pool_not_allowed"),
+        (ScopeRule::Capacity, Pools::Own | Pools::Others) => Err("capacity_not_allowed"),
     }
 }
 
@@ -230,7 +230,7 @@ async fn every_route_answers_every_caller_as_its_row_says() {
             match expected(rule.access, rule.scope, caller) {
                 Ok(()) => {
                     assert!((200..300).contains(&status), "{what}: {status} {reply}");
-                    if let (Scope::Filtered, Some((_, pools))) = (rule.scope, caller) {
+                    if let (ScopeRule::Filtered, Some((_, pools))) = (rule.scope, caller) {
                         check_filtered(&what, pools, &reply);
                     }
                 }
@@ -248,7 +248,7 @@ async fn every_route_answers_every_caller_as_its_row_says() {
     for route in edge_routes() {
         for caller in callers() {
             let (status, reply) = world.ask(caller, &route.method, route.path, "").await;
-            let good = expected(route.access, Scope::NoPools, caller).is_ok();
+            let good = expected(route.access, ScopeRule::NoPools, caller).is_ok();
             assert_eq!(status == 200, good, "{route:?} by {caller:?}: {status} {reply}");
             assert!(!reply.contains("tenant-"), "{route:?}: {reply}");
         }
@@ -260,7 +260,7 @@ fn a_pool_in_the_path_is_the_first_parameter_and_has_the_rule_for_it() {
     for rule in rules() {
         let first = rule.path.split('/').find(|part| part.starts_with('{'));
         let in_path = rule.path.contains("{pool}");
-        assert_eq!(rule.scope == Scope::PoolInPath, in_path, "{}", rule.path);
+        assert_eq!(rule.scope == ScopeRule::PoolInPath, in_path, "{}", rule.path);
         assert!(!in_path || first == Some("{pool}"), "{}", rule.path);
         // A question that is too long for a path.
         let asks = rule.method == Method::GET || rule.name == "findCandidates";
@@ -373,7 +373,8 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
 fn table() -> String {
     let mut table = String::from("| route | least role | with a prefix |\n|---|---|---|\n");
     let edge = edge_routes();
-    let edge = edge.iter().map(|route| (&route.method, route.path, route.access, Scope::NoPools));
+    let edge =
+        edge.iter().map(|route| (&route.method, route.path, route.access, ScopeRule::NoPools));
     let face = rules();
     let face = face.iter().map(|rule| (rule.method, rule.path, rule.access, rule.scope));
     for (method, path, access, scope) in edge.chain(face) {

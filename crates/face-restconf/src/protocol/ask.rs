@@ -88,7 +88,7 @@ impl Restconf {
     }
 
     /// Waits until what is read is as fresh as the request asks for.
-    pub(super) async fn freshen(self: &Arc<Restconf>, ask: &Ask) -> Result<(), Fault> {
+    pub(super) async fn wait_for_position(self: &Arc<Restconf>, ask: &Ask) -> Result<(), Fault> {
         let failed = |why| errors::failure(&why);
         if ask.text(&CONSISTENCY)? == Some("linearizable") {
             self.handle.confirm_tail().await.map_err(failed)?;

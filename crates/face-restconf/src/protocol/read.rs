@@ -31,7 +31,7 @@ pub(super) async fn get(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault>
         Part::Operational => Content::State,
         _ => view.content,
     };
-    face.freshen(ask).await?;
+    face.wait_for_position(ask).await?;
     streams::note_log(face, &target).await;
     let (source, change, at) = face.look(|snapshot| {
         let source = face.source(snapshot, &target, view.content)?;

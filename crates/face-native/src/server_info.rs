@@ -9,12 +9,12 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
-use crate::query::Query;
+use crate::query::QueryParams;
 use crate::{Native, docs, openapi, to_wire};
 
 /// Answered while the journal is still being replayed, too: whoever asks wants to know just that.
 pub(crate) async fn status(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    Query::read(&call, &[]).map_err(|problem| problem.reply())?;
+    QueryParams::read(&call, &[]).map_err(|problem| problem.reply())?;
     let status = native.handle.status();
     let at = status.at;
     Ok(to_wire::json(StatusCode::OK, &to_wire::status(status), &at))
