@@ -242,6 +242,22 @@ impl Handle {
         seen.wait_for(|seen| *seen >= position).await.map(|_| ()).map_err(|_| Failure::Stopping)
     }
 
+    /// Waits until `read` has the consistency that a client asks for: `linearizable` and `min_position` as in
+    /// [`Handle::confirm_tail`] and [`Handle::wait_for`].
+    pub async fn wait_for_read(
+        &self,
+        linearizable: bool,
+        min_position: Option<u64>,
+    ) -> Result<(), Failure> {
+        if linearizable {
+            self.confirm_tail().await?;
+        }
+        match min_position {
+            Some(position) => self.wait_for(position).await,
+            None => Ok(()),
+        }
+    }
+
     /// Waits until `read` shows everything that any server had acknowledged when this was called.
     pub async fn confirm_tail(&self) -> Result<(), Failure> {
         self.send(|reply| Job::Barrier { reply }).await

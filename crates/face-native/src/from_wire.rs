@@ -19,7 +19,7 @@ use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::refusal::{Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_edge::{Call, Problem};
+use allod_edge::{Call, Problem, position};
 use allod_engine::{At, Failure};
 use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
@@ -29,8 +29,6 @@ use crate::wire::{
     PoolBody, StrategyName, TransactionBody, ValueText,
 };
 
-const MIN_POSITION: HeaderName = HeaderName::from_static("allod-min-position");
-const CONSISTENCY: HeaderName = HeaderName::from_static("allod-consistency");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -87,32 +85,6 @@ impl<'a> Reader<'a> {
             }
         }
     }
-}
-
-/// How fresh a read must be.
-pub(crate) struct Freshness {
-    pub linearizable: bool,
-    pub min_position: Option<u64>,
-}
-
-pub(crate) fn freshness(call: &Call) -> Result<Freshness, Problem> {
-    let linearizable = match call.header(&CONSISTENCY)? {
-        None => false,
-        Some("linearizable") => true,
-        Some(other) => {
-            let detail = format!("allod-consistency is '{other}'; linearizable is all it can be");
-            return Err(Problem::malformed(detail));
-        }
-    };
-    let min_position = call.header(&MIN_POSITION)?;
-    let min_position = min_position.map(|text| position("allod-min-position", text)).transpose()?;
-    Ok(Freshness { linearizable, min_position })
-}
-
-/// A position of the journal, given under this name.
-pub(crate) fn position(name: &str, text: &str) -> Result<u64, Problem> {
-    let wrong = |_| Problem::malformed(format!("{name} is '{text}'; a number is expected"));
-    text.parse().map_err(wrong)
 }
 
 /// The last message that a client of a stream has seen, which it says when it comes again.

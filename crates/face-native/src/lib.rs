@@ -39,7 +39,7 @@ use std::sync::{Arc, OnceLock};
 use allod_core::command::Command;
 use allod_core::search::SearchLimits;
 use allod_core::value::Kind;
-use allod_edge::{Access, Call, Reply, Route};
+use allod_edge::{Access, Call, Consistency, Reply, Route};
 use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
 use bytes::Bytes;
 
@@ -128,19 +128,12 @@ impl Native {
         self.handle.read(look).map_err(|failure| refusals::failure(&failure).reply())
     }
 
-    /// Waits until [`Native::read`] is as fresh as the request asks for.
+    /// Waits until [`Native::read`] has the consistency that the request's headers ask for.
     async fn wait_for_position(&self, call: &Call) -> Result<(), Reply> {
-        let freshness = from_wire::freshness(call).map_err(|problem| problem.reply())?;
-        let wait = async {
-            if freshness.linearizable {
-                self.handle.confirm_tail().await?;
-            }
-            match freshness.min_position {
-                Some(position) => self.handle.wait_for(position).await,
-                None => Ok(()),
-            }
-        };
-        wait.await.map_err(|failure| refusals::failure(&failure).reply())
+        let Consistency { linearizable, min_position } =
+            Consistency::of(call).map_err(|problem| problem.reply())?;
+        let waited = self.handle.wait_for_read(linearizable, min_position).await;
+        waited.map_err(|failure| refusals::failure(&failure).reply())
     }
 
     /// The kind of a pool, which says how its values are written, and where in the journal it is of that kind.

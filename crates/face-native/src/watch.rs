@@ -215,7 +215,7 @@ fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
     }
     let from = match from_wire::last_event_id(call)? {
         Some(id) => Some(id),
-        None => query.text("from").map(|text| from_wire::position("from", text)).transpose()?,
+        None => query.text("from").map(|text| allod_edge::position("from", text)).transpose()?,
     };
     Ok((filter, from))
 }

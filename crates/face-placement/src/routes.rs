@@ -5,9 +5,9 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use allod_edge::{Access, Call, Reply, Route};
+use allod_edge::{Access, Call, Consistency, Reply, Route};
 use http::header::CONTENT_TYPE;
-use http::{HeaderName, Method, StatusCode};
+use http::{Method, StatusCode};
 
 use crate::accept::{Accept, JSON};
 use crate::ask::Ask;
@@ -22,9 +22,6 @@ use crate::{
 
 /// Where the same routes are once more.
 const MOUNT: &str = "/placement";
-
-const MIN_POSITION: HeaderName = HeaderName::from_static("allod-min-position");
-const CONSISTENCY: HeaderName = HeaderName::from_static("allod-consistency");
 
 type Writing<'a> = Pin<Box<dyn Future<Output = Result<Shown, Fault>> + Send + 'a>>;
 
@@ -222,17 +219,12 @@ impl Placement {
         }
     }
 
-    /// Waits until what is read is as fresh as the request asks for.
+    /// Waits until reads have the consistency that the request's headers ask for.
     async fn wait_for_position(&self, ask: &Ask) -> Result<(), Fault> {
-        let text = |name| ask.call.head.headers.get(name).and_then(|value| value.to_str().ok());
-        if text(CONSISTENCY) == Some("linearizable") {
-            self.handle.confirm_tail().await.map_err(|why| refusals::failure(&why))?;
-        }
-        let Some(position) = text(MIN_POSITION) else { return Ok(()) };
-        let position = position.parse().map_err(|_| {
-            Fault::bad_request(format!("allod-min-position is '{position}'; a number is expected"))
-        })?;
-        self.handle.wait_for(position).await.map_err(|why| refusals::failure(&why))
+        let Consistency { linearizable, min_position } =
+            Consistency::of(&ask.call).map_err(|problem| Fault::bad_request(problem.detail))?;
+        let waited = self.handle.wait_for_read(linearizable, min_position).await;
+        waited.map_err(|why| refusals::failure(&why))
     }
 }
 

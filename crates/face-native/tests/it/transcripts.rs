@@ -34,6 +34,10 @@ struct Server {
 
 impl Server {
     async fn start() -> Server {
+        Server::start_with(HttpLimits::default()).await
+    }
+
+    async fn start_with(limits: HttpLimits) -> Server {
         let clock = Standing::morning();
         let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
         // So few records that a transcript can ask for too much.
@@ -60,7 +64,7 @@ impl Server {
             WatchLimits::default(),
             Default::default(),
         );
-        let app = App::new(native.routes(), HttpLimits::default()).unwrap();
+        let app = App::new(native.routes(), limits).unwrap();
         Server { app, clock, handle, _engine: engine, storage, _index: index }
     }
 }
@@ -281,4 +285,22 @@ async fn a_backup_is_sent_whole() {
     let found = allod_engine::verify_segment(&bytes[..], &mut |_, _| {}).expect("it is sound");
     assert_eq!(found.verified.state.pool_count(), 1);
     assert_eq!(found.tail, server.storage.open().tail().expect("tail"));
+}
+
+#[tokio::test]
+async fn read_of_a_future_position_times_out() {
+    let limits = HttpLimits { request_ms_max: 50, ..HttpLimits::default() };
+    let server = Server::start_with(limits).await;
+    let request = parse("GET /v1/pools\nallod-min-position: 1000");
+    let mut answer = std::pin::pin!(server.app.answer(request));
+    // The time limit is checked at each poll; a connection polls regularly.
+    let reply = loop {
+        tokio::select! {
+            reply = &mut answer => break reply,
+            () = tokio::time::sleep(std::time::Duration::from_millis(5)) => {}
+        }
+    };
+    let (head, body) = shown(reply).await;
+    assert!(head.starts_with("504"), "{head}");
+    assert!(body.contains(r#""code":"answer_too_slow""#), "{body}");
 }

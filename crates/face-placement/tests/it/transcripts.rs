@@ -27,6 +27,10 @@ struct Server {
 
 impl Server {
     async fn start() -> Server {
+        Server::start_with(HttpLimits::default()).await
+    }
+
+    async fn start_with(limits: HttpLimits) -> Server {
         let clock = Standing::morning();
         let engine = Engine::start_with_clock(
             Arc::new(MemoryStorage::new().open()),
@@ -42,7 +46,7 @@ impl Server {
         let placement = Placement::new(handle, Settings::default()).unwrap();
         let routes = placement.routes();
         let known = routes.iter().map(|route| (route.method.to_string(), route.path)).collect();
-        let app = App::new(routes, HttpLimits::default()).unwrap().with_guard(Guard::NoAuth2);
+        let app = App::new(routes, limits).unwrap().with_guard(Guard::NoAuth2);
         let app = app.error_format("/", Placement::error_format());
         Server { app, clock, routes: known, _engine: engine }
     }
@@ -131,4 +135,22 @@ async fn the_face_answers_as_the_transcripts_say() {
     // What is under the other mount is the same route.
     unseen.retain(|(_, path)| !path.starts_with("/placement"));
     assert!(unseen.is_empty(), "in no transcript: {unseen:?}");
+}
+
+#[tokio::test]
+async fn read_of_a_future_position_times_out() {
+    let limits = HttpLimits { request_ms_max: 50, ..HttpLimits::default() };
+    let server = Server::start_with(limits).await;
+    let request = parse("GET /resource_providers\nallod-min-position: 1000");
+    let mut answer = std::pin::pin!(server.app.answer(request));
+    // The time limit is checked at each poll; a connection polls regularly.
+    let reply = loop {
+        tokio::select! {
+            reply = &mut answer => break reply,
+            () = tokio::time::sleep(std::time::Duration::from_millis(5)) => {}
+        }
+    };
+    let (head, body) = shown(reply).await;
+    assert!(head.starts_with("504"), "{head}");
+    assert!(body.contains(r#""status":504"#), "{body}");
 }

@@ -2,19 +2,16 @@
 
 use std::sync::Arc;
 
-use allod_edge::Call;
-use http::{HeaderMap, HeaderName, Method, StatusCode};
+use allod_edge::{Call, Consistency};
+use http::{HeaderMap, Method, StatusCode};
 
+use super::Restconf;
 use super::errors::{self, Listener};
 use super::media::{self, Media};
 use super::space::{Part, RESTCONF, Space};
-use super::{Restconf, error_format};
 use crate::codec::Dialect;
 use crate::fault::{Fault, Tag};
 use crate::settings::Settings;
-
-const MIN_POSITION: HeaderName = HeaderName::from_static("allod-min-position");
-const CONSISTENCY: HeaderName = HeaderName::from_static("allod-consistency");
 
 pub(crate) struct Ask {
     pub call: Call,
@@ -68,10 +65,6 @@ impl Ask {
     pub(crate) fn listener<'a>(&'a self, settings: &'a Settings) -> Listener<'a> {
         Listener { space: self.space, headers: self.headers(), settings }
     }
-
-    fn text(&self, name: &HeaderName) -> Result<Option<&str>, Fault> {
-        self.call.header(name).map_err(|problem| error_format::of_problem(&problem))
-    }
 }
 
 impl Restconf {
@@ -87,17 +80,11 @@ impl Restconf {
         }
     }
 
-    /// Waits until what is read is as fresh as the request asks for.
+    /// Waits until reads have the consistency that the request's headers ask for.
     pub(super) async fn wait_for_position(self: &Arc<Restconf>, ask: &Ask) -> Result<(), Fault> {
-        let failed = |why| errors::failure(&why);
-        if ask.text(&CONSISTENCY)? == Some("linearizable") {
-            self.handle.confirm_tail().await.map_err(failed)?;
-        }
-        let Some(position) = ask.text(&MIN_POSITION)? else { return Ok(()) };
-        let position = position.parse().map_err(|_| {
-            let message = format!("allod-min-position is '{position}'; a number is expected");
-            Fault::protocol(Tag::InvalidValue, message)
-        })?;
-        self.handle.wait_for(position).await.map_err(failed)
+        let Consistency { linearizable, min_position } = Consistency::of(&ask.call)
+            .map_err(|problem| Fault::protocol(Tag::InvalidValue, problem.detail))?;
+        let waited = self.handle.wait_for_read(linearizable, min_position).await;
+        waited.map_err(|why| errors::failure(&why))
     }
 }

@@ -44,6 +44,15 @@ impl Server {
     }
 
     pub async fn start_with(settings: Settings, guard: Guard, config: Config) -> Server {
+        Server::start_limited(settings, guard, config, HttpLimits::default()).await
+    }
+
+    async fn start_limited(
+        settings: Settings,
+        guard: Guard,
+        config: Config,
+        http_limits: HttpLimits,
+    ) -> Server {
         let (clock, storage) = (Standing::morning(), MemoryStorage::new());
         let limits = CoreLimits { label_bytes_max: 1 << 20, ..CoreLimits::default() };
         let engine = Engine::start_with_clock(
@@ -62,7 +71,7 @@ impl Server {
         let face = Restconf::new(handle, settings, schema, vec![toy.clone()]).unwrap();
         let routes = face.routes();
         let known = routes.iter().map(|route| (route.method.to_string(), route.path)).collect();
-        let mut app = App::new(routes, HttpLimits::default()).unwrap().with_guard(guard);
+        let mut app = App::new(routes, http_limits).unwrap().with_guard(guard);
         for prefix in ["/restconf", "/rests", "/.well-known/host-meta"] {
             app = app.error_format(prefix, face.error_format());
         }
@@ -180,4 +189,24 @@ fn is_at(template: &str, path: &str) -> bool {
         Some(above) => path == above || path.starts_with(&format!("{above}/")),
         None => fits(&template, &path),
     }
+}
+
+#[tokio::test]
+async fn read_of_a_future_position_times_out() {
+    let limits = HttpLimits { request_ms_max: 50, ..HttpLimits::default() };
+    let server =
+        Server::start_limited(Settings::default(), Guard::Disabled, Config::default(), limits)
+            .await;
+    let request = parse("GET /restconf/data/toy:shop\nallod-min-position: 1000");
+    let mut answer = std::pin::pin!(server.app.answer(request));
+    // The time limit is checked at each poll; a connection polls regularly.
+    let reply = loop {
+        tokio::select! {
+            reply = &mut answer => break reply,
+            () = tokio::time::sleep(std::time::Duration::from_millis(5)) => {}
+        }
+    };
+    let (head, body) = shown(reply).await;
+    assert!(head.starts_with("504"), "{head}");
+    assert!(body.contains(r#""error-tag":"operation-failed""#), "{body}");
 }
