@@ -193,20 +193,20 @@ class AsyncClient:
         key_prefix: Optional[str] = None,
         expired: Optional[bool] = None,
         state: Optional[str] = None,
-        within: Optional[str] = None,
+        overlaps: Optional[str] = None,
         draining: Optional[bool] = None,
         page_size: Optional[int] = None,
     ) -> AsyncIterator[Claim]:
         """Claims of one pool ordered by value, or of all pools ordered by owner, read page by page.
 
-        ``within`` and ``draining`` are for one pool only.
+        ``overlaps`` and ``draining`` are for one pool only.
         """
         query: Query = {
             "owner_prefix": owner_prefix,
             "key_prefix": key_prefix,
             "expired": expired,
             "state": state,
-            "within": within,
+            "overlaps": overlaps,
             "draining": draining,
             "limit": page_size,
         }

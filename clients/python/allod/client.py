@@ -195,20 +195,20 @@ class Client:
         key_prefix: Optional[str] = None,
         expired: Optional[bool] = None,
         state: Optional[str] = None,
-        within: Optional[str] = None,
+        overlaps: Optional[str] = None,
         draining: Optional[bool] = None,
         page_size: Optional[int] = None,
     ) -> Iterator[Claim]:
         """Claims of one pool ordered by value, or of all pools ordered by owner, read page by page.
 
-        ``within`` and ``draining`` are for one pool only.
+        ``overlaps`` and ``draining`` are for one pool only.
         """
         query: Query = {
             "owner_prefix": owner_prefix,
             "key_prefix": key_prefix,
             "expired": expired,
             "state": state,
-            "within": within,
+            "overlaps": overlaps,
             "draining": draining,
             "limit": page_size,
         }

@@ -66,7 +66,7 @@ def test_lists_read_all_pages(client: Any, pool: str) -> None:
         "k3",
         "k5",
     ]
-    assert [claim.value for claim in client.claims(pool, within="3-4")] == [3, 4]
+    assert [claim.value for claim in client.claims(pool, overlaps="3-4")] == [3, 4]
     assert list(client.claims(pool, expired=True)) == []
     assert [one.name for one in client.pools(pool, page_size=1)] == [pool]
 

@@ -34,12 +34,12 @@ pub(crate) const LIST_QUERY: &[Param] = &[
     EXPIRED,
     STATE,
     Param {
-        name: "within",
-        about: "Only claims that begin in this range: a value, `first-last`, or a subnet.",
+        name: "overlaps",
+        about: "Only claims with a value in this range: a value, `first-last`, or a subnet.",
     },
     Param {
         name: "draining",
-        about: "`true`: only claims that begin in a part that is being drained.",
+        about: "`true`: only claims with a value in a range that is being drained.",
     },
     LIMIT,
     AFTER,
@@ -162,10 +162,10 @@ fn page_of(
 ) -> Result<Option<Page<ClaimIn>>, Problem> {
     let Some(spec) = snapshot.state.pool(pool).map(|pool| &pool.spec) else { return Ok(None) };
     let mut filter = filter(query)?;
-    let mut parts = vec![match query.text("within") {
+    let mut parts = vec![match query.text("overlaps") {
         Some(text) => {
             let parsed = spec.kind.parse_range(text);
-            parsed.map_err(|error| Problem::malformed(format!("within: {error}")))?.0
+            parsed.map_err(|error| Problem::malformed(format!("overlaps: {error}")))?.0
         }
         None => spec.kind.line(),
     }];
@@ -177,7 +177,7 @@ fn page_of(
     // Cursors are values: one that is before a part has no effect there, one that is past it skips it.
     let mut parts = parts.into_iter().peekable();
     while let Some(part) = parts.next() {
-        filter.within = Some(part);
+        filter.overlaps = Some(part);
         let room = limit - all.items.len();
         let page = view::claims(snapshot.state, pool, snapshot.now_ms, &filter, after, room);
         let Some(page) = page.map_err(|no| query.no_cursor(no))? else { return Ok(None) };
@@ -211,7 +211,7 @@ fn filter(query: &QueryParams<'_>) -> Result<ClaimFilter, Problem> {
         key_prefix: query.owned(KEY_PREFIX.name),
         owner_prefix: query.owned(OWNER_PREFIX.name),
         pool_prefix: None,
-        within: None::<Span>,
+        overlaps: None::<Span>,
         expired: query.flag(EXPIRED.name)?,
         quarantined,
     })

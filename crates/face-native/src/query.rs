@@ -41,6 +41,7 @@ impl<'a> QueryParams<'a> {
         }
         let mut all: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
         for (name, value) in call.query() {
+            let name = current_name(name, known);
             if !known.iter().any(|param| param.name == name) {
                 return Err(Problem::malformed(unknown(&name, known)));
             }
@@ -125,6 +126,16 @@ pub(crate) fn uuid(name: &str, text: &str) -> Result<Uuid, Problem> {
             "{name} is '{shown}'; a uuid such as 4e8e5957-649f-477b-9e5b-f1f75b21c03c is expected"
         ))
     })
+}
+
+/// Former names of parameters, still accepted and not documented.
+const FORMER_NAMES: &[(&str, &str)] = &[("within", "overlaps")];
+
+fn current_name<'a>(name: Cow<'a, str>, known: &[Param]) -> Cow<'a, str> {
+    let renamed = FORMER_NAMES.iter().find(|(former, current)| {
+        *former == name && known.iter().any(|param| param.name == *current)
+    });
+    renamed.map_or(name, |(_, current)| Cow::Borrowed(current))
 }
 
 fn unknown(name: &str, known: &[Param]) -> String {

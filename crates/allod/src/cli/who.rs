@@ -24,7 +24,7 @@ pub struct WhoArguments {
     pool: Option<String>,
 
     /// Who has this value
-    #[arg(conflicts_with_all = ["owner", "key", "key_prefix", "within", "expired", "quarantined", "draining"])]
+    #[arg(conflicts_with_all = ["owner", "key", "key_prefix", "overlaps", "expired", "quarantined", "draining"])]
     value: Option<String>,
 
     /// As it was then: 2h (ago), a time, or a position
@@ -36,16 +36,16 @@ pub struct WhoArguments {
     owner: Option<String>,
 
     /// What is held under this key
-    #[arg(long, requires = "pool", conflicts_with_all = ["owner", "key_prefix", "within", "expired", "quarantined", "draining"])]
+    #[arg(long, requires = "pool", conflicts_with_all = ["owner", "key_prefix", "overlaps", "expired", "quarantined", "draining"])]
     key: Option<String>,
 
     /// Only keys that start with this
     #[arg(long, value_name = "PREFIX")]
     key_prefix: Option<String>,
 
-    /// Only what begins in this range: a value, first-last, or a subnet
-    #[arg(long, value_name = "RANGE", requires = "pool")]
-    within: Option<String>,
+    /// Only claims with a value in this range: a value, first-last, or a subnet
+    #[arg(long, alias = "within", value_name = "RANGE", requires = "pool")]
+    overlaps: Option<String>,
 
     /// Only claims whose lease has run out
     #[arg(long)]
@@ -144,7 +144,7 @@ async fn many(
     let query = [
         ("owner_prefix", arguments.owner.clone()),
         ("key_prefix", arguments.key_prefix.clone()),
-        ("within", arguments.within.clone()),
+        ("overlaps", arguments.overlaps.clone()),
         ("expired", flag(arguments.expired, "true")),
         ("state", flag(arguments.quarantined, "quarantined")),
         ("draining", flag(arguments.draining, "true")),

@@ -17,7 +17,7 @@ pub struct ClaimFilter {
     /// In a list over many pools: only pools whose name starts with this.
     pub pool_prefix: Option<String>,
     /// Only claims that have a value in here.
-    pub within: Option<Span>,
+    pub overlaps: Option<Span>,
     pub expired: Option<bool>,
     /// Claims in quarantine instead of held ones.
     pub quarantined: bool,
@@ -49,7 +49,7 @@ pub fn claims(
     limit: usize,
 ) -> Result<Option<Page<ClaimIn>>, NoCursor> {
     let Some(pool) = state.pool(pool) else { return Ok(None) };
-    let window = filter.within.unwrap_or(Span { first: 0, last: u128::MAX });
+    let window = filter.overlaps.unwrap_or(Span { first: 0, last: u128::MAX });
     let after = after.map(str::parse::<u128>).transpose().map_err(|_| NoCursor)?;
     // One span may begin before the window and reach into it; it comes first.
     let before = pool.at(window.first).map(|(_, _, span)| span.first);
@@ -106,10 +106,10 @@ pub fn claims_by_owner(
         if filter.pool_prefix.as_ref().is_some_and(|prefix| !pool.name.starts_with(&**prefix)) {
             continue;
         }
-        let within = |row: &&Row| {
-            filter.within.is_none_or(|window| row.values().first_within(window).is_some())
+        let overlaps = |row: &&Row| {
+            filter.overlaps.is_none_or(|window| row.values().first_within(window).is_some())
         };
-        let row = pool.rows.get(place.2).filter(|row| filter.fits(row, now_ms)).filter(within);
+        let row = pool.rows.get(place.2).filter(|row| filter.fits(row, now_ms)).filter(overlaps);
         items.extend(row.map(|row| claim_in(pool, row)));
     }
     Ok(Page { items, next: None })

@@ -36,7 +36,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         }
         "kind" => words(&AlarmKind::ALL.map(AlarmKind::name)),
         "number" => pattern("^(0|[1-9][0-9]{0,18})-(0|[1-9][0-9]{0,8})$", "1042-0"),
-        "within" => text("100-199"),
+        "overlaps" => text("100-199"),
         "provider" | "consumer" | "aggregate" if repeated(operation, name) => {
             Array::new(uuid()).into()
         }
