@@ -179,7 +179,7 @@ pub fn list(world: &World, words: &Words<'_>) -> String {
     let pool = words.plain(0);
     let kind = world.state.pool(pool).expect("a pool").spec.kind;
     let filter = ClaimFilter {
-        within: words.get("within").map(|text| kind.parse_range(text).expect("a range").0),
+        overlaps: words.get("within").map(|text| kind.parse_range(text).expect("a range").0),
         ..filter(words)
     };
     let limit = words.get("page").map_or(100, number) as usize;
@@ -206,7 +206,7 @@ fn filter(words: &Words<'_>) -> ClaimFilter {
         key_prefix: words.get("key").map(str::to_string),
         owner_prefix: words.get("owner").map(str::to_string),
         pool_prefix: words.get("pool").map(str::to_string),
-        within: None,
+        overlaps: None,
         expired: words.get("expired").map(|text| text == "yes"),
         quarantined: words.has("quarantined"),
     }
