@@ -4,8 +4,8 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
+use allod_edge::time::rfc3339;
 use allod_engine::{RestoreError, Restored, Verified};
-use allod_face_native::rfc3339;
 use allod_journal::segment::Kind;
 use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};

@@ -12,7 +12,6 @@
 //! Not here: the meaning of a token's scope. To the edge it is a string; the faces interpret it.
 
 mod basic;
-pub mod expiry;
 mod identity;
 mod meter;
 mod noauth2;
@@ -31,7 +30,7 @@ pub(crate) use meter::{AuthMeter, describe};
 pub use secret::{Digest, Secret};
 pub use tokens::{TokenEntry, Tokens, parse as parse_tokens};
 
-use crate::{Access, Problem, Reply};
+use crate::{Access, Problem, Reply, time};
 
 const X_AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
@@ -242,7 +241,7 @@ impl Denied {
             Denied::Malformed(why) => format!("{why}; {SEND}"),
             Denied::Unknown => "unknown token".to_owned(),
             Denied::Expired { name, expires_ms } => {
-                format!("the token '{name}' expired at {}", expiry::show(*expires_ms))
+                format!("the token '{name}' expired at {}", time::rfc3339_s(*expires_ms))
             }
             Denied::Role { .. } => String::new(),
         }

@@ -15,7 +15,6 @@ mod call;
 pub mod connection;
 mod consistency;
 mod cors;
-pub mod date;
 mod error_format;
 mod health;
 pub mod limits;
@@ -25,6 +24,7 @@ mod problem;
 mod reload;
 mod request_id;
 mod route;
+pub mod time;
 mod tls;
 
 pub use app::{App, Unroutable};

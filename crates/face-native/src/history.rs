@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::NoCursor;
-use allod_edge::{Call, Problem, Reply};
+use allod_edge::{Call, Problem, Reply, time};
 use allod_engine::history::{Ask, Changes, Moment, Order, Past};
 use http::StatusCode;
 
@@ -140,8 +140,8 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
             Problem::malformed(format!("{name} is '{text}'; no journal has such a position"))
         });
     }
-    match Time::parse(text) {
-        Some(Time { ms }) => Ok(Moment::TimeMs(ms)),
+    match time::parse_rfc3339(text) {
+        Some(ms) => Ok(Moment::TimeMs(ms)),
         None => {
             let shown: String = text.chars().take(64).collect();
             Err(Problem::malformed(format!(

@@ -69,11 +69,6 @@ pub fn rules() -> Vec<RouteRule> {
     routes::TABLE.iter().map(rule).collect()
 }
 
-/// A time in milliseconds since 1970 as this face writes it.
-pub fn rfc3339(ms: u64) -> String {
-    String::from_utf8_lossy(&wire::Time { ms }.text()).into_owned()
-}
-
 /// The face of one engine.
 pub struct Native {
     handle: Handle,

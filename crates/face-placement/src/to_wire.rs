@@ -2,7 +2,7 @@
 
 use allod_core::capacity::Inventory;
 use allod_core::receipt::ProviderNow;
-use allod_edge::{Reply, date};
+use allod_edge::{Reply, time};
 use allod_engine::At;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LAST_MODIFIED, LOCATION, VARY};
@@ -69,7 +69,7 @@ impl Shown {
         }
         if let Some(ms) = self.modified_ms.filter(|_| ask.has(Feature::CacheHeaders)) {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            if let Ok(date) = HeaderValue::try_from(date::show(ms)) {
+            if let Ok(date) = HeaderValue::try_from(time::http_date(ms)) {
                 headers.insert(LAST_MODIFIED, date);
             }
         }

@@ -72,7 +72,7 @@ pub fn moment(text: &str) -> Result<String, String> {
     })?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ms = now.saturating_sub(ago).as_millis();
-    Ok(allod_face_native::rfc3339(u64::try_from(ms).unwrap_or(u64::MAX)))
+    Ok(allod_edge::time::rfc3339(u64::try_from(ms).unwrap_or(u64::MAX)))
 }
 
 /// A time of the server for people: the same, without what is finer than a second.

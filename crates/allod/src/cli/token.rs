@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use allod_edge::Role;
-use allod_edge::auth::{Secret, TokenEntry, expiry, parse_tokens};
+use allod_edge::auth::{Secret, TokenEntry, parse_tokens};
+use allod_edge::time;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -48,7 +49,7 @@ pub struct NewArguments {
     pools: Option<String>,
 
     /// When it ends, as in 2027-01-01T00:00:00Z [default: never]
-    #[arg(long, value_name = "TIME", value_parser = expiry::read)]
+    #[arg(long, value_name = "TIME", value_parser = time::read_rfc3339)]
     expires: Option<u64>,
 
     /// Append it to this file; otherwise what belongs there is printed on stderr
@@ -138,7 +139,7 @@ fn list(path: &Path, form: Form) -> Result<(), Failed> {
                 "name": entry.name,
                 "role": entry.role.name(),
                 "pools": entry.scope,
-                "expires": entry.expires_ms.map(expiry::show),
+                "expires": entry.expires_ms.map(time::rfc3339_s),
                 "expired": expired(entry),
             })
         };
@@ -149,7 +150,7 @@ fn list(path: &Path, form: Form) -> Result<(), Failed> {
     let mut table = Table::new(&columns);
     for entry in entries {
         let over = if expired(&entry) { " (over)" } else { "" };
-        let expires = entry.expires_ms.map_or("never".to_owned(), expiry::show);
+        let expires = entry.expires_ms.map_or("never".to_owned(), time::rfc3339_s);
         let pools = entry.scope.unwrap_or_else(|| "(all)".to_owned());
         table.row([entry.name, entry.role.name().to_owned(), pools, format!("{expires}{over}")]);
     }

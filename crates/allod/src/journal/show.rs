@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use allod_core::event::Event;
 use allod_core::value::Kind;
-use allod_face_native::{change, rfc3339};
+use allod_edge::time::rfc3339;
+use allod_face_native::change;
 use allod_journal::Frame;
 use allod_journal::segment::{Part, SegmentReader};
 use allod_record::{Item, with_positions};

@@ -214,7 +214,7 @@ fn tokens_are_listed_without_their_hashes_and_made_without_a_file() {
         (&["--name", "x", "--role", "reader", "--pools", ""], "pools is empty"),
         (
             &["--name", "x", "--role", "reader", "--expires", "soon"],
-            "2027-01-01T00:00:00Z is expected",
+            "such as 2027-01-01T00:00:00Z",
         ),
     ] {
         let refused = allod(&["token", "new"]).args(more).output().unwrap();

@@ -132,7 +132,7 @@ impl Identity {
         match self {
             Identity::Unrestricted | Identity::Anonymous | Identity::Principal(_) => false,
             Identity::Token(known) => {
-                known.revoked.load(Ordering::Relaxed) || known.has_expired(super::expiry::now_ms())
+                known.revoked.load(Ordering::Relaxed) || known.has_expired(crate::time::now_ms())
             }
         }
     }

@@ -22,8 +22,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toml::{Table, Value};
 
 use super::identity::TokenIdentity;
-use super::{Denied, Digest, Identity, Role, expiry};
+use super::{Denied, Digest, Identity, Role};
 use crate::reload::{self, Reload, SourceFile};
+use crate::time;
 
 const NAME_BYTES_MAX: usize = 100;
 
@@ -50,7 +51,7 @@ impl TokenEntry {
             let _ = writeln!(table, "{scope_word} = {}", quoted(scope));
         }
         if let Some(ms) = self.expires_ms {
-            let _ = writeln!(table, "expires = {}", quoted(&expiry::show(ms)));
+            let _ = writeln!(table, "expires = {}", quoted(&time::rfc3339_s(ms)));
         }
         let _ = writeln!(table, "hash = {}", quoted(&self.digest.text()));
         table
@@ -124,7 +125,7 @@ fn entry(table: &Table, scope_word: &str) -> Result<TokenEntry, String> {
         Some(Value::Datetime(bare)) => Some(bare.to_string()),
         _ => text("expires")?.map(str::to_owned),
     };
-    let expires_ms = expires.map(|text| expiry::read(&text)).transpose();
+    let expires_ms = expires.map(|text| time::read_rfc3339(&text)).transpose();
     let entry = TokenEntry {
         name: needed("name")?.to_owned(),
         role: needed("role")?.parse()?,
@@ -169,7 +170,7 @@ impl Tokens {
         let found = by_index_key.get(&digest.index_key()).filter(|(known, _)| *known == digest);
         let (_, known) = found.ok_or(Denied::Unknown)?;
         match known.expires_ms {
-            Some(expires_ms) if known.has_expired(expiry::now_ms()) => {
+            Some(expires_ms) if known.has_expired(time::now_ms()) => {
                 Err(Denied::Expired { name: known.name.clone(), expires_ms })
             }
             _ => Ok(Identity::Token(known.clone())),
@@ -323,9 +324,9 @@ mod tests {
         let (secret, entry) = entry("old", Role::Admin);
         let expires = |ms| TokenEntry { expires_ms: Some(ms), ..entry.clone() };
         let who = || tokens.identify(secret.reveal().as_bytes());
-        tokens.replace(vec![expires(expiry::now_ms() + 60_000)]);
+        tokens.replace(vec![expires(time::now_ms() + 60_000)]);
         assert!(!who().unwrap().has_lapsed());
-        tokens.replace(vec![expires(expiry::now_ms() - 1)]);
+        tokens.replace(vec![expires(time::now_ms() - 1)]);
         assert!(matches!(who(), Err(Denied::Expired { .. })));
     }
 }

@@ -4,7 +4,7 @@
 //! The tag of a resource is the position of the journal at which it changed last; in XML it has an ending of its own,
 //! because a strong tag stands for the very bytes. Not here: who knows when something changed; that is the model.
 
-use allod_edge::date;
+use allod_edge::time;
 use http::header::{
     ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
 };
@@ -73,8 +73,9 @@ pub(crate) enum Fresh {
 
 impl Conditions {
     pub(crate) fn of(headers: &HeaderMap) -> Conditions {
-        let time =
-            |name| headers.get(name).and_then(|text| text.to_str().ok()).and_then(date::read);
+        let time = |name| {
+            headers.get(name).and_then(|text| text.to_str().ok()).and_then(time::parse_http_date)
+        };
         Conditions {
             if_match: Tags::read(headers, &IF_MATCH, false),
             if_none_match: Tags::read(headers, &IF_NONE_MATCH, true),
@@ -142,7 +143,7 @@ pub(crate) fn mark(headers: &mut HeaderMap, change: &Change, format: Format) {
     if let Ok(tag) = HeaderValue::try_from(format!("\"{}{ending}\"", change.position)) {
         headers.insert(ETAG, tag);
     }
-    let date = change.at_ms.and_then(|ms| HeaderValue::try_from(date::show(ms)).ok());
+    let date = change.at_ms.and_then(|ms| HeaderValue::try_from(time::http_date(ms)).ok());
     if let Some(date) = date {
         headers.insert(LAST_MODIFIED, date);
     }

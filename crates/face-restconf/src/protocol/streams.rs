@@ -18,7 +18,7 @@ mod told;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use allod_edge::auth::expiry;
+use allod_edge::time;
 use allod_edge::{Body, Reply};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -165,8 +165,9 @@ fn takes_events(ask: &Ask) -> Result<(), Fault> {
 /// When the events that are wanted begin and end.
 fn times(query: &Query, now_ms: u64) -> Result<(Option<u64>, Option<u64>), Fault> {
     let invalid = |message: String| Fault::protocol(Tag::InvalidValue, message);
-    let read =
-        |text: &Option<String>| text.as_deref().map(expiry::read).transpose().map_err(invalid);
+    let read = |text: &Option<String>| {
+        text.as_deref().map(time::read_rfc3339).transpose().map_err(invalid)
+    };
     let (start, stop) = (read(&query.start_time)?, read(&query.stop_time)?);
     if start.is_some_and(|start| start > now_ms) {
         return Err(invalid("start-time is in the future".to_owned()));

@@ -1,13 +1,12 @@
 //! Times as YANG has them (`date-and-time`), in milliseconds since 1970.
 
-use allod_edge::auth::expiry;
+use allod_edge::time;
 
 /// `2026-01-01T08:00:00.500Z`; whole seconds without a point.
 pub(crate) fn show(ms: u64) -> String {
-    let seconds = expiry::show(ms);
     match ms % 1000 {
-        0 => seconds,
-        rest => format!("{}.{rest:03}Z", seconds.trim_end_matches('Z')),
+        0 => time::rfc3339_s(ms),
+        _ => time::rfc3339(ms),
     }
 }
 
@@ -23,7 +22,7 @@ mod tests {
             (1_767_254_400_500, "2026-01-01T08:00:00.500Z"),
         ] {
             assert_eq!(show(ms), text);
-            assert_eq!(expiry::read(text), Ok(ms));
+            assert_eq!(time::read_rfc3339(text), Ok(ms));
         }
     }
 }
