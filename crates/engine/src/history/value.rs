@@ -300,7 +300,7 @@ impl Search<'_> {
             let mut live = Vec::new();
             for quarantined in [false, true] {
                 let filter =
-                    ClaimFilter { within: Some(self.value), quarantined, ..ClaimFilter::default() };
+                    ClaimFilter { overlaps: Some(self.value), quarantined, ..ClaimFilter::default() };
                 let limit = self.past.records_max;
                 let page = view::claims(snapshot.state, self.pool, 0, &filter, None, limit);
                 let Ok(Some(page)) = page else { continue };
