@@ -212,10 +212,7 @@ fn tokens_are_listed_without_their_hashes_and_made_without_a_file() {
         (&["--name", "", "--role", "reader"][..], "name is empty"),
         (&["--name", "x", "--role", "king"], "unknown role 'king'"),
         (&["--name", "x", "--role", "reader", "--pools", ""], "pools is empty"),
-        (
-            &["--name", "x", "--role", "reader", "--expires", "soon"],
-            "such as 2027-01-01T00:00:00Z",
-        ),
+        (&["--name", "x", "--role", "reader", "--expires", "soon"], "such as 2027-01-01T00:00:00Z"),
     ] {
         let refused = allod(&["token", "new"]).args(more).output().unwrap();
         let said = String::from_utf8(refused.stderr).unwrap();

@@ -299,8 +299,11 @@ impl Search<'_> {
         let (live, end) = self.past.shared.look(|snapshot| {
             let mut live = Vec::new();
             for quarantined in [false, true] {
-                let filter =
-                    ClaimFilter { overlaps: Some(self.value), quarantined, ..ClaimFilter::default() };
+                let filter = ClaimFilter {
+                    overlaps: Some(self.value),
+                    quarantined,
+                    ..ClaimFilter::default()
+                };
                 let limit = self.past.records_max;
                 let page = view::claims(snapshot.state, self.pool, 0, &filter, None, limit);
                 let Ok(Some(page)) = page else { continue };
