@@ -58,6 +58,11 @@ fn getting_started_prints_what_it_shows() {
 }
 
 #[test]
+fn command_line_tour_prints_what_it_shows() {
+    check(block::section(include_str!("../../../../docs/guides/cli.md"), "A tour"));
+}
+
+#[test]
 fn capacity_tour_prints_what_it_shows() {
     check(block::section(include_str!("../../../../docs/guides/capacity.md"), "A tour"));
 }
