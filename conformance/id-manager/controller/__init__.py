@@ -1,2 +1,2 @@
-"""What a controller, or a script beside one, needs to use OpenDaylight's id-manager over RESTCONF; nothing of it is ours but
-the address."""
+"""A client of OpenDaylight's id-manager over RESTCONF, as a controller or a script would use it. Only the address is
+specific to allod."""

@@ -1,4 +1,4 @@
-"""Where every id of a pool is, counted from the tree as a client sees it."""
+"""Accounts for every ID of a pool, from the tree that a client reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Set
 
 
 class Account:
-    """The pool and its children, out of the whole tree. Numbers may be in the spelling of either dialect."""
+    """The pool and its children from the whole tree. Numbers may be in the form of either dialect."""
 
     def __init__(self, tree: Dict[str, Any], pool: str) -> None:
         pools = {entry["pool-name"]: entry for entry in tree["id-pool"]}
@@ -16,12 +16,12 @@ class Account:
 
     @property
     def held(self) -> Dict[str, List[int]]:
-        """Ids by key."""
+        """IDs by key."""
         return {entry["id-key"]: entry["id-value"] for entry in self._parent.get("id-entries", [])}
 
     @property
     def released(self) -> List[int]:
-        """Given back and not yet given out again."""
+        """Released and not allocated again."""
         entries = [self._parent, *self._children]
         for entry in entries:
             holder = entry["released-ids-holder"]
@@ -32,7 +32,7 @@ class Account:
 
     @property
     def available(self) -> List[int]:
-        """Never given out: the rest of the pool, and the rest of each child's block."""
+        """Never allocated: the rest of the pool, and the rest of each child's block."""
         ids: List[int] = []
         for entry in [self._parent, *self._children]:
             holder = entry.get("available-ids-holder", {})
@@ -41,10 +41,10 @@ class Account:
         return ids
 
     def check(self, low: int, high: int) -> None:
-        """Each id is in exactly one place, and none is missing.
+        """Checks that each ID is in exactly one place, and none is missing.
 
-        An id that was asked for by its number is passed over when a cursor comes to it, whether it is still held by then or
-        was given back; so it may be ahead of one, and what counts is where else it is.
+        A cursor skips an ID that was allocated by number, whether it is still held or was released. Such an ID may be ahead
+        of a cursor, so its other place counts.
         """
         held = [one for ids in self.held.values() for one in ids]
         released = self.released

@@ -1,4 +1,4 @@
-"""The two ways in which the same requests are spelled."""
+"""The two dialects of RESTCONF."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Refused(Exception):
 
 
 class Dialect(ABC):
-    """The id-manager as one of the two dialects has it. Each call answers what the output says."""
+    """The id-manager in one of the two dialects. Each method returns the output."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -27,11 +27,11 @@ class Dialect(ABC):
 
     @abstractmethod
     def data(self, *names: str) -> str:
-        """The path of what is named by pairs of a list and a key, or by the name of a container at the end."""
+        """The path for pairs of list and key, optionally followed by a container."""
 
     @abstractmethod
     def member(self, name: str) -> str:
-        """How a name is spelled at the top of a reply."""
+        """The name of the top member of a reply."""
 
     def call(self, operation: str, **leaves: Any) -> Dict[str, Any]:
         body = {"input": {name.replace("_", "-"): value for name, value in leaves.items()}}
@@ -56,19 +56,19 @@ class Dialect(ABC):
         return list(self.call("releaseId", pool_name=pool, id_key=key)["id-values"])
 
     def read(self, *names: str) -> Any:
-        """What is there, without the member around it; a list entry as the entry itself."""
+        """The data without its top member; for a list entry the entry itself."""
         reply = self.session.get(self.data(*names))
         if reply.status != 200:
             raise Refused(reply)
         ((member, value),) = reply.json().items()
-        # Pairs of a list and a key; what is left over at the end is a container.
+        # Pairs of list and key; a remaining name is a container.
         asked = names[(len(names) - 1) // 2 * 2] if names else "id-pools"
         assert member == self.member(asked), reply.text
         return value[0] if isinstance(value, list) else value
 
 
 class Draft02(Dialect):
-    """As OpenDaylight spoke before RFC 8040."""
+    """OpenDaylight's dialect before RFC 8040."""
 
     @property
     def operations(self) -> str:
@@ -82,7 +82,7 @@ class Draft02(Dialect):
 
 
 class Rfc8040(Dialect):
-    """As RFC 8040 has it, under the root that OpenDaylight has for it."""
+    """RFC 8040, under OpenDaylight's root."""
 
     @property
     def operations(self) -> str:

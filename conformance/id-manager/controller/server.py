@@ -1,4 +1,4 @@
-"""A real ``allod serve`` that can be killed and started again."""
+"""A real ``allod serve`` that can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def binary() -> str:
     """The server under test, named by ``cargo xtask test``."""
     named = os.environ.get("ALLOD_TEST_SERVER")
     if named is None:
-        raise RuntimeError("ALLOD_TEST_SERVER names no server; run cargo xtask test --only python")
+        raise RuntimeError("ALLOD_TEST_SERVER is not set; run cargo xtask test --only python")
     return named
 
 
 class Server:
-    """One process at a time on one folder and, once it has one, on one port."""
+    """A server process that can be restarted on the same folder and port."""
 
     def __init__(self, folder: Path, more: List[str]) -> None:
         self._folder, self._more = folder, more
@@ -40,14 +40,13 @@ class Server:
         )
         assert self._process.stderr is not None
         self.port = self._wait_for_port(self._process.stderr)
-        # It listens before it has replayed its journal.
+        # The server listens before it has replayed its journal.
         until = time.monotonic() + START_SECONDS
         while Session(self.port).get("/readyz").status != 200:
             assert time.monotonic() < until, "it does not get ready"
             time.sleep(0.01)
 
     def kill(self) -> None:
-        """No time to say anything."""
         self._process.kill()
         self._process.wait(STOP_SECONDS)
 
@@ -64,7 +63,7 @@ class Server:
         before = b""
         for line in said:
             if line.startswith(b"listening on http"):
-                # Somebody has to read on, or the server would wait for us one day.
+                # Keep reading, or the server would block on a full pipe.
                 threading.Thread(target=_read_on, args=(said,), daemon=True).start()
                 return int(line.rsplit(b":", 1)[1])
             before += line

@@ -1,4 +1,4 @@
-"""HTTP as the scripts around OpenDaylight use it: one session with an address, headers and perhaps a password."""
+"""An HTTP session with an address, headers and an optional password."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reply:
 
 
 class Session:
-    """Not to be shared between threads: it is one connection."""
+    """Not thread-safe: it is one connection."""
 
     def __init__(self, port: int, basic: Optional[Tuple[str, str]] = None) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)

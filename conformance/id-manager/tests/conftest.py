@@ -1,4 +1,4 @@
-"""A server for each test that asks for one, and both dialects of it."""
+"""Fixtures: a server for each test, and both dialects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from controller.session import Session
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """Stopped at the end, whatever became of the test. A mark has the further arguments of its command line."""
+    """Stopped after the test. A mark has additional command line arguments."""
     mark = request.node.get_closest_marker("serve")
     more: List[str] = [argument.format(tmp_path) for argument in mark.args] if mark else []
     running = Server(tmp_path, more)

@@ -1,4 +1,4 @@
-"""The server is killed in the middle and started again: what was answered holds, and nothing is lost or given twice."""
+"""The server is killed and restarted: acknowledged allocations stay, and no ID is lost or allocated twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_allocations_survive_a_kill(server: Server, dialect: Type[Dialect]) -> N
 
     server.start()
     ids = dialect(Session(server.port))
-    # The time of release is part of it.
+    # This includes the release times.
     assert ids.session.get(ids.data()).text == before
     del given["k0"]
     assert {key: ids.allocate("p", key) for key in given} == given
@@ -33,7 +33,7 @@ def test_allocations_survive_a_kill(server: Server, dialect: Type[Dialect]) -> N
     assert account.released == released
 
 
-def test_an_enhanced_pool_survives_a_kill(server: Server, dialect: Type[Dialect]) -> None:
+def test_enhanced_pool_survives_a_kill(server: Server, dialect: Type[Dialect]) -> None:
     ids = dialect(Session(server.port))
     ids.create("empty", 1, 20, enhanced_id_allocation=True)
     ids.create("p", 1, 2, enhanced_id_allocation=True)
@@ -46,7 +46,7 @@ def test_an_enhanced_pool_survives_a_kill(server: Server, dialect: Type[Dialect]
     server.start()
     ids = dialect(Session(server.port))
     assert ids.session.get(ids.data()).text == before
-    # It expired while nobody was there to see it.
+    # It expired while the server was down.
     assert ids.allocate("p", "new") == 1
-    # That it is enhanced is known, though nothing in its tree says so.
+    # The pool is still enhanced, although its tree does not show it.
     assert ids.allocate("empty", "k", id_value=15) == 15

@@ -1,7 +1,7 @@
-"""The six cases of OpenDaylight's own system test of the id-manager, in its order, each resting on those before it.
+"""The six cases of OpenDaylight's own system test of the id-manager, in its order. Each depends on the previous ones.
 
-It sends nothing but ``Content-Type: application/json``, names leaves with their module, and has a slash at the end of what it
-gets; so do we here, in the dialect that it spoke and in the one that it moved to.
+It sends only ``Content-Type: application/json``, writes leaves with their module, and ends the paths of reads with a slash.
+These tests do the same, in the old and in the new dialect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POOL = "test-pool"
 
 
 class Suite:
-    """What the suite calls its keywords."""
+    """The keywords of the suite."""
 
     def __init__(self, port: int, operations: str, pool: str) -> None:
         self.session = Session(port, ("admin", "admin"))
@@ -61,13 +61,13 @@ def test_the_six_cases(server: Server, operations: str, pool: str) -> None:
     assert re.findall(r"\d+", reply.text.split("[")[1]) == ["10", "11", "12", "13", "14"]
     assert re.search(r'"cursor":"?14"?', suite.holder(POOL, "available-ids-holder").text)
 
-    # More than there are is refused, and so are exactly as many as there are.
+    # More IDs than available are refused, and so are exactly as many as available.
     reply = suite.post("allocateIdRange", pool_name=POOL, id_key="test-key2", size=6)
     assert reply.status == 500, reply
     assert "Ids exhausted for pool : test-pool" in reply.text
     assert re.search(r'"cursor":"?14"?', suite.holder(POOL, "available-ids-holder").text)
 
-    # Allocate three of those that are left.
+    # Allocate three of the rest.
     reply = suite.post("allocateIdRange", pool_name=POOL, id_key="test-key3", size=3)
     assert re.findall(r"\d+", reply.text.split("[")[1]) == ["15", "16", "17"]
     assert re.search(r'"cursor":"?17"?', suite.holder(POOL, "available-ids-holder").text)

@@ -1,4 +1,4 @@
-"""The specification of enhanced id allocation, sentence by sentence, in the order in which it tells them."""
+"""The specification of enhanced ID allocation, sentence by sentence, in its order."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LOW, HIGH = 167838210, 167838408
 
 
 def child(ids: Dialect, pool: str) -> Dict[str, Any]:
-    """The one child of a pool, as it is in the tree."""
+    """The single child of a pool in the tree."""
     (named,) = ids.read("id-pool", pool)["child-pools"]
     entry: Dict[str, Any] = ids.read("id-pool", named["child-pool-name"])
     return entry
 
 
 def allocated(ids: Dialect, pool: str) -> Dict[int, Dict[str, Any]]:
-    """The list of allocations by id."""
+    """The allocations by ID."""
     holder = child(ids, pool).get("allocated-ids-holder", {})
     return {entry["id"]: entry for entry in holder.get("allocated-id-entries", [])}
 
@@ -89,7 +89,7 @@ def test_each_id_allocation(ids: Dialect) -> None:
 
 
 def test_specific_id_that_does_not_exist(ids: Dialect) -> None:
-    """Nobody has it: it is allocated, and dynamic allocation does not come across it."""
+    """A free ID is allocated, and dynamic allocation skips it."""
     ids.create("p", 1, 20, enhanced_id_allocation=True)
     cursor = ids.read("id-pool", "p")["available-ids-holder"]["cursor"]
     assert ids.allocate("p", "a", id_value=15) == 15
@@ -117,13 +117,13 @@ def test_specific_id_that_exists_and_is_expired(ids: Dialect) -> None:
     ids.allocate("p", "a", id_value=15, expiration_time_sec=1)
     ids.allocate("p", "mine", id_value=16, expiration_time_sec=1)
     wait_until(max(expired_time(ids, "p", 15), expired_time(ids, "p", 16)))
-    # Expired, and still there to be seen: nothing looks for it before it is wanted.
+    # Expired but still shown: it is only removed when it is needed.
     assert allocated(ids, "p")[15]["id-key"] == "a"
     assert ids.allocate("p", "b", id_value=15, expiration_time_sec=100) == 15
     assert allocated(ids, "p")[15]["id-key"] == "b"
     entries = {entry["id-key"]: entry["id-value"] for entry in ids.read("id-pool", "p")["id-entries"]}
     assert entries == {"b": [15], "mine": [16]}, "the former entry is gone from the parent"
-    # The same key: only its time is new.
+    # The same key: only the expiry time changes.
     assert ids.allocate("p", "mine", id_value=16, expiration_time_sec=100) == 16
     assert expired_time(ids, "p", 16) > time.time()
     with pytest.raises(Refused, match="Specified Id key a does not exist in id pool p"):
@@ -152,6 +152,6 @@ def test_id_release(ids: Dialect) -> None:
     ids.allocate("p", "a", id_value=15)
     assert ids.release("p", "a") == [15]
     assert 15 not in allocated(ids, "p")
-    # Ready at once, and gone from among the released.
+    # Available at once, and removed from the released list.
     assert ids.allocate("p", "b", id_value=15) == 15
     Account(ids.read(), "p").check(1, 20)

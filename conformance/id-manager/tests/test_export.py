@@ -1,4 +1,4 @@
-"""Export, wipe, put back: what operators of OpenDaylight do with the tree."""
+"""Export, delete and restore of the tree, as operators of OpenDaylight do it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def fill(ids: Dialect) -> None:
     ids.release("plain", "b")
 
 
-def test_what_is_put_back_is_what_was_exported(ids: Dialect) -> None:
+def test_restored_tree_equals_the_export(ids: Dialect) -> None:
     fill(ids)
     exported = ids.session.get(ids.data())
     assert exported.status == 200, exported
     assert ids.session.delete(ids.data()).status in (200, 204)
     try:
         ids.read()
-        raise AssertionError("there is something left")
+        raise AssertionError("the tree is not empty")
     except Refused as refused:
         assert refused.reply.status in (404, 409)
     put = ids.session.put(ids.data(), exported.text)
     assert put.status in (200, 201, 204), put
     assert ids.session.get(ids.data()).text == exported.text
-    # And it goes on where it was.
+    # Allocation continues where it stopped.
     assert ids.allocate("plain", "a") == 0
     assert ids.allocate("plain", "next") == 10
     assert ids.allocate("enhanced", "x", id_value=33) != 33
@@ -39,7 +39,7 @@ def test_what_is_put_back_is_what_was_exported(ids: Dialect) -> None:
     Account(tree, "enhanced").check(1, 50)
 
 
-def test_xml_can_be_put_back_too(ids: Dialect) -> None:
+def test_restore_from_xml(ids: Dialect) -> None:
     fill(ids)
     exported = ids.session.get(ids.data(), Accept="application/xml").text
     as_json = ids.session.get(ids.data()).text

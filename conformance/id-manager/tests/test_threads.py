@@ -1,4 +1,4 @@
-"""Many clients on the same keys at once. Afterwards every id is in one place, and what the clients hold is what the tree has."""
+"""Many concurrent clients on the same keys. Afterwards every ID is in one place, and the tree matches the clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEPS = 40
 KEYS = 48
 LOW, HIGH = 100, 1099
 
-#: What a client must be ready for when others use the same keys.
+#: Expected errors when other clients use the same keys.
 EXPECTED = ("Ids exhausted for pool", "does not exist in id pool", "doesn't exist in the pool")
 
 
@@ -29,7 +29,7 @@ class Client(threading.Thread):
         self._ids: Dialect = (Draft02 if number % 2 else Rfc8040)(Session(server.port))
         self._pool, self._enhanced = pool, enhanced
         self.failed: List[str] = []
-        #: Ids that were answered for each key, whenever.
+        #: All IDs that were returned for each key.
         self.seen: Dict[str, Set[int]] = defaultdict(set)
 
     def run(self) -> None:
@@ -39,7 +39,7 @@ class Client(threading.Thread):
             except Refused as refused:
                 if not any(words in str(refused) for words in EXPECTED):
                     self.failed.append(str(refused))
-            except Exception as error:  # noqa: BLE001, the test shows whatever it was
+            except Exception as error:  # noqa: BLE001, the test reports any error
                 self.failed.append(repr(error))
                 return
 
@@ -75,13 +75,13 @@ def test_64_threads_on_shared_keys(server: Server, enhanced: bool) -> None:
         for key, values in client.seen.items():
             seen[key] |= values
     for key, held in account.held.items():
-        assert set(held) <= seen[key], f"{key} holds what nobody was told"
+        assert set(held) <= seen[key], f"{key} holds an ID that no client received"
     if enhanced:
         drain(ids)
 
 
 def drain(ids: Dialect) -> None:
-    """Takes all that is left, until every id is with one key."""
+    """Allocates all remaining IDs, one per key."""
     with pytest.raises(Refused, match="Ids exhausted for pool : shared"):
         for number in range(HIGH - LOW + 2):
             ids.allocate("shared", f"last-{number}")
@@ -90,7 +90,7 @@ def drain(ids: Dialect) -> None:
 
 
 def test_as_many_clients_as_ids(server: Server) -> None:
-    """Each of 1,000 keys gets an id of its own, and the next one none."""
+    """Each of 1,000 keys gets a different ID, and the next key gets none."""
     Draft02(Session(server.port)).create("p", 0, 999)
     got: List[List[int]] = [[] for _ in range(THREADS)]
 

@@ -1,4 +1,4 @@
-"""Basic authentication, which is all that clients of OpenDaylight know: any user, and a token as the password."""
+"""HTTP Basic authentication, as OpenDaylight's clients use it: any user, and a token as the password."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from controller.session import Session
 
 
 def token(folder: Path, name: str, role: str) -> str:
-    """A new token in the file of tokens."""
+    """Adds a token to the token file."""
     command = [binary(), "token", "new", "--name", name, "--role", role, "--file", str(folder / "tokens.toml")]
     made = subprocess.run(command, env={}, capture_output=True, text=True, check=True)
     return made.stdout.strip()
@@ -21,17 +21,17 @@ def token(folder: Path, name: str, role: str) -> str:
 
 @pytest.fixture
 def tokens(tmp_path: Path) -> Dict[str, str]:
-    """By role; made before the server starts."""
+    """Tokens by role, created before the server starts."""
     return {role: token(tmp_path, f"the {role}", role) for role in ("admin", "reader")}
 
 
 @pytest.mark.serve("--auth", "tokens", "--tokens", "{}/tokens.toml")
-def test_a_token_is_the_password(tokens: Dict[str, str], server: Server) -> None:
+def test_token_is_the_password(tokens: Dict[str, str], server: Server) -> None:
     path = "/restconf/config/id-manager:id-pools"
 
-    nobody = Session(server.port).get(path)
-    assert nobody.status == 401 and nobody.headers["www-authenticate"].startswith("Basic"), nobody
-    assert nobody.json()["errors"]["error"][0]["error-tag"] == "access-denied"
+    anonymous = Session(server.port).get(path)
+    assert anonymous.status == 401 and anonymous.headers["www-authenticate"].startswith("Basic"), anonymous
+    assert anonymous.json()["errors"]["error"][0]["error-tag"] == "access-denied"
     assert Session(server.port, ("admin", "admin")).get(path).status == 401
 
     for dialect in (Draft02, Rfc8040):

@@ -1,4 +1,4 @@
-"""The same random requests to the real Placement and to another server, and what they answer differently.
+"""Sends the same random requests to the real Placement and to another server, and reports differences.
 
-``python -m differential --help`` says how; ``cargo xtask differential placement`` does it.
+See ``python -m differential --help`` and ``cargo xtask differential placement``.
 """

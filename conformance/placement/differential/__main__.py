@@ -1,4 +1,4 @@
-"""The command line. Each difference is printed as the smallest case found, as a script that ``--replay`` reads back."""
+"""The command line. Each difference is printed as the smallest case found, as a script for ``--replay``."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def _run(asked: argparse.Namespace, pair: Pair) -> int:
     print(f"accepted: {counts or 'none'}")
     if steps >= FULL_RUN_STEPS:
         for idle in pair.register.idle():
-            print(f"never needed in this run: {idle}")
+            print(f"never matched in this run: {idle}")
     seconds = time.monotonic() - began
     print(f"{steps} steps, {pair.requests} requests in {seconds:.0f} s, {len(known)} differences")
     return 1 if known else 0
 
 
 def _episodes(asked: argparse.Namespace) -> Iterator[Tuple[str, List[Request]]]:
-    """Each with a name for where it comes from."""
+    """Episodes with the name of their origin."""
     if asked.replay:
         yield asked.replay, script.read(Path(asked.replay).read_text(encoding="utf-8"))
         return
@@ -67,8 +67,8 @@ def _episodes(asked: argparse.Namespace) -> Iterator[Tuple[str, List[Request]]]:
 
 
 def _smallest(pair: Pair, finding: Finding, seconds: float) -> Finding:
-    """The finding made small, with generations filled in."""
-    # What the shrinker tries is no part of what the run has seen.
+    """The reduced finding, with generations."""
+    # The attempts of the shrinker do not count for the run.
     trial = Pair(pair.left, pair.right, Register())
 
     def show(steps: List[Request]) -> List[Finding]:
@@ -79,7 +79,7 @@ def _smallest(pair: Pair, finding: Finding, seconds: float) -> Finding:
     shown = show(small)
     if not shown:
         return finding
-    # Where the numbers alone show it as well, the questions for them can go.
+    # If fixed generations show the same difference, the look-ups are removed.
     concrete = [step for step in shown[0].steps[:-1] if not step.reads] + shown[0].steps[-1:]
     return (show(concrete) or shown)[0]
 

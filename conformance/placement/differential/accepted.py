@@ -1,7 +1,7 @@
-"""Differences that are known and wanted, each with the reason and with what it is recognised by.
+"""Accepted differences, each with the reason and a matcher.
 
-`docs/reference/placement-differences.md` is the same list for readers; a test holds the two together. One that matches nothing
-in a long run is reported, because then it hides nothing any more, or was never needed.
+`docs/reference/placement-differences.md` is the same list for readers; a test compares the two. An entry that matches
+nothing in a long run is reported, because it may be obsolete.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Accepted:
 
 
 def _empty_consumer(exchange: Exchange) -> bool:
-    """The real one expects generation 0 of a consumer that holds nothing and was never seen to."""
+    """The real Placement expects generation 0 of a consumer that has no allocations."""
     said, ours = message(exchange.left.error()), message(exchange.right.error())
     if exchange.keep_rows and exchange.difference.aspect == "body":
-        # A later write of a version without types finds the type in the row.
+        # A later write with a version without types keeps the type in the row.
         places = [line.split(": ")[0] for line in explain(exchange.difference.left, exchange.difference.right)]
         return exchange.request.route == "/usages" or places == [".consumer_type"]
     return "expected 0 but got None" in said or ("expected 0 but got" in said and "expected null but got" in ours)
@@ -76,7 +76,7 @@ def _spelling_of_a_uuid(exchange: Exchange) -> bool:
 
 
 def _is_odd(text: str) -> bool:
-    """Whether it is a uuid, but not written as one usually is."""
+    """Whether it is a UUID in an unusual form."""
     try:
         return str(uuid.UUID(text)) != text
     except ValueError:
@@ -108,13 +108,13 @@ def _one_of_several(exchange: Exchange) -> bool:
 
 
 def _all_of_several_traits(theirs: str, ours: str) -> bool:
-    """Upstream looks them up in several steps, and names those of the first one that fails."""
+    """Placement looks them up in several steps, and names those of the first step that fails."""
     named = [set(re.findall(r"[^ ,]+", said.split("No such trait(s):")[-1].rstrip("."))) for said in (theirs, ours)]
     return all("No such trait(s):" in said for said in (theirs, ours)) and named[0] < named[1]
 
 
 def _one_of_several_providers(exchange: Exchange) -> bool:
-    """A reshape with one provider that does not exist and another one that has changed."""
+    """A reshape with one provider that does not exist and another that has changed."""
     body = exchange.request.body
     inventories = body.get("inventories") if isinstance(body, dict) else None
     several = exchange.request.route == "/reshaper" and isinstance(inventories, dict) and len(inventories) > 1
@@ -124,7 +124,7 @@ def _one_of_several_providers(exchange: Exchange) -> bool:
 
 
 def resources_written(body: Any) -> List[int]:
-    """The amounts of all allocations in a body, of whatever version."""
+    """The amounts of all allocations in a body of any version."""
     if isinstance(body, list):
         return [amount for item in body for amount in resources_written(item)]
     if not isinstance(body, dict):
@@ -217,7 +217,7 @@ LIST: List[Accepted] = [
 
 
 class Register:
-    """Looks differences up in the list, and counts how often each entry was needed."""
+    """Looks up differences in the list, and counts how often each entry matched."""
 
     def __init__(self, entries: Optional[List[Accepted]] = None) -> None:
         self._entries = LIST if entries is None else entries

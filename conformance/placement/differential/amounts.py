@@ -1,7 +1,7 @@
-"""Candidates whose amounts upstream gets wrong, because several of them share the objects in which it adds up.
+"""Candidates with wrong amounts in Placement, because several of them share the objects in which it adds amounts.
 
-That happens where a class is asked for by several groups and the groups may meet on one provider, unless the policy of the
-groups is ``none``, for which upstream makes copies.
+This happens if several groups request the same class and can use the same provider, unless the group policy is ``none``, for
+which Placement makes copies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Amounts = Dict[str, int]
 
 
 def upstream_miscounts(exchange: Exchange) -> bool:
-    """Whether ours adds up, and upstream's is the same but for amounts and for candidates that it lost by them."""
+    """Whether our amounts are correct, and Placement's response differs only in amounts and in candidates lost because of them."""
     asked, several = requested(exchange.request)
     left, right = exchange.left.json(), exchange.right.json()
     statuses = exchange.left.status, exchange.right.status
@@ -31,14 +31,14 @@ def upstream_miscounts(exchange: Exchange) -> bool:
     if any(total(one) != asked for one in ours):
         return False
     if exchange.request.parameter("limit") is not None:
-        # Which of them are missing cannot be told.
+        # It is not possible to know which of them are missing.
         return True
     miscounted = any(total(one) != asked for one in theirs) or len(theirs) < len(ours)
     return miscounted and not Counter(map(_shape, theirs)) - Counter(map(_shape, ours))
 
 
 def requested(request: Request) -> Tuple[Amounts, bool]:
-    """The amounts of all groups, by class, and whether some class is in more than one group."""
+    """The amounts of all groups by class, and whether a class is in more than one group."""
     amounts: Counter[str] = Counter()
     groups: Counter[str] = Counter()
     for name, value in request.query:
@@ -62,7 +62,7 @@ def providers(candidate: Any) -> List[str]:
 
 
 def total(candidate: Any) -> Amounts:
-    """What a candidate takes of each class, from all providers together."""
+    """The total of each class in a candidate, over all providers."""
     taken: Counter[str] = Counter()
     for _, resources in _resources(candidate):
         taken.update(resources)

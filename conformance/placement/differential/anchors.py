@@ -1,7 +1,7 @@
-"""Candidates that upstream loses, because it takes two for the same that are meant for different trees.
+"""Candidates that Placement loses, because it treats candidates of different trees as equal.
 
-What the group without a suffix gets from providers that share is the same in every tree that they share with. Upstream keeps one of
-them, with the tree that it was found in first. Together with another group, which is in another tree, there is nothing then.
+The part of the group without a suffix that sharing providers satisfy is the same in every tree. Placement keeps one of them, with
+the tree in which it was found first. Combined with another group in another tree, there is no candidate.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .vocabulary import SHARES
 
 
 def upstream_loses_trees(exchange: Exchange) -> bool:
-    """Whether ours has all that upstream has, and more that comes from providers that share."""
+    """Whether our response has all candidates of Placement, and more that use sharing providers."""
     left, right = exchange.left.json(), exchange.right.json()
     statuses = exchange.left.status, exchange.right.status
     if exchange.request.route != "/allocation_candidates" or statuses != (200, 200) or not (left and right):
@@ -34,7 +34,7 @@ def upstream_loses_trees(exchange: Exchange) -> bool:
 
 
 def _shared(candidate: Any, answer: Any) -> bool:
-    """Whether all that the group without a suffix gets is shared, as far as the version tells."""
+    """Whether sharing providers satisfy the whole group without a suffix, as far as the version shows."""
     summaries = answer["provider_summaries"]
     of_group: List[str] = candidate.get("mappings", {}).get("", [])
     sharing = [uuid for uuid in providers(candidate) if SHARES in summaries[uuid].get("traits", [SHARES])]

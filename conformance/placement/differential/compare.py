@@ -1,6 +1,6 @@
-"""What two replies to one request have to have in common, and how what need not be the same is made so.
+"""Comparison of two replies to one request, after normalisation of what may differ.
 
-Nothing here knows which differences are accepted; see ``accepted``.
+``accepted`` has the list of accepted differences.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .request import Request
 from .target import Reply
 
 HEADERS = ("content-type", "openstack-api-version", "vary", "location", "allow", "cache-control")
-# Only whether they are there: the values differ from one moment to the next.
+# Only their presence is compared: the values differ between requests.
 PRESENT = ("last-modified", "x-openstack-request-id")
 
-# The dump of a schema and of what was checked against it, which python-jsonschema appends for a human to read.
+# The schema and the value that python-jsonschema appends to a message.
 _DUMP = re.compile(r"(Failed validating '\w+' in schema\S*?):\s.*", re.DOTALL)
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9a-fA-F]{32}")
 _NAME = re.compile(r"'[A-Z0-9_]+'")
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing in which two replies differ."""
+    """One difference between two replies."""
 
     aspect: str
     """``status``, ``body``, ``detail``, ``code`` or ``header NAME``."""
@@ -35,7 +35,7 @@ class Difference:
     right: str
 
     def kind(self, request: Request) -> str:
-        """What it has in common with others that come from the same cause, as far as one can tell."""
+        """The kind of the difference; differences with the same cause usually have the same kind."""
         both = f"{_skeleton(self.left)} | {_skeleton(self.right)}"
         if self.aspect == "detail":
             return f"detail: {both}"
@@ -49,7 +49,7 @@ class Difference:
 
 
 def compare(left: Reply, right: Reply) -> List[Difference]:
-    """The most telling difference first."""
+    """All differences, the most significant first."""
     if left.status != right.status:
         return [Difference("status", _said(left), _said(right))]
     found = []
@@ -67,7 +67,7 @@ def compare(left: Reply, right: Reply) -> List[Difference]:
 def _compare_bodies(left: Reply, right: Reply) -> List[Difference]:
     if left.error() and right.error():
         return _compare_errors(left.error(), right.error())
-    # An error in another form than JSON is for humans; that it is in that form is in the headers.
+    # Errors in other forms than JSON are for people; the headers show the form.
     if left.status >= 400 and left.json() is None and right.json() is None:
         return []
     pair = canonical(left.json()), canonical(right.json())
@@ -90,15 +90,15 @@ def _compare_errors(left: Dict[str, Any], right: Dict[str, Any]) -> List[Differe
 
 
 def message(error: Dict[str, Any]) -> str:
-    """The detail of an error without what only a human would read, on one line."""
+    """The detail of an error on one line, without the parts for people."""
     return _DUMP.sub(r"\1", " ".join(str(error.get("detail", "")).split()))
 
 
 def canonical(value: Any) -> str:
-    """A JSON value as a text that is the same for all values that mean the same.
+    """A canonical text of a JSON value.
 
-    No list of this interface has an order that is promised, so each is a multiset. Numbers are what they are worth, whether
-    written with a point or not.
+    The API does not define the order of any list, so each is a multiset. Numbers are compared by value, with or without a
+    decimal point.
     """
     return json.dumps(_sorted(value), sort_keys=True, ensure_ascii=False)
 
@@ -125,12 +125,12 @@ def _header(name: str, value: Optional[str]) -> Optional[str]:
 
 
 def _words(text: str) -> List[str]:
-    """A message without the order of what it lists, which upstream takes from sets."""
+    """A message with its lists sorted, because Placement prints sets."""
     return sorted(re.findall(r"[\w-]+", text))
 
 
 def _skeleton(text: str) -> str:
-    """A message without what is particular to one request."""
+    """A message without the parts that are specific to one request."""
     for pattern, instead in ((_UUID, "UUID"), (_NAME, "'X'"), (_NUMBER, "N")):
         text = pattern.sub(instead, text)
     return text[:300]

@@ -1,4 +1,4 @@
-"""One request, what both servers answered, and one thing in which the answers differ."""
+"""One request, the responses of both servers, and one difference between them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Exchange:
     right: Reply
     difference: Difference
     keep_rows: bool = False
-    """Whether the real one keeps rows that nobody sees; see ``rows``."""
+    """Whether the real Placement keeps its invisible rows; see ``rows``."""
 
     def same_refusal(self) -> bool:
-        """Whether both refused it alike, but for the words."""
+        """Whether both refused it with the same status and code."""
         return self.left.status == self.right.status >= 400 and self.difference.aspect == "detail"

@@ -1,4 +1,4 @@
-"""Requests made wrong: one thing in a good request is changed, so that the reason for its refusal is that one thing."""
+"""Invalid requests: one part of a valid request is changed, so that there is one reason for the refusal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_QUITE_UUIDS = ["00000001-aaaa-4000-8000-00000000000", "not-a-uuid", "0" * 32
 WRONG_QUERY = ["", ",", ":", "VCPU", "VCPU:", "VCPU:x", "VCPU:0", "VCPU:-1", "VCPU:1,", "in:", "!", "!in:", "a,b", "0", "-1"]
 HEADERS = [
     ("x-auth-token", ""),
-    ("x-auth-token", "somebody:project-1"),
+    ("x-auth-token", "user-1:project-1"),
     ("x-roles", "member,reader"),
     ("x-roles", "service"),
     ("accept", ""),
@@ -33,7 +33,7 @@ PATHS = ["/no_such_thing", "/resource_providers/", "/traits/", "/resource_provid
 
 
 def spoil(rng: Random, request: Request) -> Request:
-    """The request with one fault in it."""
+    """The request with one fault."""
     kinds: List[Callable[[Random, Request], Request]] = [_version, _method, _path, _query, _header, _header]
     if request.body is not None:
         kinds = [_value, _value, _value, _member, _member, _surplus, _text, _content_type, *kinds]
@@ -44,7 +44,7 @@ def spoil(rng: Random, request: Request) -> Request:
 
 def _version(rng: Random, request: Request) -> Request:
     if chance(rng, 3):
-        # A body or query of one version under another.
+        # The body or query of one version with another version.
         return replace(request, version=f"1.{rng.randint(0, v.NEWEST)}")
     return replace(request, version=rng.choice(["1.40", "2.0", "0.9", "latest", "x", "1", None]))
 
@@ -68,7 +68,7 @@ def _header(rng: Random, request: Request) -> Request:
 
 
 def _case(rng: Random, request: Request) -> Request:
-    """A uuid with its letters large, or without its dashes: the same uuid, but not the same text."""
+    """A UUID in capital letters, or without dashes: the same UUID in another form."""
     change: Callable[[str], str] = rng.choice([str.upper, lambda text: text.replace("-", "")])
     parts = [change(part) if part.count("-") == 4 else part for part in request.path.split("/")]
     return replace(request, path="/".join(parts))
@@ -79,7 +79,7 @@ def _query(rng: Random, request: Request) -> Request:
 
 
 def _parameter(rng: Random, request: Request) -> Request:
-    """One parameter lost, doubled, or with a value that cannot be."""
+    """Removes or repeats one parameter, or makes its value invalid."""
     query = list(request.query)
     at = rng.randrange(len(query))
     name, value = query[at]
@@ -90,7 +90,7 @@ def _parameter(rng: Random, request: Request) -> Request:
 
 
 def _value(rng: Random, request: Request) -> Request:
-    """One value, at any depth, exchanged for one that is hardly right."""
+    """Replaces one value at any depth with an unlikely one."""
     body = copy.deepcopy(request.body)
     places = list(_places(body))
     if not places:
@@ -101,7 +101,7 @@ def _value(rng: Random, request: Request) -> Request:
 
 
 def _member(rng: Random, request: Request) -> Request:
-    """One member of an object taken away, or under another name."""
+    """Removes or renames one member of an object."""
     body = copy.deepcopy(request.body)
     places = [(holder, key) for holder, key in _places(body) if isinstance(holder, dict)]
     if not places:
@@ -132,7 +132,7 @@ def _content_type(rng: Random, request: Request) -> Request:
 
 
 def _places(value: Any) -> List[Tuple[Any, Any]]:
-    """Every place in a JSON value that can be changed, as its holder and its key there."""
+    """Every changeable place in a JSON value, as container and key."""
     if isinstance(value, dict) and "$" not in value:
         keys: List[Any] = list(value)
     elif isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Episodes: sequences of requests from an empty server on, the same for the same seed."""
+"""Episodes: sequences of requests that start with an empty server, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ LIVING: List[Tuple[float, Maker]] = [
 ]
 
 BUILDING_STEPS = 10
-# How long to live, and how many candidates to ask for then: mostly a long life, sometimes a thorough search.
+# The length of an episode, and the number of candidate queries at its end.
 SHAPES = [(70, 20), (70, 20), (25, 90)]
 ONE_FAULT_IN = 8
 
 
 def episodes(seed: int, steps: int) -> Iterator[List[Request]]:
-    """Episodes with so many steps in all; the last one may go beyond."""
+    """Episodes with this many steps in total; the last one may exceed it."""
     number = 0
     while steps > 0:
         made = episode(f"{seed}/{number}")
@@ -81,7 +81,7 @@ def episode(seed: str) -> List[Request]:
 
 
 def _furnished(rng: Random, world: World) -> Iterator[Request]:
-    """Something for each provider, so that there is something to be found."""
+    """Inventory, traits and aggregates for each provider, so that queries find something."""
     for uuid in sorted(world.parents):
         if not chance(rng, 6):
             yield writes.put_inventories_of(rng, world, uuid)
@@ -95,7 +95,7 @@ def _mixed(rng: Random, world: World, mix: List[Tuple[float, Maker]], steps: int
     weights, makers = [weight for weight, _ in mix], [maker for _, maker in mix]
     for maker in rng.choices(makers, weights, k=steps):
         if chance(rng, ONE_FAULT_IN):
-            # What is refused changes nothing, so it is not to be believed either.
+            # A refused request changes nothing, so the model must not change either.
             yield faults.spoil(rng, maker(rng, copy.deepcopy(world)))
         else:
             yield maker(rng, world)

@@ -1,7 +1,7 @@
-"""Candidates with a limit: any subset of all candidates is a right answer, if it has the right size.
+"""Candidates with a limit: any subset of all candidates with the right size is correct.
 
-So the answer is held against the whole answer of the reference. Below version 1.29 the reference may itself give fewer than it
-could: it takes so many first, and then those away that use several providers of one tree.
+So the response is compared with the complete response of the reference. Below version 1.29 the reference may return fewer
+than the limit: it applies the limit first, and then removes candidates that use several providers of one tree.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from .target import Reply
 
 
 def applies(request: Request, left: Reply, right: Reply) -> bool:
-    """Whether both answered with candidates of which only some were wanted."""
+    """Whether both returned candidates for a request with a limit."""
     limited = request.route == "/allocation_candidates" and request.parameter("limit") is not None
     return limited and left.status == 200 and right.status == 200
 
 
 def compare(whole: Reply, left: Reply, right: Reply, limit: int) -> List[Difference]:
-    """``whole`` is what the reference answers without the limit, ``left`` what it answers with it."""
+    """``whole`` is the response of the reference without the limit, ``left`` the one with it."""
     all_of_them, some = whole.json(), right.json()
     known = [canonical(one) for one in all_of_them["allocation_requests"]]
     given = [canonical(one) for one in some["allocation_requests"]]
@@ -42,7 +42,7 @@ def _compare_summaries(known: Any, given: Any, some: Any) -> List[Difference]:
     missing = sorted(set(used) - set(given))
     if missing:
         return [Difference("summaries of kept candidates", canonical(missing), "missing")]
-    # Below 1.29, which shows no trees, it is left open whether the rest of a tree is shown.
+    # Below 1.29, the API does not define whether the rest of a tree is shown.
     roots = {known[uuid].get("root_provider_uuid") for uuid in used}
     wanted = sorted(uuid for uuid in known if known[uuid].get("root_provider_uuid") in roots)
     if None not in roots and sorted(given) != wanted:

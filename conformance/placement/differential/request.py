@@ -1,7 +1,7 @@
-"""A request as data: what the generator makes, the shrinker takes apart and the script writes down.
+"""A request as data, for the generator, the shrinker and the script.
 
-A body may hold places for generations that are known only when the request is sent, so that a request still means the same
-after others before it have been taken away.
+A body may contain placeholders for generations that are filled in when the request is sent, so that a request stays valid
+after earlier ones are removed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Lookup = Callable[[str, str], Any]
 
 
 def generation_of(provider: str) -> Dict[str, str]:
-    """Stands in a body for the generation that this provider has when the request is sent."""
+    """A placeholder for the generation of this provider when the request is sent."""
     return {"$": PROVIDER, "of": provider}
 
 
 def consumer_generation_of(consumer: str) -> Dict[str, str]:
-    """The same for a consumer; null when there is none."""
+    """The same for a consumer; null if it does not exist."""
     return {"$": CONSUMER, "of": consumer}
 
 
@@ -54,18 +54,18 @@ class Request:
     path: str
     """Without the query."""
     version: Optional[str] = None
-    """The microversion; the header is left out when there is none."""
+    """The microversion; without it, the header is omitted."""
     query: Tuple[Tuple[str, str], ...] = ()
     body: Any = None
-    """A JSON value. There is no body when it is None and ``text`` is as well."""
+    """A JSON value. There is no body if this and ``text`` are None."""
     text: Optional[str] = None
-    """A body that is no JSON value."""
+    """A body that is not JSON."""
     headers: Tuple[Tuple[str, str], ...] = ()
-    """Headers besides the usual ones, or in their place; an empty value takes one away."""
+    """Headers that are added or replaced; an empty value removes one."""
 
     @property
     def route(self) -> str:
-        """The route that it goes to, for telling differences apart."""
+        """The route, used to group differences."""
         for pattern, route in ROUTES:
             if pattern.fullmatch(self.path):
                 return route
@@ -86,11 +86,11 @@ class Request:
         return replace(self, query=tuple(pair for pair in self.query if pair[0] != parameter))
 
     def resolved(self, lookup: Lookup) -> Request:
-        """With every place for a generation filled in by ``lookup(kind, uuid)``."""
+        """Replaces every placeholder with ``lookup(kind, uuid)``."""
         return replace(self, body=_resolve(self.body, lookup))
 
     def places(self) -> List[Tuple[str, str]]:
-        """What has to be looked up before it can be sent."""
+        """The look-ups that are needed before it can be sent."""
         found: List[Tuple[str, str]] = []
 
         def note(kind: str, uuid: str) -> None:

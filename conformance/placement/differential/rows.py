@@ -1,9 +1,9 @@
-"""Rows that upstream leaves behind unseen, and how an episode can do without them.
+"""Invisible rows that Placement leaves in its database, and how an episode avoids them.
 
-A consumer is created in upstream's database before its allocations are looked at. When nothing is written for it, or when the
-write is refused because of a provider that does not exist, the row stays, with generation 0. No answer shows it, but the next
-writer has to know of it. After that both servers are in different states, and there is nothing more to compare. So the real one
-is made to forget such rows after each request, unless an episode leaves one on purpose.
+Placement creates a consumer in its database before it checks the allocations. If nothing is written for it, or if the write is
+refused because a provider does not exist, the row stays, with generation 0. No response shows it, but the next writer must
+send this generation. After that, both servers are in different states and cannot be compared. So the tool deletes such rows
+in the real Placement after each request, unless an episode creates one on purpose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .request import Request
 
 
 def meant(steps: List[Request]) -> bool:
-    """Whether one of the steps says that a consumer is new and writes nothing for it."""
+    """Whether a step creates a consumer without allocations."""
     return any(
         written.get("allocations") == {} and written.get("consumer_generation", 0) is None
         for step in steps
@@ -23,7 +23,7 @@ def meant(steps: List[Request]) -> bool:
 
 
 def _consumers(request: Request) -> List[Dict[str, Any]]:
-    """What a request writes, for each consumer."""
+    """The allocations that a request writes, by consumer."""
     body = request.body
     if request.route == "/allocations/{consumer}":
         body = {"": body}

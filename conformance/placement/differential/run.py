@@ -1,4 +1,4 @@
-"""Sends an episode to both servers, request by request, and says where they part."""
+"""Sends an episode to both servers, request by request, and reports differences."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from .target import Reply, Target
 
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-# What stands for the project and the user of consumers from before there were any.
+# The project and the user of consumers that were written before version 1.8.
 _INCOMPLETE = "00000000-0000-0000-0000-000000000000"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference that is not accepted, at the end of the requests that led to it."""
+    """A difference that is not accepted, with the requests that led to it."""
 
     kind: str
     steps: List[Request]
-    """As they were sent, with generations filled in; the last one got different answers."""
+    """The requests as sent, with generations; the responses to the last one differ."""
     symbolic: List[Request]
-    """The same as they were made."""
+    """The same requests as generated."""
     differences: List[Difference]
 
 
 @dataclass
 class Pair:
-    """The reference on the left, and the server that is held against it."""
+    """The reference on the left, and the server that is compared with it."""
 
     left: Target
     right: Target
     register: Register = field(default_factory=Register)
     requests: int = 0
     _named: Set[str] = field(default_factory=set)
-    """All uuids that the requests of an episode name."""
+    """All UUIDs in the requests of an episode."""
     _keep_rows: bool = False
 
     def run(self, steps: List[Request], known: Set[str]) -> List[Finding]:
-        """All differences of an episode from empty, as long as both can be said to be in the same state.
+        """All differences of an episode that starts empty, while both servers are known to have the same state.
 
-        Kinds that are known already are passed over.
+        Known kinds are skipped.
         """
         self._keep_rows = rows.meant(steps)
         self._named = {_INCOMPLETE, *_UUID.findall(script.write(steps))}
@@ -68,7 +68,7 @@ class Pair:
         return found
 
     def _exchange(self, step: Request) -> List[Tuple[Request, Reply, Reply, List[Difference]]]:
-        """The request itself, and before it what has to be looked up for it."""
+        """Sends the request, after the look-ups that it needs."""
         done: List[Tuple[Request, Reply, Reply, List[Difference]]] = []
         known: Dict[Tuple[str, str], Any] = {}
         for kind, uuid in step.places():
@@ -91,7 +91,7 @@ class Pair:
         return self._steady(self.left.send(request)), self._steady(self.right.send(request))
 
     def _steady(self, reply: Reply) -> Reply:
-        """Without uuids that a server made up itself, which the other one cannot know."""
+        """Replaces UUIDs that a server generated, which differ between the servers."""
 
         def name(found: "re.Match[str]") -> str:
             return found.group() if found.group() in self._named else "NEW"
@@ -117,5 +117,5 @@ def _generation(kind: str, reply: Reply) -> Any:
 
 
 def _state_differs(request: Request, left: Reply, right: Reply) -> bool:
-    """Whether after this one of them may be in a state that the other is not in."""
+    """Whether the states of the two servers may differ after this."""
     return not request.reads and (left.status < 400 or right.status < 400)

@@ -1,4 +1,4 @@
-"""A server as something that requests are sent to."""
+"""A server as the target of requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Reply:
     body: bytes
 
     def json(self) -> Any:
-        """The body as a JSON value, or None where it is none."""
+        """The body as a JSON value, or None if it is not JSON."""
         if not self.headers.get("content-type", "").startswith("application/json"):
             return None
         try:
@@ -32,7 +32,7 @@ class Reply:
             return None
 
     def error(self) -> Dict[str, Any]:
-        """The first of its errors; empty when it has none."""
+        """The first error; empty if there is none."""
         value = self.json()
         errors = value.get("errors") if isinstance(value, dict) else None
         first = errors[0] if isinstance(errors, list) and errors else None
@@ -40,7 +40,7 @@ class Reply:
 
 
 class Target(Protocol):
-    """Whatever answers requests, and can be made empty."""
+    """Answers requests, and can be emptied."""
 
     def send(self, request: Request) -> Reply: ...
 
@@ -48,7 +48,7 @@ class Target(Protocol):
 
 
 class Http:
-    """A server over one connection that is kept open."""
+    """A server over one persistent connection."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -66,7 +66,7 @@ class Http:
         try:
             return self._send(request)
         except (http.client.HTTPException, ConnectionError):
-            # A connection that was kept may have been closed meanwhile; a new one has not.
+            # A persistent connection may have been closed meanwhile; retry on a new one.
             self._close()
             return self._send(request)
 
@@ -80,7 +80,7 @@ class Http:
         reply = self._connection.getresponse()
         read = reply.read()
         headers = {name.lower(): value for name, value in reply.getheaders()}
-        # What names the server is not what it says.
+        # Remove the address of the server from the response.
         own = f"127.0.0.1:{self._server.port}"
         return Reply(reply.status, {name: text.replace(own, "HOST") for name, text in headers.items()}, read)
 

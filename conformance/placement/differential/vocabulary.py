@@ -1,4 +1,4 @@
-"""The names that random requests are made of: few, so that requests meet each other."""
+"""The names in random requests: few, so that requests affect each other."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def some(rng: Random, items: Sequence[T], most: int, least: int = 1) -> List[T]:
 
 
 def minor_version(rng: Random, least: int = 0) -> int:
-    """Often the newest one, else any: each version has something of its own."""
+    """Often the newest version, otherwise any."""
     return NEWEST if chance(rng, 2) else rng.randint(least, NEWEST)

@@ -1,6 +1,6 @@
-"""What the generator believes to be in the servers: it is told nothing, so it takes each of its requests to succeed.
+"""The generator's model of the data: it sees no responses, and assumes that each request succeeds.
 
-A wrong belief does no harm; it only makes a request less likely to succeed.
+A wrong assumption is harmless; it only makes a request less likely to succeed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Resources = Dict[str, int]
 @dataclass
 class World:
     classes: List[str] = field(default_factory=lambda: list(CLASSES))
-    """The classes in use; where there are few, providers compete for the same requests."""
+    """The classes in use; with few classes, more providers match a request."""
     groupings: List[str] = field(default_factory=lambda: list(AGGREGATES))
-    """The aggregates in use; where there are few, more is shared."""
+    """The aggregates in use; with few aggregates, more is shared."""
     parents: Dict[str, Optional[str]] = field(default_factory=dict)
-    """Every provider, with its parent."""
+    """Parents by provider."""
     inventories: Dict[str, Dict[str, Dict[str, Any]]] = field(default_factory=dict)
     """Records by provider and class."""
     allocations: Dict[str, Dict[str, Resources]] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class World:
     aggregates: Dict[str, List[str]] = field(default_factory=dict)
 
     def provider(self, rng: Random) -> str:
-        """Mostly one that exists."""
+        """Usually one that exists."""
         if not self.parents or chance(rng, 25):
             return rng.choice([*PROVIDERS, NOBODY])
         return rng.choice(sorted(self.parents))
@@ -45,7 +45,7 @@ class World:
         return sorted(uuid for uuid, records in self.inventories.items() if records)
 
     def amount(self, rng: Random, provider: str, name: str) -> int:
-        """So much of a class as the provider might give: its units are kept to, mostly."""
+        """An amount of a class that the provider might have, usually valid for its units."""
         record = self.inventories.get(provider, {}).get(name, {})
         step = record.get("step_size", 1)
         least = max(record.get("min_unit", 1), step)

@@ -1,4 +1,4 @@
-"""Random requests that change something, and are as they should be for their version."""
+"""Random writes that are valid for their version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def name_of(rng: Random, uuid: str) -> str:
 
 
 def record(rng: Random) -> Dict[str, Any]:
-    """One inventory; the odd ones are the point."""
+    """A random inventory, often with unusual values."""
     total = rng.choice([1, 4, 7, 8, 10, 16, 100])
     made: Dict[str, Any] = {"total": total}
     choices: Dict[str, List[Any]] = {
@@ -163,19 +163,19 @@ def put_allocations(rng: Random, world: World) -> Request:
 
 
 def write_nothing(rng: Random, world: World) -> Request:
-    """Leaves behind what ``rows`` is about."""
+    """Leaves the invisible row that ``rows`` describes."""
     body = {**allocation_body(rng, v.NEWEST, v.NOBODY, {}), "consumer_generation": None}
     return Request("PUT", f"/allocations/{rng.choice(v.CONSUMERS)}", f"1.{v.NEWEST}", body=body)
 
 
 def write_for_no_uuid(rng: Random, world: World) -> Request:
-    """A consumer that only looks like one."""
+    """A consumer whose UUID is malformed."""
     body = {"-" * 36: {**allocation_body(rng, v.NEWEST, v.NOBODY, allocation(rng, world)), "consumer_generation": None}}
     return Request("POST", "/allocations", f"1.{v.NEWEST}", body=body)
 
 
 def post_allocations(rng: Random, world: World) -> Request:
-    """Several consumers at once; sometimes one takes over what another had, as in a migration."""
+    """Several consumers at once; sometimes one takes over the allocations of another, as in a migration."""
     minor = minor_version(rng, 13)
     consumers = some(rng, v.CONSUMERS, 3)
     written = {consumer: allocation(rng, world) for consumer in consumers}
@@ -196,7 +196,7 @@ def delete_allocations(rng: Random, world: World) -> Request:
 
 
 def reshape(rng: Random, world: World) -> Request:
-    """Moves a class from one provider to another, with all that consumers hold of it; sometimes forgets some."""
+    """Moves a class from one provider to another with its allocations; sometimes omits some."""
     minor = minor_version(rng, 30)
     stocked = world.stocked()
     source = rng.choice(stocked) if stocked else world.provider(rng)
@@ -229,7 +229,7 @@ def reshape(rng: Random, world: World) -> Request:
 
 
 def allocation(rng: Random, world: World) -> Dict[str, Resources]:
-    """Something that could be held, mostly where there is inventory for it."""
+    """Random resources, usually with inventory for them."""
     stocked = [uuid for uuid in world.stocked() if uuid in world.parents] or [world.provider(rng)]
     held = {}
     for uuid in some(rng, stocked, 2):
@@ -243,7 +243,7 @@ def allocation(rng: Random, world: World) -> Dict[str, Resources]:
 
 
 def allocation_body(rng: Random, minor: int, consumer: str, held: Dict[str, Resources]) -> Dict[str, Any]:
-    """What a consumer is to hold, in the form of a version."""
+    """The allocations of a consumer in the form of a version."""
     if minor < 12:
         listed = [{"resource_provider": {"uuid": uuid}, "resources": held[uuid]} for uuid in held]
         body: Dict[str, Any] = {"allocations": listed}

@@ -1,4 +1,4 @@
-"""A server that is wrong on purpose, to see that it is noticed."""
+"""A server with deliberate faults, to test that they are detected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .target import Reply, Target
 
 
 class Wrong:
-    """A target whose answers are changed on the way by one of :data:`FAULTS`."""
+    """A target whose responses are changed by one of :data:`FAULTS`."""
 
     def __init__(self, target: Target, fault: str) -> None:
         self._target, self._fault = target, FAULTS[fault]

@@ -1,6 +1,6 @@
-"""The servers that the tests here talk to: ours, and the real Placement. Each starts empty on a port of its own.
+"""The servers for the tests: allod and the real Placement. Each starts empty on its own port.
 
-What is asked of them is in ``suite`` and ``differential``.
+The requests are in ``suite`` and ``differential``.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import sys
 from typing import Protocol
 
 
-# Paths that the real one answers besides those of the interface.
+# Additional paths of the real Placement.
 RESET, RESET_AND_KEEP_ROWS = "/-/reset", "/-/reset-and-keep-rows"
 
 
 class Server(Protocol):
-    """A running server, alone with whoever started it."""
+    """A running server with one user."""
 
     @property
     def port(self) -> int:
-        """Where it listens on the loopback address; another one after each reset, perhaps."""
+        """Its port on loopback; may change with each reset."""
 
     def reset(self, keep_rows: bool = False) -> None:
-        """Makes it empty again. Whether it may keep rows that nobody sees is of interest to the real one only."""
+        """Empties it. ``keep_rows`` concerns only the invisible rows of the real Placement."""
 
     def stop(self) -> None:
-        """Ends it, and removes what it kept."""
+        """Stops it and removes its data."""
 
 
 def end_on_sigterm() -> None:
-    """Lets whoever is told to end stop its servers first."""
+    """Turns SIGTERM into an exit, so that servers are stopped first."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -1,4 +1,4 @@
-"""Our own server, as ``allod serve`` with an empty data folder."""
+"""``allod serve`` with an empty data folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Allod:
         self._start()
 
     def stop(self) -> None:
-        # A server that does not end when it is asked to is a fault that the tests are to show.
+        # If the server does not stop, the test must fail.
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(STOP_SECONDS)
@@ -54,11 +54,11 @@ class Allod:
         self._port = self._wait_for_port(self._process.stderr)
 
     def _wait_for_port(self, said: IO[bytes]) -> int:
-        """It says where it listens once it does, and that is once it has replayed its journal."""
+        """Waits for the line with the address, which is printed when the server listens."""
         before = b""
         for line in said:
             if line.startswith(b"listening on http"):
-                # Somebody has to read on, or the server would wait for us one day.
+                # Keep reading, or the server would block on a full pipe.
                 threading.Thread(target=_read_on, args=(said,), daemon=True).start()
                 return int(line.rsplit(b":", 1)[1])
             before += line

@@ -1,6 +1,6 @@
-"""The ways in which upstream's tests configure a server, as the settings of each kind of server.
+"""The configurations of Placement's tests, as settings for each kind of server.
 
-A file of tests names fixtures; a fixture that is not in :data:`BY_FIXTURE` wants the default profile.
+A test file names fixtures; a fixture that is not in :data:`BY_FIXTURE` needs the default profile.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ ORIGIN_HEADERS = "openstack-api-version"
 
 @dataclass(frozen=True)
 class Profile:
-    """One way to configure a server."""
+    """One configuration of a server."""
 
     name: str
     open_rules: Sequence[str] = ()
-    """Rules of the policy that everybody passes."""
+    """Policy rules that allow every caller."""
 
     def allod_toml(self) -> str:
-        """The settings of ours."""
+        """The settings for allod."""
         tables: Dict[str, List[str]] = {"policy": [f"enforce_new_defaults = {str(self._secure).lower()}"]}
         if self._secure:
             tables["policy"].append("enforce_scope = true")
@@ -41,7 +41,7 @@ class Profile:
         return _sections(tables)
 
     def placement_conf(self, folder: str) -> str:
-        """The settings of the real one, whose files are in ``folder``."""
+        """The settings for the real Placement, with its files in ``folder``."""
         tables = {
             "DEFAULT": [f"log_file = {folder}/placement.log"],
             "api": ["auth_strategy = noauth2"],
@@ -62,7 +62,7 @@ class Profile:
         return _sections(tables)
 
     def policy_yaml(self) -> str:
-        """The policy file of the real one."""
+        """The policy file for the real Placement."""
         return "".join(f'"{rule}": "@"\n' for rule in self.open_rules)
 
     @property
@@ -71,7 +71,7 @@ class Profile:
 
 
 def named_by(fixtures: Sequence[str]) -> str:
-    """The profile that a file with these fixtures wants."""
+    """The profile for a file with these fixtures."""
     named = [BY_FIXTURE[fixture] for fixture in fixtures if fixture in BY_FIXTURE]
     return named[0] if named else DEFAULT
 

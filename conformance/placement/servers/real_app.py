@@ -1,9 +1,8 @@
-"""The real Placement as a WSGI application for gunicorn, with one more route that makes it empty again.
+"""The real Placement as a WSGI application for gunicorn, with an additional route that empties it.
 
-It can also be told to forget, after each request, consumers that hold nothing: rows that upstream leaves behind unseen. What
-they are about is in ``differential.rows``.
+It can also delete consumers without allocations after each request; ``differential.rows`` says why.
 
-It takes the place of upstream's own entry point, ``placement.wsgi.api``, and like that one is made when it is imported.
+It replaces Placement's own entry point, ``placement.wsgi.api``, and like that one is created on import.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def application(environ: Any, start_response: Callable[..., Any]) -> Iterable[by
 
 
 def _empty() -> None:
-    """Deletes every row but those of the standard traits and classes, which it had from the start."""
+    """Deletes every row except the standard traits and classes."""
     with db_api.get_placement_engine().begin() as connection:
         for table in reversed(models.BASE.metadata.sorted_tables):
             rows = sqlalchemy.delete(table)

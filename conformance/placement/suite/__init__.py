@@ -1,4 +1,4 @@
-"""Upstream's own tests, out of its wheel and unmodified, against a server over HTTP.
+"""Runs Placement's own tests, unmodified from its wheel, against a server over HTTP.
 
-``python -m suite --help`` says how; ``cargo xtask conformance placement`` does it.
+See ``python -m suite --help`` and ``cargo xtask conformance placement``.
 """

@@ -1,4 +1,4 @@
-"""Upstream's files of tests: where they are, which profile each wants, and which of them are the fast part."""
+"""Placement's test files: their location, their profile, and the fast subset."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class TestFile:
 
 
 def read(only: Sequence[str] = ()) -> List[TestFile]:
-    """All files, or those that are named, in the order of their names."""
+    """All files, or the named ones, sorted by name."""
     paths = {path.stem: path for path in FOLDER.glob("*.yaml")}
     wanted = {name[: -len(".yaml")] if name.endswith(".yaml") else name for name in only}
     unknown = wanted - set(paths)
     if unknown:
-        raise SystemExit(f"upstream has no such files: {', '.join(sorted(unknown))}")
+        raise SystemExit(f"Placement has no such test files: {', '.join(sorted(unknown))}")
     return [
         TestFile(name, yaml.safe_load(paths[name].read_text(encoding="utf-8")))
         for name in sorted(wanted or paths)
@@ -39,7 +39,7 @@ def read(only: Sequence[str] = ()) -> List[TestFile]:
 
 
 def routes(files: Sequence[TestFile]) -> Set[Tuple[str, str]]:
-    """Every method and route of upstream that some test in these files uses."""
+    """Every method and route that the tests in these files use."""
     mapper = handler.make_map(handler.ROUTE_DECLARATIONS)
     used = set()
     for test in (test for file in files for test in file.content["tests"]):

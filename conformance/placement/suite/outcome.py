@@ -1,4 +1,4 @@
-"""What became of each test, held against the list of those that are known to fail."""
+"""The results of all tests, compared with the list of expected failures."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ class Outcome:
     """Results by name, which is ``file: test``."""
 
     expected: Mapping[str, str]
-    """Tests that are known to fail, with the reason."""
+    """Expected failures with the reason."""
     passed: List[str] = field(default_factory=list)
     failed: Dict[str, str] = field(default_factory=dict)
-    """With what the test said."""
+    """With the output of the test."""
 
     def wrong(self) -> Dict[str, str]:
-        """Failures that are not expected, and expected ones that did not happen: that list may only shrink."""
+        """Unexpected failures, and expected failures that did not happen."""
         wrong = {name: said for name, said in self.failed.items() if name not in self.expected}
         for name in self.passed:
             if name in self.expected:
@@ -28,7 +28,7 @@ class Outcome:
         return [name for name in self.failed if name in self.expected]
 
     def summary(self) -> str:
-        """The last line. What is expected to fail, and does, is neither a pass nor a failure."""
+        """The last line. An expected failure counts neither as passed nor as failed."""
         wrong, expected = self.wrong(), len(self.expected_failures())
         passed = len([name for name in self.passed if name not in wrong])
         known = f", {expected} expected to fail" if expected else ""

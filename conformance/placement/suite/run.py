@@ -34,7 +34,7 @@ class _Record(unittest.TestResult):
         self._outcome.failed[self._name(test)] = self.errors[-1][1]
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        # Upstream skips nothing; gabbi skips what it cannot run after the start of a file went wrong.
+        # Placement skips nothing; gabbi skips the rest of a file whose start failed.
         self._outcome.failed.setdefault(self._name(test), f"skipped: {reason}")
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:

@@ -1,6 +1,6 @@
-"""What upstream's fixtures put into a database before their tests, put into a server over HTTP instead.
+"""Sends over HTTP what Placement's fixtures write into a database.
 
-The names and arguments of the calls are those of ``placement.tests.functional.db.test_base``, whose place they take.
+The functions replace those of ``placement.tests.functional.db.test_base``, with the same names and arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Provider:
 
 @dataclass(frozen=True)
 class Holder:
-    """A user or a project. Servers learn of them when they are first used, so there is nothing to create."""
+    """A user or a project. Servers create them on first use, so there is nothing to send."""
 
     context: Any = None
     external_id: str = ""
@@ -43,7 +43,7 @@ class Consumer:
 
 
 class Stock:
-    """A server to be filled. One connection serves for all of it."""
+    """Fills a server over one connection."""
 
     def __init__(self, port: int, uuids: Any) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -64,7 +64,7 @@ class Stock:
         return Provider(body["uuid"], name, self)
 
     def set_aggregates(self, provider: str, aggregates: Sequence[str]) -> None:
-        # This version does not move the generation, and neither does what it stands for.
+        # This version does not change the generation, like the function that it replaces.
         self._ask("PUT", f"/resource_providers/{provider}/aggregates", list(aggregates), version="1.1")
 
     def add_inventory(self, provider: Provider, resource_class: str, total: int, **more: Any) -> None:
@@ -99,7 +99,7 @@ class Stock:
             "user_id": consumer.user.external_id,
             "consumer_generation": None,
         }
-        # The last version in which a consumer needs no type, because those that the tests expect have none.
+        # The last version without consumer types, because the tests expect none.
         self._ask("PUT", f"/allocations/{consumer.uuid}", body, version="1.37")
 
     def create_user_and_project(self, _context: Any, prefix: str = "fake") -> Tuple[Holder, Holder]:

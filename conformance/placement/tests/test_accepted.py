@@ -1,4 +1,4 @@
-"""The accepted differences: what each is recognised by, and that readers are told of all of them."""
+"""The accepted differences: their matchers, and that the document lists all of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_of(request: Request, left: Reply, right: Reply, *, keep_rows: bool = Fa
     return next(iter(register.counts)) if register.accepts(exchange) else None
 
 
-def test_each_is_recognised() -> None:
+def test_each_accepted_difference_is_matched() -> None:
     done = Reply(204, {}, b"")
     gone = refusal(409, "consumer generation conflict - expected 0 but got None")
     assert name_of(PUT, gone, done) == "empty-consumer"
@@ -71,7 +71,7 @@ def answer(body: object) -> Reply:
 
 
 def candidates(*amounts: Dict[str, int]) -> Reply:
-    """One candidate each, with so much VCPU on these providers."""
+    """One candidate for each, with this amount of VCPU on these providers."""
     asked = [
         {
             "allocations": {uuid: {"resources": {"VCPU": amount}} for uuid, amount in held.items()},
@@ -82,7 +82,7 @@ def candidates(*amounts: Dict[str, int]) -> Reply:
     return answer({"allocation_requests": asked, "provider_summaries": {}})
 
 
-def test_amounts_that_do_not_add_up_are_upstreams() -> None:
+def test_wrong_amounts_are_accepted_from_placement_only() -> None:
     query = (("resources", "VCPU:1"), ("resources1", "VCPU:1"))
     two_groups = Request("GET", "/allocation_candidates", "1.39", query)
     sound = candidates({"p": 1, "q": 1}, {"p": 2})
@@ -99,7 +99,7 @@ def test_amounts_that_do_not_add_up_are_upstreams() -> None:
     assert name_of(one_group, leaked, sound) is None
 
 
-def test_nothing_else_is() -> None:
+def test_other_differences_are_not_accepted() -> None:
     done = Reply(204, {}, b"")
     assert name_of(PUT, refusal(409, "expected 1 but got None"), done) is None
     assert name_of(PUT, refusal(409, "sqlite3.IntegrityError"), done) is None
@@ -122,20 +122,20 @@ def test_nothing_else_is() -> None:
     assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
 
-def test_one_that_never_matches_is_told() -> None:
+def test_entry_that_never_matches_is_reported() -> None:
     register = Register()
     exchange = Exchange(PUT, refusal(500, "x"), refusal(400, "y"), compare(refusal(500, "x"), refusal(400, "y"))[0])
     assert register.accepts(exchange)
     assert register.idle() == [entry.name for entry in LIST if entry.name != "internal-errors"]
 
 
-def test_readers_are_told_of_all_of_them() -> None:
-    told = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert told == [entry.name for entry in LIST]
+def test_document_lists_all_accepted_differences() -> None:
+    listed = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == [entry.name for entry in LIST]
     assert all(entry.reason for entry in LIST)
 
 
-def test_trees_that_are_lost_are_upstreams() -> None:
+def test_lost_trees_are_accepted_from_placement_only() -> None:
     def found(*held: str) -> Reply:
         asked = [
             {

@@ -1,4 +1,4 @@
-"""What counts as the same answer."""
+"""Which responses count as equal."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def aspects(left: Reply, right: Reply) -> List[str]:
     return [difference.aspect for difference in compare(left, right)]
 
 
-def test_lists_have_no_order_but_count() -> None:
+def test_lists_are_compared_as_multisets() -> None:
     assert aspects(reply({"traits": ["a", "b"]}), reply({"traits": ["b", "a"]})) == []
     assert aspects(reply({"traits": ["a", "a"]}), reply({"traits": ["a"]})) == ["body"]
     nested = [{"x": [1, 2]}, {"x": [3]}]
     assert aspects(reply(nested), reply([{"x": [3]}, {"x": [2, 1]}])) == []
 
 
-def test_numbers_are_what_they_are_worth() -> None:
+def test_numbers_are_compared_by_value() -> None:
     assert aspects(reply({"allocation_ratio": 1.0}), reply({"allocation_ratio": 1})) == []
     assert aspects(reply({"allocation_ratio": 1.5}), reply({"allocation_ratio": 1})) == ["body"]
     assert aspects(reply({"total": True}), reply({"total": 1})) == ["body"]
 
 
-def test_another_status_is_all_that_is_said() -> None:
+def test_different_status_is_the_only_reported_difference() -> None:
     assert aspects(reply({}), refusal("no")) == ["status"]
     assert compare(reply({}), refusal("no  way"))[0].right == "400 no way"
 
 
-def test_headers_count_where_clients_look_at_them() -> None:
+def test_relevant_headers_are_compared() -> None:
     with_vary = {"vary": "openstack-api-version"}
     assert aspects(reply({}, headers=with_vary), reply({})) == ["header vary"]
     assert aspects(reply({}, headers={"allow": "GET, PUT"}), reply({}, headers={"allow": "PUT,GET"})) == []
@@ -53,13 +53,13 @@ def test_headers_count_where_clients_look_at_them() -> None:
     assert aspects(reply({}, headers={"server": "gunicorn"}), reply({})) == []
 
 
-def test_refusals_are_compared_by_code_and_message() -> None:
+def test_errors_are_compared_by_code_and_message() -> None:
     assert aspects(refusal("no such\n\n trait  A, B "), refusal("no such trait B, A")) == []
     assert aspects(refusal("no such trait A"), refusal("no such trait B")) == ["detail"]
     assert aspects(refusal("no", "placement.concurrent_update"), refusal("no")) == ["code"]
 
 
-def test_the_dump_of_a_schema_is_for_humans() -> None:
+def test_schema_dump_in_a_message_is_ignored() -> None:
     said = "JSON does not validate: 0 is less than the minimum of 1 Failed validating 'minimum' in schema['properties']['total']"
     assert aspects(refusal(f"{said}: {{'type': 'integer'}} On instance['total']: 0"), refusal(f"{said}: {{}}")) == []
     other = said.replace("['total']", "['reserved']")
@@ -73,13 +73,13 @@ def candidates(*providers: str, root: str = "r") -> Reply:
 
 
 def limited_aspects(whole: Reply, right: Reply, limit: int, left: Optional[Reply] = None) -> List[str]:
-    """The reference gives as many as it can, unless it is said what it gives."""
+    """The reference returns as many as possible unless its response is given."""
     if left is None:
         left = reply({"allocation_requests": json.loads(whole.body)["allocation_requests"][:limit]})
     return [difference.aspect for difference in limited.compare(whole, left, right, limit)]
 
 
-def test_of_limited_candidates_any_will_do() -> None:
+def test_any_subset_of_limited_candidates_is_accepted() -> None:
     whole = candidates("a", "b", "c")
     kept = json.loads(whole.body)
     kept["allocation_requests"] = kept["allocation_requests"][1:]
@@ -95,7 +95,7 @@ def test_of_limited_candidates_any_will_do() -> None:
     assert limited_aspects(whole, reply(kept), 2) == ["summaries of kept candidates"]
 
 
-def test_before_trees_were_shown_more_than_what_is_used_may_be_summed_up() -> None:
+def test_below_1_29_summaries_may_include_the_rest_of_a_tree() -> None:
     whole, kept = (json.loads(candidates("a", "b").body) for _ in range(2))
     kept["allocation_requests"].pop()
     for answer in (whole, kept):
@@ -108,7 +108,7 @@ def test_before_trees_were_shown_more_than_what_is_used_may_be_summed_up() -> No
     assert limited_aspects(reply(whole), reply(kept), 1) == ["summaries of kept candidates"]
 
 
-def test_a_difference_of_bodies_is_explained() -> None:
+def test_difference_of_bodies_is_explained() -> None:
     left = canonical({"a": {"b": 1}, "c": [1, 2, 2], "d": 0, "same": [1]})
     right = canonical({"a": {"b": 2}, "c": [2, 3], "e": None, "same": [1]})
     assert explain(left, right) == [

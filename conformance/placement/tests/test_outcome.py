@@ -1,4 +1,4 @@
-"""How results of upstream's tests are held against the list of expected failures."""
+"""Comparison of results with the list of expected failures."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from suite.outcome import Outcome, read_expected
 EXPECTED = {"basic-http: bad length": "it cannot be sent"}
 
 
-def test_an_expected_failure_is_neither_passed_nor_failed() -> None:
+def test_expected_failure_is_neither_passed_nor_failed() -> None:
     outcome = Outcome(EXPECTED, passed=["traits: list"], failed={"basic-http: bad length": "refused"})
     assert outcome.summary() == "1 passed, 0 failed, 1 expected to fail"
     assert outcome.good()
 
 
-def test_an_expected_failure_that_passes_is_a_failure() -> None:
+def test_expected_failure_that_passes_is_a_failure() -> None:
     outcome = Outcome(EXPECTED, passed=["traits: list", "basic-http: bad length"])
     assert outcome.summary() == "1 passed, 1 failed"
     assert not outcome.good() and "take it off the list" in outcome.wrong()["basic-http: bad length"]
 
 
-def test_any_other_failure_is_one() -> None:
+def test_unexpected_failure_is_a_failure() -> None:
     outcome = Outcome(EXPECTED, passed=["traits: list"], failed={"traits: show": "404"})
     assert outcome.summary() == "1 passed, 1 failed" and not outcome.good()
 
 
-def test_nothing_at_all_is_not_good() -> None:
+def test_empty_run_is_a_failure() -> None:
     assert not Outcome({}).good()
 
 

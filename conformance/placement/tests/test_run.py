@@ -1,4 +1,4 @@
-"""Finding a difference between two servers, and making it small."""
+"""Finding and reducing a difference between two servers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_equal_servers_have_no_difference() -> None:
     assert Pair(Toy(), Toy()).run(EPISODE, set()) == []
 
 
-def test_a_difference_is_found_once_and_made_small() -> None:
+def test_difference_is_found_once_and_reduced() -> None:
     pair = Pair(Toy(), Toy(forgets="b"))
     known: Set[str] = set()
     (found,) = pair.run(EPISODE, known)
@@ -52,8 +52,8 @@ def test_a_difference_is_found_once_and_made_small() -> None:
     assert Shrinker(shows).shrink(found.symbolic) == [create("b"), *[change("b")] * 3, show("b")]
 
 
-def test_what_a_server_names_itself_is_the_same() -> None:
-    """A provider without a uuid gets one, from each server another."""
+def test_generated_uuids_are_equal() -> None:
+    """Each server generates another UUID for a provider without one."""
     steps = [Request("POST", "/resource_providers", "1.39", body={}), show("a")]
     assert Pair(Toy(), Toy()).run(steps, set()) == []
     given = "00000001-aaaa-4000-8000-000000000000"
@@ -62,15 +62,15 @@ def test_what_a_server_names_itself_is_the_same() -> None:
     assert given in found.differences[0].left, "one that was given is to stay"
 
 
-def test_generations_are_asked_for_when_they_are_needed() -> None:
+def test_generations_are_looked_up_when_needed() -> None:
     steps = [create("a"), change("a"), change("a"), change("a", generation=0), show("a")]
     left = Toy()
     assert Pair(left, Toy()).run(steps, set()) == []
     assert left.send(show("a")).json()["generation"] == 2
 
 
-def test_a_run_ends_where_the_states_part() -> None:
-    """After a write that only one of them did, everything would differ."""
+def test_run_ends_when_the_states_differ() -> None:
+    """After a write that only one server accepted, everything would differ."""
     right = Toy()
     ahead = Pair(Toy(), right)
     right.reset = lambda keep_rows: None  # type: ignore[method-assign]
@@ -80,7 +80,7 @@ def test_a_run_ends_where_the_states_part() -> None:
     assert [one.steps[-1].method for one in found] == ["PUT"]
 
 
-def test_rows_that_nobody_sees_are_kept_only_where_they_are_meant() -> None:
+def test_invisible_rows_are_kept_only_on_purpose() -> None:
     def written(allocations: object, generation: object) -> Request:
         body = {"allocations": allocations, "consumer_generation": generation}
         return Request("POST", "/allocations", "1.28", body={"c": body})
@@ -91,13 +91,13 @@ def test_rows_that_nobody_sees_are_kept_only_where_they_are_meant() -> None:
     assert not rows.meant([show("a"), create("a"), Request("POST", "/allocations", text="{")])
 
 
-def test_what_is_wrong_on_purpose_is_noticed() -> None:
+def test_deliberate_faults_are_detected() -> None:
     steps = [create("a"), *[change("a")] * 5, show("a")]
     (found,) = Pair(Toy(), Wrong(Toy(), "generation")).run(steps, set())
     assert found.differences[0].aspect == "body" and found.steps[-1].reads
 
 
-def test_the_shrinker_takes_requests_apart() -> None:
+def test_shrinker_removes_parts_of_requests() -> None:
     many = Request("GET", "/allocation_candidates", "1.30", (("resources", "VCPU:1"), ("limit", "1"), ("required", "T")))
     body = Request("PUT", "/x", "1.12", body={"a": {"b": [1, 2], "c": 3}, "d": 4})
 
@@ -116,18 +116,18 @@ def _deep(step: Request) -> bool:
     return isinstance(step.body, dict) and "b" in step.body.get("a", {})
 
 
-def test_a_step_goes_when_the_part_that_needed_it_has_gone() -> None:
+def test_shrinker_removes_steps_that_are_no_longer_needed() -> None:
     parent, child = create("p"), Request("POST", "/resource_providers", "1.39", body={"uuid": "c", "parent": "p"})
 
     def shows(steps: List[Request]) -> bool:
-        """As a server that knows no child without its parent."""
+        """Like a server that needs the parent before the child."""
         (made,) = [step for step in steps if "c" in step.body.values()] or [parent]
         return made is not parent and ("parent" not in made.body or parent in steps)
 
     assert Shrinker(shows).shrink([parent, child]) == [create("c")]
 
 
-def test_the_shrinker_gives_up_after_so_many_tries() -> None:
+def test_shrinker_stops_after_the_maximum_of_attempts() -> None:
     asked: List[int] = []
 
     def shows(steps: List[Request]) -> bool:

@@ -1,1 +1,1 @@
-"""Holds our YANG modules, and what the server answered in the tests, against pyang and yanglint, which are not ours."""
+"""Checks our YANG modules, and the replies of the server in the tests, with pyang and yanglint."""

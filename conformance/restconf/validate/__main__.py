@@ -1,7 +1,7 @@
 """``python -m validate MODULES REPLIES WRONG``: each argument is a folder.
 
-Every module must be right to pyang and to yanglint, every reply right by the modules; and every sample of what is wrong must
-be found wrong, or the tool itself would be. The last line is like ``412 passed, 2 failed``.
+Every module must pass pyang and yanglint, every reply must be valid by the modules, and every invalid sample must be
+reported as invalid. The last line is like ``412 passed, 2 failed``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts around a reply what it stands in, so that yanglint, which knows whole trees only, can judge it."""
+"""Adds the parent nodes to a reply, because yanglint checks whole trees only."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from xml.sax.saxutils import escape
 from .path import Step
 from .schema import Node
 
-#: Around several entries, because a document has one root.
+#: The element around several entries, because an XML document has one root.
 _WRAPPER = re.compile(r'^\s*<data xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf">(.*)</data>\s*$', re.DOTALL)
 
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
 def json_tree(steps: List[Step], body: Any, draft: bool) -> str:
-    """The whole tree from the top down to ``body``, which is the reply with its one member."""
+    """The whole tree from the top down to ``body``, the reply with its one member."""
     last = steps[-1]
     ((member, value),) = body.items()
     value = as_rfc(last.node, value) if draft else value
     if draft != (":" not in member):
-        raise ValueError(f"the member {member} is spelled in the other dialect")
+        raise ValueError(f"the member {member} is in the other dialect")
     inner: Dict[str, Any] = {_qualified(last.node): value}
     for step in reversed(steps[:-1]):
         keyed = dict(zip(step.node.keys, (_key(step, at) for at in range(len(step.keys)))))
@@ -46,7 +46,7 @@ def xml_tree(steps: List[Step], body: str) -> str:
 
 
 def as_rfc(node: Optional[Node], value: Any) -> Any:
-    """The form of RFC 7951 of what was told in the form of the draft, in which long numbers are numbers."""
+    """Converts the JSON of the draft, in which long numbers are numbers, to RFC 7951."""
     if isinstance(value, list):
         return [as_rfc(node, one) for one in value]
     if isinstance(value, dict):
@@ -63,7 +63,7 @@ def _qualified(node: Node) -> str:
 
 
 def _key(step: Step, at: int) -> Any:
-    """A key as JSON has it, by the type of its leaf."""
+    """A key as a JSON value, by the type of its leaf."""
     text, leaf = step.keys[at], step.node.child(step.node.keys[at])
     kind = leaf.statement.search_one("type").arg if leaf else "string"
     small = re.fullmatch(r"u?int(8|16|32)", kind) is not None

@@ -1,4 +1,4 @@
-"""One request of a test with its reply, as the tests write them into files."""
+"""One request of a test with its reply, from the files that the tests write."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class Exchange:
 
     @property
     def segments(self) -> List[str]:
-        """The parts of the path, still percent-encoded."""
+        """The segments of the path, percent-encoded."""
         return [part for part in urlsplit(self.target).path.split("/") if part]
 
     @property
     def partial(self) -> bool:
-        """Whether less than everything was asked for."""
+        """Whether the request selects only a part."""
         query = urlsplit(self.target).query
         return any(part.split("=")[0] in ("depth", "fields", "content") for part in query.split("&"))
 
     @property
     def draft(self) -> bool:
-        """Whether the answer is in the form of the draft before RFC 8040."""
+        """Whether the reply is in the form of the draft before RFC 8040."""
         if "yang-data" in self.content_type or self.segments[0] == "rests":
             return False
         return self.segments[1:2] != ["data"]

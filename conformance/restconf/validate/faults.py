@@ -1,4 +1,4 @@
-"""Replies that stand outside every datastore, and so outside what yanglint can judge: errors, and the status of a patch."""
+"""Checks replies that yanglint cannot check, because they are in no datastore: errors, and the status of a patch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _from_json(body: str) -> List[Dict[str, Any]]:
     if member == "ietf-yang-patch:yang-patch-status":
         errors = errors.get("errors") or _of_edits(errors)
     elif member not in ("errors", "ietf-restconf:errors"):
-        raise ValueError(f"{member} is not how errors begin")
+        raise ValueError(f"{member} is not the top of an error reply")
     found: List[Dict[str, Any]] = errors["error"]
     return found
 
@@ -59,6 +59,6 @@ def _from_xml(body: str) -> List[Dict[str, Any]]:
         return [{one.tag.removeprefix(_NAMESPACE): one.text or "".join(one.itertext()) for one in error} for error in top]
     local = [(one, one.tag.rpartition("}")[2]) for one in top.iter()]
     if not local or local[0][1] != "yang-patch-status":
-        raise ValueError(f"{top.tag} is not how errors begin")
+        raise ValueError(f"{top.tag} is not the top of an error reply")
     errors = [one for one, name in local if name == "error"]
     return [{part.tag.rpartition("}")[2]: part.text for part in error} for error in errors]

@@ -1,4 +1,4 @@
-"""What is wrong with one reply."""
+"""Checks one reply."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .exchange import Exchange, decode
 from .path import steps
 from .schema import Node, Schema
 
-#: First segments below the root of the interface under which data is.
+#: First path segments below the API root that contain data.
 _DATA = ("data", "config", "operational")
 
-#: What data consists of.
+#: Statements of data nodes.
 _NODES = ("container", "list", "leaf", "leaf-list")
 
-#: What has no schema, or one that is not about data: each is looked at by the tests that ask for it.
+#: Resources without a data schema; the tests that request them check them.
 _BESIDE = ("yang-library-version", "modules", "streams", "yang")
 
 
 def judge(schema: Schema, exchange: Exchange) -> Optional[str]:
-    """Nothing when it is right; ``None`` when there is no schema for it."""
+    """Empty if the reply is valid; ``None`` if there is no schema for it."""
     try:
         return _judge(schema, exchange)
     except (ValueError, LookupError, KeyError, TypeError, AttributeError) as error:
@@ -42,10 +42,10 @@ def _judge(schema: Schema, exchange: Exchange) -> Optional[str]:
     if segments[1] == "operations":
         if exchange.method != "POST":
             return None
-        # Actions are found there, too, by the whole path.
+        # Actions are below data too, by their full path.
         return _action(schema, exchange, segments[2:]) if len(segments) > 3 else _output(schema, exchange)
     if segments[1] not in _DATA:
-        raise LookupError(f"{segments[1]} is not known to this tool")
+        raise LookupError(f"{segments[1]} is not supported by this tool")
     return _data(schema, exchange, segments[2:])
 
 
@@ -57,7 +57,7 @@ def _data(schema: Schema, exchange: Exchange, segments: List[str]) -> Optional[s
     way = steps(schema, segments, exchange.segments[1] != "data")
     if not way:
         return _datastore(schema, exchange)
-    # A part of the tree need not have what is mandatory in the whole of it; and state is no configuration.
+    # A part of the tree may lack mandatory nodes of the whole, and state is not configuration.
     whole = len(way) == 1 and _is_config(way[0].node) and not exchange.partial
     kind = "config" if whole else "get"
     if exchange.format == "xml":
@@ -68,7 +68,7 @@ def _data(schema: Schema, exchange: Exchange, segments: List[str]) -> Optional[s
 
 
 def _datastore(schema: Schema, exchange: Exchange) -> str:
-    """The answer to a request for everything: all trees in one member, or element, called data."""
+    """The reply to a read of everything: all trees in one member or element named data."""
     if exchange.format == "xml":
         inner = re.sub(r"^\s*(<\?xml[^>]*\?>)?\s*<data[^>]*>|</data>\s*$|^\s*<data[^>]*/>\s*$", "", exchange.body)
         return yanglint.check_data(schema.files, "get", "xml", inner) if inner.strip() else ""
@@ -77,18 +77,18 @@ def _datastore(schema: Schema, exchange: Exchange) -> str:
     for name, tree in trees.items():
         node = schema.top(name)
         if node is None:
-            raise LookupError(f"no node is called {name}")
+            raise LookupError(f"there is no node {name}")
         whole[f"{node.module}:{node.name}"] = around.as_rfc(node, tree) if exchange.draft else tree
     kind = "get" if exchange.partial else "data"
     return yanglint.check_data(schema.files, kind, "json", json.dumps(whole))
 
 
 def _output(schema: Schema, exchange: Exchange) -> str:
-    """The output of an operation, as the reply to it that NETCONF would send."""
+    """The output of an operation, as a NETCONF reply."""
     last = decode(exchange.segments[-1])
     operation = schema.top(last)
     if operation is None or operation.kind != "rpc":
-        raise LookupError(f"no operation is called {last}")
+        raise LookupError(f"there is no operation {last}")
     if exchange.format == "xml":
         return yanglint.check_data(schema.files, "reply", "xml", _output_in_xml(operation, exchange.body))
     ((member, value),) = json.loads(exchange.body).items()
@@ -102,11 +102,11 @@ def _output(schema: Schema, exchange: Exchange) -> str:
 
 
 def _action(schema: Schema, exchange: Exchange, segments: List[str]) -> str:
-    """The output of an action, within what it is an action of."""
+    """The output of an action, inside its parent node."""
     way = steps(schema, segments, False)
     action = way[-1].node
     if action.kind != "action":
-        raise LookupError(f"{action.name} is no action")
+        raise LookupError(f"{action.name} is not an action")
     if exchange.format == "xml":
         text = around.xml_tree(way, _output_in_xml(action, exchange.body))
         return yanglint.check_data(schema.files, "reply", "xml", text)
@@ -118,10 +118,10 @@ def _action(schema: Schema, exchange: Exchange, segments: List[str]) -> str:
 
 
 def _output_in_xml(operation: Node, body: str) -> str:
-    """What is in the output, in an element that is called like the operation."""
+    """The contents of the output, in an element named after the operation."""
     opened = re.search(r"<output[^>]*>", body)
     if opened is None or operation.namespace not in opened.group():
-        raise ValueError("there is no output of this module in it")
+        raise ValueError("the reply has no output of this module")
     inner = body[opened.end() : body.rindex("</output>")]
     return f'<{operation.name} xmlns="{operation.namespace}">{inner}</{operation.name}>'
 
@@ -135,7 +135,7 @@ def _child(operation: Node, keyword: str) -> Node:
 
 
 def _events(schema: Schema, exchange: Exchange) -> str:
-    """Each notification of a stream. The last one may be cut off, because streams do not end."""
+    """Checks each notification of a stream. The last one may be incomplete, because streams do not end."""
     for event in exchange.body.replace("\r\n", "\n").split("\n\n")[:-1]:
         lines = [line[5:].removeprefix(" ") for line in event.split("\n") if line.startswith("data:")]
         text = "\n".join(lines)
@@ -147,8 +147,8 @@ def _events(schema: Schema, exchange: Exchange) -> str:
     return ""
 
 
-def _notification(schema: Schema, told: Any) -> str:
-    inner = dict(told["ietf-restconf:notification"])
+def _notification(schema: Schema, message: Any) -> str:
+    inner = dict(message["ietf-restconf:notification"])
     when = inner.pop("eventTime")
     if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", when):
         raise ValueError(f"eventTime is {when}")

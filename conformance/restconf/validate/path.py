@@ -1,4 +1,4 @@
-"""Which node of the schema a path names, and the keys on the way, in both spellings of paths."""
+"""Finds the schema node and the keys of a path, in both dialects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Step:
 
 
 def steps(schema: Schema, segments: List[str], draft: bool) -> List[Step]:
-    """``segments`` begin after ``data``, ``config`` or ``operational``."""
+    """``segments`` starts after ``data``, ``config`` or ``operational``."""
     found: List[Step] = []
     left = list(segments)
     while left:
@@ -24,7 +24,7 @@ def steps(schema: Schema, segments: List[str], draft: bool) -> List[Step]:
         name, _, keys = segment.partition("=")
         node = found[-1].node.child(decode(name)) if found else schema.top(decode(name))
         if node is None:
-            raise LookupError(f"no node is called {name} in /{'/'.join(segments)}")
+            raise LookupError(f"there is no node {name} in /{'/'.join(segments)}")
         step = Step(node)
         if keys:
             step.keys = [decode(key) for key in keys.split(",")]

@@ -1,4 +1,4 @@
-"""The schema as pyang understands it: enough of it to find what a path names."""
+"""The schema by pyang, as far as it is needed to resolve paths."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any, Iterator, List, Optional, Sequence
 
 from pyang import context, repository
 
-#: Statements that leave no trace in the data.
+#: Statements without data nodes.
 _TRANSPARENT = ("choice", "case")
 
-#: RFC 7951 has these as strings, because not every reader of JSON has so many digits.
+#: Strings in RFC 7951, because JSON numbers may lose digits.
 _LONG = ("int64", "uint64", "decimal64")
 
 
 def check_module(module: Path) -> str:
-    """What pyang says against it; nothing when it is right. A warning is wrong, too."""
+    """The errors and warnings of pyang; empty if the module is valid."""
     command = [sys.executable, "-m", "pyang.scripts.pyang_tool", "--strict", "-Werror"]
     command += ["-p", str(module.parent), str(module)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -68,7 +68,7 @@ class Node:
         return _seen_through(self.statement)
 
     def child(self, name: str) -> Optional["Node"]:
-        """By its name, with the module before it or not."""
+        """By name, with or without the module."""
         return _named(self.children(), name)
 
 

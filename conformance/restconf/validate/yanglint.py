@@ -9,12 +9,12 @@ from typing import List, Sequence
 
 
 def check_module(module: Path) -> str:
-    """What is wrong with it; nothing when it is right. A warning is wrong, too."""
+    """Errors and warnings; empty if the module is valid."""
     return _run(["yanglint", "-p", str(module.parent), str(module)])
 
 
 def check_data(modules: Sequence[Path], kind: str, ending: str, text: str) -> str:
-    """What is wrong with data of this kind: one of those that yanglint knows by its ``-t``."""
+    """Errors in data of this type, one of yanglint's ``-t`` types."""
     with tempfile.NamedTemporaryFile("w", suffix=f".{ending}", encoding="utf-8") as file:
         file.write(text)
         file.flush()
