@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use allod_journal::SegmentError;
-use allod_journal::segment::{Kind, Part, SegmentHeader, SegmentReader, Trailer};
+use allod_journal::segment::{SegmentKind, SegmentPart, SegmentHeader, SegmentReader, Trailer};
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use clap::Args;
@@ -216,15 +216,15 @@ impl Read for Received<'_> {
 fn verify(input: impl Read, what: &'static str) -> Result<(SegmentHeader, Trailer), SegmentError> {
     let mut reader = SegmentReader::open(input)?;
     let header = *reader.header();
-    if header.kind != Kind::Backup {
+    if header.kind != SegmentKind::Backup {
         return Err(SegmentError::Foreign);
     }
     let mut bar = Bar::new(what);
     loop {
         match reader.next_part()? {
-            Part::Checkpoint(_) => {}
-            Part::Frames(_) => bar.at(reader.records(), header.end.seq - header.after.seq),
-            Part::End(trailer) => return Ok((header, trailer)),
+            SegmentPart::Checkpoint(_) => {}
+            SegmentPart::Frames(_) => bar.at(reader.records(), header.end.seq - header.after.seq),
+            SegmentPart::End(trailer) => return Ok((header, trailer)),
         }
     }
 }

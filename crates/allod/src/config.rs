@@ -14,8 +14,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use allod_edge::{Auth, Cors};
-use allod_engine::History;
-use allod_journal::postgres::Address;
+use allod_engine::RetentionPolicy;
+use allod_journal::postgres::PostgresAddress;
 use allod_reactor::webhook::{WebhookSettings, Webhooks};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -50,7 +50,7 @@ pub struct Settings {
     /// The folder was named, and is not just the usual one.
     pub data_given: bool,
     /// In place of the one in the folder.
-    pub journal: Option<Address>,
+    pub journal: Option<PostgresAddress>,
     pub ha: bool,
     pub log: String,
     pub log_format: LogFormat,
@@ -58,7 +58,7 @@ pub struct Settings {
     pub tokens: Option<PathBuf>,
     pub tls_cert: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
-    pub history: History,
+    pub history: RetentionPolicy,
     pub archive: Option<PathBuf>,
     pub placement: allod_face_placement::Settings,
     /// Without its limits, which are among the limits.
@@ -84,7 +84,7 @@ impl Default for Settings {
             tokens: None,
             tls_cert: None,
             tls_key: None,
-            history: History::All,
+            history: RetentionPolicy::All,
             archive: None,
             placement: allod_face_placement::Settings::default(),
             restconf: allod_face_restconf::Settings::default(),
@@ -317,7 +317,7 @@ mod tests {
         let settings = &resolved.settings;
         assert_eq!(settings.listen.port(), 2);
         assert_eq!((settings.log.as_str(), settings.log_format), ("debug", LogFormat::Text));
-        assert_eq!(settings.history, History::SinceCheckpoint);
+        assert_eq!(settings.history, RetentionPolicy::SinceCheckpoint);
         assert_eq!(settings.data, Path::new("allod-data"));
         assert_eq!(settings.limits.core.key_bytes_max, 7);
         assert_eq!(settings.limits.core.labels_max, 6);

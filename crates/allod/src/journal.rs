@@ -5,8 +5,8 @@ mod show;
 use std::path::{Path, PathBuf};
 
 use allod_edge::time::rfc3339;
-use allod_engine::{RestoreError, Restored, Verified};
-use allod_journal::segment::Kind;
+use allod_engine::{RestoreError, RestoreSummary, Verification};
+use allod_journal::segment::SegmentKind;
 use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
@@ -111,8 +111,8 @@ impl Bar {
 pub type Summary = Vec<(&'static str, Value)>;
 
 /// What a verified journal adds up to. Records without what came before them lead to no state.
-fn summary(verified: &Verified, has_state: bool) -> Summary {
-    let Verified { records, from, tail, state_hash, violations, state } = verified;
+fn summary(verified: &Verification, has_state: bool) -> Summary {
+    let Verification { records, from, tail, state_hash, violations, state } = verified;
     let mut rows: Summary = vec![
         ("records", json!(records)),
         ("from", json!(from)),
@@ -129,7 +129,7 @@ fn summary(verified: &Verified, has_state: bool) -> Summary {
 }
 
 /// What a backup or an archive segment has in it, or what was restored from one.
-pub fn about(found: &Restored) -> Summary {
+pub fn about(found: &RestoreSummary) -> Summary {
     let kind = found.header.kind;
     let mut rows: Summary =
         vec![("kind", json!(kind.name())), ("created", json!(rfc3339(found.header.created_ms)))];
@@ -137,7 +137,7 @@ pub fn about(found: &Restored) -> Summary {
         rows.push(("first_at", json!(rfc3339(from_ms))));
         rows.push(("last_at", json!(rfc3339(to_ms))));
     }
-    rows.extend(summary(&found.verified, kind == Kind::Backup));
+    rows.extend(summary(&found.verified, kind == SegmentKind::Backup));
     rows
 }
 

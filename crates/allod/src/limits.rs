@@ -12,7 +12,7 @@ pub struct Limits {
     pub search: allod_core::search::SearchLimits,
     /// Only what is a number of it.
     pub restconf: allod_face_restconf::Settings,
-    pub reactor: allod_reactor::Limits,
+    pub reactor: allod_reactor::ReactorLimits,
 }
 
 /// How many notices may wait where there is a webhook to tell them to.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use allod_engine::Halt;
 use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::embedded::{Embedded, Torn};
-use allod_journal::postgres::{Address, Postgres, SCHEMES};
+use allod_journal::embedded::{Embedded, TornTail};
+use allod_journal::postgres::{PostgresAddress, Postgres, SCHEMES};
 use allod_journal::{CheckpointStore, Journal, JournalError};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -22,7 +22,7 @@ use crate::failed::{Failed, advised};
 #[derive(Debug, Clone)]
 pub enum Place {
     Folder(PathBuf),
-    Postgres(Box<Address>),
+    Postgres(Box<PostgresAddress>),
 }
 
 /// The flags that name a journal to commands that work on one without a server.
@@ -49,15 +49,15 @@ pub struct Opened {
     pub journal: Arc<dyn Journal>,
     pub checkpoints: Arc<dyn CheckpointStore>,
     /// A write that a crash had cut off, and that is gone now.
-    pub torn: Option<Torn>,
+    pub torn: Option<TornTail>,
 }
 
 /// Reads what is given as `--journal`.
-pub fn address(text: &str) -> Result<Address, String> {
+pub fn address(text: &str) -> Result<PostgresAddress, String> {
     if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
         return Err("an address as in postgres://user@host/database is expected".to_owned());
     }
-    Address::parse(text).map_err(|error| match error {
+    PostgresAddress::parse(text).map_err(|error| match error {
         JournalError::Unusable { what } => what,
         other => other.to_string(),
     })

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use allod_engine::{Archive, RestoreError, Restored};
+use allod_engine::{Archive, RestoreError, RestoreSummary};
 use allod_journal::embedded::Restoring;
 use allod_journal::postgres::Postgres;
 use allod_journal::{Journal, JournalError};
@@ -68,7 +68,7 @@ enum Unrestored {
 }
 
 /// The folder has its name only once everything is in it.
-fn into_folder(from: From, data: &Path) -> Result<Restored, Unrestored> {
+fn into_folder(from: From, data: &Path) -> Result<RestoreSummary, Unrestored> {
     let failed = |error| Unrestored::Target(target_failed(error, data));
     let restoring = Restoring::begin(data).map_err(failed)?;
     let done = into_place(from, &Place::Folder(restoring.folder()))?;
@@ -78,7 +78,7 @@ fn into_folder(from: From, data: &Path) -> Result<Restored, Unrestored> {
 
 /// The records are in one transaction of the database, so there is no half of them. A checkpoint is not, and without its
 /// journal it would keep every server from starting.
-fn into_postgres(from: From, place: Place) -> Result<Restored, Unrestored> {
+fn into_postgres(from: From, place: Place) -> Result<RestoreSummary, Unrestored> {
     into_place(from, &place).inspect_err(|error| {
         // What was there before is somebody else's, who may be restoring just now.
         let was_there = matches!(error, Unrestored::Backup(RestoreError::NotEmpty { .. }));
@@ -93,7 +93,7 @@ fn into_postgres(from: From, place: Place) -> Result<Restored, Unrestored> {
     })
 }
 
-fn into_place(from: From, place: &Place) -> Result<Restored, Unrestored> {
+fn into_place(from: From, place: &Place) -> Result<RestoreSummary, Unrestored> {
     let Opened { journal, checkpoints, .. } = place.open(false).map_err(Unrestored::Target)?;
     let mut bar = Bar::new("restoring");
     let mut at = |record, last| bar.at(record, last);

@@ -5,9 +5,9 @@
 
 use std::io::{self, Write};
 
-use allod_journal::checkpoint::{CheckpointMeta, CheckpointStore, Contents};
-use allod_journal::segment::{Kind, Link, SegmentHeader, SegmentWriter, Trailer};
-use allod_journal::{Frame, Journal, JournalError, SegmentError, Tail};
+use allod_journal::checkpoint::{CheckpointContents, CheckpointMeta, CheckpointStore};
+use allod_journal::segment::{Link, SegmentHeader, SegmentKind, SegmentWriter, Trailer};
+use allod_journal::{Journal, JournalError, RecordFrame, SegmentError, Tail};
 use tracing::warn;
 
 use crate::replay::Halt;
@@ -43,7 +43,7 @@ impl From<SegmentError> for BackupError {
 
 /// What a backup has in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BackedUp {
+pub struct BackupSummary {
     pub header: SegmentHeader,
     pub trailer: Trailer,
     /// The record that the checkpoint in it was taken at, if there is one.
@@ -51,7 +51,7 @@ pub struct BackedUp {
 }
 
 /// Called as it goes, with the number of the record that was reached and that of the last.
-pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
+pub type BackupProgress<'a> = dyn FnMut(u64, u64) + 'a;
 
 /// Writes a backup of what the journal holds now. Nothing may be trimmed while it runs.
 pub fn backup<W: Write>(
@@ -59,18 +59,18 @@ pub fn backup<W: Write>(
     checkpoints: &dyn CheckpointStore,
     created_ms: u64,
     out: W,
-    progress: &mut Progress<'_>,
-) -> Result<(W, BackedUp), BackupError> {
+    progress: &mut BackupProgress<'_>,
+) -> Result<(W, BackupSummary), BackupError> {
     let end = journal.tail().map_err(Halt::from)?;
     let oldest = journal.oldest().map_err(Halt::from)?;
     let first = journal.read(oldest, 0).map_err(Halt::from)?;
     let after = first.first().map_or_else(Link::default, before);
-    let header = SegmentHeader { kind: Kind::Backup, created_ms, after, end };
+    let header = SegmentHeader { kind: SegmentKind::Backup, created_ms, after, end };
     // Opened first, so that nothing is written when there is none.
     let checkpoint = if after.seq == 0 {
         None
     } else {
-        Some(beginning(checkpoints, oldest, &end)?.ok_or(Halt::NoBeginning { oldest })?)
+        Some(beginning(checkpoints, oldest, &end)?.ok_or(Halt::MissingCheckpoint { oldest })?)
     };
     let mut writer = SegmentWriter::begin(out, &header).map_err(BackupError::Writing)?;
     let mut taken_at = None;
@@ -84,11 +84,11 @@ pub fn backup<W: Write>(
         Ok(())
     })?;
     let (out, trailer) = writer.finish()?;
-    Ok((out, BackedUp { header, trailer, checkpoint: taken_at }))
+    Ok((out, BackupSummary { header, trailer, checkpoint: taken_at }))
 }
 
 /// The record before this one.
-pub(crate) fn before(frame: &Frame) -> Link {
+pub(crate) fn before(frame: &RecordFrame) -> Link {
     Link { seq: frame.seq - 1, hash: frame.prev }
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn each<E: From<Halt>>(
     journal: &dyn Journal,
     from: u64,
     end: &Tail,
-    mut take: impl FnMut(&Frame) -> Result<(), E>,
+    mut take: impl FnMut(&RecordFrame) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut next = from;
     while next <= end.seq {
@@ -120,7 +120,7 @@ fn beginning(
     checkpoints: &dyn CheckpointStore,
     oldest: u64,
     end: &Tail,
-) -> Result<Option<(CheckpointMeta, Contents)>, Halt> {
+) -> Result<Option<(CheckpointMeta, CheckpointContents)>, Halt> {
     let metas = checkpoints.list()?;
     let fits = |meta: &&CheckpointMeta| (oldest..=end.seq + 1).contains(&(meta.seq + 1));
     for meta in metas.iter().rev().filter(fits) {

@@ -6,8 +6,10 @@ use allod_core::state::State;
 use allod_core::state::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use allod_core::state::requests::Asked;
 use allod_core::state::restore::{Frozen, Restorer};
-use allod_journal::checkpoint::{CheckpointMeta, CheckpointStore, Skipped, Survey};
-use allod_journal::{CheckpointError as StoreError, Hash, Journal, JournalError, Tail};
+use allod_journal::checkpoint::{
+    CheckpointList, CheckpointMeta, CheckpointStore, UnreadableCheckpoint,
+};
+use allod_journal::{CheckpointStoreError, Hash, Journal, JournalError, Tail};
 
 use allod_record::{CheckpointError, CheckpointReader, CheckpointWriter, Header, Part};
 use tracing::{info, warn};
@@ -16,10 +18,10 @@ use crate::replay::{Halt, Replayed};
 
 /// The newest checkpoint that is whole and that the journal goes on from.
 pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option<Replayed>, Halt> {
-    let Survey { metas, skipped } = store.survey()?;
+    let CheckpointList { metas, skipped } = store.survey()?;
     // After that: where several servers share a journal, another one may just have written a record and a checkpoint of it.
     let end = journal.tail()?;
-    for Skipped { name, what } in skipped {
+    for UnreadableCheckpoint { name, what } in skipped {
         warn!(name, what, "a checkpoint cannot be read; it is not used");
     }
     for meta in metas {
@@ -33,7 +35,7 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
         }
         let input = match store.open(&meta) {
             Ok(input) => input,
-            Err(error @ StoreError::Unavailable { .. }) => return Err(error.into()),
+            Err(error @ CheckpointStoreError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
                 warn!(record = meta.seq, %error, "a checkpoint cannot be read; it is not used");
                 continue;
@@ -66,7 +68,7 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
 /// has lost what was acknowledged, or is another one.
 fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<bool, Halt> {
     if meta.seq > end.seq {
-        return Err(Halt::Lost { checkpoint: meta.seq, end: end.seq });
+        return Err(Halt::JournalTruncated { checkpoint: meta.seq, end: end.seq });
     }
     let same = match journal.read(meta.seq, 0) {
         Ok(frames) => {
@@ -79,13 +81,13 @@ fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<
         Err(JournalError::Trimmed { .. }) => return Ok(false),
         Err(error) => return Err(error.into()),
     };
-    if same { Ok(true) } else { Err(Halt::OtherChain { seq: meta.seq }) }
+    if same { Ok(true) } else { Err(Halt::CheckpointMismatch { seq: meta.seq }) }
 }
 
 /// Reads a checkpoint that must be of the record that `meta` names.
 pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Replayed, Halt> {
     let unsound =
-        |what: String| StoreError::Unsound { name: format!("of record {}", meta.seq), what };
+        |what: String| CheckpointStoreError::Unsound { name: format!("of record {}", meta.seq), what };
     if meta.level > allod_record::LEVEL {
         let (found, known) = (meta.level, allod_record::LEVEL);
         return Err(Halt::TooNew { seq: meta.seq, found, known });
@@ -124,7 +126,7 @@ pub fn write(
     frozen: &Frozen,
     tail: &Tail,
     level: u32,
-) -> Result<(), StoreError> {
+) -> Result<(), CheckpointStoreError> {
     let meta = CheckpointMeta {
         seq: tail.seq,
         hash: tail.hash,

@@ -19,7 +19,7 @@ pub struct Config {
     pub checkpoint_bytes: u64,
     /// How many checkpoints are kept.
     pub checkpoints_kept: usize,
-    pub history: History,
+    pub history: RetentionPolicy,
     /// The folder that records are archived in before they are trimmed.
     pub archive: Option<PathBuf>,
     /// A segment of the archive is begun anew after this much journal.
@@ -40,7 +40,7 @@ pub struct Config {
 
 /// How much of the journal is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum History {
+pub enum RetentionPolicy {
     /// All of it.
     All,
     /// What the oldest checkpoint that is kept needs to go on from.
@@ -59,7 +59,7 @@ impl Default for Config {
             feed_bytes_max: 4 << 20,
             checkpoint_bytes: 64 << 20,
             checkpoints_kept: 2,
-            history: History::All,
+            history: RetentionPolicy::All,
             archive: None,
             archive_segment_bytes: 64 << 20,
             backups_max: 2,

@@ -12,15 +12,15 @@ use tracing::{error, info, warn};
 
 use crate::checkpoint;
 use crate::config::Config;
-use crate::handle::{Failure, Handle, Shared};
-use crate::history::{Indexer, Past};
-use crate::keep::Keeper;
-use crate::meter::Meter;
-use crate::queue::{Job, Queue, Taken};
-use crate::reader::Reader;
+use crate::handle::{EngineError, Handle, SharedState};
+use crate::history::{HistoryReader, Indexer};
+use crate::metrics::EngineMetrics;
+use crate::queue::{CommandQueue, Job, Wakeup};
+use crate::reader::JournalReader;
 use crate::replay::{Halt, Replayed, recover};
+use crate::retention::Retention;
 use crate::stamp::{Clock, SystemClock};
-use crate::writer::{Pause, Writer};
+use crate::writer::{BatchWriter, Pause};
 
 /// How long the thread sleeps when nothing happens.
 const IDLE: Duration = Duration::from_millis(500);
@@ -61,26 +61,26 @@ impl Engine {
         config: Config,
         clock: Arc<dyn Clock>,
     ) -> std::io::Result<Engine> {
-        let shared = Arc::new(Shared::new(clock));
-        let queue = Arc::new(Queue::new(config.queue_commands_max));
-        let past = Arc::new(Past::new(journal.clone(), shared.clone(), &config));
+        let shared = Arc::new(SharedState::new(clock));
+        let queue = Arc::new(CommandQueue::new(config.queue_commands_max));
+        let history = Arc::new(HistoryReader::new(journal.clone(), shared.clone(), &config));
         let indexer = match &config.index {
             Some(folder) => {
-                Some(Indexer::start(past.clone(), folder.clone(), config.index_postings_max)?)
+                Some(Indexer::start(history.clone(), folder.clone(), config.index_postings_max)?)
             }
             None => None,
         };
-        let past = indexer.is_some().then_some(past);
-        let reader = Arc::new(Reader::new(journal.clone()));
+        let history = indexer.is_some().then_some(history);
+        let reader = Arc::new(JournalReader::new(journal.clone()));
         let stop = Arc::new(AtomicBool::new(false));
-        let keeper =
-            Arc::new(Keeper::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
+        let retention =
+            Arc::new(Retention::new(journal.clone(), checkpoints.clone(), &config, stop.clone()));
         let handle = Handle {
             shared: shared.clone(),
             queue: queue.clone(),
             reader,
-            keeper: keeper.clone(),
-            past,
+            retention: retention.clone(),
+            history,
             journal: journal.clone(),
         };
         let driver = Driver {
@@ -91,11 +91,11 @@ impl Engine {
             queue,
             stop: stop.clone(),
             ended: Arc::default(),
-            keeper,
+            retention,
             background: None,
             checkpointed: Checkpointed::default(),
-            tidied_ms: 0,
-            meter: Meter::new(),
+            enforced_ms: 0,
+            meter: EngineMetrics::new(),
         };
         let thread =
             std::thread::Builder::new().name("allod-engine".into()).spawn(move || driver.run())?;
@@ -117,7 +117,7 @@ impl Engine {
     }
 
     fn end(&mut self) -> Result<(), Halt> {
-        self.handle.queue.close(Failure::Stopping);
+        self.handle.queue.close(EngineError::Stopping);
         self.stop.store(true, Ordering::Release);
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
@@ -139,17 +139,17 @@ struct Driver {
     journal: Arc<dyn Journal>,
     checkpoints: Arc<dyn CheckpointStore>,
     config: Config,
-    shared: Arc<Shared>,
-    queue: Arc<Queue>,
+    shared: Arc<SharedState>,
+    queue: Arc<CommandQueue>,
     stop: Arc<AtomicBool>,
     /// For the thread that waits for records of others.
     ended: Arc<AtomicBool>,
-    keeper: Arc<Keeper>,
+    retention: Arc<Retention>,
     /// Writes a checkpoint, or tidies up.
     background: Option<JoinHandle<()>>,
     checkpointed: Checkpointed,
-    tidied_ms: u64,
-    meter: Meter,
+    enforced_ms: u64,
+    meter: EngineMetrics,
 }
 
 /// The last checkpoint that was begun here: of which record, and when.
@@ -161,14 +161,14 @@ struct Checkpointed {
 
 impl Driver {
     fn run(mut self) -> Result<(), Halt> {
-        let ended = self.turn_the_wheel();
+        let ended = self.write_loop();
         self.ended.store(true, Ordering::Release);
         let failure = match &ended {
-            Ok(()) => Failure::Stopping,
+            Ok(()) => EngineError::Stopping,
             Err(halt) => {
                 error!(%halt, "the engine cannot go on");
                 self.shared.degrade(Some(halt.to_string()));
-                Failure::Unavailable { what: halt.to_string() }
+                EngineError::Unavailable { what: halt.to_string() }
             }
         };
         self.queue.abort(&failure);
@@ -179,42 +179,43 @@ impl Driver {
         ended
     }
 
-    fn turn_the_wheel(&mut self) -> Result<(), Halt> {
+    fn write_loop(&mut self) -> Result<(), Halt> {
         let Some(replayed) = self.recover()? else { return Ok(()) };
         let pause = self.pause();
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
-        let mut writer = match Writer::lead(journal, shared, replayed, &self.config, None, pause) {
-            Err(Halt::Stopped) if self.stop.load(Ordering::Acquire) => return Ok(()),
-            led => led?,
-        };
-        let has_rivals = self.journal.guarantees().shared;
-        if has_rivals {
-            self.wait_for_others();
+        let mut writer =
+            match BatchWriter::lead(journal, shared, replayed, &self.config, None, pause) {
+                Err(Halt::Stopped) if self.stop.load(Ordering::Acquire) => return Ok(()),
+                led => led?,
+            };
+        let is_shared = self.journal.guarantees().shared;
+        if is_shared {
+            self.spawn_follower();
         }
         let mut probed = Instant::now();
         loop {
             let degraded = self.shared.degraded().is_some();
-            let overtaken = writer.overtaken;
+            let conflicts = writer.conflicts;
             match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
-                Taken::Jobs(jobs) => self.serve(&mut writer, jobs)?,
+                Wakeup::Jobs(jobs) => self.serve(&mut writer, jobs)?,
                 // News of others is no reason to ask again in a hurry.
-                Taken::Nothing if degraded && probed.elapsed() < IDLE => {}
-                Taken::Nothing if degraded => {
+                Wakeup::Idle if degraded && probed.elapsed() < IDLE => {}
+                Wakeup::Idle if degraded => {
                     writer.probe()?;
                     probed = Instant::now();
                 }
-                Taken::Nothing => {
-                    if has_rivals {
+                Wakeup::Idle => {
+                    if is_shared {
                         writer.catch_up()?;
                     }
                     if self.until_due(&writer).is_zero() {
-                        drop(writer.turn(&[])?);
+                        drop(writer.write_batch(&[])?);
                     }
                 }
-                Taken::Closed => break,
+                Wakeup::Closed => break,
             }
-            self.meter.conflicts.increment(writer.overtaken - overtaken);
-            self.look_after(&mut writer);
+            self.meter.conflicts.increment(writer.conflicts - conflicts);
+            self.maintain(&mut writer);
         }
         if writer.bytes >= STOP_CHECKPOINT_BYTES {
             self.checkpoint(&mut writer);
@@ -224,7 +225,7 @@ impl Driver {
     }
 
     /// How long until time itself changes something; no longer than the thread may sleep.
-    fn until_due(&self, writer: &Writer) -> Duration {
+    fn until_due(&self, writer: &BatchWriter) -> Duration {
         // What is due must wait, too, while the journal takes nothing.
         let due = writer.next_due_ms().filter(|_| self.shared.degraded().is_none());
         let now_ms = self.shared.now_ms();
@@ -238,7 +239,7 @@ impl Driver {
         let mut pause = self.pause();
         for attempt in 0.. {
             match self.replay() {
-                Err(halt) if halt.may_pass() => {
+                Err(halt) if halt.is_transient() => {
                     // Once in a while is often enough.
                     if attempt % 16 == 0 {
                         warn!(%halt, "the journal cannot be read at present; asking again");
@@ -267,7 +268,7 @@ impl Driver {
     }
 
     /// Has a thread wait for records of other servers, and wake this one.
-    fn wait_for_others(&self) {
+    fn spawn_follower(&self) {
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let (queue, ended) = (self.queue.clone(), self.ended.clone());
         let wait = move || {
@@ -276,7 +277,7 @@ impl Driver {
                 journal.watch(seq, IDLE);
                 // What we wrote ourselves is no news.
                 if shared.seq() == seq {
-                    queue.nudge();
+                    queue.wake();
                 }
                 std::thread::sleep(HINT_PAUSE);
             }
@@ -291,13 +292,13 @@ impl Driver {
         let (queue, stop, shared) = (self.queue.clone(), self.stop.clone(), self.shared.clone());
         Box::new(move |attempt| {
             let what = shared.degraded().unwrap_or_else(|| "the journal does not answer".into());
-            queue.fail_all(&Failure::Unavailable { what });
+            queue.fail_all(&EngineError::Unavailable { what });
             std::thread::sleep(Duration::from_millis(10 << attempt.min(6)));
             !stop.load(Ordering::Acquire)
         })
     }
 
-    fn serve(&self, writer: &mut Writer, jobs: Vec<Job>) -> Result<(), Halt> {
+    fn serve(&self, writer: &mut BatchWriter, jobs: Vec<Job>) -> Result<(), Halt> {
         self.meter.queue_commands.set(self.queue.len() as f64);
         let mut barriers = Vec::new();
         let mut replies = Vec::with_capacity(jobs.len());
@@ -317,11 +318,11 @@ impl Driver {
         let before = writer.tail().seq;
         while !left.is_empty() {
             let started = Instant::now();
-            let answers = match writer.turn(&left) {
+            let answers = match writer.write_batch(&left) {
                 Ok(answers) => answers,
                 Err(halt) => {
                     let what = format!("it is not known whether this was carried out: {halt}");
-                    let failure = Failure::Unavailable { what };
+                    let failure = EngineError::Unavailable { what };
                     replies.for_each(|reply| drop(reply.send(Err(failure.clone()))));
                     barriers.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
                     return Err(halt);
@@ -343,7 +344,7 @@ impl Driver {
             let confirmed = if moved { Ok(Ok(())) } else { writer.confirm_tail() };
             let answer = match &confirmed {
                 Ok(answer) => answer.clone(),
-                Err(halt) => Err(Failure::Unavailable { what: halt.to_string() }),
+                Err(halt) => Err(EngineError::Unavailable { what: halt.to_string() }),
             };
             barriers.into_iter().for_each(|reply| drop(reply.send(answer.clone())));
             confirmed.map(drop)?;
@@ -352,21 +353,21 @@ impl Driver {
     }
 
     /// Writes a checkpoint or tidies up, if it is time.
-    fn look_after(&mut self, writer: &mut Writer) {
+    fn maintain(&mut self, writer: &mut BatchWriter) {
         let now_ms = self.shared.now_ms();
         let age_ms = now_ms.saturating_sub(self.checkpointed.at_ms);
         let wanted = writer.tail().seq > self.checkpointed.seq
-            && self.keeper.wants_checkpoint(writer.bytes, age_ms);
+            && self.retention.wants_checkpoint(writer.bytes, age_ms);
         // One checkpoint will do for all who share a journal; a leader that makes none is not waited for for ever.
         let patience = if writer.is_leading() { 1 } else { 2 };
         if writer.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) || wanted {
             return self.checkpoint(writer);
         }
-        let every_ms = self.keeper.tidy_every_ms();
-        if every_ms.is_some_and(|ms| now_ms.saturating_sub(self.tidied_ms) >= ms) {
-            self.tidied_ms = now_ms;
-            let keeper = self.keeper.clone();
-            self.in_background(move || tidy(&keeper, now_ms));
+        let every_ms = self.retention.enforce_interval_ms();
+        if every_ms.is_some_and(|ms| now_ms.saturating_sub(self.enforced_ms) >= ms) {
+            self.enforced_ms = now_ms;
+            let retention = self.retention.clone();
+            self.in_background(move || enforce(&retention, now_ms));
         }
     }
 
@@ -378,14 +379,14 @@ impl Driver {
         if self.is_busy() {
             return;
         }
-        match std::thread::Builder::new().name("allod-keeper".into()).spawn(work) {
+        match std::thread::Builder::new().name("allod-retention".into()).spawn(work) {
             Ok(thread) => self.background = Some(thread),
             Err(error) => warn!(%error, "a thread for checkpoints could not be started"),
         }
     }
 
     /// Starts a checkpoint of what is committed now, unless one is still being written.
-    fn checkpoint(&mut self, writer: &mut Writer) {
+    fn checkpoint(&mut self, writer: &mut BatchWriter) {
         if self.is_busy() {
             return;
         }
@@ -393,10 +394,10 @@ impl Driver {
         let now_ms = self.shared.now_ms();
         self.checkpointed = Checkpointed { seq: writer.tail().seq, at_ms: now_ms };
         let (frozen, at_ms) =
-            self.shared.look(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
+            self.shared.read(|snapshot| (snapshot.state.freeze(), snapshot.state.now_ms));
         let (tail, level) = (*writer.tail(), writer.level());
-        let (keeper, store, shared) =
-            (self.keeper.clone(), self.checkpoints.clone(), self.shared.clone());
+        let (retention, store, shared) =
+            (self.retention.clone(), self.checkpoints.clone(), self.shared.clone());
         let written = self.meter.checkpoints.clone();
         let work = move || {
             let started = Instant::now();
@@ -414,14 +415,14 @@ impl Driver {
             shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
             shared.checkpoint_ms.store(at_ms, Ordering::Relaxed);
-            tidy(&keeper, now_ms);
+            enforce(&retention, now_ms);
         };
         self.in_background(work);
     }
 }
 
-fn tidy(keeper: &Keeper, now_ms: u64) {
-    if let Err(error) = keeper.tidy(now_ms) {
+fn enforce(retention: &Retention, now_ms: u64) {
+    if let Err(error) = retention.enforce(now_ms) {
         warn!(%error, "what is no longer needed could not be removed");
     }
 }

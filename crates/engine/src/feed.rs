@@ -15,32 +15,32 @@ use allod_record::{Cause, Entry, Item};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use crate::handle::{Failure, Shared};
+use crate::handle::{EngineError, SharedState};
 
 /// One durable record and what it says. Entry `n` stands at position `first_position + n`, and the last one at
 /// `tail.position`. An entry without events is a position that changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct FeedRecord {
     /// The journal's end after this record.
     pub tail: Tail,
     pub first_position: u64,
     pub entries: Vec<Entry>,
 }
 
-impl Record {
-    pub(crate) fn new(tail: Tail, entries: Vec<Entry>) -> Record {
+impl FeedRecord {
+    pub(crate) fn new(tail: Tail, entries: Vec<Entry>) -> FeedRecord {
         let first_position = (tail.position + 1).saturating_sub(entries.len() as u64);
-        Record { tail, first_position, entries }
+        FeedRecord { tail, first_position, entries }
     }
 
     /// From a record that was read. A raised level takes a position as an entry does.
-    pub(crate) fn of_items(tail: Tail, at_ms: u64, items: Vec<Item>) -> Record {
+    pub(crate) fn of_items(tail: Tail, at_ms: u64, items: Vec<Item>) -> FeedRecord {
         let entry = |item| match item {
             Item::Entry(entry) => Some(entry),
             Item::Level { .. } => Some(Entry { at_ms, cause: Cause::Tick, events: Vec::new() }),
             Item::Epoch { .. } => None,
         };
-        Record::new(tail, items.into_iter().filter_map(entry).collect())
+        FeedRecord::new(tail, items.into_iter().filter_map(entry).collect())
     }
 
     /// Each entry with its position.
@@ -59,22 +59,22 @@ impl Record {
 
 /// What was asked for is no longer in the feed: read the journal up to record `oldest`, then go on here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Behind {
+pub struct Lagged {
     pub oldest: u64,
 }
 
 /// Where the writer leaves records.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    inner: Mutex<Inner>,
+    inner: Mutex<RingState>,
     filled: Condvar,
     /// The number of the last record, for those who wait without a thread.
     last: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    records: VecDeque<Arc<Record>>,
+struct RingState {
+    records: VecDeque<Arc<FeedRecord>>,
     bytes: usize,
     bytes_max: usize,
     tail: Tail,
@@ -112,7 +112,7 @@ impl Ring {
         if inner.listeners == 0 {
             return;
         }
-        let record = Arc::new(Record::new(*tail, entries));
+        let record = Arc::new(FeedRecord::new(*tail, entries));
         inner.bytes += record.bytes();
         inner.records.push_back(record);
         let mut old = Vec::new();
@@ -141,22 +141,22 @@ impl Ring {
     }
 
     /// Whether there is something after this record; an error when there never will be.
-    fn has_after(&self, seq: u64) -> Result<bool, Failure> {
+    fn has_after(&self, seq: u64) -> Result<bool, EngineError> {
         let inner = self.inner.lock();
         if inner.tail.seq > seq {
             return Ok(true);
         }
-        if inner.closed { Err(Failure::Stopping) } else { Ok(false) }
+        if inner.closed { Err(EngineError::Stopping) } else { Ok(false) }
     }
 }
 
 /// A listener.
 #[derive(Debug)]
-pub struct Feed(Arc<Shared>);
+pub struct Feed(Arc<SharedState>);
 
 impl Feed {
     /// Listens from now on, until it is dropped.
-    pub fn new(shared: Arc<Shared>) -> Feed {
+    pub fn new(shared: Arc<SharedState>) -> Feed {
         shared.feed.inner.lock().listeners += 1;
         Feed(shared)
     }
@@ -171,27 +171,27 @@ impl Feed {
     }
 
     /// All records after this one.
-    pub fn after(&self, seq: u64) -> Result<Vec<Arc<Record>>, Behind> {
+    pub fn after(&self, seq: u64) -> Result<Vec<Arc<FeedRecord>>, Lagged> {
         let inner = self.ring().inner.lock();
         let missing = inner.tail.seq.saturating_sub(seq);
         let here = inner.records.len() as u64;
         if missing > here {
-            return Err(Behind { oldest: inner.tail.seq + 1 - here });
+            return Err(Lagged { oldest: inner.tail.seq + 1 - here });
         }
         Ok(inner.records.iter().skip((here - missing) as usize).cloned().collect())
     }
 
     /// Waits until there is a record after this one. An error says that there will be none.
-    pub async fn wait(&self, seq: u64) -> Result<(), Failure> {
+    pub async fn wait(&self, seq: u64) -> Result<(), EngineError> {
         let mut last = self.ring().last.subscribe();
         while !self.ring().has_after(seq)? {
-            last.changed().await.map_err(|_| Failure::Stopping)?;
+            last.changed().await.map_err(|_| EngineError::Stopping)?;
         }
         Ok(())
     }
 
     /// The same on a thread that has nothing else to do; says whether there is one before the time is over.
-    pub fn wait_blocking(&self, seq: u64, wait_max: Duration) -> Result<bool, Failure> {
+    pub fn wait_blocking(&self, seq: u64, wait_max: Duration) -> Result<bool, EngineError> {
         let mut inner = self.ring().inner.lock();
         if inner.tail.seq <= seq && !inner.closed {
             self.ring().filled.wait_for(&mut inner, wait_max);

@@ -12,18 +12,18 @@ use allod_journal::{Guarantees, Hash, Journal, Tail};
 use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
-use crate::backup::{BackedUp, BackupError};
-use crate::counts::{Counters, Counts};
+use crate::backup::{BackupError, BackupSummary};
+use crate::counters::{AtomicCounters, EngineCounters};
 use crate::feed::Ring;
-use crate::history::Past;
-use crate::keep::Keeper;
-use crate::queue::{Job, Queue};
-use crate::reader::Reader;
+use crate::history::HistoryReader;
+use crate::queue::{CommandQueue, Job};
+use crate::reader::JournalReader;
+use crate::retention::Retention;
 use crate::stamp::Clock;
 
 /// A place in the journal that is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct At {
+pub struct CommitPoint {
     pub position: u64,
     /// Of the record that the journal ended with at the time, which holds the position or comes after it.
     pub hash: Hash,
@@ -31,15 +31,15 @@ pub struct At {
 
 /// The answer to a command, once everything that it was decided on is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct CommandReply {
     pub answer: Result<Receipt, Refused>,
     /// Where the command stands if it changed something, else what it was decided on.
-    pub at: At,
+    pub at: CommitPoint,
 }
 
 /// Why there is no answer. Nothing has been changed, unless it says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub enum EngineError {
     #[error(
         "{queue_commands_max} commands are waiting already (queue_commands_max); try again in a moment"
     )]
@@ -62,17 +62,17 @@ pub enum Failure {
 pub struct Snapshot<'a> {
     pub state: &'a State,
     pub now_ms: u64,
-    pub at: At,
+    pub at: CommitPoint,
 }
 
 /// How the engine is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct EngineStatus {
     /// The journal has been replayed; commands and reads are answered.
     pub ready: bool,
     /// Why writes fail at present, if they do.
     pub degraded: Option<String>,
-    pub at: At,
+    pub at: CommitPoint,
     pub queue_commands: usize,
     pub queue_commands_max: usize,
     pub epoch: u64,
@@ -81,13 +81,13 @@ pub struct Status {
     pub checkpoint_ms: Option<u64>,
     pub now_ms: u64,
     pub uptime_ms: u64,
-    pub counters: Counters,
+    pub counters: EngineCounters,
     /// What the journal promises.
     pub journal: Guarantees,
 }
 
 /// What the writer publishes and everybody reads.
-pub struct Shared {
+pub struct SharedState {
     committed: RwLock<Committed>,
     position: watch::Sender<u64>,
     pub(crate) feed: Ring,
@@ -100,7 +100,7 @@ pub struct Shared {
     pub(crate) checkpoint_position: AtomicU64,
     /// 0 while there is none.
     pub(crate) checkpoint_ms: AtomicU64,
-    pub(crate) counts: Counts,
+    pub(crate) counts: AtomicCounters,
     started_ms: u64,
     degraded: Mutex<Option<String>>,
     clock: Arc<dyn Clock>,
@@ -109,18 +109,18 @@ pub struct Shared {
 #[derive(Debug, Default)]
 pub(crate) struct Committed {
     pub state: State,
-    pub at: At,
+    pub at: CommitPoint,
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("at", &self.committed.read().at).finish_non_exhaustive()
+        f.debug_struct("SharedState").field("at", &self.committed.read().at).finish_non_exhaustive()
     }
 }
 
-impl Shared {
-    pub fn new(clock: Arc<dyn Clock>) -> Shared {
-        Shared {
+impl SharedState {
+    pub fn new(clock: Arc<dyn Clock>) -> SharedState {
+        SharedState {
             committed: RwLock::default(),
             position: watch::Sender::new(0),
             feed: Ring::new(),
@@ -130,7 +130,7 @@ impl Shared {
             seq: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
             checkpoint_ms: AtomicU64::new(0),
-            counts: Counts::default(),
+            counts: AtomicCounters::default(),
             started_ms: clock.now_ms(),
             degraded: Mutex::new(None),
             clock,
@@ -144,7 +144,8 @@ impl Shared {
     /// Puts a replayed state in place.
     pub(crate) fn install(&self, state: State, tail: &Tail) {
         let position = state.position;
-        *self.committed.write() = Committed { at: At { position, hash: tail.hash }, state };
+        *self.committed.write() =
+            Committed { at: CommitPoint { position, hash: tail.hash }, state };
         self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
         self.feed.start(tail);
@@ -177,14 +178,14 @@ impl Shared {
     pub(crate) fn skip_to(&self, tail: &Tail, position: u64) {
         let mut committed = self.committed.write();
         committed.state.position = position;
-        committed.at = At { position, hash: tail.hash };
+        committed.at = CommitPoint { position, hash: tail.hash };
         drop(committed);
         self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);
     }
 
     /// Looks at the committed state.
-    pub fn look<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> T {
+    pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> T {
         let committed = self.committed.read();
         let now_ms = self.now_ms().max(committed.state.now_ms);
         look(&Snapshot { state: &committed.state, now_ms, at: committed.at })
@@ -209,11 +210,11 @@ impl Shared {
 
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) reader: Arc<Reader>,
-    pub(crate) keeper: Arc<Keeper>,
-    pub(crate) past: Option<Arc<Past>>,
+    pub(crate) shared: Arc<SharedState>,
+    pub(crate) queue: Arc<CommandQueue>,
+    pub(crate) reader: Arc<JournalReader>,
+    pub(crate) retention: Arc<Retention>,
+    pub(crate) history: Option<Arc<HistoryReader>>,
     pub(crate) journal: Arc<dyn Journal>,
 }
 
@@ -225,21 +226,21 @@ impl std::fmt::Debug for Handle {
 
 impl Handle {
     /// Has a command decided. Answers, refusals too, once what they rest on is durable.
-    pub async fn submit(&self, command: Command) -> Result<Reply, Failure> {
+    pub async fn submit(&self, command: Command) -> Result<CommandReply, EngineError> {
         self.send(|reply| Job::Command { command, reply }).await
     }
 
     /// Reads what is committed; never waits for a write to become durable.
-    pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, Failure> {
+    pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, EngineError> {
         self.ready()?;
-        Ok(self.shared.look(look))
+        Ok(self.shared.read(look))
     }
 
     /// Waits until this position is visible to `read`.
-    pub async fn wait_for(&self, position: u64) -> Result<(), Failure> {
+    pub async fn wait_for(&self, position: u64) -> Result<(), EngineError> {
         self.ready()?;
         let mut seen = self.shared.position.subscribe();
-        seen.wait_for(|seen| *seen >= position).await.map(|_| ()).map_err(|_| Failure::Stopping)
+        seen.wait_for(|seen| *seen >= position).await.map(|_| ()).map_err(|_| EngineError::Stopping)
     }
 
     /// Waits until `read` has the consistency that a client asks for: `linearizable` and `min_position` as in
@@ -259,7 +260,7 @@ impl Handle {
     }
 
     /// Waits until `read` shows everything that any server had acknowledged when this was called.
-    pub async fn confirm_tail(&self) -> Result<(), Failure> {
+    pub async fn confirm_tail(&self) -> Result<(), EngineError> {
         self.send(|reply| Job::Barrier { reply }).await
     }
 
@@ -270,23 +271,23 @@ impl Handle {
     }
 
     /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
-    pub fn backup(&self, out: impl Write) -> Result<BackedUp, BackupError> {
+    pub fn backup(&self, out: impl Write) -> Result<BackupSummary, BackupError> {
         self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
-        Ok(self.keeper.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
+        Ok(self.retention.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
     }
 
     /// Questions about the past; `Err` when nobody keeps an index of it.
-    pub fn past(&self) -> Result<&Arc<Past>, Failure> {
+    pub fn history(&self) -> Result<&Arc<HistoryReader>, EngineError> {
         self.ready()?;
-        self.past.as_ref().ok_or_else(|| Failure::Unavailable {
+        self.history.as_ref().ok_or_else(|| EngineError::Unavailable {
             what: "this server keeps no history index".into(),
         })
     }
 
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> EngineStatus {
         let now_ms = self.shared.now_ms();
         let checkpoint_ms = self.shared.checkpoint_ms.load(Ordering::Relaxed);
-        Status {
+        EngineStatus {
             ready: self.shared.is_ready(),
             degraded: self.shared.degraded(),
             at: self.shared.committed.read().at,
@@ -302,22 +303,22 @@ impl Handle {
         }
     }
 
-    pub(crate) fn ready(&self) -> Result<(), Failure> {
+    pub(crate) fn ready(&self) -> Result<(), EngineError> {
         if self.shared.is_ready() {
             return Ok(());
         }
-        Err(Failure::Unavailable {
+        Err(EngineError::Unavailable {
             what: "the journal is being replayed; try again in a moment".into(),
         })
     }
 
     async fn send<T>(
         &self,
-        job: impl FnOnce(oneshot::Sender<Result<T, Failure>>) -> Job,
-    ) -> Result<T, Failure> {
+        job: impl FnOnce(oneshot::Sender<Result<T, EngineError>>) -> Job,
+    ) -> Result<T, EngineError> {
         self.ready()?;
         let (reply, answer) = oneshot::channel();
         self.queue.push(job(reply))?;
-        answer.await.unwrap_or(Err(Failure::Stopping))
+        answer.await.unwrap_or(Err(EngineError::Stopping))
     }
 }

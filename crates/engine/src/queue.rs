@@ -8,16 +8,16 @@ use allod_core::command::Command;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
-use crate::handle::{Failure, Reply};
+use crate::handle::{CommandReply, EngineError};
 
 #[derive(Debug)]
 pub(crate) enum Job {
-    Command { command: Command, reply: oneshot::Sender<Result<Reply, Failure>> },
-    Barrier { reply: oneshot::Sender<Result<(), Failure>> },
+    Command { command: Command, reply: oneshot::Sender<Result<CommandReply, EngineError>> },
+    Barrier { reply: oneshot::Sender<Result<(), EngineError>> },
 }
 
 impl Job {
-    pub fn fail(self, failure: Failure) {
+    pub fn fail(self, failure: EngineError) {
         // Whoever asked may have gone; then there is nobody to tell.
         match self {
             Job::Command { reply, .. } => drop(reply.send(Err(failure))),
@@ -27,32 +27,32 @@ impl Job {
 }
 
 #[derive(Debug)]
-pub(crate) struct Queue {
-    inner: Mutex<Inner>,
+pub(crate) struct CommandQueue {
+    inner: Mutex<QueueState>,
     filled: Condvar,
     max: usize,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct QueueState {
     jobs: Vec<Job>,
     /// Whether the thread sleeps and must be woken.
     waiting: bool,
     /// There may be something to do besides what is queued.
-    nudged: bool,
-    closed: Option<Failure>,
+    woken: bool,
+    closed: Option<EngineError>,
 }
 
 /// What the thread woke up to.
-pub(crate) enum Taken {
+pub(crate) enum Wakeup {
     Jobs(Vec<Job>),
-    Nothing,
+    Idle,
     Closed,
 }
 
-impl Queue {
-    pub fn new(max: usize) -> Queue {
-        Queue { inner: Mutex::default(), filled: Condvar::new(), max }
+impl CommandQueue {
+    pub fn new(max: usize) -> CommandQueue {
+        CommandQueue { inner: Mutex::default(), filled: Condvar::new(), max }
     }
 
     pub fn max(&self) -> usize {
@@ -63,13 +63,13 @@ impl Queue {
         self.inner.lock().jobs.len()
     }
 
-    pub fn push(&self, job: Job) -> Result<(), Failure> {
+    pub fn push(&self, job: Job) -> Result<(), EngineError> {
         let mut inner = self.inner.lock();
         if let Some(failure) = &inner.closed {
             return Err(failure.clone());
         }
         if inner.jobs.len() >= self.max {
-            return Err(Failure::QueueFull { queue_commands_max: self.max });
+            return Err(EngineError::QueueFull { queue_commands_max: self.max });
         }
         inner.jobs.push(job);
         let wake = std::mem::take(&mut inner.waiting);
@@ -81,44 +81,44 @@ impl Queue {
     }
 
     /// Everything that has queued, up to `count`; waits for the first for at most this long.
-    pub fn take(&self, count: usize, wait_max: Duration) -> Taken {
+    pub fn take(&self, count: usize, wait_max: Duration) -> Wakeup {
         let mut inner = self.inner.lock();
-        if inner.jobs.is_empty() && inner.closed.is_none() && !inner.nudged {
+        if inner.jobs.is_empty() && inner.closed.is_none() && !inner.woken {
             inner.waiting = true;
             self.filled.wait_for(&mut inner, wait_max);
             inner.waiting = false;
         }
-        inner.nudged = false;
+        inner.woken = false;
         if inner.jobs.is_empty() {
-            return if inner.closed.is_some() { Taken::Closed } else { Taken::Nothing };
+            return if inner.closed.is_some() { Wakeup::Closed } else { Wakeup::Idle };
         }
         if inner.jobs.len() <= count {
-            return Taken::Jobs(std::mem::take(&mut inner.jobs));
+            return Wakeup::Jobs(std::mem::take(&mut inner.jobs));
         }
         let rest = inner.jobs.split_off(count);
-        Taken::Jobs(std::mem::replace(&mut inner.jobs, rest))
+        Wakeup::Jobs(std::mem::replace(&mut inner.jobs, rest))
     }
 
     /// Wakes the thread although nothing has queued.
-    pub fn nudge(&self) {
-        self.inner.lock().nudged = true;
+    pub fn wake(&self) {
+        self.inner.lock().woken = true;
         self.filled.notify_one();
     }
 
     /// Takes no more; what is queued is still done.
-    pub fn close(&self, failure: Failure) {
+    pub fn close(&self, failure: EngineError) {
         self.inner.lock().closed.get_or_insert(failure);
         self.filled.notify_one();
     }
 
     /// Takes no more, and fails what is queued.
-    pub fn abort(&self, failure: &Failure) {
+    pub fn abort(&self, failure: &EngineError) {
         self.close(failure.clone());
         self.fail_all(failure);
     }
 
     /// Fails what is queued.
-    pub fn fail_all(&self, failure: &Failure) {
+    pub fn fail_all(&self, failure: &EngineError) {
         let jobs = std::mem::take(&mut self.inner.lock().jobs);
         jobs.into_iter().for_each(|job| job.fail(failure.clone()));
     }

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use allod_core::state::State;
 use allod_journal::{
-    BrokenChain, CheckpointError, CheckpointStore, DAMAGE_ADVICE, Frame, Journal, JournalError,
-    Tail,
+    BrokenChain, CheckpointStore, CheckpointStoreError, DAMAGE_ADVICE, Journal, JournalError,
+    RecordFrame, Tail,
 };
 use allod_record::{DecodeError, Item};
 use tracing::{info, warn};
@@ -21,7 +21,7 @@ pub enum Halt {
     #[error(transparent)]
     Journal(#[from] JournalError),
     #[error(transparent)]
-    Checkpoints(#[from] CheckpointError),
+    Checkpoints(#[from] CheckpointStoreError),
     #[error("record {seq} cannot be read: {error}")]
     Undecodable { seq: u64, error: DecodeError },
     #[error(
@@ -35,26 +35,26 @@ pub enum Halt {
     #[error(
         "the journal starts at record {oldest}, and no checkpoint reaches that far; restore a backup or the missing checkpoint"
     )]
-    NoBeginning { oldest: u64 },
+    MissingCheckpoint { oldest: u64 },
     #[error(
         "the journal ends at record {end}, but there is a checkpoint of record {checkpoint}: records that were acknowledged are lost; restore the journal, or move the checkpoint away to go on without them"
     )]
-    Lost { checkpoint: u64, end: u64 },
+    JournalTruncated { checkpoint: u64, end: u64 },
     #[error(
         "record {seq} of the journal is not the one that a checkpoint was taken at: one of them is from elsewhere; restore the journal, or move the checkpoint away"
     )]
-    OtherChain { seq: u64 },
+    CheckpointMismatch { seq: u64 },
     #[error("the engine was told to stop")]
     Stopped,
 }
 
 impl Halt {
     /// Whether asking again may help, without anybody doing anything.
-    pub(crate) fn may_pass(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self,
             Halt::Journal(JournalError::Unavailable { .. })
-                | Halt::Checkpoints(CheckpointError::Unavailable { .. })
+                | Halt::Checkpoints(CheckpointStoreError::Unavailable { .. })
         )
     }
 }
@@ -76,7 +76,7 @@ impl Replayed {
     }
 
     /// Takes in one record, if it follows what is here.
-    pub(crate) fn take_in(&mut self, frame: &Frame) -> Result<(), Halt> {
+    pub(crate) fn take_in(&mut self, frame: &RecordFrame) -> Result<(), Halt> {
         frame.follows(&self.tail).map_err(Halt::Forked)?;
         let items = decode(frame)?;
         for item in &items {
@@ -89,7 +89,7 @@ impl Replayed {
                 Item::Epoch { .. } => {}
             }
         }
-        ends_as_it_says(frame, &self.state)?;
+        ensure_end_position(frame, &self.state)?;
         self.bytes += frame.body.len() as u64;
         self.tail = frame.tail(frame.hash());
         Ok(())
@@ -97,7 +97,7 @@ impl Replayed {
 }
 
 /// Refuses a record whose entries do not end at the position that it names.
-pub(crate) fn ends_as_it_says(frame: &Frame, state: &State) -> Result<(), Halt> {
+pub(crate) fn ensure_end_position(frame: &RecordFrame, state: &State) -> Result<(), Halt> {
     if state.position == frame.position {
         return Ok(());
     }
@@ -108,7 +108,7 @@ pub(crate) fn ends_as_it_says(frame: &Frame, state: &State) -> Result<(), Halt> 
     Err(Halt::Journal(JournalError::Damaged { seq: frame.seq, what }))
 }
 
-pub(crate) fn decode(frame: &Frame) -> Result<Vec<Item>, Halt> {
+pub(crate) fn decode(frame: &RecordFrame) -> Result<Vec<Item>, Halt> {
     let known = allod_record::LEVEL;
     if frame.level > known {
         return Err(Halt::TooNew { seq: frame.seq, found: frame.level, known });
@@ -130,7 +130,7 @@ pub fn recover(journal: &dyn Journal, checkpoints: &dyn CheckpointStore) -> Resu
     let mut replayed = checkpoint::load(journal, checkpoints)?.unwrap_or_else(Replayed::empty);
     let oldest = journal.oldest()?;
     if replayed.tail.seq + 1 < oldest {
-        return Err(Halt::NoBeginning { oldest });
+        return Err(Halt::MissingCheckpoint { oldest });
     }
     let end = journal.tail()?;
     let from = replayed.tail.seq;

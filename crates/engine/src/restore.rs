@@ -11,15 +11,15 @@ use std::io::{self, BufReader, Read};
 
 use allod_core::invariant;
 use allod_journal::checkpoint::{CheckpointMeta, CheckpointStore};
-use allod_journal::segment::{Kind, Part, SegmentHeader, SegmentReader};
-use allod_journal::{Frame, Journal, JournalError, SegmentError, Tail};
+use allod_journal::segment::{SegmentHeader, SegmentKind, SegmentPart, SegmentReader};
+use allod_journal::{Journal, JournalError, RecordFrame, SegmentError, Tail};
 
-use self::intake::{Intake, Taken};
-use crate::backup::Progress;
+use self::intake::{Intake, IntakeSummary};
+use crate::backup::BackupProgress;
 use crate::checkpoint::{self, state_hash};
-use crate::keep::{Archive, ArchiveError, Archived, open_segment};
 use crate::replay::{Halt, Replayed};
-use crate::verify::{Verified, verify};
+use crate::retention::{Archive, ArchiveError, ArchiveSegment, open_segment};
+use crate::verify::{Verification, verify};
 
 /// Why nothing was restored.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +60,7 @@ impl From<Halt> for RestoreError {
 
 /// What was restored, or would be.
 #[derive(Debug)]
-pub struct Restored {
+pub struct RestoreSummary {
     /// Of the backup.
     pub header: SegmentHeader,
     /// The first record, how many there are, and where they end.
@@ -70,24 +70,24 @@ pub struct Restored {
     /// When the first and the last of them were written.
     pub between_ms: Option<(u64, u64)>,
     /// What reading all of it adds up to.
-    pub verified: Verified,
+    pub verified: Verification,
 }
 
 /// The records that lead to a state: those of the archive, if there is one, and then those of the backup.
-struct Incoming<'a, R> {
-    archived: VecDeque<Archived>,
+struct IncomingRecords<'a, R> {
+    archived: VecDeque<ArchiveSegment>,
     segment: Option<SegmentReader<BufReader<File>>>,
     backup: &'a mut SegmentReader<R>,
     /// What was read of the backup while looking for its checkpoint.
-    ahead: Option<Vec<Frame>>,
+    ahead: Option<Vec<RecordFrame>>,
     /// The last record that is taken from the archive.
     archived_upto: u64,
     next: u64,
 }
 
-impl<R: Read> Incoming<'_, R> {
+impl<R: Read> IncomingRecords<'_, R> {
     /// The next records; none at the end of everything, which then was whole.
-    fn next(&mut self) -> Result<Vec<Frame>, RestoreError> {
+    fn next(&mut self) -> Result<Vec<RecordFrame>, RestoreError> {
         loop {
             if let Some(frames) = self.next_archived()? {
                 if !frames.is_empty() {
@@ -99,25 +99,25 @@ impl<R: Read> Incoming<'_, R> {
                 return Ok(frames);
             }
             return match self.backup.next_part()? {
-                Part::Frames(frames) => Ok(frames),
-                Part::End(_) => Ok(Vec::new()),
+                SegmentPart::Frames(frames) => Ok(frames),
+                SegmentPart::End(_) => Ok(Vec::new()),
                 // The reader lets one stand only before the first record, where it has been taken.
-                Part::Checkpoint(meta) => Err(RestoreError::Differs { record: meta.seq }),
+                SegmentPart::Checkpoint(meta) => Err(RestoreError::Differs { record: meta.seq }),
             };
         }
     }
 
     /// The next records of the archive, perhaps none of which is wanted; `None` when it has no more.
-    fn next_archived(&mut self) -> Result<Option<Vec<Frame>>, RestoreError> {
+    fn next_archived(&mut self) -> Result<Option<Vec<RecordFrame>>, RestoreError> {
         if self.segment.is_none() {
             let Some(archived) = self.archived.pop_front() else { return Ok(None) };
             self.segment = Some(open_segment(&archived.path)?);
         }
         let Some(segment) = &mut self.segment else { return Ok(None) };
         let mut frames = match segment.next_part()? {
-            Part::Frames(frames) => frames,
-            Part::Checkpoint(_) => Vec::new(),
-            Part::End(_) => {
+            SegmentPart::Frames(frames) => frames,
+            SegmentPart::Checkpoint(_) => Vec::new(),
+            SegmentPart::End(_) => {
                 self.segment = None;
                 Vec::new()
             }
@@ -135,8 +135,8 @@ pub fn restore(
     archive: Option<&Archive>,
     journal: &dyn Journal,
     checkpoints: &dyn CheckpointStore,
-    progress: &mut Progress<'_>,
-) -> Result<Restored, RestoreError> {
+    progress: &mut BackupProgress<'_>,
+) -> Result<RestoreSummary, RestoreError> {
     must_be_empty(journal, checkpoints)?;
     let mut backup = SegmentReader::open(input)?;
     let stored = |backup: &mut SegmentReader<_>, meta: &CheckpointMeta| {
@@ -165,7 +165,7 @@ pub fn restore(
         (filled, None) => filled.map_err(Halt::from)?,
     };
     let header = *backup.header();
-    let Taken { replayed, first, between_ms } = intake.finish()?;
+    let IntakeSummary { replayed, first, between_ms } = intake.finish()?;
     let verified = verify(journal, checkpoints, &mut |_| {})?;
     let same = verified.tail == tail
         && verified.tail == replayed.tail
@@ -179,15 +179,15 @@ pub fn restore(
             .map_err(Halt::from)?;
     }
     let records = if first == 0 { 0 } else { tail.seq + 1 - first };
-    Ok(Restored { header, first, records, tail, between_ms, verified })
+    Ok(RestoreSummary { header, first, records, tail, between_ms, verified })
 }
 
 /// Reads a backup or an archive segment and checks all that can be checked, without putting it anywhere. Of an archive
 /// segment that is the records as such: what they lead to depends on what came before.
 pub fn verify_segment(
     input: impl Read,
-    progress: &mut Progress<'_>,
-) -> Result<Restored, RestoreError> {
+    progress: &mut BackupProgress<'_>,
+) -> Result<RestoreSummary, RestoreError> {
     let mut reader = SegmentReader::open(input)?;
     let parsed = |backup: &mut SegmentReader<_>, meta: &CheckpointMeta| {
         let mut contents = backup.contents();
@@ -206,9 +206,9 @@ pub fn verify_segment(
         progress(last.seq, end.seq);
     }
     let header = *reader.header();
-    let Taken { replayed, first, between_ms } = intake.finish()?;
+    let IntakeSummary { replayed, first, between_ms } = intake.finish()?;
     let records = if first == 0 { 0 } else { header.end.seq + 1 - first };
-    let verified = Verified {
+    let verified = Verification {
         records,
         from: header.after.seq + 1,
         tail: header.end,
@@ -216,7 +216,7 @@ pub fn verify_segment(
         violations: invariant::check(&replayed.state),
         state: replayed.state,
     };
-    Ok(Restored { header, first, records, tail: header.end, between_ms, verified })
+    Ok(RestoreSummary { header, first, records, tail: header.end, between_ms, verified })
 }
 
 fn must_be_empty(
@@ -233,9 +233,9 @@ fn must_be_empty(
 
 /// Takes the next records in; at the end, makes sure that what they lead to is in order.
 fn next<R: Read>(
-    incoming: &mut Incoming<'_, R>,
+    incoming: &mut IncomingRecords<'_, R>,
     intake: &mut Intake,
-) -> Result<Vec<Frame>, RestoreError> {
+) -> Result<Vec<RecordFrame>, RestoreError> {
     let frames = incoming.next()?;
     for frame in &frames {
         intake.take_in(frame)?;
@@ -250,9 +250,9 @@ fn begin<'a, R: Read>(
     backup: &'a mut SegmentReader<R>,
     archive: Option<&Archive>,
     load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replayed, RestoreError>,
-) -> Result<(Incoming<'a, R>, Intake), RestoreError> {
+) -> Result<(IncomingRecords<'a, R>, Intake), RestoreError> {
     let SegmentHeader { kind, after, end, .. } = *backup.header();
-    if kind != Kind::Backup {
+    if kind != SegmentKind::Backup {
         return Err(RestoreError::NotABackup { first: after.seq + 1, last: end.seq });
     }
     begin_any(backup, archive, load)
@@ -263,7 +263,7 @@ fn begin_any<'a, R: Read>(
     backup: &'a mut SegmentReader<R>,
     archive: Option<&Archive>,
     load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replayed, RestoreError>,
-) -> Result<(Incoming<'a, R>, Intake), RestoreError> {
+) -> Result<(IncomingRecords<'a, R>, Intake), RestoreError> {
     let SegmentHeader { kind, after, .. } = *backup.header();
     let archived = match archive {
         Some(archive) if after.seq > 0 => archive.leading_to(after.seq)?,
@@ -271,17 +271,17 @@ fn begin_any<'a, R: Read>(
     };
     let (mut checkpoint, mut ahead) = (None, None);
     match backup.next_part()? {
-        Part::Checkpoint(meta) => checkpoint = Some(load(backup, &meta)?),
-        Part::Frames(frames) => ahead = Some(frames),
-        Part::End(_) => {}
+        SegmentPart::Checkpoint(meta) => checkpoint = Some(load(backup, &meta)?),
+        SegmentPart::Frames(frames) => ahead = Some(frames),
+        SegmentPart::End(_) => {}
     }
     let begins_at = archived.first().map_or(after.seq + 1, |one| one.first);
-    if begins_at > 1 && checkpoint.is_none() && kind == Kind::Backup {
-        return Err(RestoreError::Contents(Halt::NoBeginning { oldest: begins_at }));
+    if begins_at > 1 && checkpoint.is_none() && kind == SegmentKind::Backup {
+        return Err(RestoreError::Contents(Halt::MissingCheckpoint { oldest: begins_at }));
     }
     let before = if archived.is_empty() { Some(after) } else { None };
-    let intake = Intake::new(begins_at, before, checkpoint, kind == Kind::Archive);
-    let incoming = Incoming {
+    let intake = Intake::new(begins_at, before, checkpoint, kind == SegmentKind::Archive);
+    let incoming = IncomingRecords {
         archived: archived.into(),
         segment: None,
         backup,

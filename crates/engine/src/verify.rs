@@ -10,7 +10,7 @@ use crate::replay::{Halt, Replayed};
 
 /// What a journal that is in order adds up to.
 #[derive(Debug)]
-pub struct Verified {
+pub struct Verification {
     pub records: u64,
     /// Where reading began: at the first record, or at a checkpoint when the first ones have been trimmed.
     pub from: u64,
@@ -27,16 +27,16 @@ pub fn verify(
     journal: &dyn Journal,
     checkpoints: &dyn CheckpointStore,
     progress: &mut dyn FnMut(&Tail),
-) -> Result<Verified, Halt> {
+) -> Result<Verification, Halt> {
     let oldest = journal.oldest()?;
     let mut replayed = if oldest <= 1 {
         Replayed::empty()
     } else {
-        checkpoint::load(journal, checkpoints)?.ok_or(Halt::NoBeginning { oldest })?
+        checkpoint::load(journal, checkpoints)?.ok_or(Halt::MissingCheckpoint { oldest })?
     };
     let from = replayed.tail.seq + 1;
     crate::replay::catch_up(journal, &mut replayed, progress)?;
-    Ok(Verified {
+    Ok(Verification {
         records: replayed.tail.seq + 1 - from,
         from,
         tail: replayed.tail,

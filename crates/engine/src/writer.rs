@@ -16,12 +16,12 @@ use allod_core::refusal::Refused;
 use allod_core::state::State;
 use allod_core::state::undo::Undo;
 use allod_core::{Decision, decide};
-use allod_journal::{Append, Frame, Hash, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, Hash, Journal, JournalError, RecordFrame, Tail};
 use allod_record::{BodyWriter, Cause, Entry, Item};
 use tracing::{error, info, warn};
 
 use crate::config::Config;
-use crate::handle::{At, Failure, Reply, Shared};
+use crate::handle::{CommandReply, CommitPoint, EngineError, SharedState};
 use crate::replay::{Halt, Replayed};
 use crate::stamp::Dice;
 
@@ -34,9 +34,9 @@ const OPENING_BYTES_MAX: usize = 4096;
 /// How many ticks one turn makes at the most, so that clients do not wait behind a crowd of expiries.
 const TICKS_MAX: usize = 4;
 
-pub struct Writer {
+pub struct BatchWriter {
     journal: Arc<dyn Journal>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// The speculative copy: what is committed, and what is being decided.
     state: State,
     tail: Tail,
@@ -45,9 +45,9 @@ pub struct Writer {
     /// The last record is one of ours. If it is not, the next one of ours begins an epoch.
     leading: bool,
     /// Others may append to the same journal.
-    has_rivals: bool,
+    is_shared: bool,
     /// How often another writer was faster.
-    pub(crate) overtaken: u64,
+    pub(crate) conflicts: u64,
     name: Arc<str>,
     limits: Limits,
     bytes_max: usize,
@@ -57,9 +57,9 @@ pub struct Writer {
     pub(crate) bytes: u64,
 }
 
-impl std::fmt::Debug for Writer {
+impl std::fmt::Debug for BatchWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Writer")
+        f.debug_struct("BatchWriter")
             .field("tail", &self.tail)
             .field("epoch", &self.epoch)
             .finish_non_exhaustive()
@@ -71,38 +71,38 @@ impl std::fmt::Debug for Writer {
 struct Batch {
     entries: Vec<Entry>,
     /// The hash in them is filled in once it is known.
-    answers: Vec<Result<Reply, Failure>>,
+    answers: Vec<Result<CommandReply, EngineError>>,
     body: BodyWriter,
     /// How to take it back; `None` once that is no longer possible and the copy must be made anew.
     undo: Option<Vec<Undo>>,
 }
 
 /// How an attempt to make a record durable ended.
-enum Landing {
-    Landed(Tail),
+enum CommitOutcome {
+    Committed(Tail),
     /// It is not in the journal and never will be.
-    Lost(JournalError),
+    NotCommitted(JournalError),
     /// Another writer has appended; where the journal ends now, if that is known.
     Overtaken(Option<Tail>),
 }
 
-impl Writer {
+impl BatchWriter {
     /// Takes over the journal at the end of what was replayed: the first append is the epoch record, and only when it
     /// is durable may anything be decided.
     pub fn lead(
         journal: Arc<dyn Journal>,
-        shared: Arc<Shared>,
+        shared: Arc<SharedState>,
         replayed: Replayed,
         config: &Config,
         seed: Option<u64>,
         pause: Pause,
-    ) -> Result<Writer, Halt> {
+    ) -> Result<BatchWriter, Halt> {
         let Replayed { state, tail, level, bytes } = replayed;
         shared.feed.limit(config.feed_bytes_max);
         shared.install(state.clone(), &tail);
         let guarantees = journal.guarantees();
         let bytes_max = config.batch_bytes_max.min(guarantees.body_bytes_max - OPENING_BYTES_MAX);
-        let mut writer = Writer {
+        let mut writer = BatchWriter {
             journal,
             shared,
             state,
@@ -110,8 +110,8 @@ impl Writer {
             level,
             epoch: tail.epoch,
             leading: false,
-            has_rivals: guarantees.shared,
-            overtaken: 0,
+            is_shared: guarantees.shared,
+            conflicts: 0,
             name: config.writer.as_str().into(),
             limits: config.limits,
             bytes_max,
@@ -148,11 +148,14 @@ impl Writer {
     /// Decides the commands in order and makes what they change durable, all in one record as far as it fits. The
     /// answers are in the order of the commands; there may be fewer than commands, when not all fitted: the rest is for
     /// the next turn. `Err` means that nothing more can be written.
-    pub fn turn(&mut self, commands: &[&Command]) -> Result<Vec<Result<Reply, Failure>>, Halt> {
+    pub fn write_batch(
+        &mut self,
+        commands: &[&Command],
+    ) -> Result<Vec<Result<CommandReply, EngineError>>, Halt> {
         // Whether what we decide on has everything that anybody had acknowledged when the commands came in. A record of
         // ours proves it; a refusal writes none, and must not be given from the past.
-        let mut current = !self.has_rivals;
-        let overtaken_before = self.overtaken;
+        let mut current = !self.is_shared;
+        let conflicts_before = self.conflicts;
         loop {
             let batch = self.decide_batch(commands);
             if batch.entries.is_empty() {
@@ -165,35 +168,35 @@ impl Writer {
                             continue;
                         }
                         Err(error) => {
-                            return Ok(self.refuse(batch.answers.len(), &may_pass(error)?));
+                            return Ok(self.refuse(batch.answers.len(), &ensure_transient(error)?));
                         }
                     }
                 }
-                if self.overtaken > overtaken_before {
-                    self.journal.stand_back();
+                if self.conflicts > conflicts_before {
+                    self.journal.yield_turn();
                 }
                 return Ok(self.answers(batch.answers));
             }
             let (positions, level) = (batch.body.positions(), batch.body.level());
             let frame = self.frame(positions, level, batch.body.into_bytes());
             match self.commit(&frame)? {
-                Landing::Landed(tail) => {
+                CommitOutcome::Committed(tail) => {
                     self.bytes += frame.body.len() as u64;
                     self.tail = tail;
-                    self.leads_in(frame.epoch);
+                    self.set_leading(frame.epoch);
                     let entries = batch.entries.iter().map(|entry| (entry.at_ms, &*entry.events));
                     self.shared.apply(&tail, entries);
                     self.shared.feed.push(&tail, batch.entries);
                     self.shared.degrade(None);
                     return Ok(self.answers(batch.answers));
                 }
-                Landing::Lost(error) => {
-                    self.take_back(batch.undo);
+                CommitOutcome::NotCommitted(error) => {
+                    self.undo_batch(batch.undo);
                     warn!(%error, commands = commands.len(), "commands were refused because the journal did not take them");
                     return Ok(self.refuse(batch.answers.len(), &error));
                 }
-                Landing::Overtaken(end) => {
-                    self.take_back(batch.undo);
+                CommitOutcome::Overtaken(end) => {
+                    self.undo_batch(batch.undo);
                     self.follow(end)?;
                     current = true;
                 }
@@ -202,19 +205,25 @@ impl Writer {
     }
 
     /// The answers when nothing can be written.
-    fn refuse(&self, count: usize, error: &JournalError) -> Vec<Result<Reply, Failure>> {
+    fn refuse(&self, count: usize, error: &JournalError) -> Vec<Result<CommandReply, EngineError>> {
         self.shared.degrade(Some(error.to_string()));
-        vec![Err(Failure::Unavailable { what: error.to_string() }); count]
+        vec![Err(EngineError::Unavailable { what: error.to_string() }); count]
     }
 
-    fn answers(&self, mut answers: Vec<Result<Reply, Failure>>) -> Vec<Result<Reply, Failure>> {
+    fn answers(
+        &self,
+        mut answers: Vec<Result<CommandReply, EngineError>>,
+    ) -> Vec<Result<CommandReply, EngineError>> {
         answers.iter_mut().flatten().for_each(|reply| reply.at.hash = self.tail.hash);
         answers
     }
 
     /// What is answered at the position that the speculative copy has now.
-    fn reply(&self, answer: Result<Receipt, Refused>) -> Result<Reply, Failure> {
-        Ok(Reply { answer, at: At { position: self.state.position, hash: Hash::default() } })
+    fn reply(&self, answer: Result<Receipt, Refused>) -> Result<CommandReply, EngineError> {
+        Ok(CommandReply {
+            answer,
+            at: CommitPoint { position: self.state.position, hash: Hash::default() },
+        })
     }
 
     fn decide_batch(&mut self, commands: &[&Command]) -> Batch {
@@ -249,7 +258,7 @@ impl Writer {
         let Ok(decided) = decided else {
             error!(?command, "deciding a command panicked; it has been taken back");
             self.rebuild(batch);
-            return batch.answers.push(Err(Failure::Internal));
+            return batch.answers.push(Err(EngineError::Internal));
         };
         let Decision { events, receipt, undo } = match decided {
             Ok(decision) => decision,
@@ -267,7 +276,7 @@ impl Writer {
                 alone.push(&item);
                 batch
                     .answers
-                    .push(Err(Failure::TooLarge { bytes: alone.len(), max: self.bytes_max }));
+                    .push(Err(EngineError::TooLarge { bytes: alone.len(), max: self.bytes_max }));
             }
             return;
         }
@@ -281,24 +290,24 @@ impl Writer {
     }
 
     /// Takes back a batch that did not become durable.
-    fn take_back(&mut self, undo: Option<Vec<Undo>>) {
+    fn undo_batch(&mut self, undo: Option<Vec<Undo>>) {
         match undo {
             Some(undo) => undo.into_iter().rev().for_each(|undo| self.state.undo(undo)),
-            None => self.state = self.shared.look(|committed| committed.state.clone()),
+            None => self.state = self.shared.read(|committed| committed.state.clone()),
         }
     }
 
     /// Makes the speculative copy anew after a panic has left it in an unknown state.
     fn rebuild(&mut self, batch: &mut Batch) {
-        self.state = self.shared.look(|committed| committed.state.clone());
+        self.state = self.shared.read(|committed| committed.state.clone());
         for entry in &batch.entries {
             self.state.apply_entry(entry.at_ms, &entry.events);
         }
         batch.undo = None;
     }
 
-    fn frame(&mut self, positions: u64, level: u32, body: Vec<u8>) -> Frame {
-        Frame {
+    fn frame(&mut self, positions: u64, level: u32, body: Vec<u8>) -> RecordFrame {
+        RecordFrame {
             seq: self.tail.seq + 1,
             epoch: if self.leading { self.epoch } else { self.tail.epoch + 1 },
             batch: self.dice.batch(),
@@ -311,20 +320,22 @@ impl Writer {
     }
 
     /// Appends a record and finds out for certain whether it is there.
-    fn commit(&mut self, frame: &Frame) -> Result<Landing, Halt> {
+    fn commit(&mut self, frame: &RecordFrame) -> Result<CommitOutcome, Halt> {
         let error = match self.shared.counts.append(&*self.journal, &self.tail, frame) {
-            Append::Committed(tail) => return Ok(Landing::Landed(tail)),
-            Append::Conflict(end) => {
-                self.overtaken += 1;
-                return Ok(Landing::Overtaken(Some(end)));
+            AppendOutcome::Committed(tail) => return Ok(CommitOutcome::Committed(tail)),
+            AppendOutcome::Conflict(end) => {
+                self.conflicts += 1;
+                return Ok(CommitOutcome::Overtaken(Some(end)));
             }
-            Append::Unknown(
+            AppendOutcome::Unknown(
                 error @ (JournalError::Fatal { .. } | JournalError::Damaged { .. }),
             ) => {
                 return Err(error.into());
             }
-            Append::Unknown(error) if error.changed_nothing() => return Ok(Landing::Lost(error)),
-            Append::Unknown(error) => error,
+            AppendOutcome::Unknown(error) if error.changed_nothing() => {
+                return Ok(CommitOutcome::NotCommitted(error));
+            }
+            AppendOutcome::Unknown(error) => error,
         };
         warn!(%error, seq = frame.seq, "it is not known whether a record was appended; reading back");
         self.resolve(frame, error)
@@ -332,34 +343,38 @@ impl Writer {
 
     /// Reads back whether a record is there. If its place is still empty, puts an epoch record there, so that it can
     /// never come late.
-    fn resolve(&mut self, frame: &Frame, mut error: JournalError) -> Result<Landing, Halt> {
+    fn resolve(
+        &mut self,
+        frame: &RecordFrame,
+        mut error: JournalError,
+    ) -> Result<CommitOutcome, Halt> {
         let fence = self.epoch_frame(frame.epoch + 1);
         for attempt in 0.. {
             match self.journal.read(frame.seq, 0).map(|frames| frames.into_iter().next()) {
                 Ok(Some(found)) if found.batch == frame.batch => {
-                    return Ok(Landing::Landed(found.tail(found.hash())));
+                    return Ok(CommitOutcome::Committed(found.tail(found.hash())));
                 }
                 Ok(Some(found)) if found.batch == fence.batch => {
                     self.enter_epoch(&found);
-                    return Ok(Landing::Lost(error));
+                    return Ok(CommitOutcome::NotCommitted(error));
                 }
-                Ok(Some(_)) => return Ok(Landing::Overtaken(None)),
+                Ok(Some(_)) => return Ok(CommitOutcome::Overtaken(None)),
                 Ok(None) => match self.journal.append(&self.tail, &fence) {
-                    Append::Committed(_) => {
+                    AppendOutcome::Committed(_) => {
                         self.enter_epoch(&fence);
-                        return Ok(Landing::Lost(error));
+                        return Ok(CommitOutcome::NotCommitted(error));
                     }
                     // The journal ends before the place where it was when we last looked: it has lost records.
-                    Append::Conflict(end) if end.seq < frame.seq => {
-                        return Ok(Landing::Overtaken(Some(end)));
+                    AppendOutcome::Conflict(end) if end.seq < frame.seq => {
+                        return Ok(CommitOutcome::Overtaken(Some(end)));
                     }
                     // Something is there now; the next look tells what.
-                    Append::Conflict(_) => continue,
-                    Append::Unknown(again) => error = may_pass(again)?,
+                    AppendOutcome::Conflict(_) => continue,
+                    AppendOutcome::Unknown(again) => error = ensure_transient(again)?,
                 },
                 // Others have written so much that its place is no longer kept.
-                Err(JournalError::Trimmed { .. }) => return Ok(Landing::Overtaken(None)),
-                Err(again) => error = may_pass(again)?,
+                Err(JournalError::Trimmed { .. }) => return Ok(CommitOutcome::Overtaken(None)),
+                Err(again) => error = ensure_transient(again)?,
             }
             self.shared.degrade(Some(error.to_string()));
             if !(self.pause)(attempt) {
@@ -369,21 +384,21 @@ impl Writer {
         Err(Halt::Stopped)
     }
 
-    fn epoch_frame(&mut self, epoch: u64) -> Frame {
+    fn epoch_frame(&mut self, epoch: u64) -> RecordFrame {
         let mut body = BodyWriter::new();
         body.push(&Item::Epoch { writer: self.name.clone() });
         if self.level < allod_record::LEVEL {
             body.push(&Item::Level { level: allod_record::LEVEL });
         }
         let (positions, level) = (body.positions(), body.level());
-        Frame { epoch, ..self.frame(positions, level, body.into_bytes()) }
+        RecordFrame { epoch, ..self.frame(positions, level, body.into_bytes()) }
     }
 
     /// An epoch record of ours is in the journal.
-    fn enter_epoch(&mut self, frame: &Frame) {
+    fn enter_epoch(&mut self, frame: &RecordFrame) {
         let before = self.tail.position;
         self.tail = frame.tail(frame.hash());
-        self.leads_in(frame.epoch);
+        self.set_leading(frame.epoch);
         self.level = allod_record::LEVEL;
         // A raised level takes a position without changing anything.
         self.state.position = self.state.position.max(frame.position);
@@ -395,7 +410,7 @@ impl Writer {
     }
 
     /// The last record is one of ours, of this epoch.
-    fn leads_in(&mut self, epoch: u64) {
+    fn set_leading(&mut self, epoch: u64) {
         if !self.leading {
             info!(epoch, position = self.tail.position, "writing from here on");
         }
@@ -408,13 +423,13 @@ impl Writer {
     pub fn probe(&mut self) -> Result<(), Halt> {
         let frame = self.epoch_frame(self.tail.epoch + 1);
         match self.commit(&frame)? {
-            Landing::Landed(_) => self.enter_epoch(&frame),
-            Landing::Overtaken(end) => {
-                self.journal.stand_back();
+            CommitOutcome::Committed(_) => self.enter_epoch(&frame),
+            CommitOutcome::Overtaken(end) => {
+                self.journal.yield_turn();
                 self.follow(end)?;
                 self.shared.degrade(None);
             }
-            Landing::Lost(error) => self.shared.degrade(Some(error.to_string())),
+            CommitOutcome::NotCommitted(error) => self.shared.degrade(Some(error.to_string())),
         }
         Ok(())
     }
@@ -423,13 +438,13 @@ impl Writer {
         for attempt in 0.. {
             let frame = self.epoch_frame(self.tail.epoch + 1);
             match self.commit(&frame)? {
-                Landing::Landed(_) => {
+                CommitOutcome::Committed(_) => {
                     self.enter_epoch(&frame);
                     return Ok(());
                 }
-                Landing::Overtaken(end) => self.follow(end)?,
+                CommitOutcome::Overtaken(end) => self.follow(end)?,
                 // A fence took its place, or there was no room; either way, try again.
-                Landing::Lost(error) => {
+                CommitOutcome::NotCommitted(error) => {
                     self.shared.degrade(Some(error.to_string()));
                     if !(self.pause)(attempt) {
                         return Err(Halt::Stopped);
@@ -442,7 +457,7 @@ impl Writer {
 }
 
 /// An error after which asking again may help; any other ends the writer.
-fn may_pass(error: JournalError) -> Result<JournalError, Halt> {
+fn ensure_transient(error: JournalError) -> Result<JournalError, Halt> {
     match error {
         JournalError::Unavailable { .. }
         | JournalError::Untried { .. }

@@ -8,7 +8,7 @@ use allod_core::refusal::{Refusal, Refused};
 use allod_core::span::{self, Span};
 use allod_core::view::{self, ClaimFilter, Page};
 use allod_edge::{Call, Problem, Reply};
-use allod_engine::{At, Snapshot};
+use allod_engine::{CommitPoint, Snapshot};
 use http::StatusCode;
 
 use crate::from_wire::{Reader, Unclear};
@@ -273,7 +273,7 @@ fn listed(
     query: &QueryParams<'_>,
     page: &Page<ClaimIn>,
     now_ms: u64,
-    at: &At,
+    at: &CommitPoint,
 ) -> Reply {
     let claims = page.items.iter().map(|claim| to_wire::claim(claim, now_ms)).collect();
     let body = ClaimList { claims, next: page.next.as_deref() };
@@ -284,7 +284,7 @@ fn listed(
     }
 }
 
-fn shown(status: StatusCode, claim: &ClaimIn, now_ms: u64, at: &At) -> Reply {
+fn shown(status: StatusCode, claim: &ClaimIn, now_ms: u64, at: &CommitPoint) -> Reply {
     let reply = to_wire::json(status, &to_wire::claim(claim, now_ms), at);
     to_wire::etag(reply, claim.claim.version)
 }

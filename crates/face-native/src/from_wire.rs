@@ -20,7 +20,7 @@ use allod_core::refusal::{Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Call, Problem, position};
-use allod_engine::{At, Failure};
+use allod_engine::{CommitPoint, EngineError};
 use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
@@ -39,10 +39,10 @@ pub(crate) enum Unclear {
     /// It names a value of a pool, and what a value looks like only the pool's kind tells.
     PoolUnknown {
         refused: Refused,
-        at: At,
+        at: CommitPoint,
     },
     /// The server cannot look at present.
-    Unready(Failure),
+    Unready(EngineError),
 }
 
 impl From<Problem> for Unclear {
@@ -52,7 +52,7 @@ impl From<Problem> for Unclear {
 }
 
 /// The kind of a pool, from whoever knows, and where in the journal it was looked up.
-pub(crate) type KindOf<'a> = &'a dyn Fn(&str) -> Result<(Option<Kind>, At), Failure>;
+pub(crate) type KindOf<'a> = &'a dyn Fn(&str) -> Result<(Option<Kind>, CommitPoint), EngineError>;
 
 /// Reads values by the kinds of their pools, and remembers as what they were read: by the time that the command is
 /// decided a pool may be another one.
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_command_says_as_what_its_values_were_read() {
-        let at = At { position: 7, ..At::default() };
+        let at = CommitPoint { position: 7, ..CommitPoint::default() };
         let kind = |pool: &str| Ok(((pool == "p").then_some(Kind::Address4), at));
         let value = |pool: &str, text: &str| {
             let mut reader = Reader::new(&kind);

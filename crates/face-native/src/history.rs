@@ -6,7 +6,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::NoCursor;
 use allod_edge::{Call, Problem, Reply, time};
-use allod_engine::history::{Ask, Changes, Moment, Order, Past};
+use allod_engine::history::{ChangeQuery, HistoryPage, Moment, HistoryOrder, HistoryReader};
 use http::StatusCode;
 
 use crate::query::{AFTER, LIMIT, Param, QueryParams};
@@ -57,7 +57,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     Ok(listed(&call, &query, &found, order))
 }
 
-fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<Ask, Problem> {
+fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery, Problem> {
     let text = |param: &Param| query.text(param.name).map(Arc::from);
     let pool: Option<Arc<str>> = text(&POOL);
     if let Some(pool) = &pool {
@@ -77,8 +77,8 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<Ask, Proble
         allowed.require_capacity()?;
     }
     let order = match query.text(ORDER.name) {
-        None | Some("newest_first") => Order::NewestFirst,
-        Some("oldest_first") => Order::OldestFirst,
+        None | Some("newest_first") => HistoryOrder::NewestFirst,
+        Some("oldest_first") => HistoryOrder::OldestFirst,
         Some(other) => {
             let detail = format!("order is '{other}'; newest_first or oldest_first is expected");
             return Err(Problem::malformed(detail));
@@ -88,7 +88,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<Ask, Proble
         let position = after.strip_prefix(mark(order)).and_then(|text| text.parse().ok());
         position.ok_or_else(|| query.no_cursor(NoCursor))
     });
-    Ok(Ask {
+    Ok(ChangeQuery {
         pool,
         pool_prefix: allowed.prefix().into(),
         values,
@@ -105,10 +105,10 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<Ask, Proble
 }
 
 /// What a cursor begins with: it is good for one order only.
-fn mark(order: Order) -> &'static str {
+fn mark(order: HistoryOrder) -> &'static str {
     match order {
-        Order::NewestFirst => "before-",
-        Order::OldestFirst => "after-",
+        HistoryOrder::NewestFirst => "before-",
+        HistoryOrder::OldestFirst => "after-",
     }
 }
 
@@ -151,7 +151,7 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
     }
 }
 
-fn listed(call: &Call, query: &QueryParams<'_>, found: &Changes, order: Order) -> Reply {
+fn listed(call: &Call, query: &QueryParams<'_>, found: &HistoryPage, order: HistoryOrder) -> Reply {
     let changes = found.changes.iter().filter_map(|change| {
         to_wire::change(change.position, change.at_ms, &change.events, &|_| None)
     });
@@ -184,6 +184,6 @@ pub(crate) async fn value(
     Ok(to_wire::json(StatusCode::OK, &body, &then.at))
 }
 
-fn past(native: &Native) -> Result<&Arc<Past>, Reply> {
-    native.handle.past().map_err(|failure| refusals::failure(&failure).reply())
+fn past(native: &Native) -> Result<&Arc<HistoryReader>, Reply> {
+    native.handle.history().map_err(|failure| refusals::failure(&failure).reply())
 }

@@ -40,7 +40,7 @@ use allod_core::command::Command;
 use allod_core::search::SearchLimits;
 use allod_core::value::Kind;
 use allod_edge::{Access, Call, Consistency, Reply, Route};
-use allod_engine::{At, Failure, Handle, Reply as Decided, Snapshot};
+use allod_engine::{CommitPoint, EngineError, Handle, CommandReply as Decided, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
@@ -132,7 +132,7 @@ impl Native {
     }
 
     /// The kind of a pool, which says how its values are written, and where in the journal it is of that kind.
-    fn kind(&self, pool: &str) -> Result<(Option<Kind>, At), Failure> {
+    fn kind(&self, pool: &str) -> Result<(Option<Kind>, CommitPoint), EngineError> {
         self.handle.read(|snapshot| {
             let kind = snapshot.state.pool(pool).map(|pool| pool.spec.kind);
             (kind, snapshot.at)

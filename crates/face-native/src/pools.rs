@@ -7,7 +7,7 @@ use allod_core::receipt::Outcome;
 use allod_core::refusal::{Refusal, Refused};
 use allod_core::view::{self, Page};
 use allod_edge::{Call, Reply};
-use allod_engine::At;
+use allod_engine::CommitPoint;
 use http::StatusCode;
 
 use crate::query::{AFTER, LIMIT, Param, QueryParams};
@@ -86,7 +86,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 }
 
 /// The answer to a read that names a pool that is not there.
-pub(crate) fn pool_unknown(pool: &str, at: &At) -> Reply {
+pub(crate) fn pool_unknown(pool: &str, at: &CommitPoint) -> Reply {
     refusals::alone(&Refused { op: 0, refusal: Refusal::PoolUnknown { pool: pool.into() } }, at)
 }
 

@@ -8,8 +8,8 @@ use allod_core::refusal::{Advice, Exhausted, Refusal, Refused, ResourceRefusal};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
-use allod_engine::history::Unanswered;
-use allod_engine::{At, Failure, Unread};
+use allod_engine::history::HistoryError;
+use allod_engine::{CommitPoint, EngineError, JournalReadError};
 use http::StatusCode;
 
 use crate::to_wire;
@@ -18,13 +18,13 @@ use crate::wire::{
 };
 
 /// A refusal of a request that is about one thing, which its path names.
-pub(crate) fn alone(refused: &Refused, at: &At) -> Reply {
+pub(crate) fn alone(refused: &Refused, at: &CommitPoint) -> Reply {
     reply(status(&refused.refusal), None, &refused.refusal, at)
 }
 
 /// A refusal of a transaction. Not found and precondition failed would speak of the transaction itself there, so both
 /// are a conflict; the code and the number of the operation tell.
-pub(crate) fn in_transaction(refused: &Refused, at: &At) -> Reply {
+pub(crate) fn in_transaction(refused: &Refused, at: &CommitPoint) -> Reply {
     let status = match status(&refused.refusal) {
         StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED => StatusCode::CONFLICT,
         status => status,
@@ -33,11 +33,11 @@ pub(crate) fn in_transaction(refused: &Refused, at: &At) -> Reply {
 }
 
 /// A refusal of a question: what it asks about does not exist, so the question cannot be answered.
-pub(crate) fn of_question(refusal: &Refusal, at: &At) -> Reply {
+pub(crate) fn of_question(refusal: &Refusal, at: &CommitPoint) -> Reply {
     reply(StatusCode::BAD_REQUEST, None, refusal, at)
 }
 
-fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &At) -> Reply {
+fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &CommitPoint) -> Reply {
     let problem = Problem::new(status, refusal.code(), title(refusal), refusal.to_string());
     let (advice, wait_until) = match refusal.advice() {
         Advice::Reread => ("reread", None),
@@ -208,21 +208,21 @@ fn exhausted<'a>(pool: &'a str, report: &Exhausted) -> ExhaustedAnswer<'a> {
 }
 
 /// The engine gave no answer; its own words say why.
-pub(crate) fn failure(failure: &Failure) -> Problem {
+pub(crate) fn failure(failure: &EngineError) -> Problem {
     let (status, code, title) = match failure {
-        Failure::QueueFull { .. } => {
+        EngineError::QueueFull { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "queue_full", "the server has too much to do")
         }
-        Failure::Unavailable { .. } => {
+        EngineError::Unavailable { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the server cannot answer at present")
         }
-        Failure::Stopping => {
+        EngineError::Stopping => {
             (StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server is stopping")
         }
-        Failure::TooLarge { .. } => {
+        EngineError::TooLarge { .. } => {
             (StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the request makes too large a record")
         }
-        Failure::Internal => {
+        EngineError::Internal => {
             (StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server has a bug")
         }
     };
@@ -231,50 +231,50 @@ pub(crate) fn failure(failure: &Failure) -> Problem {
 }
 
 /// A question about the past that is not answered.
-pub(crate) fn unanswered(why: &Unanswered) -> Reply {
+pub(crate) fn unanswered(why: &HistoryError) -> Reply {
     let detail = why.to_string();
     let none = RefusalMembers::default();
     match why {
-        Unanswered::Trimmed { oldest_position } => {
+        HistoryError::Trimmed { oldest_position } => {
             let title = "the journal no longer reaches back that far";
             let problem = Problem::new(StatusCode::GONE, "position_trimmed", title, detail);
             problem.reply_with(TrimmedMembers { oldest_position: *oldest_position })
         }
-        Unanswered::PositionUnknown { .. } | Unanswered::TimeUnknown => {
+        HistoryError::PositionUnknown { .. } | HistoryError::TimeUnknown => {
             let title = "nobody knows the future";
             Problem::new(StatusCode::BAD_REQUEST, "position_unknown", title, detail).reply()
         }
-        Unanswered::PoolUnknown { pool, at, .. } => {
+        HistoryError::PoolUnknown { pool, at, .. } => {
             let title = "there was no such pool";
             let problem = Problem::new(StatusCode::NOT_FOUND, "pool_unknown", title, detail);
             let members = RefusalMembers { advice: "change", pool: Some(pool), ..none };
             to_wire::at_position(problem.reply_with(members), at)
         }
-        Unanswered::NotAValue { at, .. } => {
+        HistoryError::NotAValue { at, .. } => {
             to_wire::at_position(Problem::malformed(detail).reply(), at)
         }
-        Unanswered::TooWide { history_records_max } => {
+        HistoryError::TooWide { history_records_max } => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
             let problem = Problem::new(status, "limit_exceeded", "a limit is exceeded", detail);
             let (limit, max) = (Some("history_records_max"), Some(*history_records_max as u64));
             problem.reply_with(RefusalMembers { advice: "change", limit, max, ..none })
         }
-        Unanswered::Building { .. } => {
+        HistoryError::Building { .. } => {
             let title = "the history index is being made";
             let status = StatusCode::SERVICE_UNAVAILABLE;
             Problem::new(status, "index_building", title, detail).retry_after(1).reply()
         }
-        Unanswered::Unavailable { what } => {
-            failure(&Failure::Unavailable { what: what.clone() }).reply()
+        HistoryError::Unavailable { what } => {
+            failure(&EngineError::Unavailable { what: what.clone() }).reply()
         }
     }
 }
 
 /// What is asked for from the journal cannot be had.
-pub(crate) fn unread(unread: &Unread) -> Reply {
+pub(crate) fn unread(unread: &JournalReadError) -> Reply {
     match unread {
-        Unread::Failed(failed) => failure(failed).reply(),
-        Unread::Trimmed { oldest_position } => Problem::new(
+        JournalReadError::Failed(failed) => failure(failed).reply(),
+        JournalReadError::Trimmed { oldest_position } => Problem::new(
             StatusCode::GONE,
             "position_trimmed",
             "the journal no longer reaches back that far",
@@ -303,11 +303,11 @@ mod tests {
     #[test]
     fn a_failure_says_whether_to_try_again() {
         let table = [
-            (Failure::QueueFull { queue_commands_max: 7 }, 503, "queue_full"),
-            (Failure::Unavailable { what: "no room".into() }, 503, "unavailable"),
-            (Failure::Stopping, 503, "stopping"),
-            (Failure::TooLarge { bytes: 9, max: 8 }, 413, "too_large"),
-            (Failure::Internal, 500, "internal"),
+            (EngineError::QueueFull { queue_commands_max: 7 }, 503, "queue_full"),
+            (EngineError::Unavailable { what: "no room".into() }, 503, "unavailable"),
+            (EngineError::Stopping, 503, "stopping"),
+            (EngineError::TooLarge { bytes: 9, max: 8 }, 413, "too_large"),
+            (EngineError::Internal, 500, "internal"),
         ];
         for (given, status, code) in table {
             let problem = failure(&given);
@@ -321,7 +321,7 @@ mod tests {
     fn a_transaction_is_never_not_found() {
         let refusal = Refusal::PoolUnknown { pool: "p".into() };
         let refused = Refused { op: 3, refusal };
-        assert_eq!(alone(&refused, &At::default()).status(), 404);
-        assert_eq!(in_transaction(&refused, &At::default()).status(), 409);
+        assert_eq!(alone(&refused, &CommitPoint::default()).status(), 404);
+        assert_eq!(in_transaction(&refused, &CommitPoint::default()).status(), 409);
     }
 }

@@ -14,7 +14,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::{PoolView, Usage, ValueView};
 use allod_edge::Reply;
-use allod_engine::{At, Status};
+use allod_engine::{CommitPoint, EngineStatus};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -32,7 +32,7 @@ const HASH: HeaderName = HeaderName::from_static("allod-hash");
 const VALUES_LISTED_MAX: u128 = 4096;
 
 /// A reply with this body, decided or read at this position.
-pub(crate) fn json(status: StatusCode, body: &impl Serialize, at: &At) -> Reply {
+pub(crate) fn json(status: StatusCode, body: &impl Serialize, at: &CommitPoint) -> Reply {
     let mut bytes = Vec::with_capacity(384);
     if let Err(error) = serde_json::to_writer(&mut bytes, body) {
         // Only a type that cannot be JSON gets here, which a test of its route would have met.
@@ -45,14 +45,14 @@ pub(crate) fn json(status: StatusCode, body: &impl Serialize, at: &At) -> Reply 
     at_position(reply, at)
 }
 
-pub(crate) fn no_content(at: &At) -> Reply {
+pub(crate) fn no_content(at: &CommitPoint) -> Reply {
     let mut reply = Reply::default();
     *reply.status_mut() = StatusCode::NO_CONTENT;
     at_position(reply, at)
 }
 
 /// Adds where in the journal the answer was true.
-pub(crate) fn at_position(mut reply: Reply, at: &At) -> Reply {
+pub(crate) fn at_position(mut reply: Reply, at: &CommitPoint) -> Reply {
     let mut hash = [0; 64];
     for (pair, byte) in hash.chunks_exact_mut(2).zip(at.hash.0) {
         pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
@@ -196,9 +196,9 @@ pub(crate) fn value<'a>(
     wire::ValueAnswer { pool, value, state, claim: held.map(|held| claim(held, now_ms)), at: None }
 }
 
-pub(crate) fn status(status: Status) -> wire::Status {
-    let Status { counters, journal, .. } = status;
-    wire::Status {
+pub(crate) fn status(status: EngineStatus) -> wire::EngineStatus {
+    let EngineStatus { counters, journal, .. } = status;
+    wire::EngineStatus {
         version: env!("CARGO_PKG_VERSION"),
         ready: status.ready,
         degraded: status.degraded,

@@ -3,7 +3,7 @@
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, SetAggregates};
-use allod_engine::At;
+use allod_engine::CommitPoint;
 use serde_json::Value;
 
 use crate::ask::Ask;
@@ -45,7 +45,7 @@ pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     Ok(show(ask, at, &aggregates, now.generation).modified(now.changed_ms))
 }
 
-fn show(ask: &Ask, at: At, aggregates: &[Uuid], generation: u64) -> Shown {
+fn show(ask: &Ask, at: CommitPoint, aggregates: &[Uuid], generation: u64) -> Shown {
     let mut out = Out::with_room(256);
     out.raw("{\"aggregates\":");
     out.list(ARRAY, aggregates, |out, uuid| {

@@ -6,7 +6,7 @@ use allod_core::capacity::{Inventory, Uuid};
 use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, ChangeInventories, InventoryChange};
 use allod_core::receipt::ProviderNow;
-use allod_engine::At;
+use allod_engine::CommitPoint;
 use http::StatusCode;
 
 use crate::Placement;
@@ -123,7 +123,7 @@ async fn submit(
     expect: Option<u64>,
     change: InventoryChange,
     doing: Doing<'_>,
-) -> Result<(ProviderNow, At), Fault> {
+) -> Result<(ProviderNow, CommitPoint), Fault> {
     let change = ChangeInventories { provider, expect, change };
     let command = Command::Capacity(CapacityCommand::ChangeInventories(change));
     let (outcome, at) = face.submit(command, doing).await?;
@@ -146,7 +146,7 @@ fn not_updated(provider: Uuid, why: &str) -> Fault {
     ))
 }
 
-fn show_one(at: At, generation: u64, inventory: &Inventory) -> Shown {
+fn show_one(at: CommitPoint, generation: u64, inventory: &Inventory) -> Shown {
     let mut out = Out::with_room(256);
     out.raw("{");
     to_wire::inventory(&mut out, inventory);

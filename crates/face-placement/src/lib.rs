@@ -52,7 +52,7 @@ use allod_core::command::Command;
 use allod_core::receipt::Outcome;
 use allod_core::state::capacity::Capacity;
 use allod_edge::{ErrorFormat, Route};
-use allod_engine::{At, Handle, Snapshot};
+use allod_engine::{CommitPoint, Handle, Snapshot};
 
 use fault::Fault;
 use policy::Policy;
@@ -95,7 +95,7 @@ impl Placement {
     }
 
     /// Has a command decided. A refusal is told in the words for what was being done.
-    async fn submit(&self, command: Command, doing: Doing<'_>) -> Result<(Outcome, At), Fault> {
+    async fn submit(&self, command: Command, doing: Doing<'_>) -> Result<(Outcome, CommitPoint), Fault> {
         let reply = self.handle.submit(command).await.map_err(|why| refusals::failure(&why))?;
         match reply.answer {
             Ok(receipt) => match receipt.outcomes.into_iter().next() {

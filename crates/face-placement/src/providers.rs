@@ -8,7 +8,7 @@ use allod_core::command::capacity::{CapacityCommand, CreateProvider, Parent, Upd
 use allod_core::receipt::{Outcome, ProviderNow};
 use allod_core::state::capacity::Capacity;
 use allod_core::state::capacity::provider::Provider;
-use allod_engine::At;
+use allod_engine::CommitPoint;
 use http::StatusCode;
 use serde_json::Value;
 
@@ -141,7 +141,7 @@ pub(crate) fn now(outcome: Outcome) -> Result<ProviderNow, Fault> {
     }
 }
 
-fn show(ask: &Ask, provider: &ProviderNow, at: At) -> Shown {
+fn show(ask: &Ask, provider: &ProviderNow, at: CommitPoint) -> Shown {
     let mut out = Out::with_room(1024);
     to_wire::provider(&mut out, ask, provider);
     Shown::json(at, out).modified(provider.changed_ms)

@@ -5,7 +5,7 @@
 
 use allod_core::capacity::Uuid;
 use allod_core::refusal::{CapacityRefusal, Refusal};
-use allod_engine::Failure;
+use allod_engine::EngineError;
 use http::StatusCode;
 
 use crate::fault::{Code, Fault};
@@ -287,13 +287,13 @@ fn not_allocated(class: &str, provider: Uuid, why: &str) -> Fault {
 }
 
 /// The engine gave no answer; its own words say why.
-pub(crate) fn failure(failure: &Failure) -> Fault {
+pub(crate) fn failure(failure: &EngineError) -> Fault {
     let (status, retry) = match failure {
-        Failure::QueueFull { .. } | Failure::Unavailable { .. } | Failure::Stopping => {
+        EngineError::QueueFull { .. } | EngineError::Unavailable { .. } | EngineError::Stopping => {
             (StatusCode::SERVICE_UNAVAILABLE, true)
         }
-        Failure::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, false),
-        Failure::Internal => (StatusCode::INTERNAL_SERVER_ERROR, false),
+        EngineError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, false),
+        EngineError::Internal => (StatusCode::INTERNAL_SERVER_ERROR, false),
     };
     let fault = Fault::new(status, failure.to_string());
     if retry { fault.retry_after(1) } else { fault }
@@ -426,11 +426,11 @@ mod tests {
     #[test]
     fn a_failure_says_whether_to_try_again() {
         for (given, status) in [
-            (Failure::QueueFull { queue_commands_max: 7 }, 503),
-            (Failure::Unavailable { what: "no room".into() }, 503),
-            (Failure::Stopping, 503),
-            (Failure::TooLarge { bytes: 9, max: 8 }, 413),
-            (Failure::Internal, 500),
+            (EngineError::QueueFull { queue_commands_max: 7 }, 503),
+            (EngineError::Unavailable { what: "no room".into() }, 503),
+            (EngineError::Stopping, 503),
+            (EngineError::TooLarge { bytes: 9, max: 8 }, 413),
+            (EngineError::Internal, 500),
         ] {
             let told = failure(&given);
             assert_eq!(told.status.as_u16(), status);

@@ -3,7 +3,7 @@
 use allod_core::capacity::Inventory;
 use allod_core::receipt::ProviderNow;
 use allod_edge::{Reply, time};
-use allod_engine::At;
+use allod_engine::CommitPoint;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LAST_MODIFIED, LOCATION, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -23,15 +23,15 @@ pub(crate) struct Shown {
     location: Option<String>,
     modified_ms: Option<u64>,
     explanation: Option<String>,
-    at: At,
+    at: CommitPoint,
 }
 
 impl Shown {
-    pub(crate) fn json(at: At, out: Out) -> Shown {
+    pub(crate) fn json(at: CommitPoint, out: Out) -> Shown {
         Shown::nothing(at, StatusCode::OK).body(out)
     }
 
-    pub(crate) fn nothing(at: At, status: StatusCode) -> Shown {
+    pub(crate) fn nothing(at: CommitPoint, status: StatusCode) -> Shown {
         Shown { status, body: None, location: None, modified_ms: None, explanation: None, at }
     }
 

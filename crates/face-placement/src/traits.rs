@@ -6,7 +6,7 @@ use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, SetTraits};
 use allod_core::receipt::Outcome;
 use allod_core::state::capacity::names::Named;
-use allod_engine::At;
+use allod_engine::CommitPoint;
 use http::StatusCode;
 use serde_json::Value;
 
@@ -149,7 +149,7 @@ pub(crate) async fn clear(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
 }
 
 fn show<'a>(
-    at: At,
+    at: CommitPoint,
     names: impl IntoIterator<Item = &'a Arc<str>>,
     generation: Option<u64>,
 ) -> Shown {

@@ -1,71 +1,71 @@
-//! What every journal back end promises. `suite` holds each of them to it.
+//! The contract of a journal: an append-only chain of records that several servers may share.
 //!
-//! Calls block; the engine makes them from a thread of its own. One writer appends at a time, any thread may read.
+//! - **Append is compare-and-swap.** A record is appended only if the journal ends at the tail that the writer expects. Of
+//!   two writers that append at one tail, at most one succeeds. Nothing else keeps servers from overwriting each other.
+//! - **Committed means durable**, and visible to every later `tail` and `read` of every server.
+//! - **Reads never return a wrong record.** Each one is verified against its stored hash and its predecessor.
+//! - **Calls block.** The engine makes them from its own thread. One thread appends at a time; any thread may read.
+//!
+//! `crate::suite` tests every back end against this contract.
 
 use std::time::Duration;
 
-use crate::frame::{BrokenChain, Frame, Tail};
+use crate::frame::{BrokenChain, RecordFrame, Tail};
 
-/// What one record counts in `read` besides its body, so that a run of empty records is not read all at once.
+/// What a record counts in `bytes_max` in addition to its body, so that a page of empty records is bounded too.
 pub const RECORD_BYTES: usize = 160;
 
-/// What an operator can do about damage.
+/// What an operator does about damage; part of error texts.
 pub const DAMAGE_ADVICE: &str = "stop, copy the data folder aside as it is, restore it from a backup, and look at the \
                                  copy with `allod journal verify`";
 
-/// How an append ended.
 #[derive(Debug)]
-pub enum Append {
-    /// Durable, and visible to every later `tail` and `read`.
+pub enum AppendOutcome {
     Committed(Tail),
-    /// Not appended: the journal did not end at the expected tail but at this one.
+    /// Not appended: the journal ends at this tail, not at the expected one.
     Conflict(Tail),
-    /// It may or may not have been appended, now or later. The writer must find out, by reading back and looking for
-    /// its batch id, before it does anything else. A record that may still be on its way is settled only once another
-    /// one stands at its place. `JournalError::changed_nothing` names the errors that leave nothing to find out.
+    /// The record may or may not have been appended, and may still be appended later.
+    ///
+    /// Before it does anything else, the writer must find out: it reads the record's number back and compares the batch
+    /// ID. If there is no record yet, the writer appends another one there, after which the first can never be appended.
+    /// Errors for which `JournalError::changed_nothing` holds need none of this.
     Unknown(JournalError),
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It may work again later, without anybody restarting the server.
-    #[error("the journal cannot be written: {what}")]
+    /// Retrying may help, without a restart of the server.
+    #[error("the journal is unavailable: {what}")]
     Unavailable { what: String },
-    /// An append was not tried, or was turned away. Nothing was changed; it may work again later.
+    /// The append was not sent, or was rejected. Nothing was changed; retrying may help.
     #[error("the journal cannot be written at present: {what}")]
     Untried { what: String },
-    /// There is no room for more. Nothing was changed; it works again once there is.
+    /// Nothing was changed. Appends work again once there is room.
     #[error("the journal has no room left: {what}")]
     Full { what: String },
-    /// What is stored contradicts itself. Nothing can be trusted after this point.
+    /// The stored data contradicts itself. Nothing from this record on can be trusted.
     #[error("the journal is damaged at record {seq}: {what}")]
     Damaged { seq: u64, what: String },
-    /// The records do not follow each other.
     #[error("the journal is damaged: {0}; {advice}", advice = DAMAGE_ADVICE)]
     Chain(BrokenChain),
-    /// The record is larger than the back end takes. Nothing was changed.
-    #[error("a record of {bytes} bytes is too large for this journal, which takes {bytes_max}")]
+    /// Nothing was changed.
+    #[error("a record of {bytes} bytes is too large for this journal; its limit is {bytes_max}")]
     TooLarge { bytes: usize, bytes_max: usize },
-    /// Records up to here have been trimmed away.
-    #[error("record {asked} is no longer kept; the oldest is {oldest}")]
+    #[error("record {asked} has been trimmed; the oldest record is {oldest}")]
     Trimmed { asked: u64, oldest: u64 },
-    /// Written by a newer version of the program.
     #[error(
         "the journal has format {found}; this program knows formats up to {known}: start a newer one"
     )]
     TooNew { found: u32, known: u32 },
-    /// Another process has it open.
     #[error(
         "{what} is in use by another process; stop that one first, or give this one a data folder of its own"
     )]
     InUse { what: String },
-    /// It cannot be opened as it is: no such folder, no permission, not a journal of ours.
+    /// An operator has to act: no such folder, no permission, not an allod journal.
     #[error("the journal cannot be opened: {what}")]
     Unusable { what: String },
-    /// The storage broke its promise (a failed fsync, an IO error). The process must stop: what is durable is unknown.
-    #[error(
-        "the storage failed: {what}; the server stops, because it can no longer tell what is on disk"
-    )]
+    /// The storage failed (a failed fsync, an I/O error). The process must stop, because what is durable is unknown.
+    #[error("the storage failed: {what}; the server stops, because what is on disk is unknown")]
     Fatal { what: String },
 }
 
@@ -76,7 +76,7 @@ impl From<BrokenChain> for JournalError {
 }
 
 impl JournalError {
-    /// Whether an append that ended with this error certainly did not happen, and never will.
+    /// Whether an append that ended with this error did not happen, and never will.
     pub fn changed_nothing(&self) -> bool {
         match self {
             Self::Untried { .. } | Self::Full { .. } | Self::TooLarge { .. } | Self::Chain(_) => {
@@ -93,41 +93,42 @@ impl JournalError {
     }
 }
 
-/// What the back end's own configuration gives and does not give.
+/// What the back end guarantees in its present configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarantees {
     pub name: &'static str,
-    /// Survives the loss of power of one machine.
+    /// Committed records survive a power failure.
     pub durable: bool,
-    /// Survives the loss of one machine.
+    /// Committed records survive the loss of one machine.
     pub replicated: bool,
-    /// Other servers may have it open and append, too.
+    /// Other servers may append to the same journal.
     pub shared: bool,
-    /// What there is to say besides, for whoever looks after it.
+    /// Details for the operator.
     pub note: Option<String>,
-    /// The largest record body that it takes.
+    /// The largest body that a record may have.
     pub body_bytes_max: usize,
 }
 
-/// Where a journal is filled from: the next records, or none when that was all of them.
-pub type Source<'a> = dyn FnMut() -> Result<Vec<Frame>, JournalError> + 'a;
+/// Supplies the records for `fill` in order; an empty list ends them.
+pub type FillSource<'a> = dyn FnMut() -> Result<Vec<RecordFrame>, JournalError> + 'a;
 
 pub trait Journal: Send + Sync {
-    /// The current end; linearizable: it covers every append that was Committed before the call.
+    /// The current end. Linearizable: it covers every append that was committed before the call.
     fn tail(&self) -> Result<Tail, JournalError>;
 
-    /// Appends `frame` if the journal ends at `expected`. A frame that does not follow `expected` is a mistake of the
-    /// caller's: it ends as `Unknown` with `JournalError::Chain`, wherever the journal ends.
-    fn append(&self, expected: &Tail, frame: &Frame) -> Append;
+    /// Appends `frame` if the journal ends at `expected`.
+    ///
+    /// `frame` must follow `expected`. Otherwise the outcome is `Unknown(JournalError::Chain)`, wherever the journal ends.
+    fn append(&self, expected: &Tail, frame: &RecordFrame) -> AppendOutcome;
 
-    /// Records from `from` on, in order, without a gap, each verified against its stored hash: at least one if there is
-    /// one, then no more than fit in `bytes_max` (a record counts `RECORD_BYTES` and its body). Empty when `from` is
-    /// past the end.
-    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError>;
+    /// Records from number `from` on, in order and without a gap.
+    ///
+    /// The first one is returned whatever its size, further ones while the total is within `bytes_max` (`RECORD_BYTES` and
+    /// the body count for each). Empty if `from` is past the end.
+    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError>;
 
-    /// Single records, in the order asked for, each verified against its stored hash: the first, then no more than fit in
-    /// `bytes_max` as in `read`. One that is past the end ends the answer.
-    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+    /// The records with these numbers, in the order given; `bytes_max` as in `read`. Stops at a number past the end.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError> {
         let (mut frames, mut bytes) = (Vec::new(), 0);
         for &seq in seqs {
             let Some(frame) = self.read(seq, 0)?.into_iter().next() else { break };
@@ -140,32 +141,33 @@ pub trait Journal: Send + Sync {
         Ok(frames)
     }
 
-    /// The oldest record kept, or the next to come when there is none.
+    /// The number of the oldest record, or of the next one to be appended if there is none.
     fn oldest(&self) -> Result<u64, JournalError>;
 
-    /// Forgets records up to and including `upto`; never the last one. Trimming again is no error.
+    /// Removes the records up to and including `upto`, except the last record of the journal. Idempotent.
     fn trim(&self, upto: u64) -> Result<(), JournalError>;
 
-    /// Waits until there may be a record after `seq`, or the time is over. A hint: it may return early, and a record
-    /// may be there although it did not.
+    /// Waits until there may be a record after `seq`, at most `wait_max`. Only a hint: it may return early, and it may miss
+    /// a record.
     fn watch(&self, seq: u64, wait_max: Duration);
 
-    /// As far as is known at present; asks nobody.
+    /// What is known at present; makes no request.
     fn guarantees(&self) -> Guarantees;
 
-    /// The writer was told `Conflict`, and has nothing to append after all. A back end that keeps a place for one that was
-    /// overtaken lets go of it.
-    fn stand_back(&self) {}
+    /// The writer got `Conflict` and has nothing to append after all. A back end that reserves the next append for a
+    /// writer that lost releases the reservation.
+    fn yield_turn(&self) {}
 
-    /// Fills a journal that has no record with those of another one, as they are, and returns where it ends then. The
-    /// first may have any number: the journal then is as one that was trimmed up to it. When the source fails or the
-    /// records do not follow each other, that is the error. A journal that others may have open takes all of them or
-    /// none; one that is this process's alone may be left with the first of them, and whoever fills it removes it.
+    /// Fills an empty journal with the records of another one, unchanged, and returns the new tail.
     ///
-    /// This is one append for each, and can begin at record 1 only; a back end does better.
-    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+    /// The first record may have any number; the journal is then like one that was trimmed up to it. If the source fails,
+    /// or the records do not follow each other, that error is returned. A shared journal then stays empty. A journal of
+    /// this process alone may be left partly filled; the caller removes it.
+    ///
+    /// This default appends one record at a time and accepts only a first record 1; back ends override it.
+    fn fill(&self, next: &mut FillSource<'_>) -> Result<Tail, JournalError> {
         let mut tail = self.tail()?;
-        must_be_empty(&tail)?;
+        ensure_empty(&tail)?;
         loop {
             let frames = next()?;
             if frames.is_empty() {
@@ -173,20 +175,20 @@ pub trait Journal: Send + Sync {
             }
             for frame in &frames {
                 tail = match self.append(&tail, frame) {
-                    Append::Committed(tail) => tail,
-                    Append::Conflict(_) => {
+                    AppendOutcome::Committed(tail) => tail,
+                    AppendOutcome::Conflict(_) => {
                         let what = "the journal that is being filled".to_owned();
                         return Err(JournalError::InUse { what });
                     }
-                    Append::Unknown(error) => return Err(error),
+                    AppendOutcome::Unknown(error) => return Err(error),
                 };
             }
         }
     }
 
-    /// The record that `position` is in: the first that ends at it or after it, or the next to come. Positions grow
-    /// with the records, so this needs no index. When the answer is the oldest record kept, then the position may have
-    /// been in one that was trimmed; the record's own entries tell.
+    /// The record that contains `position`: the first one that ends at it or after it, or the next one to be appended.
+    ///
+    /// If the result is the oldest record, the position may have been in a trimmed one; the record's entries tell.
     fn seq_of_position(&self, position: u64) -> Result<u64, JournalError> {
         let (mut low, mut high) = (self.oldest()?, self.tail()?.seq.saturating_add(1));
         while low < high {
@@ -200,8 +202,7 @@ pub trait Journal: Send + Sync {
     }
 }
 
-/// Refuses to fill a journal that has records.
-pub(crate) fn must_be_empty(tail: &Tail) -> Result<(), JournalError> {
+pub(crate) fn ensure_empty(tail: &Tail) -> Result<(), JournalError> {
     if *tail == Tail::default() {
         return Ok(());
     }
@@ -209,10 +210,10 @@ pub(crate) fn must_be_empty(tail: &Tail) -> Result<(), JournalError> {
     Err(JournalError::Unusable { what })
 }
 
-/// Checks that `frame` may be the next one of a journal that is being filled and ends at `tail`.
-pub(crate) fn fills(frame: &Frame, tail: &Tail) -> Result<(), BrokenChain> {
+/// Checks that `frame` may come next in a journal that is being filled and ends at `tail`.
+pub(crate) fn ensure_fills(frame: &RecordFrame, tail: &Tail) -> Result<(), BrokenChain> {
     if *tail == Tail::default() && frame.seq > 1 {
-        // The one before it is not there to be compared with.
+        // The predecessor is not part of the fill, so there is nothing to compare with.
         return Ok(());
     }
     frame.follows(tail)

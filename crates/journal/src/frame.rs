@@ -1,8 +1,8 @@
-//! One record of a journal and its place in the chain.
+//! One record of a journal, and the hash chain that links it to its predecessor.
 
 use std::fmt;
 
-/// The blake3 hash of a record, which covers its predecessor's hash and so everything before it.
+/// The BLAKE3 hash of a record. It covers the predecessor's hash, and so everything before the record.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Hash(pub [u8; 32]);
 
@@ -18,7 +18,7 @@ impl fmt::Debug for Hash {
     }
 }
 
-/// The end of a journal: its last record, or all zero when it has none.
+/// The end of a journal: its last record, or all zero if it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tail {
     pub seq: u64,
@@ -29,45 +29,42 @@ pub struct Tail {
     pub epoch: u64,
 }
 
-/// One record: a batch of entries that became durable together.
+/// One record: a batch of entries that are committed together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Frame {
-    /// From 1, without a gap.
+pub struct RecordFrame {
+    /// Counts from 1, without a gap.
     pub seq: u64,
-    /// Of the writer. Grows with each new leader; a record of an older epoch than its predecessor is a fork.
+    /// Grows each time another writer takes over. A record with a lower epoch than its predecessor is invalid.
     pub epoch: u64,
-    /// Chosen by the writer, never twice: how an append of unknown outcome is found again.
+    /// A random ID that is never used twice. By it a writer recognises its record after an unknown outcome.
     pub batch: u128,
     /// The hash of record `seq - 1`; all zero for the first.
     pub prev: Hash,
     /// The feature level that a reader needs.
     pub level: u32,
-    /// The position of the last entry in this record, and so of the journal after it. Equal to the predecessor's when
-    /// the record has no entry (the first record of an epoch).
+    /// The position of the last entry in this record. Equal to the predecessor's if the record has no entry.
     pub position: u64,
-    /// When it was written, in milliseconds since 1970; not before its predecessor.
+    /// When it was written, in milliseconds since 1970. Not before its predecessor.
     pub at_ms: u64,
     pub body: Vec<u8>,
 }
 
-/// Why a record cannot follow the one before it.
+/// Why a record cannot follow another one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenChain {
     #[error("record {expected} is missing: the next one is {found}")]
     Gap { expected: u64, found: u64 },
-    #[error("record {seq} does not continue record {}: it was written after a different one", seq - 1)]
+    #[error("record {seq} does not follow record {}: it was written after a different one", seq - 1)]
     Fork { seq: u64 },
-    #[error("record {seq} is of epoch {found}, after one of epoch {before}")]
+    #[error("record {seq} has epoch {found}, but its predecessor has epoch {before}")]
     OldEpoch { seq: u64, before: u64, found: u64 },
-    #[error("record {seq} ends at position {found}, before its predecessor's {before}")]
+    #[error("record {seq} ends at position {found}, but its predecessor ends at {before}")]
     PositionBack { seq: u64, before: u64, found: u64 },
-    #[error(
-        "record {seq} does not have the hash that was stored with it: its contents were changed"
-    )]
+    #[error("record {seq} does not match its stored hash: its contents were changed")]
     Altered { seq: u64 },
 }
 
-impl Frame {
+impl RecordFrame {
     pub fn hash(&self) -> Hash {
         let mut hasher = blake3::Hasher::new();
         hasher.update(b"allod record 1\0");
@@ -82,7 +79,7 @@ impl Frame {
         Hash(*hasher.finalize().as_bytes())
     }
 
-    /// The tail of a journal that ends with this record, whose hash the caller has already.
+    /// The tail of a journal that ends with this record. `hash` is this record's, which the caller already has.
     pub fn tail(&self, hash: Hash) -> Tail {
         Tail { seq: self.seq, hash, position: self.position, epoch: self.epoch }
     }

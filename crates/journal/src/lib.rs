@@ -1,6 +1,12 @@
-//! The journal: a chain of records that is only ever appended to, compared with the expected tail.
+//! The journal: an append-only chain of records, with checkpoints and backups beside it.
 //!
-//! A journal sees bytes. What the bytes mean is `allod-record`'s business; what to do with them is the engine's.
+//! - `contract`: the trait that every back end implements; read this first
+//! - `suite`: the tests that every back end passes
+//! - `frame`: a record and its place in the hash chain
+//! - `memory`, `embedded` (SQLite), `postgres`: the back ends
+//! - `checkpoint`: stored states; `segment`: the file format of backups and archives
+//!
+//! A journal stores bytes. `allod-record` defines what they mean, and the engine decides what to do with them.
 
 pub mod checkpoint;
 pub mod contract;
@@ -14,7 +20,7 @@ pub mod segment;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
 
-pub use checkpoint::{CheckpointError, CheckpointMeta, CheckpointStore};
-pub use contract::{Append, DAMAGE_ADVICE, Guarantees, Journal, JournalError, Source};
-pub use frame::{BrokenChain, Frame, Hash, Tail};
+pub use checkpoint::{CheckpointMeta, CheckpointStore, CheckpointStoreError};
+pub use contract::{AppendOutcome, DAMAGE_ADVICE, FillSource, Guarantees, Journal, JournalError};
+pub use frame::{BrokenChain, Hash, RecordFrame, Tail};
 pub use segment::{SegmentError, SegmentReader, SegmentWriter};

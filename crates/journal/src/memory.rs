@@ -1,8 +1,8 @@
-//! A journal in memory, for tests and for the simulation: several handles may share one storage, a handle may be
-//! dropped and opened again, and a plan of the caller's says which operation goes wrong, and how.
+//! A journal in memory, for tests and the simulation. Several handles may share one storage, handles may be dropped and
+//! opened again, and a fault plan supplied by the caller makes chosen operations fail.
 //!
-//! Not here: threads, a clock, randomness. What happens is decided by the calls and by the plan alone. (`watch` on a
-//! handle without a plan is the exception: it waits, as any other journal's does.)
+//! It uses no threads, clock or randomness: the calls and the plan determine everything. The exception is `watch` on a
+//! handle without a plan, which waits as with any other journal.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -12,39 +12,40 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use crate::contract::{
-    Append, Guarantees, Journal, JournalError, RECORD_BYTES, Source, fills, must_be_empty,
+    AppendOutcome, FillSource, Guarantees, Journal, JournalError, RECORD_BYTES, ensure_empty,
+    ensure_fills,
 };
-use crate::frame::{BrokenChain, Frame, Hash, Tail};
+use crate::frame::{BrokenChain, Hash, RecordFrame, Tail};
 
 const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// What is about to happen when the plan is asked.
+/// The operation that the plan is asked about.
 #[derive(Debug)]
-pub struct Attempt<'a> {
+pub struct OperationAttempt<'a> {
     /// Counts the operations of all handles on this storage, from 1.
     pub number: u64,
-    pub operation: Operation<'a>,
-    /// Where the journal really ends.
+    pub operation: JournalOperation<'a>,
+    /// The actual end of the journal.
     pub tail: Tail,
 }
 
 #[derive(Debug)]
-pub enum Operation<'a> {
-    Append { expected: &'a Tail, frame: &'a Frame },
+pub enum JournalOperation<'a> {
+    Append { expected: &'a Tail, frame: &'a RecordFrame },
     Tail,
     Read { from: u64 },
     Oldest,
     Trim { upto: u64 },
 }
 
-impl Attempt<'_> {
-    /// The first record of another writer's epoch, which would follow the present tail; for `Fault::Intruder`.
-    pub fn intruder(&self, level: u32, batch: u128, at_ms: u64, body: Vec<u8>) -> Box<Frame> {
+impl OperationAttempt<'_> {
+    /// A record that begins another writer's epoch at the current tail; for `InjectedFault::Intruder`.
+    pub fn intruder(&self, level: u32, batch: u128, at_ms: u64, body: Vec<u8>) -> Box<RecordFrame> {
         let ours = match self.operation {
-            Operation::Append { frame, .. } => frame.epoch,
+            JournalOperation::Append { frame, .. } => frame.epoch,
             _ => 0,
         };
-        Box::new(Frame {
+        Box::new(RecordFrame {
             seq: self.tail.seq + 1,
             epoch: self.tail.epoch.max(ours) + 1,
             batch,
@@ -57,56 +58,56 @@ impl Attempt<'_> {
     }
 }
 
-/// What goes wrong with one operation. On anything but an append every fault except `Unavailable` counts as `None`.
+/// How one operation fails. Operations other than appends treat every fault except `Unavailable` as `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum InjectedFault {
     None,
-    /// The append happens, but the writer is not told.
+    /// The append happens, but its acknowledgement is lost.
     LoseAck,
-    /// The append never happens, and the writer is not told either.
+    /// The append never happens, and its outcome is unknown to the writer.
     DropAppend,
-    /// The writer is not told, and the append happens only when this many further operations have begun; unless the
-    /// journal no longer ends where the append expected.
+    /// The outcome is unknown to the writer. The append happens after this many further operations, if the journal still
+    /// ends at the expected tail.
     Late {
         after: u32,
     },
-    /// This record of another writer's is appended first.
-    Intruder(Box<Frame>),
+    /// Another writer appends this record first.
+    Intruder(Box<RecordFrame>),
     Full,
     /// The operation does not happen.
     Unavailable,
 }
 
-/// Asked before each operation of a handle.
-pub type Plan = Box<dyn FnMut(&Attempt<'_>) -> Fault + Send>;
+/// Called before each operation of a handle.
+pub type FaultPlan = Box<dyn FnMut(&OperationAttempt<'_>) -> InjectedFault + Send>;
 
-/// What the handles share, and what outlives them.
+/// The records that several handles share. Outlives the handles.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStorage {
-    shared: Arc<Shared>,
+    shared: Arc<SharedStorage>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
-    held: Mutex<Held>,
+struct SharedStorage {
+    held: Mutex<StoredRecords>,
     grown: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    records: VecDeque<(Frame, Hash)>,
+struct StoredRecords {
+    records: VecDeque<(RecordFrame, Hash)>,
     operations: u64,
-    in_flight: Vec<InFlight>,
+    in_flight: Vec<DelayedAppend>,
 }
 
 #[derive(Debug)]
-struct InFlight {
+struct DelayedAppend {
     operations_left: u32,
     expected: Tail,
-    frame: Frame,
+    frame: RecordFrame,
 }
 
-impl Held {
+impl StoredRecords {
     fn tail(&self) -> Tail {
         self.records.back().map_or_else(Tail::default, |(frame, hash)| frame.tail(*hash))
     }
@@ -115,13 +116,13 @@ impl Held {
         self.records.front().map_or(1, |(frame, _)| frame.seq)
     }
 
-    fn push(&mut self, frame: Frame) -> Tail {
+    fn push(&mut self, frame: RecordFrame) -> Tail {
         let hash = frame.hash();
         self.records.push_back((frame, hash));
         self.tail()
     }
 
-    /// Lets the appends that are due now happen, the longest under way first.
+    /// Performs the delayed appends that are due, oldest first.
     fn land(&mut self) {
         self.operations += 1;
         let mut waiting = Vec::new();
@@ -142,19 +143,18 @@ impl MemoryStorage {
         Self::default()
     }
 
-    /// A handle on which nothing goes wrong.
+    /// A handle without faults.
     pub fn open(&self) -> MemoryJournal {
         MemoryJournal { shared: self.shared.clone(), plan: None }
     }
 
-    /// A handle on which goes wrong what the plan says. Its `watch` returns at once: in a simulation nobody else runs
-    /// while one waits.
-    pub fn open_with(&self, plan: Plan) -> MemoryJournal {
+    /// A handle with the faults of a plan. Its `watch` returns at once, because in the simulation nothing else runs
+    /// meanwhile.
+    pub fn open_with(&self, plan: FaultPlan) -> MemoryJournal {
         MemoryJournal { shared: self.shared.clone(), plan: Some(Mutex::new(plan)) }
     }
 
-    /// Forgets the last `count` records, as an asynchronous replica does that takes over without them. A writer that
-    /// follows makes different ones in their place. Returns the new tail.
+    /// Removes the last `count` records, as a fail-over to an asynchronous replica does. Returns the new tail.
     pub fn drop_last(&self, count: usize) -> Tail {
         let mut held = self.shared.held.lock();
         let kept = held.records.len().saturating_sub(count);
@@ -163,7 +163,7 @@ impl MemoryStorage {
         held.tail()
     }
 
-    /// Lets every append that is under way happen now, if the journal still ends where it expected.
+    /// Performs all delayed appends whose expected tail still is the journal's.
     pub fn land_all(&self) {
         let mut held = self.shared.held.lock();
         for one in std::mem::take(&mut held.in_flight) {
@@ -174,8 +174,8 @@ impl MemoryStorage {
         self.shared.grown.notify_all();
     }
 
-    /// Changes a stored record behind the journal's back, as a failing disk would. False when it is not kept.
-    pub fn alter(&self, seq: u64, change: impl FnOnce(&mut Frame)) -> bool {
+    /// Changes a stored record as a failing disk would. False if there is no such record.
+    pub fn alter(&self, seq: u64, change: impl FnOnce(&mut RecordFrame)) -> bool {
         let mut held = self.shared.held.lock();
         let found = held.records.iter_mut().find(|(frame, _)| frame.seq == seq);
         found.map(|(frame, _)| change(frame)).is_some()
@@ -184,8 +184,8 @@ impl MemoryStorage {
 
 /// One handle on a `MemoryStorage`.
 pub struct MemoryJournal {
-    shared: Arc<Shared>,
-    plan: Option<Mutex<Plan>>,
+    shared: Arc<SharedStorage>,
+    plan: Option<Mutex<FaultPlan>>,
 }
 
 impl fmt::Debug for MemoryJournal {
@@ -201,77 +201,90 @@ fn unavailable(what: &str) -> JournalError {
 }
 
 impl MemoryJournal {
-    /// What begins every operation: late appends land, then the plan is asked.
-    fn begin(&self, held: &mut Held, operation: Operation<'_>) -> Fault {
+    /// Begins an operation: performs the delayed appends that are due, then asks the plan.
+    fn begin(&self, held: &mut StoredRecords, operation: JournalOperation<'_>) -> InjectedFault {
         held.land();
-        let Some(plan) = &self.plan else { return Fault::None };
-        let attempt = Attempt { number: held.operations, operation, tail: held.tail() };
+        let Some(plan) = &self.plan else { return InjectedFault::None };
+        let attempt = OperationAttempt { number: held.operations, operation, tail: held.tail() };
         plan.lock()(&attempt)
     }
 
-    fn begin_other(&self, held: &mut Held, operation: Operation<'_>) -> Result<(), JournalError> {
+    fn begin_other(
+        &self,
+        held: &mut StoredRecords,
+        operation: JournalOperation<'_>,
+    ) -> Result<(), JournalError> {
         match self.begin(held, operation) {
-            Fault::Unavailable => Err(unavailable("the plan says so")),
+            InjectedFault::Unavailable => Err(unavailable("injected fault")),
             _ => Ok(()),
         }
     }
 
-    fn compare_and_push(held: &mut Held, expected: &Tail, frame: &Frame) -> Append {
+    fn compare_and_push(
+        held: &mut StoredRecords,
+        expected: &Tail,
+        frame: &RecordFrame,
+    ) -> AppendOutcome {
         let tail = held.tail();
         if tail != *expected {
-            return Append::Conflict(tail);
+            return AppendOutcome::Conflict(tail);
         }
-        Append::Committed(held.push(frame.clone()))
+        AppendOutcome::Committed(held.push(frame.clone()))
     }
 }
 
 impl Journal for MemoryJournal {
     fn tail(&self) -> Result<Tail, JournalError> {
         let mut held = self.shared.held.lock();
-        self.begin_other(&mut held, Operation::Tail)?;
+        self.begin_other(&mut held, JournalOperation::Tail)?;
         Ok(held.tail())
     }
 
-    fn append(&self, expected: &Tail, frame: &Frame) -> Append {
+    fn append(&self, expected: &Tail, frame: &RecordFrame) -> AppendOutcome {
         if let Err(broken) = frame.follows(expected) {
-            return Append::Unknown(broken.into());
+            return AppendOutcome::Unknown(broken.into());
         }
         if frame.body.len() > BODY_BYTES_MAX {
             let bytes = frame.body.len();
-            return Append::Unknown(JournalError::TooLarge { bytes, bytes_max: BODY_BYTES_MAX });
+            return AppendOutcome::Unknown(JournalError::TooLarge {
+                bytes,
+                bytes_max: BODY_BYTES_MAX,
+            });
         }
         let mut held = self.shared.held.lock();
-        let outcome = match self.begin(&mut held, Operation::Append { expected, frame }) {
-            Fault::None => Self::compare_and_push(&mut held, expected, frame),
-            Fault::LoseAck => {
+        let outcome = match self.begin(&mut held, JournalOperation::Append { expected, frame }) {
+            InjectedFault::None => Self::compare_and_push(&mut held, expected, frame),
+            InjectedFault::LoseAck => {
                 Self::compare_and_push(&mut held, expected, frame);
-                Append::Unknown(unavailable("the answer to an append was lost"))
+                AppendOutcome::Unknown(unavailable("the acknowledgement of an append was lost"))
             }
-            Fault::DropAppend => Append::Unknown(unavailable("an append was lost")),
-            Fault::Late { after } => {
-                held.in_flight.push(InFlight {
+            InjectedFault::DropAppend => AppendOutcome::Unknown(unavailable("an append was lost")),
+            InjectedFault::Late { after } => {
+                held.in_flight.push(DelayedAppend {
                     operations_left: after.max(1),
                     expected: *expected,
                     frame: frame.clone(),
                 });
-                Append::Unknown(unavailable("an append takes too long"))
+                AppendOutcome::Unknown(unavailable("an append took too long"))
             }
-            Fault::Intruder(record) => {
+            InjectedFault::Intruder(record) => {
                 if record.follows(&held.tail()).is_ok() {
                     held.push(*record);
                 }
                 Self::compare_and_push(&mut held, expected, frame)
             }
-            Fault::Full => Append::Unknown(JournalError::Full { what: "the plan says so".into() }),
-            Fault::Unavailable => Append::Unknown(unavailable("the plan says so")),
+            InjectedFault::Full => {
+                AppendOutcome::Unknown(JournalError::Full { what: "injected fault".into() })
+            }
+            InjectedFault::Unavailable => AppendOutcome::Unknown(unavailable("injected fault")),
         };
         self.shared.grown.notify_all();
         outcome
     }
 
-    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError> {
         let mut held = self.shared.held.lock();
-        self.begin_other(&mut held, Operation::Read { from })?;
+        self.begin_other(&mut held, JournalOperation::Read { from })?;
         let (from, oldest) = (from.max(1), held.oldest());
         if from < oldest {
             return Err(JournalError::Trimmed { asked: from, oldest });
@@ -302,34 +315,34 @@ impl Journal for MemoryJournal {
 
     fn oldest(&self) -> Result<u64, JournalError> {
         let mut held = self.shared.held.lock();
-        self.begin_other(&mut held, Operation::Oldest)?;
+        self.begin_other(&mut held, JournalOperation::Oldest)?;
         Ok(held.oldest())
     }
 
     fn trim(&self, upto: u64) -> Result<(), JournalError> {
         let mut held = self.shared.held.lock();
-        self.begin_other(&mut held, Operation::Trim { upto })?;
+        self.begin_other(&mut held, JournalOperation::Trim { upto })?;
         while held.records.len() > 1 && held.oldest() <= upto {
             held.records.pop_front();
         }
         Ok(())
     }
 
-    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
-        must_be_empty(&self.tail()?)?;
-        let mut filled = Held::default();
+    fn fill(&self, next: &mut FillSource<'_>) -> Result<Tail, JournalError> {
+        ensure_empty(&self.tail()?)?;
+        let mut filled = StoredRecords::default();
         loop {
             let frames = next()?;
             if frames.is_empty() {
                 break;
             }
             for frame in frames {
-                fills(&frame, &filled.tail())?;
+                ensure_fills(&frame, &filled.tail())?;
                 filled.push(frame);
             }
         }
         let mut held = self.shared.held.lock();
-        must_be_empty(&held.tail())?;
+        ensure_empty(&held.tail())?;
         held.records = filled.records;
         self.shared.grown.notify_all();
         Ok(held.tail())

@@ -1,13 +1,12 @@
-//! When a notice that was not taken is told again.
+//! The delay before a failed delivery is retried.
 //!
-//! The waits have no chance in them: who looks at the outbox can work out when the next attempt is, and what a test sees is
-//! what an operator sees. Targets do not crowd at one moment all the same: each has its own beginning, and one webhook has
-//! only so many requests under way.
+//! Delays have no random jitter, so that operators and tests can predict them. Retries do not pile up at one moment: targets
+//! fail at different times, and each webhook has a limit of parallel requests.
 
-use crate::limits::Limits;
+use crate::limits::ReactorLimits;
 
-/// When to try again after a notice has failed once more than `attempts` times. `None`: not by itself.
-pub(crate) fn again_ms(limits: &Limits, attempts: u32, now_ms: u64) -> Option<u64> {
+/// When to retry a notification that had failed `attempts` times and has now failed again. `None`: give up.
+pub(crate) fn again_ms(limits: &ReactorLimits, attempts: u32, now_ms: u64) -> Option<u64> {
     let made = u64::from(attempts) + 1;
     if made >= limits.outbox_attempts_max {
         return None;
@@ -22,19 +21,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wait_is_twice_the_one_before_up_to_a_bound_and_then_it_is_over() {
-        let limits = Limits {
+    fn delay_doubles_up_to_a_maximum_until_attempts_are_used_up() {
+        let limits = ReactorLimits {
             outbox_attempts_max: 6,
             outbox_backoff_first_ms: 100,
             outbox_backoff_max_ms: 500,
-            ..Limits::default()
+            ..ReactorLimits::default()
         };
         let waits: Vec<Option<u64>> =
             (0..7).map(|attempts| again_ms(&limits, attempts, 1000)).collect();
         let at = |ms: u64| Some(1000 + ms);
         assert_eq!(waits, [at(100), at(200), at(400), at(500), at(500), None, None]);
-        let many = Limits { outbox_attempts_max: u64::MAX, ..limits };
+        let many = ReactorLimits { outbox_attempts_max: u64::MAX, ..limits };
         assert_eq!(again_ms(&many, u32::MAX, 0), Some(500));
-        assert_eq!(again_ms(&Limits { outbox_attempts_max: 1, ..limits }, 0, 0), None);
+        assert_eq!(again_ms(&ReactorLimits { outbox_attempts_max: 1, ..limits }, 0, 0), None);
     }
 }

@@ -1,24 +1,24 @@
-//! The reactor: tells the world outside what the outbox says that it is to be told.
+//! The reactor: delivers notifications from the outbox to external systems.
 //!
-//! What is to be told is state, and so is every attempt: the journal has it, and a server that starts anew goes on where the
-//! last one ended. Here is only the doing. A notice is settled when whoever was told has said so, and not before: each is
-//! told at least once, those of one target in order and one at a time.
+//! The outbox and the result of every attempt are part of the state, so a server that restarts continues where the last one
+//! stopped. A notification is closed only when its receiver has acknowledged it: each is delivered at least once, and those
+//! of one target in order, one at a time.
 //!
-//! - `runner`: takes what is ready, has it told, and has the outcome written down
-//! - `courier`: what can tell a notice to somebody; another way to tell one is another courier
-//! - `webhook`: the courier that makes HTTP requests of notices
-//! - `backoff`: when what failed is tried again
-//! - `limits`, `meter`: how much of it there may be, and how it goes
+//! - `runner`: finds due notifications, starts deliveries, and submits their outcome as commands
+//! - `transport`: the interface to a means of delivery
+//! - `webhook`: the transport that makes HTTP requests
+//! - `backoff`: the delay before a retry
+//! - `limits`, `metrics`
 //!
-//! Not here: who is told what, and what becomes of a notice that was not taken, which are the core's.
+//! The core decides which notifications there are, and what a failed delivery means.
 
 mod backoff;
-mod courier;
 mod limits;
-mod meter;
+mod metrics;
 mod runner;
+mod transport;
 pub mod webhook;
 
-pub use courier::{Courier, Lane, Telling, Told};
-pub use limits::Limits;
+pub use limits::ReactorLimits;
 pub use runner::Reactor;
+pub use transport::{ChannelId, Delivery, DeliveryOutcome, Transport};

@@ -1,26 +1,26 @@
-//! The limits of the reactor: each has a name and a default.
+//! The limits of the reactor, with their defaults.
 
-/// Nothing that somebody outside does, or does not do, costs more than this.
+/// Bounds what external systems can cost this server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// After so many attempts a notice is given up, and an alarm says so.
+pub struct ReactorLimits {
+    /// After this many attempts delivery is given up and an alarm is raised.
     pub outbox_attempts_max: u64,
-    /// How long to wait after the first attempt. After each further one it is twice as long.
+    /// The delay after the first failed attempt. It doubles after each further one.
     pub outbox_backoff_first_ms: u64,
     pub outbox_backoff_max_ms: u64,
-    /// How long a notice lies that is ready before another server that shares the journal takes it up.
+    /// How long a due notification waits before a server that is not the leader delivers it.
     pub outbox_takeover_ms: u64,
-    /// How long one request may take, from the connection to the head of its answer.
+    /// The time limit of one request, from connecting to the head of the response.
     pub webhook_ms_max: u64,
-    /// Requests of one webhook that are under way at a time.
+    /// Parallel requests of one webhook.
     pub webhook_parallel_max: u64,
-    /// How much of an answer is read.
+    /// How much of a response is read.
     pub webhook_answer_bytes_max: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for ReactorLimits {
+    fn default() -> ReactorLimits {
+        ReactorLimits {
             outbox_attempts_max: 10,
             outbox_backoff_first_ms: 1000,
             outbox_backoff_max_ms: 5 * 60 * 1000,

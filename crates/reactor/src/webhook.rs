@@ -1,10 +1,10 @@
-//! Webhooks: notices told by HTTP requests, in a shape that is configured for each kind of target.
+//! Webhooks: notifications as HTTP requests, with a request format for each webhook.
 //!
-//! - `settings`: as an operator writes it, in `[[webhook]]` of `allod.toml`
-//! - `pattern`: which targets a webhook is for
-//! - `template`: texts with places for what a notice says
-//! - `nso`: the shape of a re-deploy action of NSO
-//! - `credentials`: who we are there
+//! - `settings`: `[[webhook]]` of `allod.toml`
+//! - `pattern`: which targets a webhook matches
+//! - `template`: URLs, headers and bodies with placeholders
+//! - `nso`: the request for an action of an NSO service
+//! - `credentials`: user names and passwords
 //! - `endpoint`, `send`: one request to one server, within limits
 
 mod credentials;
@@ -25,46 +25,46 @@ use http_body_util::Full;
 
 pub use settings::WebhookSettings;
 
-use crate::courier::{Courier, Lane, Telling, Told};
-use crate::limits::Limits;
+use crate::limits::ReactorLimits;
+use crate::transport::{ChannelId, Delivery, DeliveryOutcome, Transport};
 use credentials::Credentials;
 use endpoint::Endpoint;
 use nso::Nso;
-use pattern::Pattern;
+use pattern::TargetPattern;
 use template::{Escape, Template};
 
-/// Says which notice a request tells: whoever gets one twice knows it by this.
+/// The number of the notification, by which the receiver recognises duplicates.
 const NOTICE: HeaderName = HeaderName::from_static("allod-notice");
-/// How often it has been tried before.
+/// The number of earlier attempts.
 const ATTEMPTS: HeaderName = HeaderName::from_static("allod-attempts");
 
-/// All webhooks, in the order in which they are tried: the first that is for a target tells it.
+/// All webhooks. The first one that matches a target is used.
 #[derive(Debug)]
 pub struct Webhooks {
     hooks: Vec<Arc<Webhook>>,
-    limits: Limits,
+    limits: ReactorLimits,
 }
 
-/// One webhook as it is meant.
+/// One webhook, validated.
 #[derive(Debug)]
 struct Webhook {
-    matches: Pattern,
+    matches: TargetPattern,
     endpoint: Endpoint,
-    shape: Shape,
+    shape: RequestFormat,
     method: Method,
     headers: Vec<(HeaderName, Template)>,
     credentials: Option<Credentials>,
 }
 
 #[derive(Debug)]
-enum Shape {
+enum RequestFormat {
     Plain { url: Template, body: Option<Template>, escape: Escape },
     Nso(Nso),
 }
 
 impl Webhooks {
-    /// Reads the certificates that they name. In words for the operator what is wrong, if something is.
-    pub fn new(settings: &[WebhookSettings], limits: Limits) -> Result<Webhooks, String> {
+    /// Validates the settings and reads the certificates. The error is for the operator.
+    pub fn new(settings: &[WebhookSettings], limits: ReactorLimits) -> Result<Webhooks, String> {
         let hook = |settings: &WebhookSettings| {
             let hook = settings.webhook();
             hook.map(Arc::new).map_err(|why| format!("the webhook to '{}': {why}", settings.url))
@@ -73,37 +73,39 @@ impl Webhooks {
     }
 }
 
-impl Courier for Webhooks {
-    fn lanes(&self) -> usize {
+impl Transport for Webhooks {
+    fn channels(&self) -> usize {
         self.hooks.len()
     }
 
-    fn lane(&self, notice: &Notice) -> Option<Lane> {
+    fn channel_for(&self, notice: &Notice) -> Option<ChannelId> {
         self.hooks.iter().position(|hook| hook.matches.fits(&notice.target))
     }
 
-    fn tell(&self, lane: Lane, notice: Arc<Notice>) -> Telling {
-        let (hook, limits) = (self.hooks.get(lane).cloned(), self.limits);
+    fn deliver(&self, channel: ChannelId, notice: Arc<Notice>) -> Delivery {
+        let (hook, limits) = (self.hooks.get(channel).cloned(), self.limits);
         Box::pin(async move {
-            let Some(hook) = hook else { return Told::Never("no webhook is for it".into()) };
+            let Some(hook) = hook else {
+                return DeliveryOutcome::Undeliverable("no webhook matches".into());
+            };
             let request = match hook.request(&notice) {
                 Ok(request) => request,
-                Err(error) => return Told::Never(error),
+                Err(error) => return DeliveryOutcome::Undeliverable(error),
             };
             let request = match hook.authorized(request, &notice.user) {
                 Ok(request) => request,
-                Err(error) => return Told::No(error),
+                Err(error) => return DeliveryOutcome::Failed(error),
             };
             match send::send(&hook.endpoint, request, &limits).await {
-                Ok(()) => Told::Yes,
-                Err(error) => Told::No(error),
+                Ok(()) => DeliveryOutcome::Delivered,
+                Err(error) => DeliveryOutcome::Failed(error),
             }
         })
     }
 }
 
 impl Webhook {
-    /// The request that tells a notice, without who we are.
+    /// The request for a notification, without credentials.
     fn request(&self, notice: &Notice) -> Result<Request<Full<Bytes>>, String> {
         let json = HeaderValue::from_static(self.shape.media());
         let mut headers = HeaderMap::new();
@@ -114,7 +116,7 @@ impl Webhook {
         for (name, value) in &self.headers {
             let value = value.fill(notice, Escape::Header);
             let value = HeaderValue::try_from(value)
-                .map_err(|_| format!("the header {name} would have what no header can have"))?;
+                .map_err(|_| format!("the header {name} would have a character that is not allowed"))?;
             headers.insert(name, value);
         }
         let name = HeaderValue::try_from(notice.name()).map_err(|error| error.to_string())?;
@@ -122,25 +124,25 @@ impl Webhook {
         headers.insert(ATTEMPTS, notice.attempts.into());
         headers.insert(HOST, self.endpoint.host_header().clone());
         let (url, body) = match &self.shape {
-            Shape::Plain { url, body, escape } => {
+            RequestFormat::Plain { url, body, escape } => {
                 let body = match body {
                     Some(body) => body.fill(notice, *escape),
                     None => template::whole(notice),
                 };
                 (url.fill(notice, Escape::Url), body)
             }
-            Shape::Nso(nso) => (nso.url(notice)?, String::new()),
+            RequestFormat::Nso(nso) => (nso.url(notice)?, String::new()),
         };
-        let url: Uri = url.parse().map_err(|error| format!("the url is none: {error}"))?;
+        let url: Uri = url.parse().map_err(|error| format!("the URL is invalid: {error}"))?;
         let path = url.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = path.parse().map_err(|error| format!("the url is none: {error}"))?;
+        *request.uri_mut() = path.parse().map_err(|error| format!("the URL is invalid: {error}"))?;
         *request.headers_mut() = headers;
         Ok(request)
     }
 
-    /// Adds who we are, as the file says at this moment.
+    /// Adds the credentials, as the file has them now.
     fn authorized(
         &self,
         mut request: Request<Full<Bytes>>,
@@ -153,11 +155,11 @@ impl Webhook {
     }
 }
 
-impl Shape {
+impl RequestFormat {
     fn media(&self) -> &'static str {
         match self {
-            Shape::Plain { .. } => "application/json",
-            Shape::Nso(_) => "application/yang-data+json",
+            RequestFormat::Plain { .. } => "application/json",
+            RequestFormat::Nso(_) => "application/yang-data+json",
         }
     }
 }
@@ -184,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// The request that a webhook makes of the sample, as text.
+    /// The request for the sample, as text.
     async fn request(settings: &str) -> Result<String, String> {
         let settings: WebhookSettings = toml::from_str(settings).map_err(|e| e.to_string())?;
         let (head, body) = settings.webhook()?.request(&sample())?.into_parts();
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_shape_all_that_a_notice_says_is_posted() {
+    async fn default_request_posts_all_fields() {
         let said = request("url = \"http://hooks:8000/services?from=allod\"").await.unwrap();
         let wanted = r#"POST /services?from=allod
 content-type: application/json
@@ -211,7 +213,7 @@ host: hooks:8000
     }
 
     #[tokio::test]
-    async fn a_template_is_filled_as_its_place_needs_it() {
+    async fn placeholders_are_escaped_for_their_context() {
         let settings = r#"
             url = "http://hooks/{how}/{target}?n={number}&p={pools}"
             method = "PUT"
@@ -235,7 +237,7 @@ host: hooks
     }
 
     #[tokio::test]
-    async fn the_shape_of_nso_is_an_action_of_the_service() {
+    async fn nso_format_calls_an_action_of_the_service() {
         let said = request("url = \"http://nso:8080/\"\nshape = \"nso\"").await.unwrap();
         let wanted = "POST /restconf/data/tailf-ncs:services/vpn:l3vpn=a%20b/touch
 content-type: application/yang-data+json
@@ -247,23 +249,23 @@ host: nso:8080
     }
 
     #[tokio::test]
-    async fn what_cannot_be_meant_is_told_at_the_start() {
+    async fn invalid_settings_are_refused() {
         for (settings, words) in [
-            ("url = \"hooks\"", "is no address; one is http://"),
-            ("url = \"ftp://hooks/\"", "is no address"),
-            ("url = \"http://{user}/\"", "is no address"),
-            ("url = \"http://a:b@hooks/\"", "is no address"),
-            ("url = \"http://hooks/{who}\"", "{who} is nothing that a notice says"),
-            ("url = \"http://hooks/\"\nbody = \"{me}\"", "{me} is nothing"),
-            ("url = \"http://hooks/\"\nmethod = \"a b\"", "'a b' is no method"),
-            ("url = \"http://hooks/\"\nheaders = { \"a b\" = \"c\" }", "'a b' is no header"),
-            ("url = \"http://hooks/\"\nheaders = { a = \"\\u0001\" }", "no header can have"),
-            ("url = \"http://h/\"\nheaders = { Content-Length = \"5\" }", "is made by the server"),
-            ("url = \"http://h/\"\nheaders = { host = \"other\" }", "is made by the server"),
+            ("url = \"hooks\"", "is not a valid address; use http://"),
+            ("url = \"ftp://hooks/\"", "is not a valid address"),
+            ("url = \"http://{user}/\"", "is not a valid address"),
+            ("url = \"http://a:b@hooks/\"", "is not a valid address"),
+            ("url = \"http://hooks/{who}\"", "unknown placeholder {who}"),
+            ("url = \"http://hooks/\"\nbody = \"{me}\"", "unknown placeholder {me}"),
+            ("url = \"http://hooks/\"\nmethod = \"a b\"", "'a b' is not an HTTP method"),
+            ("url = \"http://hooks/\"\nheaders = { \"a b\" = \"c\" }", "'a b' is not a valid header name"),
+            ("url = \"http://hooks/\"\nheaders = { a = \"\\u0001\" }", "that is not allowed"),
+            ("url = \"http://h/\"\nheaders = { Content-Length = \"5\" }", "is set by the server"),
+            ("url = \"http://h/\"\nheaders = { host = \"other\" }", "is set by the server"),
             ("url = \"http://hooks/\"\nshape = \"xml\"", "unknown variant `xml`"),
             ("url = \"http://hooks/\"\nbodi = \"c\"", "unknown field `bodi`"),
-            ("url = \"http://hooks/\"\nshape = \"nso\"\nbody = \"c\"", "the shape nso has"),
-            ("url = \"http://hooks/\"\naction = \"touch\"", "only the shape nso has an action"),
+            ("url = \"http://hooks/\"\nshape = \"nso\"\nbody = \"c\"", "the shape nso sets"),
+            ("url = \"http://hooks/\"\naction = \"touch\"", "only the shape nso has"),
             ("url = \"https://hooks/\"\nca = \"/nowhere\"", "/nowhere cannot be read"),
         ] {
             let error = request(settings).await.unwrap_err();

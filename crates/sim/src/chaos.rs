@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use allod_engine::{Clock, Shared};
-use allod_journal::memory::{Attempt, Fault, MemoryStorage, Operation, Plan};
+use allod_engine::{Clock, SharedState};
+use allod_journal::memory::{OperationAttempt, InjectedFault, MemoryStorage, JournalOperation, FaultPlan};
 use allod_journal::{Hash, Journal, Tail};
 use allod_record::Item;
 use parking_lot::Mutex;
@@ -70,46 +70,46 @@ impl Chaos {
         self.operations = 0;
     }
 
-    fn fault(&mut self, attempt: &Attempt<'_>, now_ms: u64) -> Fault {
+    fn fault(&mut self, attempt: &OperationAttempt<'_>, now_ms: u64) -> InjectedFault {
         self.operations += 1;
         assert!(self.operations < OPERATIONS_MAX, "the writer goes round in circles");
-        let append = matches!(attempt.operation, Operation::Append { .. });
+        let append = matches!(attempt.operation, JournalOperation::Append { .. });
         if self.away > 0 {
             self.away -= 1;
-            return Fault::Unavailable;
+            return InjectedFault::Unavailable;
         }
         if append && self.full > 0 {
             self.full -= 1;
-            return Fault::Full;
+            return InjectedFault::Full;
         }
         let percent = if append { self.appends_percent } else { self.appends_percent / 5 };
         if !self.dice.percent(percent) {
-            return Fault::None;
+            return InjectedFault::None;
         }
         match self.dice.below(if append { 14 } else { 1 }) {
             0 => {
                 self.away = self.dice.below(8);
-                Fault::Unavailable
+                InjectedFault::Unavailable
             }
-            1..=3 => Fault::LoseAck,
-            4..=6 => Fault::DropAppend,
-            7..=9 => Fault::Late { after: self.dice.between(1, 10) as u32 },
+            1..=3 => InjectedFault::LoseAck,
+            4..=6 => InjectedFault::DropAppend,
+            7..=9 => InjectedFault::Late { after: self.dice.between(1, 10) as u32 },
             10..=11 => {
                 self.full = self.dice.below(3);
-                Fault::Full
+                InjectedFault::Full
             }
             _ => {
                 let body = allod_record::encode(&[Item::Epoch { writer: "intruder".into() }]);
                 let batch = u128::from(self.dice.roll()) << 64 | u128::from(self.dice.roll());
-                Fault::Intruder(attempt.intruder(1, batch, now_ms, body))
+                InjectedFault::Intruder(attempt.intruder(1, batch, now_ms, body))
             }
         }
     }
 
     /// Between two attempts: whether to go on, and whether the journal loses something meanwhile.
-    fn between_attempts(&mut self, attempt: u32, storage: &MemoryStorage, shared: &Shared) -> bool {
+    fn between_attempts(&mut self, attempt: u32, storage: &MemoryStorage, shared: &SharedState) -> bool {
         if self.forks && self.dice.percent(10) {
-            let seen = shared.look(|snapshot| snapshot.at.hash);
+            let seen = shared.read(|snapshot| snapshot.at.hash);
             self.fork(storage, Some(seen));
         }
         attempt < ATTEMPTS_MAX && !self.dice.percent(2)
@@ -133,14 +133,14 @@ impl Chaos {
 }
 
 /// The plan for one handle on the journal.
-pub fn plan(chaos: &Arc<Mutex<Chaos>>, clock: &Arc<SimClock>) -> Plan {
+pub fn plan(chaos: &Arc<Mutex<Chaos>>, clock: &Arc<SimClock>) -> FaultPlan {
     let (chaos, clock) = (chaos.clone(), clock.clone());
     Box::new(move |attempt| {
         let mut chaos = chaos.lock();
         let fault = chaos.fault(attempt, clock.now_ms());
-        if fault != Fault::None {
+        if fault != InjectedFault::None {
             let what = match &fault {
-                Fault::Intruder(frame) => format!("intruder of epoch {}", frame.epoch),
+                InjectedFault::Intruder(frame) => format!("intruder of epoch {}", frame.epoch),
                 fault => format!("{fault:?}"),
             };
             chaos.notes.push(format!("operation {}: {what}", attempt.number));
@@ -154,7 +154,7 @@ pub fn pause(
     chaos: &Arc<Mutex<Chaos>>,
     clock: &Arc<SimClock>,
     storage: &MemoryStorage,
-    shared: &Arc<Shared>,
+    shared: &Arc<SharedState>,
 ) -> allod_engine::Pause {
     let (chaos, clock, storage, shared) =
         (chaos.clone(), clock.clone(), storage.clone(), shared.clone());

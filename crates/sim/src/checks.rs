@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use allod_core::invariant;
-use allod_engine::{Failure, Halt, state_hash};
+use allod_engine::{EngineError, Halt, state_hash};
 use allod_journal::JournalError;
 use allod_testkit::Chain;
 
@@ -36,8 +36,8 @@ impl World<'_> {
         for answer in &answers {
             let reply = match answer {
                 Ok(reply) => reply,
-                Err(Failure::Internal) => return Err(format!("{name} panicked")),
-                Err(Failure::Unavailable { what }) if self.calm => {
+                Err(EngineError::Internal) => return Err(format!("{name} panicked")),
+                Err(EngineError::Unavailable { what }) if self.calm => {
                     return Err(format!("{name} cannot write although nothing is wrong: {what}"));
                 }
                 Err(_) => {
@@ -119,7 +119,7 @@ impl World<'_> {
         let level = running.writer.level();
         let speculative = running.writer.state();
         let expected = state_hash(speculative, level);
-        running.shared.look(|snapshot| {
+        running.shared.read(|snapshot| {
             let wrong = [invariant::check(speculative), invariant::check(snapshot.state)].concat();
             if !wrong.is_empty() {
                 return Err(format!("{name}: {wrong:?}"));

@@ -7,7 +7,7 @@ use allod_core::invariant;
 use allod_core::state::State;
 use allod_engine::state_hash;
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{Frame, Hash, Journal, Tail};
+use allod_journal::{RecordFrame, Hash, Journal, Tail};
 use allod_record::{Cause, Item};
 
 use crate::chaos::Cut;
@@ -15,7 +15,7 @@ use crate::chaos::Cut;
 /// One record, and what the journal up to it adds up to.
 #[derive(Debug)]
 pub struct Record {
-    pub frame: Frame,
+    pub frame: RecordFrame,
     pub tail: Tail,
     pub writer: Arc<str>,
     /// Its entries that a client asked for: all but ticks.
@@ -69,7 +69,7 @@ impl Ledger {
         records.into_iter().take(kept).try_for_each(|record| self.take_in(record.frame))
     }
 
-    fn take_in(&mut self, frame: Frame) -> Result<(), String> {
+    fn take_in(&mut self, frame: RecordFrame) -> Result<(), String> {
         let seq = frame.seq;
         frame.follows(&self.tail()).map_err(|broken| broken.to_string())?;
         let items = allod_record::decode(&frame.body).map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_engine::{Shared, Writer};
+use allod_engine::{SharedState, BatchWriter};
 
 pub struct Node {
     pub id: usize,
@@ -13,8 +13,8 @@ pub struct Node {
 
 pub struct Running {
     pub name: Arc<str>,
-    pub shared: Arc<Shared>,
-    pub writer: Writer,
+    pub shared: Arc<SharedState>,
+    pub writer: BatchWriter,
     /// The last position that it answered with.
     pub answered: u64,
 }

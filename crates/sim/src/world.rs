@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allod_core::command::Command;
 use allod_engine::{
-    Clock, Config, Failure, Halt, Hash, Reply, Shared, Writer, recover, state_hash, verify,
+    Clock, Config, EngineError, Halt, Hash, CommandReply, SharedState, BatchWriter, recover, state_hash, verify,
     write_checkpoint,
 };
 use allod_journal::checkpoint::MemoryCheckpoints;
@@ -40,7 +40,7 @@ pub struct Report {
     pub open: u64,
 }
 
-pub(crate) type Answers = Result<Vec<Result<Reply, Failure>>, Halt>;
+pub(crate) type Answers = Result<Vec<Result<CommandReply, EngineError>>, Halt>;
 
 pub(crate) struct World<'a> {
     pub dice: Dice,
@@ -148,7 +148,7 @@ impl World<'_> {
         let name = self.nodes[node].name();
         let journal: Arc<dyn Journal> =
             Arc::new(self.storage.open_with(chaos::plan(&self.chaos, &self.clock)));
-        let shared = Arc::new(Shared::new(self.clock.clone()));
+        let shared = Arc::new(SharedState::new(self.clock.clone()));
         let pause = chaos::pause(&self.chaos, &self.clock, &self.storage, &shared);
         let config = Config {
             limits: workload::limits(),
@@ -160,7 +160,7 @@ impl World<'_> {
         let newest = self.checkpoints.list().map_err(|error| error.to_string())?;
         let ahead = newest.first().is_some_and(|meta| self.ledger.lost.contains(&meta.hash));
         let led = recover(&*journal, &self.checkpoints).and_then(|replayed| {
-            Writer::lead(journal, shared.clone(), replayed, &config, seed, pause)
+            BatchWriter::lead(journal, shared.clone(), replayed, &config, seed, pause)
         });
         self.settle_forks()?;
         match led {
@@ -170,7 +170,7 @@ impl World<'_> {
                 let running = Running { name, shared, writer, answered: 0 };
                 self.nodes[node].running = Some(running);
             }
-            Err(halt @ (Halt::Lost { .. } | Halt::OtherChain { .. })) => {
+            Err(halt @ (Halt::JournalTruncated { .. } | Halt::CheckpointMismatch { .. })) => {
                 self.note(format!("{name} does not start: {halt}"));
                 // Its operator decides to go on without what is lost.
                 self.checkpoints = MemoryCheckpoints::new();
@@ -205,7 +205,7 @@ impl World<'_> {
         let commands: Vec<&Command> = commands.iter().collect();
         self.steps += 1;
         let earliest_ms = self.clock.now_ms();
-        let answers = running.writer.turn(&commands);
+        let answers = running.writer.write_batch(&commands);
         let doomed_now = self.settle_forks()?;
         let new = self.ledger.sync(&self.storage)?;
         self.trace.push(format!("{name} after {before:?}: {commands:?}"));
@@ -279,7 +279,7 @@ impl World<'_> {
     fn checkpoint(&mut self, node: usize) -> Result<(), String> {
         let Some(running) = &self.nodes[node].running else { return Ok(()) };
         let (tail, level) = (*running.writer.tail(), running.writer.level());
-        let frozen = running.shared.look(|snapshot| snapshot.state.freeze());
+        let frozen = running.shared.read(|snapshot| snapshot.state.freeze());
         write_checkpoint(&self.checkpoints, &frozen, &tail, level)
             .map_err(|error| error.to_string())?;
         self.damaged.remove(&tail.seq);

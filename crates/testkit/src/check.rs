@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use allod_core::event::Event;
 use allod_engine::Hash;
-use allod_journal::{Frame, Journal, Tail};
+use allod_journal::{RecordFrame, Journal, Tail};
 use allod_record::Item;
 
 use crate::history::{Answer, Call, Done, History, Request};
@@ -74,7 +74,7 @@ pub fn read_chain(journal: &dyn Journal) -> Result<Chain, String> {
 
 impl Chain {
     /// Adds a record, if it follows what is here and can be read.
-    pub fn take_in(&mut self, frame: &Frame) -> Result<(), String> {
+    pub fn take_in(&mut self, frame: &RecordFrame) -> Result<(), String> {
         frame.follows(&self.tail).map_err(|broken| broken.to_string())?;
         let items = allod_record::decode(&frame.body)
             .map_err(|error| format!("record {}: {error}", frame.seq))?;

@@ -1,6 +1,6 @@
 //! How much of the journal to keep, as typed: `all`, `since-checkpoint`, a time as `30d`, a size as `10GB`, or both.
 
-use allod_engine::History;
+use allod_engine::RetentionPolicy;
 
 /// How it is written, for help and errors.
 pub const FORMS: &str = "all, since-checkpoint, a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB";
@@ -10,10 +10,10 @@ const TIMES: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 const SIZES: [(&str, u64); 4] =
     [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000)];
 
-pub fn read(text: &str) -> Result<History, String> {
+pub fn read(text: &str) -> Result<RetentionPolicy, String> {
     match text.trim() {
-        "all" => return Ok(History::All),
-        "since-checkpoint" => return Ok(History::SinceCheckpoint),
+        "all" => return Ok(RetentionPolicy::All),
+        "since-checkpoint" => return Ok(RetentionPolicy::SinceCheckpoint),
         _ => {}
     }
     let wrong = || format!("'{text}' is none of {FORMS}");
@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Result<History, String> {
             return Err(wrong());
         }
     }
-    Ok(History::Within { ms_max, bytes_max })
+    Ok(RetentionPolicy::Within { ms_max, bytes_max })
 }
 
 /// A number with its unit; nothing and too much are none.
@@ -44,10 +44,10 @@ mod tests {
 
     #[test]
     fn what_can_be_meant_is_read_and_nothing_else() {
-        let within = |ms_max, bytes_max| Ok(History::Within { ms_max, bytes_max });
+        let within = |ms_max, bytes_max| Ok(RetentionPolicy::Within { ms_max, bytes_max });
         for (text, wanted) in [
-            ("all", Ok(History::All)),
-            ("since-checkpoint", Ok(History::SinceCheckpoint)),
+            ("all", Ok(RetentionPolicy::All)),
+            ("since-checkpoint", Ok(RetentionPolicy::SinceCheckpoint)),
             ("30d", within(Some(2_592_000_000), None)),
             ("12h", within(Some(43_200_000), None)),
             ("10GB", within(None, Some(10_000_000_000))),

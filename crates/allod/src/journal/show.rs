@@ -13,8 +13,8 @@ use allod_core::event::Event;
 use allod_core::value::Kind;
 use allod_edge::time::rfc3339;
 use allod_face_native::change;
-use allod_journal::Frame;
-use allod_journal::segment::{Part, SegmentReader};
+use allod_journal::RecordFrame;
+use allod_journal::segment::{SegmentPart, SegmentReader};
 use allod_record::{Item, with_positions};
 use anyhow::{Context, anyhow};
 use clap::Args;
@@ -97,24 +97,24 @@ impl<W: Write> Show<W> {
         let mut reader = SegmentReader::open(open_file(path)?).map_err(unsound)?;
         loop {
             match reader.next_part().map_err(unsound)? {
-                Part::Checkpoint(meta) if self.output == Output::Text => {
+                SegmentPart::Checkpoint(meta) if self.output == Output::Text => {
                     let (seq, position) = (meta.seq, meta.position);
                     writeln!(self.out, "checkpoint of record {seq}, position {position}")
                         .map_err(Failed::writing)?;
                 }
-                Part::Checkpoint(_) => {}
-                Part::Frames(frames) => {
+                SegmentPart::Checkpoint(_) => {}
+                SegmentPart::Frames(frames) => {
                     if !self.frames(&frames)? {
                         return Ok(());
                     }
                 }
-                Part::End(_) => return Ok(()),
+                SegmentPart::End(_) => return Ok(()),
             }
         }
     }
 
     /// Shows what is asked for of these records; false when nothing that follows is.
-    fn frames(&mut self, frames: &[Frame]) -> Result<bool, Failed> {
+    fn frames(&mut self, frames: &[RecordFrame]) -> Result<bool, Failed> {
         for frame in frames {
             let items = allod_record::decode(&frame.body)
                 .with_context(|| format!("record {}", frame.seq))
@@ -128,7 +128,7 @@ impl<W: Write> Show<W> {
         Ok(true)
     }
 
-    fn frame(&mut self, frame: &Frame, items: &[Item]) -> Result<(), Failed> {
+    fn frame(&mut self, frame: &RecordFrame, items: &[Item]) -> Result<(), Failed> {
         let placed = with_positions(items, frame.position).ok_or_else(|| {
             Failed::Unsound(anyhow!("record {} has more entries than positions", frame.seq))
         })?;
@@ -142,7 +142,7 @@ impl<W: Write> Show<W> {
             }
         }
         if self.output == Output::Text && !text.is_empty() {
-            let Frame { seq, epoch, at_ms, .. } = frame;
+            let RecordFrame { seq, epoch, at_ms, .. } = frame;
             let at = format::time(&rfc3339(*at_ms));
             writeln!(self.out, "record {seq}, epoch {epoch}, {at}").map_err(Failed::writing)?;
         }

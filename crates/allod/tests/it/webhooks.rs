@@ -207,5 +207,5 @@ fn settings_that_cannot_be_meant_are_told_at_the_start() {
     let output = folder.allod(&["serve", "--data", "data"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("{who} is nothing that a notice says"), "{said}");
+    assert!(said.contains("unknown placeholder {who}"), "{said}");
 }

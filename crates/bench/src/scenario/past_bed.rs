@@ -10,7 +10,7 @@ use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, ReleaseOp, Rene
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Clock, Config, Shared, Writer, recover, write_checkpoint};
+use allod_engine::{Clock, Config, SharedState, BatchWriter, recover, write_checkpoint};
 use allod_journal::Journal;
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
@@ -57,9 +57,9 @@ pub fn make(data: &Path, events: u64) -> Result<u64> {
     let checkpoints = FileCheckpoints::open(data)?;
     let clock = Arc::new(Turned(AtomicU64::new(START_MS)));
     let replayed = recover(&*journal, &checkpoints)?;
-    let (shared, config) = (Arc::new(Shared::new(clock.clone())), Config::default());
+    let (shared, config) = (Arc::new(SharedState::new(clock.clone())), Config::default());
     let mut writer =
-        Writer::lead(journal, shared, replayed, &config, Some(1), Box::new(|_| false))?;
+        BatchWriter::lead(journal, shared, replayed, &config, Some(1), Box::new(|_| false))?;
     for number in 0..POOLS {
         let range = PoolRange { span: Span { first: 0, last: 999_999 }, subnet_len: None };
         let spec = PoolSpec::new(Kind::Id32, vec![range]);
@@ -88,11 +88,11 @@ pub fn make(data: &Path, events: u64) -> Result<u64> {
     Ok(made)
 }
 
-fn turn(writer: &mut Writer, commands: &[Command]) -> Result<u64> {
+fn turn(writer: &mut BatchWriter, commands: &[Command]) -> Result<u64> {
     let commands: Vec<&Command> = commands.iter().collect();
     let mut left = &commands[..];
     while !left.is_empty() {
-        let answers = writer.turn(left)?;
+        let answers = writer.write_batch(left)?;
         ensure!(!answers.is_empty(), "a batch is not taken");
         for answer in &answers {
             let reply = answer.as_ref().map_err(|failure| anyhow::anyhow!("{failure}"))?;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::posting::{Posting, fingerprint_of, posting, record_of};
-use super::segment::{Header, Mark, Segment};
-use super::term::Sizes;
+use super::segment::{IndexHeader, RecordMark, Segment};
+use super::term::BlockSizes;
 
 /// How many postings a range of the directory has on average.
 const RANGE_POSTINGS: u64 = 64;
@@ -32,8 +32,8 @@ pub(super) fn directory_bits(postings: u64) -> u32 {
 /// Writes a segment. `postings` hands out all of them, sorted.
 pub(super) fn write(
     folder: &Path,
-    header: Header,
-    marks: impl Iterator<Item = io::Result<Mark>>,
+    header: IndexHeader,
+    marks: impl Iterator<Item = io::Result<RecordMark>>,
     postings: impl FnMut() -> io::Result<Option<Posting>>,
 ) -> io::Result<Segment> {
     let path = path_of(folder, header.first_seq, header.last_seq);
@@ -55,16 +55,18 @@ pub(super) fn write(
 
 fn write_to(
     path: &Path,
-    header: Header,
-    marks: impl Iterator<Item = io::Result<Mark>>,
+    header: IndexHeader,
+    marks: impl Iterator<Item = io::Result<RecordMark>>,
     mut postings: impl FnMut() -> io::Result<Option<Posting>>,
 ) -> io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
-    let mut out =
-        Hashing { out: BufWriter::with_capacity(1 << 18, file), hash: blake3::Hasher::new() };
+    let mut out = IndexFileWriter {
+        out: BufWriter::with_capacity(1 << 18, file),
+        hash: blake3::Hasher::new(),
+    };
     out.write_all(&header.to_bytes())?;
     for mark in marks {
-        let Mark { seq, position, at_ms } = mark?;
+        let RecordMark { seq, position, at_ms } = mark?;
         for number in [seq, position, at_ms] {
             out.write_all(&number.to_le_bytes())?;
         }
@@ -93,12 +95,12 @@ fn write_to(
 }
 
 /// Everything that is written also goes into the hash.
-struct Hashing {
+struct IndexFileWriter {
     out: BufWriter<File>,
     hash: blake3::Hasher,
 }
 
-impl Write for Hashing {
+impl Write for IndexFileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
     }
@@ -128,14 +130,14 @@ pub(super) fn merge(folder: &Path, parts: &[Arc<Segment>]) -> io::Result<Segment
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
         return Err(io::Error::other("nothing to merge"));
     };
-    let sum = |of: fn(&Header) -> u64| parts.iter().map(|part| of(&part.header)).sum::<u64>();
+    let sum = |of: fn(&IndexHeader) -> u64| parts.iter().map(|part| of(&part.header)).sum::<u64>();
     let postings = sum(|header| header.postings);
-    let header = Header {
+    let header = IndexHeader {
         seed: first.header.seed,
         first_seq: first.header.first_seq,
         last_seq: last.header.last_seq,
         last_hash: last.header.last_hash,
-        sizes: Sizes(parts.iter().fold(0, |sizes, part| sizes | part.header.sizes.0)),
+        sizes: BlockSizes(parts.iter().fold(0, |sizes, part| sizes | part.header.sizes.0)),
         marks: sum(|header| header.marks),
         postings,
         directory_bits: directory_bits(postings),
@@ -146,9 +148,9 @@ pub(super) fn merge(folder: &Path, parts: &[Arc<Segment>]) -> io::Result<Segment
             marks.map_or_else(|error| (vec![], Some(error)), |marks| (marks, None));
         marks.into_iter().map(Ok).chain(error.map(Err))
     });
-    let mut sources: Vec<Source> = parts
+    let mut sources: Vec<MergeInput> = parts
         .iter()
-        .map(|part| Source {
+        .map(|part| MergeInput {
             segment: part.clone(),
             moved: (part.header.first_seq - header.first_seq) as u32,
             read: 0,
@@ -169,7 +171,7 @@ pub(super) fn merge(folder: &Path, parts: &[Arc<Segment>]) -> io::Result<Segment
 }
 
 /// A segment that is being merged.
-struct Source {
+struct MergeInput {
     segment: Arc<Segment>,
     /// By how much its records are counted differently in what it becomes part of.
     moved: u32,
@@ -178,7 +180,7 @@ struct Source {
     next: Option<Posting>,
 }
 
-impl Source {
+impl MergeInput {
     fn advance(&mut self) -> io::Result<()> {
         if self.buffer.as_slice().is_empty() {
             let upto = (self.read + READ_POSTINGS).min(self.segment.header.postings);

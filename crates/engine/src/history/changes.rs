@@ -8,15 +8,15 @@ use allod_core::event::{Event, Was};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 
-use super::lookup::{Group, Order};
+use super::lookup::{HistoryOrder, TermGroup};
 use super::parties::Parties;
-use super::records::Record;
-use super::{Moment, Past, Unanswered};
-use crate::handle::At;
+use super::records::HistoryRecord;
+use super::{HistoryError, HistoryReader, Moment};
+use crate::handle::CommitPoint;
 
 /// Which changes are asked for; every part that is given must hold.
 #[derive(Debug, Clone)]
-pub struct Ask {
+pub struct ChangeQuery {
     pub pool: Option<Arc<str>>,
     /// Only pools whose name begins with this.
     pub pool_prefix: Arc<str>,
@@ -32,7 +32,7 @@ pub struct Ask {
     pub since: Option<Moment>,
     /// Up to here, this included.
     pub until: Option<Moment>,
-    pub order: Order,
+    pub order: HistoryOrder,
     /// How many changes at the most.
     pub limit: usize,
     /// Go on after this position, in the direction of the order.
@@ -41,7 +41,7 @@ pub struct Ask {
 
 /// What one command did, as far as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct HistoryEntry {
     pub position: u64,
     pub at_ms: u64,
     pub events: Vec<Event>,
@@ -49,17 +49,17 @@ pub struct Change {
 
 /// A page of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changes {
-    pub changes: Vec<Change>,
+pub struct HistoryPage {
+    pub changes: Vec<HistoryEntry>,
     /// To be given back as `after`. `None`: this was the end.
     pub next: Option<u64>,
     /// Everything after this position is still kept.
     pub oldest_position: u64,
     /// What the answer covers.
-    pub at: At,
+    pub at: CommitPoint,
 }
 
-impl Ask {
+impl ChangeQuery {
     pub(super) fn fits(&self, event: &Event) -> bool {
         if let Some(parties) = Parties::of(event) {
             return self.fits_parties(&parties);
@@ -98,15 +98,17 @@ impl Ask {
         self.values.iter().any(is)
     }
 
-    fn groups(&self) -> Vec<Group<'_>> {
+    fn groups(&self) -> Vec<TermGroup<'_>> {
         let mut groups = Vec::new();
-        groups.extend(self.key.as_deref().map(Group::Key));
-        groups.extend(self.owner.as_deref().map(Group::Owner));
-        groups.extend(self.provider.map(Group::Provider));
-        groups.extend(self.consumer.map(Group::Consumer));
+        groups.extend(self.key.as_deref().map(TermGroup::Key));
+        groups.extend(self.owner.as_deref().map(TermGroup::Owner));
+        groups.extend(self.provider.map(TermGroup::Provider));
+        groups.extend(self.consumer.map(TermGroup::Consumer));
         match self.pool.as_deref() {
-            Some(pool) if !self.values.is_empty() => groups.push(Group::Values(pool, &self.values)),
-            pool => groups.extend(pool.map(Group::Pool)),
+            Some(pool) if !self.values.is_empty() => {
+                groups.push(TermGroup::Values(pool, &self.values))
+            }
+            pool => groups.extend(pool.map(TermGroup::Pool)),
         }
         groups
     }
@@ -174,16 +176,20 @@ fn about(event: &Event) -> Option<About<'_>> {
     }
 }
 
-impl Past {
-    pub(super) fn find_changes(&self, ask: &Ask, at: At) -> Result<Changes, Unanswered> {
+impl HistoryReader {
+    pub(super) fn find_changes(
+        &self,
+        ask: &ChangeQuery,
+        at: CommitPoint,
+    ) -> Result<HistoryPage, HistoryError> {
         let oldest = self.first_kept()?;
         let oldest_position = oldest - 1;
-        let mut page = Changes { changes: Vec::new(), next: None, oldest_position, at };
+        let mut page = HistoryPage { changes: Vec::new(), next: None, oldest_position, at };
         let (from, upto) = self.between(ask, oldest, at)?;
         if from > upto {
             return Ok(page);
         }
-        let newest_first = ask.order == Order::NewestFirst;
+        let newest_first = ask.order == HistoryOrder::NewestFirst;
         let mut walk = self.walk(&ask.groups(), (from, upto), ask.order)?;
         let mut seen = None;
         loop {
@@ -191,13 +197,13 @@ impl Past {
                 Ok(Some(record)) => record,
                 Ok(None) => return Ok(page),
                 // What was looked for is rare: the next page goes on from here.
-                Err(Unanswered::TooWide { .. }) => {
+                Err(HistoryError::TooWide { .. }) => {
                     page.next = seen;
                     return Ok(page);
                 }
                 Err(error) => return Err(error),
             };
-            let Record { before, mut entries, .. } = record;
+            let HistoryRecord { before, mut entries, .. } = record;
             let last = entries.last().map_or(before, |(position, _)| *position);
             if newest_first {
                 entries.reverse();
@@ -216,14 +222,19 @@ impl Past {
                     page.next = page.changes.last().map(|change| change.position);
                     return Ok(page);
                 }
-                page.changes.push(Change { position, at_ms, events });
+                page.changes.push(HistoryEntry { position, at_ms, events });
             }
             seen = Some(if newest_first { before + 1 } else { last });
         }
     }
 
     /// The positions that are asked about, both included.
-    fn between(&self, ask: &Ask, oldest: u64, at: At) -> Result<(u64, u64), Unanswered> {
+    fn between(
+        &self,
+        ask: &ChangeQuery,
+        oldest: u64,
+        at: CommitPoint,
+    ) -> Result<(u64, u64), HistoryError> {
         let mut from = match ask.since {
             None => oldest,
             Some(Moment::Position(since)) => since.max(1),
@@ -242,12 +253,12 @@ impl Past {
         };
         match (ask.order, ask.after) {
             (_, None) => {}
-            (Order::NewestFirst, Some(after)) => upto = upto.min(after.saturating_sub(1)),
-            (Order::OldestFirst, Some(after)) => from = from.max(after.saturating_add(1)),
+            (HistoryOrder::NewestFirst, Some(after)) => upto = upto.min(after.saturating_sub(1)),
+            (HistoryOrder::OldestFirst, Some(after)) => from = from.max(after.saturating_add(1)),
         }
         let oldest_position = oldest - 1;
         if from < oldest_position && (ask.since.is_some() || ask.after.is_some()) {
-            return Err(Unanswered::Trimmed { oldest_position });
+            return Err(HistoryError::Trimmed { oldest_position });
         }
         Ok((from.max(oldest), upto))
     }

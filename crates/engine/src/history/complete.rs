@@ -9,8 +9,8 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_record::Entry;
 
-use super::lookup::{Group, Order};
-use super::{Past, Unanswered};
+use super::lookup::{HistoryOrder, TermGroup};
+use super::{HistoryError, HistoryReader};
 
 /// Whether an event lacks what later ones say.
 pub(super) fn lacks(event: &Event) -> bool {
@@ -49,20 +49,20 @@ pub(super) fn lacks(event: &Event) -> bool {
     }
 }
 
-impl Past {
+impl HistoryReader {
     /// Completes the entries of one record. What is before it must be in the index.
     pub(super) fn complete(
         &self,
         before: u64,
         entries: &mut [(u64, Entry)],
-    ) -> Result<(), Unanswered> {
+    ) -> Result<(), HistoryError> {
         for entry in 0..entries.len() {
             for event in 0..entries[entry].1.events.len() {
                 let bare = &entries[entry].1.events[event];
                 if !lacks(bare) {
                     continue;
                 }
-                let earlier = Earlier { past: self, before, entries, at: (entry, event) };
+                let earlier = PriorEvents { reader: self, before, entries, at: (entry, event) };
                 let completed = earlier.complete(bare)?;
                 entries[entry].1.events[event] = completed;
             }
@@ -72,15 +72,15 @@ impl Past {
 }
 
 /// What happened before an event: earlier in its own record, or in records before.
-struct Earlier<'a> {
-    past: &'a Past,
+struct PriorEvents<'a> {
+    reader: &'a HistoryReader,
     before: u64,
     entries: &'a [(u64, Entry)],
     at: (usize, usize),
 }
 
-impl Earlier<'_> {
-    fn complete(&self, event: &Event) -> Result<Event, Unanswered> {
+impl PriorEvents<'_> {
+    fn complete(&self, event: &Event) -> Result<Event, HistoryError> {
         let mut event = event.clone();
         match &mut event {
             Event::ClaimGranted(event) => event.kind = self.kind(&event.pool)?,
@@ -92,8 +92,8 @@ impl Earlier<'_> {
         Ok(event)
     }
 
-    fn was(&self, pool: &str, key: &str) -> Result<Option<Was>, Unanswered> {
-        let groups = [Group::Grants(key), Group::Pool(pool)];
+    fn was(&self, pool: &str, key: &str) -> Result<Option<Was>, HistoryError> {
+        let groups = [TermGroup::Grants(key), TermGroup::Pool(pool)];
         let grant = self.last(&groups, |event| match event {
             Event::ClaimGranted(event) if *event.pool == *pool && *event.key == *key => {
                 Some(event.clone())
@@ -103,16 +103,20 @@ impl Earlier<'_> {
         self.was_of(pool, grant.as_ref())
     }
 
-    fn was_of(&self, pool: &str, grant: Option<&ClaimGranted>) -> Result<Option<Was>, Unanswered> {
+    fn was_of(
+        &self,
+        pool: &str,
+        grant: Option<&ClaimGranted>,
+    ) -> Result<Option<Was>, HistoryError> {
         let (Some(grant), Some(kind)) = (grant, self.kind(pool)?) else { return Ok(None) };
         Ok(Some(Was { owner: grant.owner.clone(), values: grant.values.clone(), kind }))
     }
 
-    fn complete_end(&self, ended: &mut QuarantineEnded) -> Result<(), Unanswered> {
+    fn complete_end(&self, ended: &mut QuarantineEnded) -> Result<(), HistoryError> {
         let first = ended.first;
         // Only what is of one kind can have begun there; which one does not matter for finding it.
         let values = [(Kind::Id64, Span::one(first))];
-        let groups = [Group::Values(&ended.pool, &values)];
+        let groups = [TermGroup::Values(&ended.pool, &values)];
         let grant = self.last(&groups, |event| match event {
             Event::ClaimGranted(event)
                 if event.pool == ended.pool && event.values.first().first == first =>
@@ -126,8 +130,8 @@ impl Earlier<'_> {
         Ok(())
     }
 
-    fn kind(&self, pool: &str) -> Result<Option<Kind>, Unanswered> {
-        self.last(&[Group::Definitions(pool)], |event| match event {
+    fn kind(&self, pool: &str) -> Result<Option<Kind>, HistoryError> {
+        self.last(&[TermGroup::Definitions(pool)], |event| match event {
             Event::PoolDefined(event) if *event.pool == *pool => Some(event.spec.kind),
             _ => None,
         })
@@ -136,9 +140,9 @@ impl Earlier<'_> {
     /// The last event before this one that `find` takes.
     fn last<T>(
         &self,
-        groups: &[Group<'_>],
+        groups: &[TermGroup<'_>],
         find: impl Fn(&Event) -> Option<T>,
-    ) -> Result<Option<T>, Unanswered> {
+    ) -> Result<Option<T>, HistoryError> {
         let (entry, event) = self.at;
         let same = self.entries[entry].1.events[..event].iter().rev();
         let others = self.entries[..entry].iter().rev();
@@ -146,12 +150,12 @@ impl Earlier<'_> {
         if let Some(found) = same.chain(others).find_map(&find) {
             return Ok(Some(found));
         }
-        let from = self.past.first_kept()?;
+        let from = self.reader.first_kept()?;
         if from > self.before {
             return Ok(None);
         }
         let mut walk =
-            self.past.walk(groups, (from, self.before), Order::NewestFirst)?.uncompleted();
+            self.reader.walk(groups, (from, self.before), HistoryOrder::NewestFirst)?.uncompleted();
         while let Some(record) = walk.next_record()? {
             let entries = record.entries.iter().rev().filter(|(at, _)| *at <= self.before);
             let mut events = entries.flat_map(|(_, entry)| entry.events.iter().rev());

@@ -11,17 +11,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use allod_journal::{BrokenChain, Frame, JournalError, Tail};
+use allod_journal::{BrokenChain, JournalError, RecordFrame, Tail};
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tracing::{error, info, warn};
 
 use super::build;
 use super::complete::lacks;
-use super::segment::{Mark, Segment};
-use super::shelf::Shelf;
-use super::stuck::{Failures, Stuck};
-use super::{Past, Reached};
-use crate::feed::{Behind, Feed, Record};
+use super::index::Index;
+use super::indexer_error::{IndexerError, RetryBackoff};
+use super::segment::{RecordMark, Segment};
+use super::{HistoryReader, IndexPosition};
+use crate::feed::{Feed, FeedRecord, Lagged};
 use crate::replay::{Halt, decode};
 
 /// How much of the journal is read at a time.
@@ -42,11 +42,11 @@ const MERGE_AGAIN: Duration = Duration::from_secs(10);
 pub(crate) struct Indexer {
     thread: Option<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
-    past: Arc<Past>,
+    reader: Arc<HistoryReader>,
 }
 
 /// Where the records came from that were taken in.
-enum Taken {
+enum RecordSource {
     Nothing,
     OfFeed,
     /// It is so far behind that the feed does not have them any more.
@@ -54,32 +54,32 @@ enum Taken {
 }
 
 /// Neighbours, and what becomes of them.
-type Merging = (Vec<Arc<Segment>>, JoinHandle<io::Result<Segment>>);
+type RunningMerge = (Vec<Arc<Segment>>, JoinHandle<io::Result<Segment>>);
 
-struct Work {
-    past: Arc<Past>,
+struct IndexerThread {
+    reader: Arc<HistoryReader>,
     feed: Feed,
     folder: PathBuf,
     postings_max: usize,
     stop: Arc<AtomicBool>,
-    merging: Option<Merging>,
+    merging: Option<RunningMerge>,
     /// When merging last failed.
     unmerged: Option<Instant>,
     trimmed: Instant,
     /// When it began, until it was up to date once.
     began: Option<Instant>,
-    meter: Meter,
+    meter: IndexerMetrics,
 }
 
-struct Meter {
+struct IndexerMetrics {
     records: Counter,
     segments: Gauge,
     bytes: Gauge,
     behind: Gauge,
 }
 
-impl Meter {
-    fn new() -> Meter {
+impl IndexerMetrics {
+    fn new() -> IndexerMetrics {
         describe_counter!("allod_history_records_total", "Records taken into the history index");
         describe_gauge!("allod_history_segments", "Files of the history index");
         describe_gauge!("allod_history_bytes", "Bytes of the history index in files");
@@ -87,7 +87,7 @@ impl Meter {
             "allod_history_behind_positions",
             "Positions that are committed and not yet in the history index"
         );
-        Meter {
+        IndexerMetrics {
             records: counter!("allod_history_records_total"),
             segments: gauge!("allod_history_segments"),
             bytes: gauge!("allod_history_bytes"),
@@ -98,14 +98,14 @@ impl Meter {
 
 impl Indexer {
     pub(crate) fn start(
-        past: Arc<Past>,
+        reader: Arc<HistoryReader>,
         folder: PathBuf,
         postings_max: usize,
     ) -> io::Result<Indexer> {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut work = Work {
-            feed: Feed::new(past.shared.clone()),
-            past: past.clone(),
+        let mut work = IndexerThread {
+            feed: Feed::new(reader.shared.clone()),
+            reader: reader.clone(),
             folder,
             postings_max,
             stop: stop.clone(),
@@ -113,19 +113,19 @@ impl Indexer {
             unmerged: None,
             trimmed: Instant::now(),
             began: None,
-            meter: Meter::new(),
+            meter: IndexerMetrics::new(),
         };
         let thread = std::thread::Builder::new().name("allod-history".into());
         let thread = thread.spawn(move || {
-            if let Err(stuck) = work.run() {
-                error!(%stuck, "the history index does not go on; questions about the past are not answered");
-                *work.past.failed.lock() = Some(stuck.to_string());
+            if let Err(error) = work.run() {
+                error!(%error, "the history index does not go on; questions about the past are not answered");
+                *work.reader.failed.lock() = Some(error.to_string());
             }
             if let Some((_, thread)) = work.merging.take() {
                 drop(thread.join());
             }
         })?;
-        Ok(Indexer { thread: Some(thread), stop, past })
+        Ok(Indexer { thread: Some(thread), stop, reader })
     }
 }
 
@@ -138,47 +138,47 @@ impl Drop for Indexer {
             error!("the thread of the history index panicked");
         }
         // Whoever still has a handle must not keep the folder from the next one.
-        *self.past.shelf.write() = None;
+        *self.reader.index.write() = None;
     }
 }
 
-impl Work {
+impl IndexerThread {
     fn stopping(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
-    fn run(&mut self) -> Result<(), Stuck> {
+    fn run(&mut self) -> Result<(), IndexerError> {
         // Replaying the journal comes first: nobody can ask anything before it is done.
-        while !self.past.shared.is_ready() {
+        while !self.reader.shared.is_ready() {
             if self.stopping() {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        *self.past.indexer.lock() = Some(std::thread::current());
+        *self.reader.indexer.lock() = Some(std::thread::current());
         self.began = Some(Instant::now());
-        let mut failures = Failures::default();
+        let mut failures = RetryBackoff::default();
         while !self.stopping() {
             match self.turn() {
                 Ok(goes_on) => {
                     if failures.end() {
                         info!("the history index goes on");
-                        *self.past.failed.lock() = None;
+                        *self.reader.failed.lock() = None;
                     }
                     if !goes_on {
                         break;
                     }
                 }
-                Err(stuck) if stuck.may_pass() => {
+                Err(error) if error.is_transient() => {
                     let (told, pause) = failures.add();
                     if told {
-                        warn!(%stuck, "the history index does not go on at present; trying again");
+                        warn!(%error, "the history index does not go on at present; trying again");
                     }
-                    *self.past.failed.lock() = Some(stuck.to_string());
+                    *self.reader.failed.lock() = Some(error.to_string());
                     self.measure();
                     self.pause(pause);
                 }
-                Err(stuck) => return Err(stuck),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -193,51 +193,51 @@ impl Work {
     }
 
     /// Takes in what there is, or waits for it. Says whether there may be more.
-    fn turn(&mut self) -> Result<bool, Stuck> {
-        if self.past.shelf.read().is_none() {
-            let shelf = Shelf::open(&self.folder, &*self.past.journal)?;
-            let (segments, from) = (shelf.segments.len(), shelf.next_seq);
+    fn turn(&mut self) -> Result<bool, IndexerError> {
+        if self.reader.index.read().is_none() {
+            let index = Index::open(&self.folder, &*self.reader.journal)?;
+            let (segments, from) = (index.segments.len(), index.next_seq);
             info!(segments, from, "the history index is being brought up to date");
-            *self.past.shelf.write() = Some(shelf);
+            *self.reader.index.write() = Some(index);
         }
         // What could not be written stays in memory. More must not come to it.
         self.write_out()?;
         match self.take_in_some()? {
-            Taken::OfFeed => {
+            RecordSource::OfFeed => {
                 self.nap();
                 return Ok(true);
             }
-            Taken::OfJournal => return Ok(true),
-            Taken::Nothing => {}
+            RecordSource::OfJournal => return Ok(true),
+            RecordSource::Nothing => {}
         }
         if let Some(began) = self.began.take() {
-            let reached = *self.past.reached.borrow();
+            let reached = *self.reader.reached.borrow();
             let seconds = began.elapsed().as_secs_f64();
             info!(record = reached.seq, seconds, "the history index is up to date");
         }
         self.forget_trimmed()?;
-        let seen = self.past.reached.borrow().seq;
+        let seen = self.reader.reached.borrow().seq;
         Ok(self.feed.wait_blocking(seen, IDLE).is_ok())
     }
 
     fn nap(&self) {
         // Whoever begins to wait now has us waked.
-        if !self.past.is_waited_for() {
+        if !self.reader.is_waited_for() {
             std::thread::park_timeout(NAP);
         }
     }
 
     /// Takes in what comes next.
-    fn take_in_some(&mut self) -> Result<Taken, Stuck> {
-        let seen = match &*self.past.shelf.read() {
-            Some(shelf) => shelf.next_seq - 1,
-            None => return Ok(Taken::Nothing),
+    fn take_in_some(&mut self) -> Result<RecordSource, IndexerError> {
+        let seen = match &*self.reader.index.read() {
+            Some(index) => index.next_seq - 1,
+            None => return Ok(RecordSource::Nothing),
         };
         let (records, taken) = match self.feed.after(seen) {
-            Ok(records) => (records, Taken::OfFeed),
-            Err(Behind { .. }) => match self.read_journal(seen + 1)? {
-                Some(records) => (records, Taken::OfJournal),
-                None => return Ok(Taken::OfJournal),
+            Ok(records) => (records, RecordSource::OfFeed),
+            Err(Lagged { .. }) => match self.read_journal(seen + 1)? {
+                Some(records) => (records, RecordSource::OfJournal),
+                None => return Ok(RecordSource::OfJournal),
             },
         };
         for record in &records {
@@ -246,7 +246,7 @@ impl Work {
         }
         self.measure();
         if records.is_empty() {
-            return Ok(Taken::Nothing);
+            return Ok(RecordSource::Nothing);
         }
         self.tend()?;
         Ok(taken)
@@ -254,14 +254,14 @@ impl Work {
 
     /// Shows how far it is behind.
     fn measure(&self) {
-        let reached = self.past.reached.borrow().position;
+        let reached = self.reader.reached.borrow().position;
         let behind = self.feed.tail().position.saturating_sub(reached);
         self.meter.behind.set(behind as f64);
     }
 
     /// A piece of the journal. `None`: the journal begins later by now.
-    fn read_journal(&mut self, from: u64) -> Result<Option<Vec<Arc<Record>>>, Stuck> {
-        let frames = match self.past.journal.read(from, READ_BYTES) {
+    fn read_journal(&mut self, from: u64) -> Result<Option<Vec<Arc<FeedRecord>>>, IndexerError> {
+        let frames = match self.reader.journal.read(from, READ_BYTES) {
             Ok(frames) => frames,
             // It was trimmed faster than we read.
             Err(JournalError::Trimmed { oldest, .. }) => {
@@ -270,68 +270,68 @@ impl Work {
             }
             Err(error) => return Err(error.into()),
         };
-        let hash = self.past.shelf.read().as_ref().and_then(|shelf| shelf.last_hash);
+        let hash = self.reader.index.read().as_ref().and_then(|index| index.last_hash);
         if let (Some(hash), Some(first)) = (hash, frames.first())
             && hash != first.prev
         {
             return Err(Halt::Forked(BrokenChain::Fork { seq: first.seq }).into());
         }
-        let record = |frame: &Frame| {
+        let record = |frame: &RecordFrame| {
             let tail = frame.tail(frame.hash());
-            Ok(Arc::new(Record::of_items(tail, frame.at_ms, decode(frame)?)))
+            Ok(Arc::new(FeedRecord::of_items(tail, frame.at_ms, decode(frame)?)))
         };
         // What nobody can see yet must not be found either.
         let last = self.feed.tail().seq;
         let frames = frames.iter().take_while(|frame| frame.seq <= last);
-        frames.map(record).collect::<Result<_, Stuck>>().map(Some)
+        frames.map(record).collect::<Result<_, IndexerError>>().map(Some)
     }
 
-    fn take_in(&mut self, record: &Record) -> Result<(), Stuck> {
+    fn take_in(&mut self, record: &FeedRecord) -> Result<(), IndexerError> {
         if record.entries.iter().flat_map(|entry| &entry.events).any(lacks) {
             let mut entries: Vec<_> =
                 record.changes().map(|(at, entry)| (at, entry.clone())).collect();
-            self.past.complete(record.first_position - 1, &mut entries)?;
+            self.reader.complete(record.first_position - 1, &mut entries)?;
             let entries = entries.into_iter().map(|(_, entry)| entry).collect();
-            self.add(&Record { entries, ..record.clone() });
+            self.add(&FeedRecord { entries, ..record.clone() });
         } else {
             self.add(record);
         }
         Ok(())
     }
 
-    fn add(&mut self, record: &Record) {
+    fn add(&mut self, record: &FeedRecord) {
         let Tail { seq, position, hash, .. } = record.tail;
-        if let Some(shelf) = &mut *self.past.shelf.write() {
+        if let Some(index) = &mut *self.reader.index.write() {
             let at_ms = record.entries.last().map_or(0, |entry| entry.at_ms);
-            shelf.last_ms = shelf.last_ms.max(at_ms);
-            let mark = Mark { seq, position, at_ms: shelf.last_ms };
+            index.last_ms = index.last_ms.max(at_ms);
+            let mark = RecordMark { seq, position, at_ms: index.last_ms };
             let events = record.entries.iter().flat_map(|entry| &entry.events);
-            shelf.recent.add(shelf.seed, mark, hash, events);
-            (shelf.next_seq, shelf.last_hash) = (seq + 1, Some(hash));
+            index.memtable.add(index.seed, mark, hash, events);
+            (index.next_seq, index.last_hash) = (seq + 1, Some(hash));
         }
-        self.past.reached.send_replace(Reached { seq, position });
+        self.reader.reached.send_replace(IndexPosition { seq, position });
     }
 
     /// Drops everything: the journal begins later now.
     fn begin_anew(&mut self, oldest: u64) {
-        if let Some(shelf) = &mut *self.past.shelf.write() {
-            shelf.forget_before(oldest);
-            shelf.segments.clear();
-            shelf.recent = Default::default();
-            (shelf.next_seq, shelf.last_hash) = (oldest, None);
+        if let Some(index) = &mut *self.reader.index.write() {
+            index.forget_before(oldest);
+            index.segments.clear();
+            index.memtable = Default::default();
+            (index.next_seq, index.last_hash) = (oldest, None);
         }
     }
 
     /// Writes and merges what is due.
-    fn tend(&mut self) -> Result<(), Stuck> {
+    fn tend(&mut self) -> Result<(), IndexerError> {
         self.write_out()?;
         if let Err(error) = self.merge() {
             warn!(%error, "files of the history index cannot be merged; they stay as they are for now");
             self.unmerged = Some(Instant::now());
         }
-        if let Some(shelf) = &*self.past.shelf.read() {
-            self.meter.segments.set(shelf.segments.len() as f64);
-            let bytes: u64 = shelf.segments.iter().map(|segment| segment.header.bytes()).sum();
+        if let Some(index) = &*self.reader.index.read() {
+            self.meter.segments.set(index.segments.len() as f64);
+            let bytes: u64 = index.segments.iter().map(|segment| segment.header.bytes()).sum();
             self.meter.bytes.set(bytes as f64);
         }
         Ok(())
@@ -339,39 +339,39 @@ impl Work {
 
     /// Writes what is in memory, once it is enough for a file.
     fn write_out(&self) -> io::Result<()> {
-        let is_due = |shelf: &Shelf| shelf.recent.postings() >= self.postings_max;
-        if !self.past.shelf.read().as_ref().is_some_and(is_due) {
+        let is_due = |index: &Index| index.memtable.postings() >= self.postings_max;
+        if !self.reader.index.read().as_ref().is_some_and(is_due) {
             return Ok(());
         }
-        if let Some(shelf) = &mut *self.past.shelf.write() {
-            shelf.keep_folder()?;
+        if let Some(index) = &mut *self.reader.index.write() {
+            index.keep_folder()?;
         }
-        let written = match &*self.past.shelf.read() {
-            Some(shelf) => shelf.recent.write(&shelf.folder, shelf.seed)?,
+        let written = match &*self.reader.index.read() {
+            Some(index) => index.memtable.write(&index.folder, index.seed)?,
             None => None,
         };
-        if let (Some(segment), Some(shelf)) = (written, &mut *self.past.shelf.write()) {
-            shelf.segments.push(Arc::new(segment));
-            shelf.recent = Default::default();
+        if let (Some(segment), Some(index)) = (written, &mut *self.reader.index.write()) {
+            index.segments.push(Arc::new(segment));
+            index.memtable = Default::default();
         }
         Ok(())
     }
 
     /// Takes a merged file in, and begins with the next.
     fn merge(&mut self) -> io::Result<()> {
-        let mut shelf = self.past.shelf.write();
-        let Some(shelf) = &mut *shelf else { return Ok(()) };
+        let mut index = self.reader.index.write();
+        let Some(index) = &mut *index else { return Ok(()) };
         if self.merging.as_ref().is_some_and(|(_, thread)| thread.is_finished())
             && let Some((parts, thread)) = self.merging.take()
         {
             let panicked = |_| io::Error::other("merging the history index panicked");
-            shelf.replace(&parts, thread.join().map_err(panicked)??);
+            index.replace(&parts, thread.join().map_err(panicked)??);
         }
         if self.merging.is_none()
             && self.unmerged.is_none_or(|at| at.elapsed() >= MERGE_AGAIN)
-            && let Some(parts) = shelf.due(self.postings_max)
+            && let Some(parts) = index.due(self.postings_max)
         {
-            let (folder, to_merge) = (shelf.folder.clone(), parts.clone());
+            let (folder, to_merge) = (index.folder.clone(), parts.clone());
             let thread = std::thread::Builder::new().name("allod-history-merge".into());
             let thread = thread.spawn(move || build::merge(&folder, &to_merge))?;
             self.merging = Some((parts, thread));
@@ -379,12 +379,12 @@ impl Work {
         Ok(())
     }
 
-    fn forget_trimmed(&mut self) -> Result<(), Stuck> {
+    fn forget_trimmed(&mut self) -> Result<(), IndexerError> {
         if self.trimmed.elapsed() >= TRIM_EVERY {
             self.trimmed = Instant::now();
-            let oldest = self.past.journal.oldest()?;
-            if let Some(shelf) = &mut *self.past.shelf.write() {
-                shelf.forget_before(oldest);
+            let oldest = self.reader.journal.oldest()?;
+            if let Some(index) = &mut *self.reader.index.write() {
+                index.forget_before(oldest);
             }
             self.tend()?;
         }

@@ -7,14 +7,14 @@ use allod_core::capacity::Uuid;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 
-use super::posting::Run;
+use super::index::Index;
+use super::posting::PostingRun;
 use super::segment::Segment;
-use super::shelf::Shelf;
-use super::term::{self, Fingerprint, Sizes, Term};
+use super::term::{self, BlockSizes, Fingerprint, Term};
 
 /// What a record is looked for by. It must have at least one term of each group.
 #[derive(Debug, Clone)]
-pub(super) enum Group<'a> {
+pub(super) enum TermGroup<'a> {
     Pool(&'a str),
     Definitions(&'a str),
     Removals(&'a str),
@@ -28,7 +28,7 @@ pub(super) enum Group<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum HistoryOrder {
     NewestFirst,
     OldestFirst,
 }
@@ -36,39 +36,39 @@ pub enum Order {
 /// The records between two, in order, that a question is about; perhaps also some that it is not.
 #[derive(Debug)]
 pub(super) struct Lookup {
-    order: Order,
+    order: HistoryOrder,
     /// Between these; empty when the first is above the second.
     seqs: (u64, u64),
     /// `None`: every record is looked at.
-    parts: Option<Vec<Part>>,
+    parts: Option<Vec<PartRuns>>,
 }
 
 /// What a part of the index knows about a question.
 #[derive(Debug)]
-struct Part {
+struct PartRuns {
     seqs: (u64, u64),
     /// The smallest first.
-    groups: Vec<Vec<Run>>,
+    groups: Vec<Vec<PostingRun>>,
 }
 
-impl Group<'_> {
-    fn fingerprints(&self, seed: u64, sizes: Sizes) -> Vec<Fingerprint> {
+impl TermGroup<'_> {
+    fn fingerprints(&self, seed: u64, sizes: BlockSizes) -> Vec<Fingerprint> {
         let mut all = Vec::new();
         let mut put = |term: Term<'_>| all.push(term.fingerprint(seed));
         match *self {
-            Group::Pool(pool) => put(Term::Pool(pool)),
-            Group::Definitions(pool) => put(Term::Definition(pool)),
-            Group::Removals(pool) => put(Term::Removal(pool)),
-            Group::Grants(key) => put(Term::Grant(key)),
-            Group::Key(key) => [Term::Grant(key), Term::Later(key)].into_iter().for_each(put),
+            TermGroup::Pool(pool) => put(Term::Pool(pool)),
+            TermGroup::Definitions(pool) => put(Term::Definition(pool)),
+            TermGroup::Removals(pool) => put(Term::Removal(pool)),
+            TermGroup::Grants(key) => put(Term::Grant(key)),
+            TermGroup::Key(key) => [Term::Grant(key), Term::Later(key)].into_iter().for_each(put),
             // An owner that is the key as well leaves no term of its own.
-            Group::Owner(owner) => {
+            TermGroup::Owner(owner) => {
                 let terms = [Term::Owner(owner), Term::Grant(owner), Term::Later(owner)];
                 terms.into_iter().for_each(put);
             }
-            Group::Provider(provider) => put(Term::Provider(provider)),
-            Group::Consumer(consumer) => put(Term::Consumer(consumer)),
-            Group::Values(pool, values) => {
+            TermGroup::Provider(provider) => put(Term::Provider(provider)),
+            TermGroup::Consumer(consumer) => put(Term::Consumer(consumer)),
+            TermGroup::Values(pool, values) => {
                 for &(kind, value) in values {
                     term::of_value(pool, kind, value, sizes, &mut put);
                 }
@@ -82,36 +82,37 @@ impl Group<'_> {
 
 impl Lookup {
     pub(super) fn new(
-        shelf: &Shelf,
-        groups: &[Group<'_>],
+        index: &Index,
+        groups: &[TermGroup<'_>],
         (from, upto): (u64, u64),
-        order: Order,
+        order: HistoryOrder,
     ) -> io::Result<Lookup> {
         if groups.is_empty() {
             return Ok(Lookup { order, seqs: (from, upto), parts: None });
         }
         let mut parts = Vec::new();
-        for segment in &shelf.segments {
+        for segment in &index.segments {
             let seqs = (segment.header.first_seq, segment.header.last_seq);
             if seqs.0 <= upto && seqs.1 >= from {
-                let runs = |group: &Group<'_>| in_segment(segment, group);
-                parts.push(Part {
+                let runs = |group: &TermGroup<'_>| in_segment(segment, group);
+                parts.push(PartRuns {
                     seqs,
                     groups: groups.iter().map(runs).collect::<io::Result<_>>()?,
                 });
             }
         }
-        let recent = &shelf.recent;
-        if let (Some(first), Some(last)) = (recent.first_seq(), recent.marks.last()) {
-            let runs =
-                |group: &Group<'_>| recent.runs(&group.fingerprints(shelf.seed, recent.sizes));
+        let memtable = &index.memtable;
+        if let (Some(first), Some(last)) = (memtable.first_seq(), memtable.marks.last()) {
+            let runs = |group: &TermGroup<'_>| {
+                memtable.runs(&group.fingerprints(index.seed, memtable.sizes))
+            };
             let groups = groups.iter().map(runs).collect();
-            parts.push(Part { seqs: (first, last.seq), groups });
+            parts.push(PartRuns { seqs: (first, last.seq), groups });
         }
         for part in &mut parts {
-            part.groups.sort_by_key(|runs| runs.iter().map(Run::len).sum::<u64>());
+            part.groups.sort_by_key(|runs| runs.iter().map(PostingRun::len).sum::<u64>());
         }
-        if order == Order::NewestFirst {
+        if order == HistoryOrder::NewestFirst {
             parts.reverse();
         }
         Ok(Lookup { order, seqs: (from, upto), parts: Some(parts) })
@@ -124,7 +125,7 @@ impl Lookup {
             return Ok(None);
         }
         let found = match &mut self.parts {
-            None => Some(if self.order == Order::NewestFirst { upto } else { from }),
+            None => Some(if self.order == HistoryOrder::NewestFirst { upto } else { from }),
             Some(parts) => {
                 let mut found = None;
                 for part in parts {
@@ -138,29 +139,29 @@ impl Lookup {
         };
         match (found, self.order) {
             (None, _) => self.seqs = (1, 0),
-            (Some(seq), Order::OldestFirst) => self.seqs.0 = seq + 1,
-            (Some(0), Order::NewestFirst) => self.seqs = (1, 0),
-            (Some(seq), Order::NewestFirst) => self.seqs.1 = seq - 1,
+            (Some(seq), HistoryOrder::OldestFirst) => self.seqs.0 = seq + 1,
+            (Some(0), HistoryOrder::NewestFirst) => self.seqs = (1, 0),
+            (Some(seq), HistoryOrder::NewestFirst) => self.seqs.1 = seq - 1,
         }
         Ok(found)
     }
 }
 
-fn in_segment(segment: &Arc<Segment>, group: &Group<'_>) -> io::Result<Vec<Run>> {
+fn in_segment(segment: &Arc<Segment>, group: &TermGroup<'_>) -> io::Result<Vec<PostingRun>> {
     let fingerprints = group.fingerprints(segment.header.seed, segment.header.sizes);
     fingerprints.into_iter().map(|fingerprint| segment.run(fingerprint)).collect()
 }
 
-impl Part {
+impl PartRuns {
     /// The first record between two, in order, that all groups have.
-    fn find(&mut self, from: u64, upto: u64, order: Order) -> io::Result<Option<u64>> {
+    fn find(&mut self, from: u64, upto: u64, order: HistoryOrder) -> io::Result<Option<u64>> {
         let (first, last) = self.seqs;
         let (from, upto) = (from.max(first), upto.min(last));
         if from > upto {
             return Ok(None);
         }
         let (from, upto) = ((from - first) as u32, (upto - first) as u32);
-        let mut bound = if order == Order::NewestFirst { upto } else { from };
+        let mut bound = if order == HistoryOrder::NewestFirst { upto } else { from };
         'again: loop {
             for runs in &mut self.groups {
                 let Some(nearest) = nearest(runs, bound, order)? else { return Ok(None) };
@@ -178,12 +179,12 @@ impl Part {
 }
 
 /// The record of any of these runs that is nearest to `bound` in the direction of the order.
-fn nearest(runs: &mut [Run], bound: u32, order: Order) -> io::Result<Option<u32>> {
+fn nearest(runs: &mut [PostingRun], bound: u32, order: HistoryOrder) -> io::Result<Option<u32>> {
     let mut best: Option<u32> = None;
     for run in runs {
         best = match order {
-            Order::NewestFirst => best.max(run.upto(bound)?),
-            Order::OldestFirst => match (best, run.from(bound)?) {
+            HistoryOrder::NewestFirst => best.max(run.upto(bound)?),
+            HistoryOrder::OldestFirst => match (best, run.from(bound)?) {
                 (Some(best), Some(found)) => Some(best.min(found)),
                 (best, found) => best.or(found),
             },

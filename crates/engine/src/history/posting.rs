@@ -27,8 +27,8 @@ const CHUNK: u64 = 512;
 
 /// The records of one term in one part of the index, in ascending order.
 #[derive(Debug)]
-pub(super) struct Run {
-    source: Source,
+pub(super) struct PostingRun {
+    source: PostingStorage,
     len: u64,
     /// What was read last, and where it begins.
     chunk: Vec<u32>,
@@ -36,7 +36,7 @@ pub(super) struct Run {
 }
 
 #[derive(Debug)]
-enum Source {
+enum PostingStorage {
     /// All of it is in the chunk.
     Memory,
     File {
@@ -45,14 +45,19 @@ enum Source {
     },
 }
 
-impl Run {
-    pub(super) fn in_memory(records: Vec<u32>) -> Run {
+impl PostingRun {
+    pub(super) fn in_memory(records: Vec<u32>) -> PostingRun {
         let len = records.len() as u64;
-        Run { source: Source::Memory, len, chunk: records, chunk_at: 0 }
+        PostingRun { source: PostingStorage::Memory, len, chunk: records, chunk_at: 0 }
     }
 
-    pub(super) fn in_file(segment: Arc<Segment>, start: u64, len: u64) -> Run {
-        Run { source: Source::File { segment, start }, len, chunk: Vec::new(), chunk_at: 0 }
+    pub(super) fn in_file(segment: Arc<Segment>, start: u64, len: u64) -> PostingRun {
+        PostingRun {
+            source: PostingStorage::File { segment, start },
+            len,
+            chunk: Vec::new(),
+            chunk_at: 0,
+        }
     }
 
     pub(super) fn len(&self) -> u64 {
@@ -98,7 +103,7 @@ impl Run {
     fn get(&mut self, at: u64) -> io::Result<u32> {
         let end = self.chunk_at + self.chunk.len() as u64;
         if !(self.chunk_at..end).contains(&at)
-            && let Source::File { segment, start } = &self.source
+            && let PostingStorage::File { segment, start } = &self.source
         {
             let from = at - at % CHUNK;
             let upto = (from + CHUNK).min(self.len);
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_run_finds_what_is_nearest_in_both_directions() {
-        let mut run = Run::in_memory(vec![2, 5, 9]);
+        let mut run = PostingRun::in_memory(vec![2, 5, 9]);
         for (bound, from, upto) in [
             (0, Some(2), None),
             (2, Some(2), Some(2)),
@@ -129,7 +134,7 @@ mod tests {
             assert_eq!(run.from(bound).unwrap(), from, "{bound}");
             assert_eq!(run.upto(bound).unwrap(), upto, "{bound}");
         }
-        let mut none = Run::in_memory(vec![]);
+        let mut none = PostingRun::in_memory(vec![]);
         assert_eq!((none.from(0).unwrap(), none.upto(7).unwrap()), (None, None));
     }
 }

@@ -1,12 +1,12 @@
 //! Reading records for a question: by number, by position, by time.
 
-use allod_journal::{Frame, JournalError};
+use allod_journal::{JournalError, RecordFrame};
 use allod_record::{Entry, Item, with_positions};
 
-use super::lookup::{Group, Lookup, Order};
-use super::segment::Mark;
-use super::{Moment, Past, Unanswered};
-use crate::handle::At;
+use super::lookup::{HistoryOrder, Lookup, TermGroup};
+use super::segment::RecordMark;
+use super::{HistoryError, HistoryReader, Moment};
+use crate::handle::CommitPoint;
 use crate::replay::decode;
 
 /// How much is read at a time at the most, in records and in bytes: an append may be waiting.
@@ -15,15 +15,15 @@ const READ_BYTES_MAX: usize = 1 << 20;
 
 /// What one record did.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct HistoryRecord {
     /// The position before it.
     pub before: u64,
     pub at_ms: u64,
     pub entries: Vec<(u64, Entry)>,
 }
 
-impl Record {
-    fn of(frame: &Frame) -> Result<Record, Unanswered> {
+impl HistoryRecord {
+    fn of(frame: &RecordFrame) -> Result<HistoryRecord, HistoryError> {
         let items = decode(frame)?;
         let taken = items.iter().filter(|item| item.takes_position()).count() as u64;
         let positions: Vec<u64> = with_positions(&items, frame.position)
@@ -36,16 +36,16 @@ impl Record {
         });
         let entries = entries.collect();
         let before = frame.position.saturating_sub(taken);
-        Ok(Record { before, at_ms: frame.at_ms, entries })
+        Ok(HistoryRecord { before, at_ms: frame.at_ms, entries })
     }
 }
 
 /// Records of a lookup, read a few at a time.
 #[derive(Debug)]
-pub(super) struct Walk<'a> {
-    past: &'a Past,
+pub(super) struct RecordWalk<'a> {
+    reader: &'a HistoryReader,
     lookup: Lookup,
-    ready: std::collections::VecDeque<Record>,
+    ready: std::collections::VecDeque<HistoryRecord>,
     /// Found, and not yet read.
     seqs: Vec<u64>,
     at_once: usize,
@@ -54,22 +54,22 @@ pub(super) struct Walk<'a> {
     as_stored: bool,
 }
 
-impl Past {
+impl HistoryReader {
     /// Walks over the records between two positions that have a term of each group.
     pub(super) fn walk<'a>(
         &'a self,
-        groups: &[Group<'_>],
+        groups: &[TermGroup<'_>],
         (from, upto): (u64, u64),
-        order: Order,
-    ) -> Result<Walk<'a>, Unanswered> {
+        order: HistoryOrder,
+    ) -> Result<RecordWalk<'a>, HistoryError> {
         let seqs = (self.journal.seq_of_position(from)?, self.journal.seq_of_position(upto)?);
-        let shelf = self.shelf.read();
-        let Some(shelf) = &*shelf else {
-            return Err(Unanswered::Building { indexed: 0, end: seqs.1 });
+        let index = self.index.read();
+        let Some(index) = &*index else {
+            return Err(HistoryError::Building { indexed: 0, end: seqs.1 });
         };
-        let lookup = Lookup::new(shelf, groups, seqs, order)?;
-        Ok(Walk {
-            past: self,
+        let lookup = Lookup::new(index, groups, seqs, order)?;
+        Ok(RecordWalk {
+            reader: self,
             lookup,
             ready: std::collections::VecDeque::new(),
             seqs: Vec::new(),
@@ -79,12 +79,12 @@ impl Past {
         })
     }
 
-    pub(super) fn record(&self, seq: u64) -> Result<Option<Record>, Unanswered> {
-        self.journal.read(seq, 0)?.first().map(Record::of).transpose()
+    pub(super) fn record(&self, seq: u64) -> Result<Option<HistoryRecord>, HistoryError> {
+        self.journal.read(seq, 0)?.first().map(HistoryRecord::of).transpose()
     }
 
     /// The first position that is still kept; at least 1.
-    pub(super) fn first_kept(&self) -> Result<u64, Unanswered> {
+    pub(super) fn first_kept(&self) -> Result<u64, HistoryError> {
         let oldest = self.journal.oldest()?;
         let (known, position) = *self.oldest.lock();
         if known == oldest {
@@ -96,10 +96,10 @@ impl Past {
     }
 
     /// The last position that a moment has seen. Zero: it is before the first one.
-    pub(super) fn position_at(&self, moment: Moment, at: At) -> Result<u64, Unanswered> {
+    pub(super) fn position_at(&self, moment: Moment, at: CommitPoint) -> Result<u64, HistoryError> {
         let position = match moment {
             Moment::Position(asked) if asked > at.position => {
-                return Err(Unanswered::PositionUnknown { asked, end: at.position });
+                return Err(HistoryError::PositionUnknown { asked, end: at.position });
             }
             Moment::Position(position) => position,
             Moment::TimeMs(at_ms) => self.position_by(at_ms, at)?,
@@ -108,18 +108,18 @@ impl Past {
     }
 
     /// The position of the last entry that was made at this time or before.
-    fn position_by(&self, at_ms: u64, at: At) -> Result<u64, Unanswered> {
+    fn position_by(&self, at_ms: u64, at: CommitPoint) -> Result<u64, HistoryError> {
         let oldest = self.journal.oldest()?;
         let end = self.journal.seq_of_position(at.position)?;
         // The first record that was written after that time is above `low` and not above `high`.
         let (mut low, mut high) = (oldest.saturating_sub(1), end.saturating_add(1));
-        if let Some(shelf) = &*self.shelf.read() {
-            let until = |mark: &Mark| mark.at_ms <= at_ms;
-            let recent = &shelf.recent.marks;
-            let known = recent.partition_point(until);
-            low = low.max(known.checked_sub(1).map_or(0, |last| recent[last].seq));
-            high = high.min(recent.get(known).map_or(u64::MAX, |mark| mark.seq));
-            for segment in shelf.segments.iter().rev().filter(|_| known == 0) {
+        if let Some(index) = &*self.index.read() {
+            let until = |mark: &RecordMark| mark.at_ms <= at_ms;
+            let memtable = &index.memtable.marks;
+            let known = memtable.partition_point(until);
+            low = low.max(known.checked_sub(1).map_or(0, |last| memtable[last].seq));
+            high = high.min(memtable.get(known).map_or(u64::MAX, |mark| mark.seq));
+            for segment in index.segments.iter().rev().filter(|_| known == 0) {
                 let (last, next) = segment.marks_around(until)?;
                 low = low.max(last.map_or(0, |mark| mark.seq));
                 high = high.min(next.map_or(u64::MAX, |mark| mark.seq));
@@ -148,14 +148,14 @@ impl Past {
     }
 }
 
-impl Walk<'_> {
+impl RecordWalk<'_> {
     /// The same, with events as they are in the journal.
     pub(super) fn uncompleted(self) -> Self {
-        Walk { as_stored: true, ..self }
+        RecordWalk { as_stored: true, ..self }
     }
 
     /// The next record, already read. Says `TooWide` after `history_records_max` of them.
-    pub(super) fn next_record(&mut self) -> Result<Option<Record>, Unanswered> {
+    pub(super) fn next_record(&mut self) -> Result<Option<HistoryRecord>, HistoryError> {
         if self.ready.is_empty() {
             self.read_some()?;
         }
@@ -163,13 +163,13 @@ impl Walk<'_> {
             return Ok(None);
         }
         self.read += 1;
-        if self.read > self.past.records_max {
-            return Err(Unanswered::TooWide { history_records_max: self.past.records_max });
+        if self.read > self.reader.records_max {
+            return Err(HistoryError::TooWide { history_records_max: self.reader.records_max });
         }
         Ok(self.ready.pop_front())
     }
 
-    fn read_some(&mut self) -> Result<(), Unanswered> {
+    fn read_some(&mut self) -> Result<(), HistoryError> {
         while self.seqs.len() < self.at_once {
             let Some(seq) = self.lookup.next_seq()? else { break };
             self.seqs.push(seq);
@@ -178,7 +178,7 @@ impl Walk<'_> {
         if self.seqs.is_empty() {
             return Ok(());
         }
-        let frames = match self.past.journal.read_each(&self.seqs, READ_BYTES_MAX) {
+        let frames = match self.reader.journal.read_each(&self.seqs, READ_BYTES_MAX) {
             // It was trimmed while we looked: what is gone is not part of the answer.
             Err(JournalError::Trimmed { oldest, .. }) => {
                 self.seqs.retain(|seq| *seq >= oldest);
@@ -191,9 +191,9 @@ impl Walk<'_> {
             self.seqs.clear();
         }
         for frame in &frames {
-            let mut record = Record::of(frame)?;
+            let mut record = HistoryRecord::of(frame)?;
             if !self.as_stored {
-                self.past.complete(record.before, &mut record.entries)?;
+                self.reader.complete(record.before, &mut record.entries)?;
             }
             self.ready.push_back(record);
         }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use allod_journal::Hash;
 
-use super::posting::{Posting, Run, posting};
-use super::term::{Fingerprint, Sizes};
+use super::posting::{Posting, PostingRun, posting};
+use super::term::{BlockSizes, Fingerprint};
 
 pub(super) const MAGIC: [u8; 8] = *b"allodidx";
 /// Also to be raised when what terms an event leaves changes: older files are then made anew.
@@ -28,7 +28,7 @@ pub(super) const MARK_BYTES: u64 = 24;
 
 /// Where in the journal a record ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct RecordMark {
     pub seq: u64,
     pub position: u64,
     pub at_ms: u64,
@@ -36,13 +36,13 @@ pub(super) struct Mark {
 
 /// What the head of a file says about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct IndexHeader {
     pub seed: u64,
     pub first_seq: u64,
     pub last_seq: u64,
     /// The hash of the last record, and so of the journal that this was made from.
     pub last_hash: Hash,
-    pub sizes: Sizes,
+    pub sizes: BlockSizes,
     pub marks: u64,
     pub postings: u64,
     /// The directory has 2^this ranges.
@@ -51,14 +51,14 @@ pub(super) struct Header {
 
 #[derive(Debug)]
 pub(super) struct Segment {
-    pub header: Header,
+    pub header: IndexHeader,
     pub path: PathBuf,
     file: File,
 }
 
 /// Why a file is not used. It is removed and made anew.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum UnusableSegment {
     #[error("{0}")]
     Io(#[from] io::Error),
     #[error("it does not begin like a segment of the index")]
@@ -69,7 +69,7 @@ pub(super) enum Unusable {
     Damaged,
 }
 
-impl Header {
+impl IndexHeader {
     pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES as usize] {
         let mut bytes = Vec::with_capacity(HEADER_BYTES as usize);
         bytes.extend(MAGIC);
@@ -85,22 +85,30 @@ impl Header {
         whole
     }
 
-    fn from_bytes(bytes: &[u8; HEADER_BYTES as usize]) -> Result<Header, Unusable> {
+    fn from_bytes(bytes: &[u8; HEADER_BYTES as usize]) -> Result<IndexHeader, UnusableSegment> {
         let mut rest = &bytes[..];
         if take(&mut rest) != MAGIC {
-            return Err(Unusable::NotASegment);
+            return Err(UnusableSegment::NotASegment);
         }
         let found = u32::from_le_bytes(take(&mut rest));
         if found != VERSION {
-            return Err(Unusable::OtherVersion { found });
+            return Err(UnusableSegment::OtherVersion { found });
         }
         let directory_bits = u32::from_le_bytes(take(&mut rest));
         let mut number = || u64::from_le_bytes(take(&mut rest));
         let [seed, first_seq, last_seq, marks, postings] = std::array::from_fn(|_| number());
-        let sizes = Sizes(u128::from_le_bytes(take(&mut rest)));
+        let sizes = BlockSizes(u128::from_le_bytes(take(&mut rest)));
         let last_hash = Hash(take(&mut rest));
-        let header =
-            Header { seed, first_seq, last_seq, last_hash, sizes, marks, postings, directory_bits };
+        let header = IndexHeader {
+            seed,
+            first_seq,
+            last_seq,
+            last_hash,
+            sizes,
+            marks,
+            postings,
+            directory_bits,
+        };
         Ok(header)
     }
 
@@ -135,14 +143,14 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
 
 impl Segment {
     /// Opens a file after reading all of it once, to see that it is as it was written.
-    pub(super) fn open(path: &Path) -> Result<Segment, Unusable> {
+    pub(super) fn open(path: &Path) -> Result<Segment, UnusableSegment> {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
         let mut head = [0; HEADER_BYTES as usize];
-        file.read_exact(&mut head).map_err(|_| Unusable::NotASegment)?;
-        let header = Header::from_bytes(&head)?;
+        file.read_exact(&mut head).map_err(|_| UnusableSegment::NotASegment)?;
+        let header = IndexHeader::from_bytes(&head)?;
         if header.bytes() != len || header.directory_bits > 32 {
-            return Err(Unusable::Damaged);
+            return Err(UnusableSegment::Damaged);
         }
         let mut hasher = blake3::Hasher::new();
         hasher.update(&head);
@@ -157,18 +165,18 @@ impl Segment {
         let mut hash = [0; 32];
         file.read_exact(&mut hash)?;
         if *hasher.finalize().as_bytes() != hash {
-            return Err(Unusable::Damaged);
+            return Err(UnusableSegment::Damaged);
         }
         Ok(Segment::written(path.to_path_buf(), file, header))
     }
 
     /// A segment whose file was just written.
-    pub(super) fn written(path: PathBuf, file: File, header: Header) -> Segment {
+    pub(super) fn written(path: PathBuf, file: File, header: IndexHeader) -> Segment {
         Segment { header, path, file }
     }
 
     /// The records of a term.
-    pub(super) fn run(self: &Arc<Segment>, fingerprint: Fingerprint) -> io::Result<Run> {
+    pub(super) fn run(self: &Arc<Segment>, fingerprint: Fingerprint) -> io::Result<PostingRun> {
         let mut ends = [0; 8];
         let at = self.header.directory_at() + self.header.range_of(fingerprint) * 4;
         self.file.read_exact_at(&mut ends, at)?;
@@ -182,7 +190,7 @@ impl Segment {
             Some(next) => self.lower_bound(start, high, posting(next, 0))?,
             None => high,
         };
-        Ok(Run::in_file(self.clone(), start, end - start))
+        Ok(PostingRun::in_file(self.clone(), start, end - start))
     }
 
     /// The first posting between two that is not below `bound`.
@@ -208,12 +216,12 @@ impl Segment {
         Ok(postings.iter().map(|posting| Posting::from_le_bytes(*posting)).collect())
     }
 
-    pub(super) fn marks(&self, from: u64, upto: u64) -> io::Result<Vec<Mark>> {
+    pub(super) fn marks(&self, from: u64, upto: u64) -> io::Result<Vec<RecordMark>> {
         let mut bytes = vec![0; (upto.saturating_sub(from) * MARK_BYTES) as usize];
         self.file.read_exact_at(&mut bytes, HEADER_BYTES + from * MARK_BYTES)?;
         let marks = bytes.chunks_exact(MARK_BYTES as usize).map(|mut mark| {
             let mut number = || u64::from_le_bytes(take(&mut mark));
-            Mark { seq: number(), position: number(), at_ms: number() }
+            RecordMark { seq: number(), position: number(), at_ms: number() }
         });
         Ok(marks.collect())
     }
@@ -222,8 +230,8 @@ impl Segment {
     /// none after it.
     pub(super) fn marks_around(
         &self,
-        before: impl Fn(&Mark) -> bool,
-    ) -> io::Result<(Option<Mark>, Option<Mark>)> {
+        before: impl Fn(&RecordMark) -> bool,
+    ) -> io::Result<(Option<RecordMark>, Option<RecordMark>)> {
         let (mut low, mut high, mut found) = (0, self.header.marks, (None, None));
         while low < high {
             let middle = low + (high - low) / 2;

@@ -89,9 +89,9 @@ fn text(hash: u64, text: &str) -> u64 {
 
 /// Which sizes of blocks are in use: bit n for blocks of 2^n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Sizes(pub u128);
+pub(super) struct BlockSizes(pub u128);
 
-impl Sizes {
+impl BlockSizes {
     pub(super) fn add(&mut self, bits: u32) {
         self.0 |= 1 << bits;
     }
@@ -225,7 +225,7 @@ pub(super) fn of_value<'a>(
     pool: &'a str,
     kind: Kind,
     value: Span,
-    sizes: Sizes,
+    sizes: BlockSizes,
     mut put: impl FnMut(Term<'a>),
 ) {
     let bits = bits_of(value);
@@ -278,7 +278,7 @@ mod tests {
         ] {
             let (outer, inner) = (kind.parse(outer).unwrap(), kind.parse(inner).unwrap());
             for (held, asked) in [(outer, inner), (inner, outer), (inner, inner), (outer, outer)] {
-                let (mut left, mut sizes) = (vec![Term::Pool("p")], Sizes::default());
+                let (mut left, mut sizes) = (vec![Term::Pool("p")], BlockSizes::default());
                 for (bits, base) in blocks(held) {
                     sizes.add(bits);
                     left.push(Term::Block { pool: "p", bits, base });

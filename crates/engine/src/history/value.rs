@@ -14,13 +14,13 @@ use allod_core::span::{self, Span};
 use allod_core::value::Kind;
 use allod_core::view::{self, ClaimFilter, ValueView};
 
-use super::lookup::{Group, Order};
-use super::{Moment, Past, Unanswered};
-use crate::handle::At;
+use super::lookup::{HistoryOrder, TermGroup};
+use super::{HistoryError, HistoryReader, Moment};
+use crate::handle::CommitPoint;
 
 /// What could be said of a value at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueThen {
+pub struct HistoricalValue {
     /// The last position that the moment has seen.
     pub position: u64,
     /// The time asked for, or when that position was made.
@@ -29,17 +29,17 @@ pub struct ValueThen {
     pub value: Span,
     pub view: ValueView,
     /// What the answer rests on.
-    pub at: At,
+    pub at: CommitPoint,
 }
 
 /// A claim that was there at the moment, as the last event about it says.
-struct Alive {
+struct LiveClaim {
     /// Where it begins; the live view shows the first.
     first: u128,
-    found: Found,
+    found: FoundClaim,
 }
 
-enum Found {
+enum FoundClaim {
     /// Not in need of anything else.
     Whole(Claim),
     /// Without what only its grant says.
@@ -47,24 +47,24 @@ enum Found {
 }
 
 /// How far the answer has come.
-struct Search<'a> {
-    past: &'a Past,
+struct ValueSearch<'a> {
+    reader: &'a HistoryReader,
     pool: &'a Arc<str>,
     kind: Kind,
     value: Span,
     /// What has been found out of the value; sorted, disjoint.
     decided: Vec<Span>,
-    alive: Vec<Alive>,
+    alive: Vec<LiveClaim>,
 }
 
-impl Past {
+impl HistoryReader {
     pub(super) fn find_value(
         &self,
         pool: &Arc<str>,
         text: &str,
         moment: Moment,
-        at: At,
-    ) -> Result<ValueThen, Unanswered> {
+        at: CommitPoint,
+    ) -> Result<HistoricalValue, HistoryError> {
         let oldest = self.first_kept()?;
         let position = self.moment(moment, oldest, at)?;
         let at_ms = match moment {
@@ -74,17 +74,18 @@ impl Past {
         let spec = self.definition(pool, position, oldest, at)?;
         let Some(spec) = spec else {
             let pool = pool.clone();
-            return Err(Unanswered::PoolUnknown { pool, position, at });
+            return Err(HistoryError::PoolUnknown { pool, position, at });
         };
         let kind = spec.kind;
-        let value = kind.parse(text).map_err(|error| Unanswered::NotAValue { error, at })?;
+        let value = kind.parse(text).map_err(|error| HistoryError::NotAValue { error, at })?;
 
-        let removed = self.last_event(&[Group::Removals(pool)], (oldest, position), |event| {
-            matches!(event, Event::PoolRemoved(event) if event.pool == *pool).then_some(())
-        })?;
+        let removed =
+            self.last_event(&[TermGroup::Removals(pool)], (oldest, position), |event| {
+                matches!(event, Event::PoolRemoved(event) if event.pool == *pool).then_some(())
+            })?;
         let begin = removed.map_or(0, |(position, ())| position);
         let (decided, alive) = (Vec::new(), Vec::new());
-        let mut search = Search { past: self, pool, kind, value, decided, alive };
+        let mut search = ValueSearch { reader: self, pool, kind, value, decided, alive };
         search.look_back(begin.saturating_add(1).max(oldest), position)?;
         if begin < oldest && oldest > 1 {
             search.look_ahead(position, oldest)?;
@@ -98,15 +99,15 @@ impl Past {
                 if held { ValueView::Held(claim) } else { ValueView::Quarantined(claim) }
             }
         };
-        Ok(ValueThen { position, at_ms, kind, value, view, at })
+        Ok(HistoricalValue { position, at_ms, kind, value, view, at })
     }
 
     /// The last position that a moment has seen, if that and what it rests on can still be told.
-    fn moment(&self, moment: Moment, oldest: u64, at: At) -> Result<u64, Unanswered> {
+    fn moment(&self, moment: Moment, oldest: u64, at: CommitPoint) -> Result<u64, HistoryError> {
         if let Moment::TimeMs(at_ms) = moment
-            && at_ms > self.shared.look(|snapshot| snapshot.now_ms)
+            && at_ms > self.shared.read(|snapshot| snapshot.now_ms)
         {
-            return Err(Unanswered::TimeUnknown);
+            return Err(HistoryError::TimeUnknown);
         }
         let position = self.position_at(moment, at)?;
         // Before the first entry that is kept, only a position says how long before.
@@ -114,11 +115,11 @@ impl Past {
             Moment::Position(_) => position + 1 >= oldest,
             Moment::TimeMs(_) => position >= oldest || oldest <= 1,
         };
-        if kept { Ok(position) } else { Err(Unanswered::Trimmed { oldest_position: oldest - 1 }) }
+        if kept { Ok(position) } else { Err(HistoryError::Trimmed { oldest_position: oldest - 1 }) }
     }
 
     /// When a position was made.
-    fn time_of(&self, position: u64) -> Result<u64, Unanswered> {
+    fn time_of(&self, position: u64) -> Result<u64, HistoryError> {
         let oldest = self.journal.oldest()?;
         let seq = self.journal.seq_of_position(position)?.max(oldest);
         let Some(record) = self.record(seq)? else { return Ok(0) };
@@ -132,8 +133,8 @@ impl Past {
         pool: &Arc<str>,
         position: u64,
         oldest: u64,
-        at: At,
-    ) -> Result<Option<Arc<PoolSpec>>, Unanswered> {
+        at: CommitPoint,
+    ) -> Result<Option<Arc<PoolSpec>>, HistoryError> {
         let defines = |event: &Event| match event {
             Event::PoolDefined(event) if event.pool == *pool => {
                 Some((event.generation, Some(Arc::new(event.spec.clone()))))
@@ -141,35 +142,35 @@ impl Past {
             Event::PoolRemoved(event) if event.pool == *pool => Some((0, None)),
             _ => None,
         };
-        let groups = [Group::Definitions(pool)];
+        let groups = [TermGroup::Definitions(pool)];
         if let Some((_, (_, spec))) = self.last_event(&groups, (oldest, position), defines)? {
             return Ok(spec);
         }
         if oldest <= 1 {
             return Ok(None);
         }
-        let (live, end) = self.shared.look(|snapshot| {
+        let (live, end) = self.shared.read(|snapshot| {
             (snapshot.state.pool(pool).map(|pool| pool.spec.clone()), snapshot.at.position)
         });
         self.await_position(end, at)?;
         match self.first_event(&groups, (position + 1, end), defines)? {
             None => Ok(live),
             Some((_, (1, _))) => Ok(None),
-            Some(_) => Err(Unanswered::Trimmed { oldest_position: oldest - 1 }),
+            Some(_) => Err(HistoryError::Trimmed { oldest_position: oldest - 1 }),
         }
     }
 
     /// The last event between two positions that `find` takes.
     fn last_event<T>(
         &self,
-        groups: &[Group<'_>],
+        groups: &[TermGroup<'_>],
         (from, upto): (u64, u64),
         find: impl Fn(&Event) -> Option<T>,
-    ) -> Result<Option<(u64, T)>, Unanswered> {
+    ) -> Result<Option<(u64, T)>, HistoryError> {
         if from > upto {
             return Ok(None);
         }
-        let mut walk = self.walk(groups, (from, upto), Order::NewestFirst)?;
+        let mut walk = self.walk(groups, (from, upto), HistoryOrder::NewestFirst)?;
         while let Some(record) = walk.next_record()? {
             let entries = record.entries.iter().rev();
             for (position, entry) in entries.filter(|(at, _)| (from..=upto).contains(at)) {
@@ -184,14 +185,14 @@ impl Past {
     /// The first event between two positions that `find` takes.
     fn first_event<T>(
         &self,
-        groups: &[Group<'_>],
+        groups: &[TermGroup<'_>],
         (from, upto): (u64, u64),
         find: impl Fn(&Event) -> Option<T>,
-    ) -> Result<Option<(u64, T)>, Unanswered> {
+    ) -> Result<Option<(u64, T)>, HistoryError> {
         if from > upto {
             return Ok(None);
         }
-        let mut walk = self.walk(groups, (from, upto), Order::OldestFirst)?;
+        let mut walk = self.walk(groups, (from, upto), HistoryOrder::OldestFirst)?;
         while let Some(record) = walk.next_record()? {
             for (position, entry) in &record.entries {
                 if let Some(found) = entry.events.iter().find_map(&find)
@@ -205,12 +206,12 @@ impl Past {
     }
 
     /// Waits until the index covers what was just seen.
-    fn await_position(&self, position: u64, at: At) -> Result<(), Unanswered> {
+    fn await_position(&self, position: u64, at: CommitPoint) -> Result<(), HistoryError> {
         let until = std::time::Instant::now() + self.wait;
         let reached = self.wait_for_index(position);
         while reached.borrow().position < position {
             if std::time::Instant::now() > until {
-                return Err(self.late(At { position, ..at }));
+                return Err(self.late(CommitPoint { position, ..at }));
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -218,7 +219,7 @@ impl Past {
     }
 }
 
-impl Search<'_> {
+impl ValueSearch<'_> {
     fn done(&self) -> bool {
         span::subtract(&[self.value], &self.decided).is_empty()
     }
@@ -233,20 +234,20 @@ impl Search<'_> {
     }
 
     /// Looks at the changes up to the moment, the last one first.
-    fn look_back(&mut self, from: u64, upto: u64) -> Result<(), Unanswered> {
+    fn look_back(&mut self, from: u64, upto: u64) -> Result<(), HistoryError> {
         if from > upto {
             return Ok(());
         }
         let values = [(self.kind, self.value)];
-        let groups = [Group::Values(self.pool, &values)];
-        let mut walk = self.past.walk(&groups, (from, upto), Order::NewestFirst)?;
+        let groups = [TermGroup::Values(self.pool, &values)];
+        let mut walk = self.reader.walk(&groups, (from, upto), HistoryOrder::NewestFirst)?;
         while let Some(record) = walk.next_record()? {
             let entries = record.entries.iter().rev();
             for (position, entry) in entries.filter(|(at, _)| (from..=upto).contains(at)) {
                 for event in entry.events.iter().rev() {
                     let Some((values, found)) = self.found(*position, event) else { continue };
                     let Some(first) = self.decide(values.into_iter()) else { continue };
-                    self.alive.extend(found.map(|found| Alive { first, found }));
+                    self.alive.extend(found.map(|found| LiveClaim { first, found }));
                     if self.done() {
                         return Ok(());
                     }
@@ -261,25 +262,25 @@ impl Search<'_> {
     }
 
     /// The values that an event was about, and what was there after it.
-    fn found(&self, position: u64, event: &Event) -> Option<(Vec<Span>, Option<Found>)> {
+    fn found(&self, position: u64, event: &Event) -> Option<(Vec<Span>, Option<FoundClaim>)> {
         let of = |was: &Was| was.values.spans().collect::<Vec<_>>();
         match event {
             Event::ClaimGranted(event) if event.pool == *self.pool => {
-                let found = Found::Whole(granted(event));
+                let found = FoundClaim::Whole(granted(event));
                 Some((event.values.spans().collect(), Some(found)))
             }
             Event::LeaseChanged(event) if event.pool == *self.pool => {
                 let was = event.was.as_ref()?;
                 let (key, state) = (&event.key, ClaimState::Held);
                 let claim = changed(key, was, event.version, event.expires_ms, state);
-                Some((of(was), Some(Found::Changed { position, claim })))
+                Some((of(was), Some(FoundClaim::Changed { position, claim })))
             }
             Event::ClaimReleased(event) if event.pool == *self.pool => {
                 let was = event.was.as_ref()?;
                 let kept = event.quarantine_until_ms.map(|until_ms| {
                     let state = ClaimState::Quarantined { until_ms };
                     let claim = changed(&event.key, was, event.version, None, state);
-                    Found::Changed { position, claim }
+                    FoundClaim::Changed { position, claim }
                 });
                 Some((of(was), kept))
             }
@@ -292,11 +293,11 @@ impl Search<'_> {
 
     /// The journal does not reach back to the last change of something: looks whether it changed after the moment, and if
     /// not, what it is now.
-    fn look_ahead(&mut self, position: u64, oldest: u64) -> Result<(), Unanswered> {
+    fn look_ahead(&mut self, position: u64, oldest: u64) -> Result<(), HistoryError> {
         if self.done() {
             return Ok(());
         }
-        let (live, end) = self.past.shared.look(|snapshot| {
+        let (live, end) = self.reader.shared.read(|snapshot| {
             let mut live = Vec::new();
             for quarantined in [false, true] {
                 let filter = ClaimFilter {
@@ -304,7 +305,7 @@ impl Search<'_> {
                     quarantined,
                     ..ClaimFilter::default()
                 };
-                let limit = self.past.records_max;
+                let limit = self.reader.records_max;
                 let page = view::claims(snapshot.state, self.pool, 0, &filter, None, limit);
                 let Ok(Some(page)) = page else { continue };
                 if page.next.is_some() {
@@ -314,24 +315,25 @@ impl Search<'_> {
             }
             (Some(live), snapshot.at.position)
         });
-        self.past.await_position(end, At { position: end, ..At::default() })?;
+        self.reader.await_position(end, CommitPoint { position: end, ..CommitPoint::default() })?;
         let Some(mut live) = live else {
-            return Err(Unanswered::TooWide { history_records_max: self.past.records_max });
+            return Err(HistoryError::TooWide { history_records_max: self.reader.records_max });
         };
         // What came after the pool was removed is another pool's, even under the same name.
         let mut end = end;
-        if let Some((removed, ())) =
-            self.past.first_event(&[Group::Removals(self.pool)], (position + 1, end), |event| {
-                self.removes(event).then_some(())
-            })?
-        {
+        if let Some((removed, ())) = self.reader.first_event(
+            &[TermGroup::Removals(self.pool)],
+            (position + 1, end),
+            |event| self.removes(event).then_some(()),
+        )? {
             end = removed;
             live.clear();
         }
         if position < end {
             let values = [(self.kind, self.value)];
-            let groups = [Group::Values(self.pool, &values)];
-            let mut walk = self.past.walk(&groups, (position + 1, end), Order::OldestFirst)?;
+            let groups = [TermGroup::Values(self.pool, &values)];
+            let mut walk =
+                self.reader.walk(&groups, (position + 1, end), HistoryOrder::OldestFirst)?;
             while let Some(record) = walk.next_record()? {
                 let after = record.entries.iter();
                 let after = after.filter(|(at, _)| (position + 1..=end).contains(at));
@@ -340,7 +342,7 @@ impl Search<'_> {
                     let decided = self.decide(values.into_iter()).is_some();
                     // It was there before this change, and what made it so is no longer kept.
                     if decided && !matches!(event, Event::ClaimGranted(_)) {
-                        return Err(Unanswered::Trimmed { oldest_position: oldest - 1 });
+                        return Err(HistoryError::Trimmed { oldest_position: oldest - 1 });
                     }
                     if self.done() {
                         return Ok(());
@@ -350,46 +352,46 @@ impl Search<'_> {
         }
         for ClaimIn { claim, .. } in live {
             if let Some(first) = self.decide(claim.values.spans()) {
-                self.alive.push(Alive { first, found: Found::Whole(claim) });
+                self.alive.push(LiveClaim { first, found: FoundClaim::Whole(claim) });
             }
         }
         Ok(())
     }
 
     /// The claim that has the lowest of the values, with all that is known of it.
-    fn first_claim(self, oldest: u64) -> Result<Option<Claim>, Unanswered> {
-        let Some(Alive { found, .. }) = self.alive.into_iter().min_by_key(|alive| alive.first)
+    fn first_claim(self, oldest: u64) -> Result<Option<Claim>, HistoryError> {
+        let Some(LiveClaim { found, .. }) = self.alive.into_iter().min_by_key(|alive| alive.first)
         else {
             return Ok(None);
         };
         let (position, claim) = match found {
-            Found::Whole(claim) => return Ok(Some(claim)),
-            Found::Changed { position, claim } => (position, claim),
+            FoundClaim::Whole(claim) => return Ok(Some(claim)),
+            FoundClaim::Changed { position, claim } => (position, claim),
         };
-        let groups = [Group::Grants(&claim.key), Group::Pool(self.pool)];
+        let groups = [TermGroup::Grants(&claim.key), TermGroup::Pool(self.pool)];
         let grants = |event: &Event| match event {
             Event::ClaimGranted(event) if event.pool == *self.pool && event.key == claim.key => {
                 Some(granted(event))
             }
             _ => None,
         };
-        if let Some((_, grant)) = self.past.last_event(&groups, (oldest, position), grants)? {
+        if let Some((_, grant)) = self.reader.last_event(&groups, (oldest, position), grants)? {
             let Claim { created_ms, labels, asked, .. } = grant;
             return Ok(Some(Claim { created_ms, labels, asked, ..claim }));
         }
         // What a grant says never changes: if it is still the same claim, it is there to be seen.
-        let (live, end) = self.past.shared.look(|snapshot| {
+        let (live, end) = self.reader.shared.read(|snapshot| {
             (view::claim(snapshot.state, self.pool, &claim.key), snapshot.at.position)
         });
-        self.past.await_position(end, At { position: end, ..At::default() })?;
-        let again = self.past.first_event(&groups, (position + 1, end), grants)?;
+        self.reader.await_position(end, CommitPoint { position: end, ..CommitPoint::default() })?;
+        let again = self.reader.first_event(&groups, (position + 1, end), grants)?;
         match live {
             Some(ClaimIn { claim: Claim { created_ms, labels, asked, .. }, .. })
                 if again.is_none() =>
             {
                 Ok(Some(Claim { created_ms, labels, asked, ..claim }))
             }
-            _ => Err(Unanswered::Trimmed { oldest_position: oldest - 1 }),
+            _ => Err(HistoryError::Trimmed { oldest_position: oldest - 1 }),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use allod_core::invariant;
 use allod_journal::segment::Link;
-use allod_journal::{Frame, Tail};
+use allod_journal::{RecordFrame, Tail};
 
 use super::RestoreError;
 use crate::checkpoint::state_hash;
@@ -26,7 +26,7 @@ pub(super) struct Intake {
 }
 
 /// What all the records came to.
-pub(super) struct Taken {
+pub(super) struct IntakeSummary {
     pub replayed: Replayed,
     /// The first of them; 0 when there was none.
     pub first: u64,
@@ -52,7 +52,7 @@ impl Intake {
         Intake { replayed, checkpoint, before, last: None, first: 0, between_ms, stateless }
     }
 
-    pub(super) fn take_in(&mut self, frame: &Frame) -> Result<(), RestoreError> {
+    pub(super) fn take_in(&mut self, frame: &RecordFrame) -> Result<(), RestoreError> {
         self.follows(frame)?;
         match &mut self.replayed {
             Some(replayed) => replayed.take_in(frame).map_err(RestoreError::Contents)?,
@@ -69,7 +69,7 @@ impl Intake {
         Ok(())
     }
 
-    fn follows(&self, frame: &Frame) -> Result<(), RestoreError> {
+    fn follows(&self, frame: &RecordFrame) -> Result<(), RestoreError> {
         let forked = |broken| RestoreError::Contents(Halt::Forked(broken));
         match (self.last, self.before) {
             (Some(last), _) => frame.follows(&last).map_err(forked),
@@ -104,13 +104,13 @@ impl Intake {
         if violations.is_empty() { Ok(()) } else { Err(RestoreError::Violations(violations)) }
     }
 
-    pub(super) fn finish(self) -> Result<Taken, RestoreError> {
+    pub(super) fn finish(self) -> Result<IntakeSummary, RestoreError> {
         let Intake { first, between_ms, .. } = self;
         let replayed = match self.replayed {
             Some(replayed) => replayed,
             None if self.stateless => Replayed::empty(),
-            None => return Err(RestoreError::Contents(Halt::NoBeginning { oldest: first })),
+            None => return Err(RestoreError::Contents(Halt::MissingCheckpoint { oldest: first })),
         };
-        Ok(Taken { replayed, first, between_ms })
+        Ok(IntakeSummary { replayed, first, between_ms })
     }
 }

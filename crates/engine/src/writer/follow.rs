@@ -5,19 +5,21 @@ use std::sync::atomic::Ordering;
 use allod_journal::{BrokenChain, Journal, JournalError, Tail};
 use allod_record::Item;
 
-use super::{Writer, may_pass};
-use crate::feed::Record;
-use crate::handle::Failure;
-use crate::replay::{Halt, decode, ends_as_it_says};
+use super::{BatchWriter, ensure_transient};
+use crate::feed::FeedRecord;
+use crate::handle::EngineError;
+use crate::replay::{Halt, decode, ensure_end_position};
 
-impl Writer {
+impl BatchWriter {
     /// Makes sure that the committed copy has everything that any writer had acknowledged before this call. `Err` means
     /// that nothing more can be written.
-    pub fn confirm_tail(&mut self) -> Result<Result<(), Failure>, Halt> {
+    pub fn confirm_tail(&mut self) -> Result<Result<(), EngineError>, Halt> {
         match self.journal.tail() {
             Ok(tail) if tail == self.tail => Ok(Ok(())),
             Ok(tail) => self.follow(Some(tail)).map(Ok),
-            Err(error) => Ok(Err(Failure::Unavailable { what: may_pass(error)?.to_string() })),
+            Err(error) => {
+                Ok(Err(EngineError::Unavailable { what: ensure_transient(error)?.to_string() }))
+            }
         }
     }
 
@@ -35,7 +37,7 @@ impl Writer {
         const READ_BYTES: usize = 4 << 20;
         let mut end = match end {
             Some(end) => end,
-            None => self.patiently(|journal| journal.tail())?,
+            None => self.retry_while_unavailable(|journal| journal.tail())?,
         };
         loop {
             if end.seq < self.tail.seq || (end.seq == self.tail.seq && end.hash != self.tail.hash) {
@@ -45,10 +47,10 @@ impl Writer {
                 return Ok(());
             }
             let from = self.tail.seq + 1;
-            let frames = self.patiently(|journal| journal.read(from, READ_BYTES))?;
+            let frames = self.retry_while_unavailable(|journal| journal.read(from, READ_BYTES))?;
             if frames.is_empty() {
                 // It has become shorter since.
-                end = self.patiently(|journal| journal.tail())?;
+                end = self.retry_while_unavailable(|journal| journal.tail())?;
                 continue;
             }
             self.leading = false;
@@ -72,8 +74,10 @@ impl Writer {
                         Item::Epoch { .. } => self.shared.skip_to(&tail, self.state.position),
                     }
                 }
-                ends_as_it_says(frame, &self.state)?;
-                self.shared.feed.push(&tail, Record::of_items(tail, frame.at_ms, items).entries);
+                ensure_end_position(frame, &self.state)?;
+                self.shared
+                    .feed
+                    .push(&tail, FeedRecord::of_items(tail, frame.at_ms, items).entries);
                 self.bytes += frame.body.len() as u64;
                 self.tail = tail;
                 self.shared.epoch.store(tail.epoch, Ordering::Relaxed);
@@ -85,7 +89,7 @@ impl Writer {
     }
 
     /// Asks the journal until it answers.
-    fn patiently<T>(
+    fn retry_while_unavailable<T>(
         &mut self,
         ask: impl Fn(&dyn Journal) -> Result<T, JournalError>,
     ) -> Result<T, Halt> {

@@ -11,11 +11,11 @@ use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Config, Engine, Failure, Handle, History, Reply, recover, state_hash};
+use allod_engine::{Config, Engine, EngineError, Handle, RetentionPolicy, CommandReply, recover, state_hash};
 use allod_journal::checkpoint::{
-    CheckpointError, CheckpointMeta, Contents, MemoryCheckpoints, Survey,
+    CheckpointStoreError, CheckpointMeta, CheckpointContents, MemoryCheckpoints, CheckpointList,
 };
-use allod_journal::memory::{Fault, MemoryStorage, Operation};
+use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
 use allod_journal::{CheckpointStore, Journal};
 use parking_lot::Mutex;
 
@@ -57,19 +57,19 @@ fn ready(engine: &Engine) -> Handle {
 }
 
 /// An engine whose appends each wait for a word, and fail as it says.
-fn led_by_hand(storage: &MemoryStorage, config: Config) -> (Engine, Sender<Fault>) {
-    let (say, words): (Sender<Fault>, Receiver<Fault>) = channel();
+fn led_by_hand(storage: &MemoryStorage, config: Config) -> (Engine, Sender<InjectedFault>) {
+    let (say, words): (Sender<InjectedFault>, Receiver<InjectedFault>) = channel();
     let words = Mutex::new(words);
     let journal = storage.open_with(Box::new(move |attempt| match attempt.operation {
         // When nobody speaks any more, everything works.
-        Operation::Append { .. } => words.lock().recv().unwrap_or(Fault::None),
-        _ => Fault::None,
+        JournalOperation::Append { .. } => words.lock().recv().unwrap_or(InjectedFault::None),
+        _ => InjectedFault::None,
     }));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     (Engine::start(Arc::new(journal), checkpoints, config).unwrap(), say)
 }
 
-fn given(reply: Result<Reply, Failure>) -> bool {
+fn given(reply: Result<CommandReply, EngineError>) -> bool {
     reply.is_ok_and(|reply| reply.answer.is_ok())
 }
 
@@ -79,7 +79,7 @@ fn a_full_queue_refuses_and_loses_nothing() {
     let storage = MemoryStorage::new();
     let config = Config { queue_commands_max: 4, ..Config::default() };
     let (engine, say) = led_by_hand(&storage, config);
-    say.send(Fault::None).unwrap();
+    say.send(InjectedFault::None).unwrap();
     let handle = ready(&engine);
     let submit = |command| {
         let handle = handle.clone();
@@ -92,7 +92,7 @@ fn a_full_queue_refuses_and_loses_nothing() {
     let waiting: Vec<_> = (0..4).map(|n| submit(claim("p", &n.to_string()))).collect();
     eventually("the queue does not fill", || handle.status().queue_commands == 4);
     let refused = runtime.block_on(handle.submit(claim("p", "one too many")));
-    assert_eq!(refused, Err(Failure::QueueFull { queue_commands_max: 4 }));
+    assert_eq!(refused, Err(EngineError::QueueFull { queue_commands_max: 4 }));
     drop(say);
     assert!(given(runtime.block_on(first).unwrap()));
     for one in waiting {
@@ -109,7 +109,7 @@ fn a_stop_answers_what_was_queued_and_refuses_what_comes_later() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let (engine, say) = led_by_hand(&storage, Config::default());
-    say.send(Fault::None).unwrap();
+    say.send(InjectedFault::None).unwrap();
     let handle = ready(&engine);
     let queued: Vec<_> = (0..3)
         .map(|_| {
@@ -123,7 +123,7 @@ fn a_stop_answers_what_was_queued_and_refuses_what_comes_later() {
         runtime.block_on(async {
             let asked =
                 tokio::time::timeout(Duration::from_millis(5), handle.submit(claim("p", "late")));
-            matches!(asked.await, Ok(Err(Failure::Stopping)))
+            matches!(asked.await, Ok(Err(EngineError::Stopping)))
         })
     });
     drop(say);
@@ -138,15 +138,15 @@ fn a_full_disk_is_told_and_its_end_is_noticed_without_a_write() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let (engine, say) = led_by_hand(&storage, Config::default());
-    say.send(Fault::None).unwrap();
+    say.send(InjectedFault::None).unwrap();
     let handle = ready(&engine);
-    say.send(Fault::None).unwrap();
+    say.send(InjectedFault::None).unwrap();
     assert!(given(runtime.block_on(handle.submit(pool("p", 9, Some(1))))));
-    say.send(Fault::None).unwrap();
+    say.send(InjectedFault::None).unwrap();
     assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
     // The lease has run out and the pool reaps: from now on there is always something due.
     for _ in 0..3 {
-        say.send(Fault::Full).unwrap();
+        say.send(InjectedFault::Full).unwrap();
     }
     eventually("it is not degraded", || handle.status().degraded.is_some());
     assert!(handle.status().degraded.unwrap().contains("no room left"));
@@ -168,11 +168,11 @@ fn a_full_disk_is_not_asked_without_a_break() {
     let journal = storage.open_with(Box::new(move |attempt| {
         let mut counted = counted.lock();
         match attempt.operation {
-            Operation::Append { .. } if counted.1 => {
+            JournalOperation::Append { .. } if counted.1 => {
                 counted.0 += 1;
-                Fault::Full
+                InjectedFault::Full
             }
-            _ => Fault::None,
+            _ => InjectedFault::None,
         }
     }));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
@@ -194,9 +194,9 @@ fn a_command_of_unknown_fate_is_not_called_undone() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let journal = storage.open_with(Box::new(move |attempt| match attempt.operation {
-        Operation::Append { frame, .. } if frame.seq == 2 => Fault::LoseAck,
-        Operation::Read { from: 2 } => Fault::Unavailable,
-        _ => Fault::None,
+        JournalOperation::Append { frame, .. } if frame.seq == 2 => InjectedFault::LoseAck,
+        JournalOperation::Read { from: 2 } => InjectedFault::Unavailable,
+        _ => InjectedFault::None,
     }));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
@@ -205,7 +205,7 @@ fn a_command_of_unknown_fate_is_not_called_undone() {
     let handle = engine.handle();
     eventually("it is not degraded", || handle.status().degraded.is_some());
     assert!(engine.stop().is_err());
-    let Err(Failure::Unavailable { what }) = runtime.block_on(asked).unwrap() else {
+    let Err(EngineError::Unavailable { what }) = runtime.block_on(asked).unwrap() else {
         panic!("it was answered")
     };
     assert!(what.contains("not known whether"), "{what}");
@@ -217,7 +217,7 @@ fn history_is_trimmed_to_what_the_checkpoints_need() {
     let storage = MemoryStorage::new();
     let store = MemoryCheckpoints::new();
     let config = Config {
-        history: History::SinceCheckpoint,
+        history: RetentionPolicy::SinceCheckpoint,
         checkpoint_bytes: 2_000,
         checkpoints_kept: 2,
         ..Config::default()
@@ -313,7 +313,7 @@ fn a_journal_that_is_away_at_the_start_is_waited_for() {
     let away = Arc::new(AtomicBool::new(true));
     let is_away = away.clone();
     let journal = storage.open_with(Box::new(move |_| {
-        if is_away.load(Ordering::Relaxed) { Fault::Unavailable } else { Fault::None }
+        if is_away.load(Ordering::Relaxed) { InjectedFault::Unavailable } else { InjectedFault::None }
     }));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
@@ -329,7 +329,7 @@ fn a_journal_that_is_away_at_the_start_is_waited_for() {
 
 #[test]
 fn an_engine_that_waits_for_its_journal_can_be_stopped() {
-    let journal = MemoryStorage::new().open_with(Box::new(|_| Fault::Unavailable));
+    let journal = MemoryStorage::new().open_with(Box::new(|_| InjectedFault::Unavailable));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
     eventually("it does not say why", || engine.handle().status().degraded.is_some());
@@ -344,20 +344,20 @@ impl<F: Fn() + Send + Sync> CheckpointStore for Meanwhile<F> {
         &self,
         meta: &CheckpointMeta,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), CheckpointError> {
+    ) -> Result<(), CheckpointStoreError> {
         self.0.put(meta, write)
     }
 
-    fn survey(&self) -> Result<Survey, CheckpointError> {
+    fn survey(&self) -> Result<CheckpointList, CheckpointStoreError> {
         (self.1)();
         self.0.survey()
     }
 
-    fn open(&self, meta: &CheckpointMeta) -> Result<Contents, CheckpointError> {
+    fn open(&self, meta: &CheckpointMeta) -> Result<CheckpointContents, CheckpointStoreError> {
         self.0.open(meta)
     }
 
-    fn keep_newest(&self, count: usize) -> Result<(), CheckpointError> {
+    fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {
         self.0.keep_newest(count)
     }
 }

@@ -31,10 +31,10 @@ use allod_core::resource::{
 };
 use allod_core::state::State;
 use allod_core::value::Kind;
-use allod_engine::{Clock, Config, Shared, Writer, recover, state_hash};
+use allod_engine::{Clock, Config, SharedState, BatchWriter, recover, state_hash};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{Append, Frame, Hash, Journal, Tail};
+use allod_journal::{AppendOutcome, RecordFrame, Hash, Journal, Tail};
 use allod_record::Item;
 
 fn hex(bytes: &[u8]) -> String {
@@ -51,14 +51,14 @@ fn unhex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-fn to_line(frame: &Frame) -> String {
-    let Frame { seq, epoch, batch, prev, level, position, at_ms, body } = frame;
+fn to_line(frame: &RecordFrame) -> String {
+    let RecordFrame { seq, epoch, batch, prev, level, position, at_ms, body } = frame;
     format!("{seq} {epoch} {batch:032x} {prev} {level} {position} {at_ms} {}", hex(body))
 }
 
-fn from_line(line: &str) -> Frame {
+fn from_line(line: &str) -> RecordFrame {
     let part: Vec<&str> = line.split(' ').collect();
-    Frame {
+    RecordFrame {
         seq: part[0].parse().unwrap(),
         epoch: part[1].parse().unwrap(),
         batch: u128::from_str_radix(part[2], 16).unwrap(),
@@ -357,18 +357,18 @@ fn write_golden(level: u32) {
     let clock = Arc::new(Steps(AtomicU64::new(0)));
     let storage = MemoryStorage::new();
     let journal: Arc<dyn Journal> = Arc::new(storage.open());
-    let shared = Arc::new(Shared::new(clock.clone()));
+    let shared = Arc::new(SharedState::new(clock.clone()));
     let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
     let limits = Limits { outbox_max: 100, ..Limits::default() };
     let config = Config { writer: "golden".into(), limits, ..Config::default() };
     let mut writer =
-        Writer::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
+        BatchWriter::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();
     for (at_ms, command) in
         script().into_iter().chain(capacity_script()).chain(ids_script()).chain(resource_script())
     {
         clock.0.store(at_ms, Ordering::Relaxed);
-        for answer in writer.turn(&[&command]).unwrap() {
+        for answer in writer.write_batch(&[&command]).unwrap() {
             answer.unwrap().answer.unwrap();
         }
     }
@@ -388,7 +388,7 @@ fn open_golden(level: u32) -> (impl Journal + 'static, String) {
     let mut tail = Tail::default();
     for line in records.lines() {
         tail = match journal.append(&tail, &from_line(line)) {
-            Append::Committed(tail) => tail,
+            AppendOutcome::Committed(tail) => tail,
             other => panic!("{other:?}"),
         };
     }
@@ -453,12 +453,12 @@ fn a_journal_of_level_1_is_raised_before_anything_else_is_written() {
     let clock = Arc::new(Steps(AtomicU64::new(9000)));
     let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
     assert_eq!(replayed.level, 1);
-    let shared = Arc::new(Shared::new(clock));
+    let shared = Arc::new(SharedState::new(clock));
     let config = Config { writer: "newer".into(), ..Config::default() };
     let mut writer =
-        Writer::lead(journal.clone(), shared, replayed, &config, Some(2), Box::new(|_| false))
+        BatchWriter::lead(journal.clone(), shared, replayed, &config, Some(2), Box::new(|_| false))
             .unwrap();
-    writer.turn(&[&Command::Transact(Transact::one(release("vlan", "later")))]).unwrap();
+    writer.write_batch(&[&Command::Transact(Transact::one(release("vlan", "later")))]).unwrap();
 
     let frames = journal.read(end.seq + 1, usize::MAX).unwrap();
     let items = |n: usize| allod_record::decode(&frames[n].body).unwrap();

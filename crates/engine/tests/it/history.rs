@@ -16,16 +16,16 @@ use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::{self, ValueView};
-use allod_engine::history::{Ask, Change, Moment, Order, Unanswered};
+use allod_engine::history::{ChangeQuery, HistoryEntry, Moment, HistoryOrder, HistoryError};
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{Append, Frame, Journal, Tail};
+use allod_journal::{AppendOutcome, RecordFrame, Journal, Tail};
 use allod_record::Item;
 
 use story::{Dice, POOLS, Whole};
 use world::World;
 
 /// A question with a random part of everything that can be asked.
-fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
+fn random_ask(dice: &mut Dice, whole: &Whole) -> ChangeQuery {
     let end = whole.states.len() as u64 + 1;
     let last_ms = whole.entries.last().map_or(0, |(_, entry)| entry.at_ms);
     let moment = |dice: &mut Dice| match dice.below(3) {
@@ -46,8 +46,8 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
     let until = moment(dice).filter(|_| dice.one_in(2));
     if dice.one_in(3) {
         // About capacity; now and then together with a pool, of which nothing can be both.
-        let order = *dice.pick(&[Order::NewestFirst, Order::OldestFirst]);
-        return Ask {
+        let order = *dice.pick(&[HistoryOrder::NewestFirst, HistoryOrder::OldestFirst]);
+        return ChangeQuery {
             pool: pool.filter(|_| dice.one_in(8)),
             provider: dice.one_in(2).then(|| story::provider(dice)),
             consumer: dice.one_in(2).then(|| story::consumer(dice)),
@@ -58,7 +58,7 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
             ..everything()
         };
     }
-    Ask {
+    ChangeQuery {
         pool,
         pool_prefix: (*dice.pick(&["", "", "", "q"])).into(),
         values,
@@ -68,15 +68,15 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> Ask {
         consumer: None,
         since,
         until,
-        order: *dice.pick(&[Order::NewestFirst, Order::OldestFirst]),
+        order: *dice.pick(&[HistoryOrder::NewestFirst, HistoryOrder::OldestFirst]),
         limit: 1 + dice.below(20) as usize,
         after: None,
     }
 }
 
 /// Whatever happened, from the beginning on.
-fn everything() -> Ask {
-    Ask {
+fn everything() -> ChangeQuery {
+    ChangeQuery {
         pool: None,
         pool_prefix: "".into(),
         values: vec![],
@@ -86,14 +86,14 @@ fn everything() -> Ask {
         consumer: None,
         since: None,
         until: None,
-        order: Order::OldestFirst,
+        order: HistoryOrder::OldestFirst,
         limit: 1000,
         after: None,
     }
 }
 
 /// All pages of a question.
-fn all_pages(world: &World, mut ask: Ask) -> Result<Vec<Change>, Unanswered> {
+fn all_pages(world: &World, mut ask: ChangeQuery) -> Result<Vec<HistoryEntry>, HistoryError> {
     let mut all = Vec::new();
     loop {
         let page = world.changes(ask.clone())?;
@@ -114,7 +114,7 @@ fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usiz
         let ask = random_ask(dice, whole);
         match all_pages(world, ask.clone()) {
             Ok(found) => assert_eq!(found, naive::changes(whole, &ask, oldest), "{ask:?}"),
-            Err(Unanswered::Trimmed { oldest_position }) => {
+            Err(HistoryError::Trimmed { oldest_position }) => {
                 assert_eq!((oldest_position, ask.since.is_some()), (oldest - 1, true), "{ask:?}");
                 assert!(oldest > 1, "{ask:?}");
             }
@@ -147,8 +147,8 @@ fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usiz
                 let near = (position..=position + 1).contains(&then.position);
                 assert!(near || position < oldest, "{what}");
             }
-            Err(Unanswered::PoolUnknown { .. }) => assert_eq!(expected, None, "{what}"),
-            Err(Unanswered::Trimmed { .. }) if oldest > 1 => trimmed += 1,
+            Err(HistoryError::PoolUnknown { .. }) => assert_eq!(expected, None, "{what}"),
+            Err(HistoryError::Trimmed { .. }) if oldest > 1 => trimmed += 1,
             Err(other) => panic!("{other}: {what}"),
         }
     }
@@ -210,7 +210,7 @@ fn what_happened_to_every_provider_and_every_consumer() {
     let mut found = [0, 0, 0];
     for provider in story::PROVIDERS.map(Some).into_iter().chain([None]) {
         for consumer in story::CONSUMERS.map(Some).into_iter().chain([None]) {
-            let ask = Ask { provider, consumer, ..everything() };
+            let ask = ChangeQuery { provider, consumer, ..everything() };
             let all = all_pages(&world, ask.clone()).unwrap();
             assert_eq!(all, naive::changes(&whole, &ask, 1), "{ask:?}");
             found[usize::from(provider.is_some()) + usize::from(consumer.is_some())] += all.len();
@@ -218,7 +218,7 @@ fn what_happened_to_every_provider_and_every_consumer() {
     }
     assert!(found.iter().all(|found| *found > 50), "{found:?}");
     // A token that is for some pools only sees none of it.
-    let some = Ask { pool_prefix: "p".into(), ..everything() };
+    let some = ChangeQuery { pool_prefix: "p".into(), ..everything() };
     let all = all_pages(&world, some).unwrap();
     let events = all.iter().flat_map(|change| &change.events);
     assert!(events.clone().count() > 20);
@@ -232,15 +232,15 @@ fn beyond_the_last_position_there_is_nothing_however_far_beyond() {
     let moments = [Moment::Position(u64::MAX), Moment::TimeMs(u64::MAX)];
     for trimmed in [0, 20] {
         world.journal().trim(trimmed).unwrap();
-        for order in [Order::OldestFirst, Order::NewestFirst] {
+        for order in [HistoryOrder::OldestFirst, HistoryOrder::NewestFirst] {
             for since in moments {
-                let ask = Ask { since: Some(since), order, ..everything() };
+                let ask = ChangeQuery { since: Some(since), order, ..everything() };
                 assert_eq!(world.changes(ask).unwrap().changes, []);
-                let ask = Ask { until: Some(since), order, ..everything() };
+                let ask = ChangeQuery { until: Some(since), order, ..everything() };
                 assert!(!world.changes(ask).unwrap().changes.is_empty());
             }
-            let page = world.changes(Ask { after: Some(u64::MAX), order, ..everything() }).unwrap();
-            assert_eq!(page.changes.is_empty(), order == Order::OldestFirst);
+            let page = world.changes(ChangeQuery { after: Some(u64::MAX), order, ..everything() }).unwrap();
+            assert_eq!(page.changes.is_empty(), order == HistoryOrder::OldestFirst);
         }
     }
 }
@@ -259,9 +259,9 @@ fn as_level_1(journal: &dyn Journal) -> MemoryStorage {
             }
         }
         let body = allod_record::encode(&items);
-        let frame = Frame { prev: tail.hash, level: 1, body, ..frame };
+        let frame = RecordFrame { prev: tail.hash, level: 1, body, ..frame };
         tail = match copy.append(&tail, &frame) {
-            Append::Committed(tail) => tail,
+            AppendOutcome::Committed(tail) => tail,
             other => panic!("{other:?}"),
         };
     }
@@ -302,7 +302,7 @@ fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
     let mut dice = Dice(5);
     let mut world = World::new(8);
     world.play(&mut dice, 400);
-    let everything = Ask { key: Some("k1".into()), ..everything() };
+    let everything = ChangeQuery { key: Some("k1".into()), ..everything() };
     let before = all_pages(&world, everything.clone()).unwrap();
     // Merging goes on beside; a few more turns let it come to its end.
     for _ in 0..50 {
@@ -361,7 +361,7 @@ fn a_pool_that_came_back_says_nothing_of_the_one_before_it() {
     world.journal().trim(2).unwrap();
     assert_eq!(view("10.0.0.8/29", 3).unwrap(), ValueView::Free);
     assert_eq!(view("10.0.0.0/29", 3).unwrap(), ValueView::Excluded);
-    assert!(matches!(view("10.0.0.8/29", 4), Err(Unanswered::PoolUnknown { .. })));
+    assert!(matches!(view("10.0.0.8/29", 4), Err(HistoryError::PoolUnknown { .. })));
     assert_eq!(view("10.0.0.8", 5).unwrap(), ValueView::Free);
     assert!(matches!(view("10.0.0.8", 6), Ok(ValueView::Held(_))));
 }

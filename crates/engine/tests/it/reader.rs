@@ -8,7 +8,7 @@ use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Config, Engine, Failure, Handle, Unread};
+use allod_engine::{Config, Engine, EngineError, Handle, JournalReadError};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -47,7 +47,7 @@ async fn claim(handle: &Handle, key: &str) -> u64 {
 }
 
 /// The positions of everything after this one that says something, read in small pieces.
-async fn positions_after(handle: &Handle, position: u64) -> Result<Vec<u64>, Unread> {
+async fn positions_after(handle: &Handle, position: u64) -> Result<Vec<u64>, JournalReadError> {
     let mut from = handle.record_after(position).await?;
     let mut all = Vec::new();
     loop {
@@ -80,7 +80,7 @@ async fn everything_after_any_position_can_be_read_until_it_is_trimmed() {
     let oldest_position = journal.read(trimmed + 1, 0).unwrap()[0].position - 1;
     for position in 0..=last {
         let wanted = if position < oldest_position {
-            Err(Unread::Trimmed { oldest_position })
+            Err(JournalReadError::Trimmed { oldest_position })
         } else {
             Ok((position + 1..=last).collect())
         };
@@ -88,7 +88,7 @@ async fn everything_after_any_position_can_be_read_until_it_is_trimmed() {
     }
     // Trimmed between finding the place and reading it.
     let read = handle.read_journal(trimmed, 1000).await;
-    assert_eq!(read, Err(Unread::Trimmed { oldest_position }));
+    assert_eq!(read, Err(JournalReadError::Trimmed { oldest_position }));
     engine.stop().unwrap();
 }
 
@@ -108,5 +108,5 @@ async fn a_listener_waits_for_the_next_record_and_learns_of_the_end() {
     put_pool(&handle).await;
     tokio::time::sleep(Duration::from_millis(20)).await;
     tokio::task::spawn_blocking(|| engine.stop()).await.unwrap().unwrap();
-    assert_eq!(waiting.await.unwrap(), (1, Err(Failure::Stopping)));
+    assert_eq!(waiting.await.unwrap(), (1, Err(EngineError::Stopping)));
 }

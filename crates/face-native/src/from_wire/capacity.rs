@@ -57,7 +57,7 @@ mod tests {
     use allod_core::command::capacity::DeallocateOp;
     use allod_core::command::{Check, Command, Op, Transact};
     use allod_core::value::Kind;
-    use allod_engine::At;
+    use allod_engine::CommitPoint;
     use allod_testkit::history::Request;
 
     use super::super::{Reader, operation};
@@ -101,7 +101,7 @@ mod tests {
         let wire = allod_testkit::native::wire(&request, &|_| Kind::Id32);
         let text = wire.body.unwrap();
         let body: TransactionBody<'_> = serde_json::from_str(&text).unwrap();
-        let kind = |_: &str| Ok((None, At::default()));
+        let kind = |_: &str| Ok((None, CommitPoint::default()));
         let mut reader = Reader::new(&kind);
         let read = body.ops.into_iter().enumerate();
         let read: Vec<Op> = read.map(|(n, op)| operation(n, op, &mut reader).unwrap()).collect();

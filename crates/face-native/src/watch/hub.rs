@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 
 use allod_core::event::Event;
 use allod_core::value::Kind;
-use allod_engine::{Feed, Handle, Record, Tail};
+use allod_engine::{Feed, Handle, FeedRecord, Tail};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -177,7 +177,7 @@ impl Hub {
     }
 
     /// Gives each event of a record to the groups that pick it.
-    fn take(&self, record: &Record) {
+    fn take(&self, record: &FeedRecord) {
         let mut state = self.state.lock();
         let mut woken: Vec<Arc<WatcherGroup>> = Vec::new();
         let mut picked: Vec<(usize, &Event)> = Vec::new();

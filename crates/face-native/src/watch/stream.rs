@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allod_edge::{BodyWriter, Identity, StreamError};
-use allod_engine::{Handle, Record, Unread};
+use allod_engine::{Handle, FeedRecord, JournalReadError};
 use bytes::BytesMut;
 use tokio::time::{Instant, sleep_until};
 
@@ -84,7 +84,7 @@ impl Watcher {
     }
 
     /// Sends from the journal until the group has the rest. An error: what is needed cannot be had.
-    async fn catch_up(&mut self, sink: &BodyWriter) -> Result<(), Unread> {
+    async fn catch_up(&mut self, sink: &BodyWriter) -> Result<(), JournalReadError> {
         let mut next = match self.record.take() {
             Some(record) => record,
             None => self.handle.record_after(self.seen).await?,
@@ -111,7 +111,7 @@ impl Watcher {
     }
 
     /// Writes the messages of these records, as far as they fit; says which record comes next.
-    fn pick(&mut self, records: &[Record], out: &mut BytesMut) -> u64 {
+    fn pick(&mut self, records: &[FeedRecord], out: &mut BytesMut) -> u64 {
         let (filter, hub) = (self.subscription.filter(), self.subscription.hub());
         let kind_of = |pool: &str| hub.kind_of(pool);
         let picks = |event: &&_| About::of(event).is_some_and(|about| filter.picks(&about));

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use allod_engine::{At, Snapshot};
+use allod_engine::{CommitPoint, Snapshot};
 
 use super::conditions::Conditions;
 use super::{Restconf, errors};
@@ -18,13 +18,13 @@ use crate::yang::{Kind, NodeId};
 pub(super) struct Done {
     /// For each edit, whether its target was not there before.
     pub created: Vec<bool>,
-    pub at: At,
+    pub at: CommitPoint,
 }
 
 /// What a call came to.
 pub(super) struct Answered {
     pub output: Output,
-    pub at: At,
+    pub at: CommitPoint,
 }
 
 /// Edits of one request, and what must hold for them.

@@ -3,7 +3,7 @@
 //! Not here: which fault there is.
 
 use allod_edge::Reply;
-use allod_engine::{Failure, Unread};
+use allod_engine::{EngineError, JournalReadError};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -106,27 +106,27 @@ pub(crate) fn xml_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
 }
 
 /// Why there is no answer.
-pub(crate) fn failure(failure: &Failure) -> Fault {
+pub(crate) fn failure(failure: &EngineError) -> Fault {
     let fault = |tag, status| Fault::application(tag, failure.to_string()).with_status(status);
     match failure {
-        Failure::QueueFull { .. } | Failure::Unavailable { .. } | Failure::Stopping => {
+        EngineError::QueueFull { .. } | EngineError::Unavailable { .. } | EngineError::Stopping => {
             fault(Tag::ResourceDenied, StatusCode::SERVICE_UNAVAILABLE).retry_after(1)
         }
-        Failure::TooLarge { .. } => fault(Tag::TooBig, StatusCode::PAYLOAD_TOO_LARGE),
-        Failure::Internal => fault(Tag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR),
+        EngineError::TooLarge { .. } => fault(Tag::TooBig, StatusCode::PAYLOAD_TOO_LARGE),
+        EngineError::Internal => fault(Tag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR),
     }
 }
 
 /// Why old events cannot be had.
-pub(crate) fn unread(unread: &Unread) -> Fault {
+pub(crate) fn unread(unread: &JournalReadError) -> Fault {
     match unread {
-        Unread::Trimmed { oldest_position } => Fault::application(
+        JournalReadError::Trimmed { oldest_position } => Fault::application(
             Tag::InvalidValue,
             format!(
                 "what happened then is no longer kept; everything after position {oldest_position} is"
             ),
         ),
-        Unread::Failed(why) => failure(why),
+        JournalReadError::Failed(why) => failure(why),
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_answer_now_says_when_to_ask_again() {
-        let full = failure(&Failure::QueueFull { queue_commands_max: 7 });
+        let full = failure(&EngineError::QueueFull { queue_commands_max: 7 });
         assert_eq!(full.status, Some(StatusCode::SERVICE_UNAVAILABLE));
         assert_eq!(full.retry_after_s, Some(1));
         assert!(full.message.contains("queue_commands_max"), "{}", full.message);

@@ -1,9 +1,9 @@
 //! Checkpoints as files in a folder beside the embedded journal.
 //!
-//! A file is a header, the contents, and the blake3 hash of both. The header ends with a hash of its own: it says which
-//! record the journal must have, which counts even when the contents can no longer be read. The file is written under another name, synced, and then
-//! renamed, so that a name that ends as a checkpoint's does stands for a whole one. Whoever opens the folder must hold
-//! the data folder's lock: what an earlier process left unfinished is removed.
+//! A file is a header, the contents, and the BLAKE3 hash of both. The header has a hash of its own, because it names a
+//! record that the journal must have, even if the contents can no longer be read. A file is written under a temporary
+//! name, synced, and then renamed, so that a file with the final name is complete. Opening the folder removes temporary
+//! files of earlier processes, so the caller must hold the lock of the data folder.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use super::{CheckpointError, CheckpointMeta, CheckpointStore, Contents, Skipped, Survey};
+use super::{
+    CheckpointContents, CheckpointList, CheckpointMeta, CheckpointStore, CheckpointStoreError,
+    UnreadableCheckpoint,
+};
 use crate::frame::Hash;
 
 pub const CHECKPOINT_FOLDER: &str = "checkpoints";
@@ -20,7 +23,7 @@ const SUFFIX: &str = ".checkpoint";
 const SUFFIX_UNFINISHED: &str = ".tmp";
 /// The last byte is the format's version.
 const MAGIC: &[u8; 8] = b"allodcp1";
-/// What the header says, and its hash.
+/// The fields of the header, and their hash.
 const HEADER_BYTES: usize = 76 + HASH_BYTES;
 const HASH_BYTES: usize = 32;
 
@@ -28,35 +31,35 @@ const HASH_BYTES: usize = 32;
 #[derive(Debug)]
 pub struct FileCheckpoints {
     folder: PathBuf,
-    /// One is written or removed at a time.
+    /// Held while a checkpoint is written or removed.
     changing: Mutex<()>,
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> CheckpointError {
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CheckpointStoreError {
     let name = path.display().to_string();
-    move |source| CheckpointError::Io { name, source }
+    move |source| CheckpointStoreError::Io { name, source }
 }
 
 impl FileCheckpoints {
-    /// Opens the checkpoints in `data`, and makes the folder if there is none.
-    pub fn open(data: &Path) -> Result<Self, CheckpointError> {
+    /// Opens the checkpoints in the data folder `data`; their folder is created if missing.
+    pub fn open(data: &Path) -> Result<Self, CheckpointStoreError> {
         let folder = data.join(CHECKPOINT_FOLDER);
         fs::create_dir_all(&folder).map_err(failed(&folder))?;
         let store = Self { folder, changing: Mutex::new(()) };
         for name in store.names(SUFFIX_UNFINISHED)? {
             let path = store.folder.join(&name);
             fs::remove_file(&path).map_err(failed(&path))?;
-            tracing::info!(name, "removed a checkpoint that was never finished");
+            tracing::info!(name, "removed an unfinished checkpoint");
         }
         Ok(store)
     }
 
     fn path(&self, seq: u64, suffix: &str) -> PathBuf {
-        // Of one length, so that they stand in order in a listing.
+        // Of equal length, so that names sort by number.
         self.folder.join(format!("{seq:020}{suffix}"))
     }
 
-    fn names(&self, suffix: &str) -> Result<Vec<String>, CheckpointError> {
+    fn names(&self, suffix: &str) -> Result<Vec<String>, CheckpointStoreError> {
         let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
         let mut names = Vec::new();
         for entry in entries {
@@ -67,11 +70,11 @@ impl FileCheckpoints {
         Ok(names)
     }
 
-    fn sync_folder(&self) -> Result<(), CheckpointError> {
+    fn sync_folder(&self) -> Result<(), CheckpointStoreError> {
         File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(failed(&self.folder))
     }
 
-    /// Reads the header of the file `name`, and what it says against the name and the size.
+    /// Reads the header of the file `name` and checks it against the file's name and size.
     fn inspect(&self, name: &str) -> io::Result<Result<CheckpointMeta, &'static str>> {
         let mut file = File::open(self.folder.join(name))?;
         if file.metadata()?.len() < (HEADER_BYTES + HASH_BYTES) as u64 {
@@ -81,7 +84,7 @@ impl FileCheckpoints {
         file.read_exact(&mut header)?;
         Ok(decode(&header).and_then(|meta| {
             let same = name.strip_suffix(SUFFIX).is_some_and(|seq| seq.parse() == Ok(meta.seq));
-            if same { Ok(meta) } else { Err("it is of another record than its name says") }
+            if same { Ok(meta) } else { Err("its name and its header are of different records") }
         }))
     }
 }
@@ -108,7 +111,7 @@ fn decode(header: &[u8; HEADER_BYTES]) -> Result<CheckpointMeta, &'static str> {
     }
     let mut rest = &header[..];
     if take(&mut rest)? != *MAGIC {
-        return Err("it is not a checkpoint, or one of a format that this program does not know");
+        return Err("it is not a checkpoint, or has a format that this program does not know");
     }
     let (said, hash) = header.split_at(HEADER_BYTES - HASH_BYTES);
     if *blake3::hash(said).as_bytes() != *hash {
@@ -124,13 +127,13 @@ fn decode(header: &[u8; HEADER_BYTES]) -> Result<CheckpointMeta, &'static str> {
     })
 }
 
-/// Hashes what passes through it.
-struct Hashing<W> {
+/// Hashes what is written through it.
+struct HashingWriter<W> {
     to: W,
     hasher: blake3::Hasher,
 }
 
-impl<W: Write> Write for Hashing<W> {
+impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.hasher.update(&bytes[..written]);
@@ -147,18 +150,18 @@ fn write_whole(
     meta: &CheckpointMeta,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let hashing = Hashing { to: File::create(path)?, hasher: blake3::Hasher::new() };
+    let hashing = HashingWriter { to: File::create(path)?, hasher: blake3::Hasher::new() };
     let mut out = BufWriter::with_capacity(1 << 18, hashing);
     out.write_all(&encode(meta))?;
     write(&mut out)?;
-    let Hashing { to: mut file, hasher } =
+    let HashingWriter { to: mut file, hasher } =
         out.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.write_all(hasher.finalize().as_bytes())?;
     file.sync_all()
 }
 
-/// Reads the file from its start to its end and leaves it at the first byte of the contents. None when its hash is not
-/// that of what it holds.
+/// Reads the whole file and checks its hash, then seeks to the contents and returns their length. `None` if the hash does
+/// not match.
 fn verify(file: &mut File) -> io::Result<Option<u64>> {
     let hashed = file.metadata()?.len().saturating_sub(HASH_BYTES as u64);
     let mut hasher = blake3::Hasher::new();
@@ -176,7 +179,7 @@ impl CheckpointStore for FileCheckpoints {
         &self,
         meta: &CheckpointMeta,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), CheckpointError> {
+    ) -> Result<(), CheckpointStoreError> {
         let _changing = self.changing.lock();
         let unfinished = self.path(meta.seq, SUFFIX_UNFINISHED);
         let path = self.path(meta.seq, SUFFIX);
@@ -184,56 +187,62 @@ impl CheckpointStore for FileCheckpoints {
             .and_then(|()| fs::rename(&unfinished, &path))
             .map_err(failed(&unfinished));
         if written.is_err() {
-            // The error that counts is the one before; what cannot be removed now is removed at the next start.
+            // Ignored: the next start removes it, and the write error is the one to report.
             let _ = fs::remove_file(&unfinished);
         }
         written?;
         self.sync_folder()
     }
 
-    fn survey(&self) -> Result<Survey, CheckpointError> {
-        let mut survey = Survey::default();
+    fn survey(&self) -> Result<CheckpointList, CheckpointStoreError> {
+        let mut survey = CheckpointList::default();
         for name in self.names(SUFFIX)? {
             match self.inspect(&name) {
                 Ok(Ok(meta)) => survey.metas.push(meta),
-                Ok(Err(what)) => survey.skipped.push(Skipped { name, what: what.to_owned() }),
-                Err(error) => survey.skipped.push(Skipped { name, what: error.to_string() }),
+                Ok(Err(what)) => {
+                    survey.skipped.push(UnreadableCheckpoint { name, what: what.to_owned() })
+                }
+                Err(error) => {
+                    survey.skipped.push(UnreadableCheckpoint { name, what: error.to_string() })
+                }
             }
         }
         Ok(survey)
     }
 
-    fn open(&self, meta: &CheckpointMeta) -> Result<Contents, CheckpointError> {
+    fn open(&self, meta: &CheckpointMeta) -> Result<CheckpointContents, CheckpointStoreError> {
         let path = self.path(meta.seq, SUFFIX);
         let name = path.display().to_string();
-        let unsound =
-            |what: &str| CheckpointError::Unsound { name: name.clone(), what: what.to_owned() };
+        let unsound = |what: &str| CheckpointStoreError::Unsound {
+            name: name.clone(),
+            what: what.to_owned(),
+        };
         let mut file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(CheckpointError::Missing { seq: meta.seq });
+                return Err(CheckpointStoreError::Missing { seq: meta.seq });
             }
             Err(error) => return Err(unsound(&error.to_string())),
         };
         let mut header = [0; HEADER_BYTES];
         file.read_exact(&mut header).map_err(|_| unsound("it is too short"))?;
         if decode(&header).map_err(unsound)? != *meta {
-            return Err(unsound("it is of another record than was asked for"));
+            return Err(unsound("it belongs to another record than requested"));
         }
         file.rewind().map_err(failed(&path))?;
         match verify(&mut file) {
             Ok(Some(bytes)) => Ok(Box::new(BufReader::with_capacity(1 << 18, file).take(bytes))),
-            Ok(None) => Err(unsound("its contents were changed, or cut off")),
+            Ok(None) => Err(unsound("its contents were changed or truncated")),
             Err(error) => Err(unsound(&error.to_string())),
         }
     }
 
-    fn keep_newest(&self, count: usize) -> Result<(), CheckpointError> {
+    fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {
         let _changing = self.changing.lock();
         let metas = self.survey()?.metas;
         let Some(oldest_kept) = metas.get(count.max(1) - 1) else { return Ok(()) };
         let oldest_kept = self.path(oldest_kept.seq, SUFFIX);
-        // Older ones that cannot be read go with the rest.
+        // By name, so that older files that cannot be read are removed as well.
         for name in self.names(SUFFIX)? {
             let path = self.folder.join(name);
             if path < oldest_kept {

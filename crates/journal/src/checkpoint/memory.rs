@@ -1,4 +1,4 @@
-//! Checkpoints in memory, for tests and for the simulation. A clone shares the storage, so it outlives its user.
+//! Checkpoints in memory, for tests and the simulation. Clones share the storage.
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Write};
@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::{CheckpointError, CheckpointMeta, CheckpointStore, Contents, Survey};
+use super::{
+    CheckpointContents, CheckpointList, CheckpointMeta, CheckpointStore, CheckpointStoreError,
+};
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryCheckpoints {
@@ -25,7 +27,7 @@ impl MemoryCheckpoints {
         Self::default()
     }
 
-    /// Changes a checkpoint behind the store's back, as a failing disk would. False when there is none.
+    /// Changes a stored checkpoint as a failing disk would. False if there is no such checkpoint.
     pub fn alter(&self, seq: u64, change: impl FnOnce(&mut Vec<u8>)) -> bool {
         self.shared.lock().get_mut(&seq).map(|stored| change(&mut stored.contents)).is_some()
     }
@@ -36,37 +38,38 @@ impl CheckpointStore for MemoryCheckpoints {
         &self,
         meta: &CheckpointMeta,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), CheckpointError> {
+    ) -> Result<(), CheckpointStoreError> {
         let mut contents = Vec::new();
         write(&mut contents)
-            .map_err(|source| CheckpointError::Io { name: "in memory".to_owned(), source })?;
+            .map_err(|source| CheckpointStoreError::Io { name: "in memory".to_owned(), source })?;
         let hash = blake3::hash(&contents);
         self.shared.lock().insert(meta.seq, Stored { meta: *meta, contents, hash });
         Ok(())
     }
 
-    fn survey(&self) -> Result<Survey, CheckpointError> {
+    fn survey(&self) -> Result<CheckpointList, CheckpointStoreError> {
         let metas = self.shared.lock().values().rev().map(|stored| stored.meta).collect();
-        Ok(Survey { metas, skipped: Vec::new() })
+        Ok(CheckpointList { metas, skipped: Vec::new() })
     }
 
-    fn open(&self, meta: &CheckpointMeta) -> Result<Contents, CheckpointError> {
+    fn open(&self, meta: &CheckpointMeta) -> Result<CheckpointContents, CheckpointStoreError> {
         let shared = self.shared.lock();
-        let stored = shared.get(&meta.seq).ok_or(CheckpointError::Missing { seq: meta.seq })?;
-        let unsound = |what: &str| CheckpointError::Unsound {
+        let stored =
+            shared.get(&meta.seq).ok_or(CheckpointStoreError::Missing { seq: meta.seq })?;
+        let unsound = |what: &str| CheckpointStoreError::Unsound {
             name: format!("of record {} in memory", meta.seq),
             what: what.to_owned(),
         };
         if stored.meta != *meta {
-            return Err(unsound("it is of another record than was asked for"));
+            return Err(unsound("it belongs to another record than requested"));
         }
         if blake3::hash(&stored.contents) != stored.hash {
-            return Err(unsound("its contents were changed, or cut off"));
+            return Err(unsound("its contents were changed or truncated"));
         }
         Ok(Box::new(Cursor::new(stored.contents.clone())))
     }
 
-    fn keep_newest(&self, count: usize) -> Result<(), CheckpointError> {
+    fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {
         let mut shared = self.shared.lock();
         while shared.len() > count.max(1) {
             shared.pop_first();

@@ -1,4 +1,4 @@
-//! What SQLite's errors mean for a journal.
+//! Translates SQLite's errors to journal errors.
 
 use rusqlite::ErrorCode;
 
@@ -13,7 +13,7 @@ pub fn while_open(error: &rusqlite::Error, seq: u64) -> JournalError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => JournalError::Full { what: error.to_string() },
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(seq, error),
-        // A column that is not of its type: SQLite itself found nothing wrong with the page.
+        // Not SQLite's error but the driver's: a column has the wrong type.
         None => damaged(seq, error),
         Some(_) => JournalError::Fatal { what: describe(error) },
     }
@@ -32,7 +32,7 @@ pub fn at_open(error: &rusqlite::Error, what: &str) -> JournalError {
     }
 }
 
-/// SQLite's own words say "disk I/O error" for every kind; the extended code tells a failed sync from a failed read.
+/// Adds the extended code: SQLite's text is "disk I/O error" both for a failed sync and for a failed read.
 fn describe(error: &rusqlite::Error) -> String {
     match error.sqlite_error() {
         Some(details) => format!("{error} (SQLite code {})", details.extended_code),

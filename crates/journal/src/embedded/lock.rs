@@ -1,4 +1,4 @@
-//! One process for one data folder: a file in it that carries an exclusive lock and the process's id.
+//! The lock of a data folder: a file with an exclusive lock and the process ID of its holder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -8,8 +8,8 @@ use crate::contract::JournalError;
 
 pub const LOCK_FILE: &str = "allod.lock";
 
-/// Held as long as the journal is open. The operating system lets go of it with the process, however that ends; the file
-/// stays, because removing it would let two processes lock two files of one name.
+/// Held while the journal is open. The operating system releases it when the process ends. The file is never removed:
+/// otherwise two processes could lock two files of the same name.
 #[derive(Debug)]
 pub struct FolderLock {
     _file: File,
@@ -31,7 +31,7 @@ impl FolderLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Only for the message: a lock without a readable id is a lock all the same.
+                // Only for the message.
                 let _ = file.read_to_string(&mut holder);
                 let holder = holder.trim();
                 let holder = if holder.is_empty() { "unknown" } else { holder };
@@ -40,13 +40,13 @@ impl FolderLock {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(error)),
         }
-        // A disk without room for the id does not keep anybody from reading the journal.
+        // Not an error: a journal on a full disk can still be read.
         let written = file
             .set_len(0)
             .and_then(|()| file.rewind())
             .and_then(|()| writeln!(file, "{}", std::process::id()));
         if let Err(error) = written {
-            tracing::warn!(%error, path = %path.display(), "cannot write the process id");
+            tracing::warn!(%error, path = %path.display(), "cannot write the process ID");
         }
         Ok(Self { _file: file })
     }

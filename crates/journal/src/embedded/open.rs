@@ -1,4 +1,4 @@
-//! Opening a data folder: the lock, the look at the write-ahead log, SQLite's settings, and the last record.
+//! Opens a data folder: takes the lock, inspects the write-ahead log, configures SQLite, and verifies the last record.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
@@ -10,34 +10,34 @@ use rusqlite::{Connection, OpenFlags};
 use super::errors::{at_open, damaged, while_open};
 use super::lock::FolderLock;
 use super::rows::{self, Extent};
-use super::wal::{self, Torn, Verdict};
-use super::{Embedded, Opened, restoring};
+use super::wal::{self, TornTail, WalCondition};
+use super::{Embedded, OpenedJournal, restoring};
 use crate::contract::JournalError;
 use crate::frame::Tail;
 
 pub const JOURNAL_FILE: &str = "journal.sqlite";
 
-/// "alod", in SQLite's field for whose file it is.
+/// "alod", in SQLite's field for the application that owns a file.
 const APPLICATION_ID: i32 = 0x616c_6f64;
-/// Grows when the tables change in a way that an older program cannot read.
+/// Raised when the tables change in a way that older programs cannot read.
 const FORMAT: i32 = 1;
-/// Measured against 8 and 16 KiB: records up to some kilobytes are appended faster, large ones not slower.
+/// Compared with 8 and 16 KiB, records of a few kilobytes are appended faster and large ones not slower.
 const PAGE_BYTES: u32 = 4096;
-/// What the write-ahead log is cut back to once all of it is in the database.
+/// The size to which SQLite truncates the write-ahead log once all of it is in the database.
 const WAL_BYTES_KEPT: u32 = 16 << 20;
 
-/// What a data folder holds before SQLite looks at it.
+/// The database file before SQLite opens it.
 enum MainFile {
-    /// Nothing yet.
+    /// Missing or empty.
     Empty,
-    /// A creation or a change of format was cut off; SQLite undoes it.
+    /// A crash interrupted its creation or a change of format; SQLite rolls that back.
     Unfinished,
     Database {
         page_bytes: usize,
     },
 }
 
-pub fn open(folder: &Path) -> Result<Opened, JournalError> {
+pub fn open(folder: &Path) -> Result<OpenedJournal, JournalError> {
     let unusable = |path: &Path, error: io::Error| JournalError::Unusable {
         what: format!("{}: {error}", path.display()),
     };
@@ -45,7 +45,7 @@ pub fn open(folder: &Path) -> Result<Opened, JournalError> {
     let lock = FolderLock::take(folder)?;
     if restoring::is_unfinished(folder) {
         let what = format!(
-            "a restore into {} was not finished; restore again, or remove the folder {} in it",
+            "a restore into {} did not finish; restore again, or remove the folder {} in it",
             folder.display(),
             restoring::RESTORING_FOLDER
         );
@@ -63,12 +63,12 @@ pub fn open(folder: &Path) -> Result<Opened, JournalError> {
     check_format(&db, &name)?;
     start_wal(&db, &name)?;
     let (noted, tail) = verified_end(&db)?;
-    // What a crash left in the log must not be seen again, behind what is written next.
+    // Otherwise what a crash left in the log could reappear behind the records written next.
     let noted = if wal.bytes > 0 { empty_wal(&db, noted, &tail)? } else { noted };
-    Ok(Opened { journal: Embedded::new(db, lock, noted, tail), torn: wal.torn })
+    Ok(OpenedJournal { journal: Embedded::new(db, lock, noted, tail), torn: wal.torn })
 }
 
-/// Reads the database's header, before anything is written.
+/// Reads the header of the database before anything is written.
 fn inspect(path: &Path) -> io::Result<Result<MainFile, JournalError>> {
     if beside(path, "-journal").exists() {
         return Ok(Ok(MainFile::Unfinished));
@@ -102,7 +102,7 @@ fn inspect(path: &Path) -> io::Result<Result<MainFile, JournalError>> {
 
 fn foreign(name: &str) -> JournalError {
     let what = format!(
-        "{name} is not a journal of allod's, or its first bytes are damaged; move it away, or restore it from a backup"
+        "{name} is not an allod journal, or its first bytes are damaged; move it away, or restore it from a backup"
     );
     JournalError::Unusable { what }
 }
@@ -124,18 +124,18 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The write-ahead log that was found.
-struct FoundWal {
+/// The write-ahead log before SQLite opens it.
+struct WalFile {
     bytes: u64,
-    torn: Option<Torn>,
+    torn: Option<TornTail>,
 }
 
-fn inspect_wal(path: &Path, main: &MainFile) -> Result<FoundWal, JournalError> {
+fn inspect_wal(path: &Path, main: &MainFile) -> Result<WalFile, JournalError> {
     let wal_path = beside(path, "-wal");
     let file = match File::open(&wal_path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(FoundWal { bytes: 0, torn: None });
+            return Ok(WalFile { bytes: 0, torn: None });
         }
         Err(error) => {
             let what = format!("{}: {error}", wal_path.display());
@@ -146,7 +146,7 @@ fn inspect_wal(path: &Path, main: &MainFile) -> Result<FoundWal, JournalError> {
         |error| JournalError::Fatal { what: format!("{}: {error}", wal_path.display()) };
     let bytes = file.metadata().map_err(unreadable)?.len();
     let main_bytes = fs::metadata(path).map_or(0, |main| main.len());
-    // SQLite would take an empty database for a new one, and remove the log that belonged to it.
+    // SQLite would take an empty database for a new one and delete its log.
     if main_bytes == 0 && bytes > 0 {
         let what = format!("{} is empty, but its write-ahead log is not", path.display());
         return Err(damaged(1, what));
@@ -157,21 +157,21 @@ fn inspect_wal(path: &Path, main: &MainFile) -> Result<FoundWal, JournalError> {
     };
     let pages = u32::try_from(main_bytes / page_bytes as u64).unwrap_or(u32::MAX);
     match wal::scan(&mut BufReader::new(file), page_bytes, pages).map_err(unreadable)? {
-        Verdict::Clean => Ok(FoundWal { bytes, torn: None }),
-        Verdict::Torn(torn) => {
+        WalCondition::Clean => Ok(WalFile { bytes, torn: None }),
+        WalCondition::Torn(torn) => {
             tracing::warn!(
                 frames = torn.frames,
                 bytes = torn.bytes,
                 path = %wal_path.display(),
-                "the journal ends with a write that was cut off and never acknowledged; it is dropped"
+                "discarding an interrupted write at the end of the journal; it was never acknowledged"
             );
-            Ok(FoundWal { bytes, torn: Some(torn) })
+            Ok(WalFile { bytes, torn: Some(torn) })
         }
-        Verdict::Damaged { frame, offset } => {
+        WalCondition::Damaged { frame, offset } => {
             let first = first_in_wal(path);
             let what = format!(
-                "frame {frame} of {} (at byte {offset}) is bad, and acknowledged records stand in it or behind it; \
-                 those before record {first} are in the database itself",
+                "frame {frame} of {} (at byte {offset}) is damaged, and acknowledged records are in it or after it; \
+                 records before {first} are in the database itself",
                 wal_path.display()
             );
             Err(damaged(first, what))
@@ -179,9 +179,9 @@ fn inspect_wal(path: &Path, main: &MainFile) -> Result<FoundWal, JournalError> {
     }
 }
 
-/// The first record that is not yet in the database itself, and so may be in its write-ahead log; only for messages.
+/// The first record that is not in the database itself and so may be in its write-ahead log. Only for messages.
 fn first_in_wal(path: &Path) -> u64 {
-    // "Immutable" keeps SQLite from looking at the log, and from writing anything.
+    // With "immutable", SQLite ignores the log and writes nothing.
     let escaped =
         path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -197,7 +197,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(Duration::ZERO)?;
     db.pragma_update(None, "page_size", PAGE_BYTES)?;
-    // Before the first read: with the lock held for good the log's index is kept in memory, in no file.
+    // Before the first read: with a permanent lock, SQLite keeps the index of the log in memory instead of a file.
     db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "cell_size_check", true)?;
@@ -205,8 +205,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Makes the table in an empty database, in one transaction with the numbers that say whose it is. Not yet with a
-/// write-ahead log, so that the numbers stand in the file itself, where `inspect` finds them.
+/// Creates the tables, application ID and format in an empty database, in one transaction. This happens before the
+/// write-ahead log is enabled, so that the numbers are in the file itself, where `inspect` reads them.
 fn create(db: &Connection) -> rusqlite::Result<bool> {
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let application_id: i32 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
@@ -232,7 +232,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Again with SQLite, which sees a change of format that is still in the log.
+/// Checks the numbers again through SQLite, which also sees a change of format that is still in the log.
 fn check_format(db: &Connection, name: &str) -> Result<(), JournalError> {
     let number = |pragma| {
         db.pragma_query_value(None, pragma, |row| row.get::<_, i32>(0))
@@ -247,16 +247,16 @@ fn start_wal(db: &Connection, name: &str) -> Result<(), JournalError> {
         .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
         .map_err(failed)?;
     if mode != "wal" {
-        let what = format!("{name}: SQLite keeps to journal mode {mode} and does not go to wal");
+        let what = format!("{name}: SQLite stays in journal mode {mode} instead of wal");
         return Err(JournalError::Unusable { what });
     }
-    // SQLite's own checkpoints would keep their errors to themselves; `Embedded` makes them instead.
+    // SQLite does not report errors of automatic checkpoints, so `Embedded` runs them itself.
     db.pragma_update(None, "wal_autocheckpoint", 0).map_err(failed)?;
     db.pragma_update_and_check(None, "journal_size_limit", WAL_BYTES_KEPT, |_| Ok(()))
         .map_err(failed)
 }
 
-/// The extent as it was noted, and the end, with the last record and its link verified.
+/// The stored extent, and the tail after verifying the last record and its link to its predecessor.
 fn verified_end(db: &Connection) -> Result<(Extent, Tail), JournalError> {
     let bounds = rows::bounds(db).map_err(|error| while_open(&error, 0))?;
     let (oldest, last) = bounds.unwrap_or((1, 0));
@@ -271,14 +271,14 @@ fn verified_end(db: &Connection) -> Result<(Extent, Tail), JournalError> {
     Ok((noted, tail))
 }
 
-/// Copies the log into the database and starts it anew. Returns the extent as it is noted then.
+/// Copies the log into the database and truncates it. Returns the extent that is stored afterwards.
 fn empty_wal(db: &Connection, noted: Extent, tail: &Tail) -> Result<Extent, JournalError> {
     let extent = Extent { oldest: noted.oldest, last: tail.seq, hash: tail.hash };
     let emptied = rows::write_extent(db, &extent)
         .and_then(|()| db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
     match emptied.map_err(|error| while_open(&error, tail.seq)) {
         Ok(()) => Ok(extent),
-        // Without room it stays where it is, and the journal can be read.
+        // Not an error: the log stays as it is, and the journal can be read.
         Err(JournalError::Full { what }) => {
             tracing::warn!(what, "no room to empty the write-ahead log");
             Ok(noted)

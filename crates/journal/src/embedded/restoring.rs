@@ -1,8 +1,7 @@
-//! Filling a data folder from elsewhere so that nobody can start on half of it.
+//! Restores into a data folder so that no server can start on a partial restore.
 //!
-//! Everything is made in a folder within the data folder, which may be a mounted disk that cannot itself be renamed, and
-//! is moved to its place at the end, the journal last. Until then the data folder has no journal but this one, and a start
-//! refuses: the folder within is the mark of a restore that was not finished.
+//! Everything is written to a subfolder and moved into place at the end, the journal last. (The data folder itself may be a
+//! mount point, which cannot be renamed.) While the subfolder has a journal, a server refuses to start.
 
 use std::fs::{self, File};
 use std::io;
@@ -16,11 +15,10 @@ use crate::contract::JournalError;
 
 pub const RESTORING_FOLDER: &str = "restoring";
 
-/// What may stand in a folder that counts as empty: a lock that nobody holds, what a restore that was cut off left, and
-/// what file systems put there.
+/// What an empty data folder may contain: a released lock, an interrupted restore, and what file systems create.
 const NOTHING: [&str; 3] = [LOCK_FILE, RESTORING_FOLDER, "lost+found"];
 
-/// A data folder that is being filled. Dropping it without `finish` removes what was made.
+/// A restore in progress. Dropping it without `finish` removes what was written.
 #[derive(Debug)]
 pub struct Restoring {
     data: PathBuf,
@@ -36,18 +34,18 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> JournalError {
     }
 }
 
-/// Whether a restore into this data folder was begun and not finished.
+/// Whether a restore into this data folder was interrupted.
 pub(super) fn is_unfinished(data: &Path) -> bool {
     data.join(RESTORING_FOLDER).join(JOURNAL_FILE).exists()
 }
 
-fn must_be_empty(data: &Path) -> Result<(), JournalError> {
+fn ensure_empty(data: &Path) -> Result<(), JournalError> {
     let Ok(entries) = fs::read_dir(data) else { return Ok(()) };
     for entry in entries {
         let name = entry.map_err(failed(data))?.file_name();
         if !NOTHING.iter().any(|nothing| name == *nothing) {
             let what = format!(
-                "the folder {} is not empty: it has {} in it; restore into a new folder, or move what is there away",
+                "the folder {} is not empty: it contains {}; restore into a new folder, or move its contents away",
                 data.display(),
                 name.display()
             );
@@ -58,20 +56,20 @@ fn must_be_empty(data: &Path) -> Result<(), JournalError> {
 }
 
 impl Restoring {
-    /// Begins to fill `data`, which must be empty or not there yet.
+    /// Begins a restore into `data`, which must be empty or missing.
     pub fn begin(data: &Path) -> Result<Self, JournalError> {
-        // Before the lock, so that nothing is put into somebody else's folder; and again once nobody else can.
-        must_be_empty(data)?;
+        // Before taking the lock, so that no lock file is put into an unrelated folder; and again while it is held.
+        ensure_empty(data)?;
         fs::create_dir_all(data).map_err(failed(data))?;
         let lock = FolderLock::take(data)?;
-        must_be_empty(data)?;
+        ensure_empty(data)?;
         let restoring = Self { data: data.to_owned(), finished: false, _lock: lock };
         restoring.remove().map_err(failed(&restoring.folder()))?;
         fs::create_dir(restoring.folder()).map_err(failed(&restoring.folder()))?;
         Ok(restoring)
     }
 
-    /// Where the journal and its checkpoints are made until they are whole.
+    /// Where to write the journal and its checkpoints.
     pub fn folder(&self) -> PathBuf {
         self.data.join(RESTORING_FOLDER)
     }
@@ -83,7 +81,7 @@ impl Restoring {
         }
     }
 
-    /// Moves what was made to its place. The journal in it must have been closed.
+    /// Moves everything into place. The journal must be closed.
     pub fn finish(mut self) -> Result<(), JournalError> {
         let folder = self.folder();
         let sync = |path: &Path| File::open(path).and_then(|folder| folder.sync_all());
@@ -94,9 +92,9 @@ impl Restoring {
             }
             sync(&folder).and_then(|()| sync(&self.data))
         };
-        // Opened once more, so that everything is copied out of its write-ahead log and checked as at any start.
+        // Opening it copies the write-ahead log into the database and checks it as any start does.
         drop(open::open(&folder)?);
-        // A checkpoint without its journal keeps a server from starting; a journal without its checkpoint may not.
+        // Checkpoints first: without the journal they prevent a start, but a journal without them might not.
         moved(CHECKPOINT_FOLDER).and_then(|()| moved(JOURNAL_FILE)).map_err(failed(&self.data))?;
         self.finished = true;
         self.remove().and_then(|()| sync(&self.data)).map_err(failed(&folder))
@@ -108,7 +106,7 @@ impl Drop for Restoring {
         if !self.finished
             && let Err(error) = self.remove()
         {
-            tracing::warn!(%error, folder = %self.folder().display(), "what was restored in part cannot be removed");
+            tracing::warn!(%error, folder = %self.folder().display(), "cannot remove an interrupted restore");
         }
     }
 }

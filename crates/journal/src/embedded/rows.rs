@@ -1,16 +1,16 @@
-//! The tables, and their rows as records.
+//! The tables and statements, and the conversion between rows and records.
 //!
-//! `extent` repeats, in one row, where the journal began and ended when it was last copied out of the write-ahead log.
-//! The log has checksums, the database has none: a flipped bit in the page that holds the last records could hide one of
-//! them, and the chain would be whole without it.
+//! The table `extent` repeats where the journal began and ended when the write-ahead log was last copied into the
+//! database. The log has checksums, but the database has none: without `extent`, a flipped bit could hide the last records,
+//! and the shorter chain would still be valid.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::errors::{damaged, while_open};
 use crate::contract::JournalError;
-use crate::frame::{BrokenChain, Frame, Hash, Tail};
+use crate::frame::{BrokenChain, Hash, RecordFrame, Tail};
 
-/// The body stands last: what comes before it is read without following a long body through its pages.
+/// The body is the last column, so that SQLite reads the others without following a long body through its pages.
 pub const SCHEMA: &str = "CREATE TABLE journal (
     seq      INTEGER PRIMARY KEY,
     epoch    INTEGER NOT NULL,
@@ -37,8 +37,8 @@ const SELECT: &str =
     "SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM journal
     WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
 
-/// Outside a transaction it is one of its own: it is durable when this returns, or it did not happen.
-pub fn insert(db: &Connection, frame: &Frame, hash: &Hash) -> rusqlite::Result<()> {
+/// Outside a transaction this is one by itself: durable when it returns, or not done.
+pub fn insert(db: &Connection, frame: &RecordFrame, hash: &Hash) -> rusqlite::Result<()> {
     db.prepare_cached(INSERT)?.execute(params![
         frame.seq.cast_signed(),
         frame.epoch.cast_signed(),
@@ -53,10 +53,10 @@ pub fn insert(db: &Connection, frame: &Frame, hash: &Hash) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Adds records and notes the extent that the journal then has, in one transaction.
+/// Adds records and stores the new extent, in one transaction.
 pub fn insert_many<'a>(
     db: &Connection,
-    frames: impl Iterator<Item = (&'a Frame, &'a Hash)>,
+    frames: impl Iterator<Item = (&'a RecordFrame, &'a Hash)>,
     extent: &Extent,
 ) -> rusqlite::Result<()> {
     let transaction = db.unchecked_transaction()?;
@@ -67,9 +67,9 @@ pub fn insert_many<'a>(
     transaction.commit()
 }
 
-fn frame(row: &Row<'_>) -> rusqlite::Result<(Frame, Hash)> {
+fn frame(row: &Row<'_>) -> rusqlite::Result<(RecordFrame, Hash)> {
     let number = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
-    let frame = Frame {
+    let frame = RecordFrame {
         seq: number(0)?,
         epoch: number(1)?,
         batch: u128::from_be_bytes(row.get(2)?),
@@ -82,13 +82,13 @@ fn frame(row: &Row<'_>) -> rusqlite::Result<(Frame, Hash)> {
     Ok((frame, Hash(row.get(4)?)))
 }
 
-/// Hands the records `from..=upto` to `take`, each verified against its stored hash and its predecessor, until `take`
-/// says that it is enough. All of them must be there.
+/// Passes the records `from..=upto` to `take`, each verified against its stored hash and its predecessor, until `take`
+/// returns false. A missing record is an error.
 pub fn each(
     db: &Connection,
     from: u64,
     upto: u64,
-    mut take: impl FnMut(Frame, Hash) -> bool,
+    mut take: impl FnMut(RecordFrame, Hash) -> bool,
 ) -> Result<(), JournalError> {
     let mut before =
         from.checked_sub(1).and_then(|seq| tail_at(db, seq).transpose()).transpose()?;
@@ -120,7 +120,7 @@ pub fn each(
     Ok(())
 }
 
-/// What the journal's end was after record `seq`, as stored; None when that is not kept.
+/// The tail after record `seq`, as stored. `None` if there is no such record.
 fn tail_at(db: &Connection, seq: u64) -> Result<Option<Tail>, JournalError> {
     let number = |row: &Row<'_>, column| row.get::<_, i64>(column).map(i64::cast_unsigned);
     db.prepare_cached("SELECT hash, position, epoch FROM journal WHERE seq = ?1")
@@ -135,21 +135,21 @@ fn tail_at(db: &Connection, seq: u64) -> Result<Option<Tail>, JournalError> {
         .map_err(|error| while_open(&error, seq))
 }
 
-/// The position at the end of record `seq`; None when that is not kept.
+/// The position at the end of record `seq`. `None` if there is no such record.
 pub fn position(db: &Connection, seq: u64) -> Result<Option<u64>, JournalError> {
     Ok(tail_at(db, seq)?.map(|tail| tail.position))
 }
 
-/// The first and the last record, if there are any.
+/// The numbers of the first and the last record.
 pub fn bounds(db: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
-    // Two look-ups rather than one query with both: SQLite uses the tree's ends for one at a time only.
+    // Two queries: SQLite answers min and max from the ends of the tree only if there is one of them.
     let end = |sql| db.query_row(sql, [], |row| row.get::<_, Option<i64>>(0));
     let oldest = end("SELECT min(seq) FROM journal")?;
     let last = end("SELECT max(seq) FROM journal")?;
     Ok(oldest.zip(last).map(|(oldest, last)| (oldest.cast_unsigned(), last.cast_unsigned())))
 }
 
-/// Where the journal began and ended when this was written.
+/// The first and the last record of the journal when this was stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     pub oldest: u64,
@@ -164,7 +164,7 @@ pub fn write_extent(db: &Connection, extent: &Extent) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The extent as it was written, once what is stored now agrees with it.
+/// The stored extent, after checking the records against it.
 pub fn checked_extent(db: &Connection, oldest: u64, last: u64) -> Result<Extent, JournalError> {
     let sql = "SELECT oldest, last, hash FROM extent WHERE id = 1";
     let extent = db
@@ -174,7 +174,7 @@ pub fn checked_extent(db: &Connection, oldest: u64, last: u64) -> Result<Extent,
         })
         .map_err(|error| while_open(&error, last))?;
     if oldest != extent.oldest {
-        let what = format!("the oldest record is {oldest}, but {} was kept", extent.oldest);
+        let what = format!("the oldest record is {oldest}, but it should be {}", extent.oldest);
         return Err(damaged(extent.oldest, what));
     }
     if last < extent.last {
@@ -183,12 +183,12 @@ pub fn checked_extent(db: &Connection, oldest: u64, last: u64) -> Result<Extent,
     }
     let hash = tail_at(db, extent.last)?.map_or(Hash::default(), |tail| tail.hash);
     if hash != extent.hash {
-        return Err(damaged(extent.last, "the record is not the one that had been written"));
+        return Err(damaged(extent.last, "the record is not the one that was written"));
     }
     Ok(extent)
 }
 
-/// The last of the records from `oldest` up to `upto` that one short transaction can delete.
+/// The last of the records `oldest..=upto` that one short transaction can delete.
 pub fn slice_end(db: &Connection, oldest: u64, upto: u64) -> rusqlite::Result<u64> {
     const RECORDS_MAX: u64 = 1000;
     const BYTES_MAX: u64 = 4 << 20;

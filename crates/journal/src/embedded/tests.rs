@@ -1,4 +1,4 @@
-//! What needs a hand on the connection: a file that may not grow, and a storage that fails.
+//! Tests that need the connection itself: a full disk, and a failing storage.
 
 use super::*;
 use crate::suite::{append_many, committed, next_frame, read_whole};
@@ -10,11 +10,11 @@ fn pages_max(journal: &Embedded, pages: i64) -> i64 {
 }
 
 #[test]
-fn a_full_disk_loses_nothing_and_works_again() {
+fn full_disk_loses_nothing_and_works_after_reopening() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     let mut frames = append_many(&journal, 3);
-    // Room for what there is and a few pages more.
+    // Room for the present pages and four more.
     let pages = pages_max(&journal, 1) + 4;
     pages_max(&journal, pages);
 
@@ -22,7 +22,9 @@ fn a_full_disk_loses_nothing_and_works_again() {
         let tail = journal.tail().expect("tail");
         let large = next_frame(&tail, 1, &[7; 100_000]);
         match journal.append(&tail, &large) {
-            Append::Unknown(error @ JournalError::Full { .. }) => assert!(error.changed_nothing()),
+            AppendOutcome::Unknown(error @ JournalError::Full { .. }) => {
+                assert!(error.changed_nothing())
+            }
             other => panic!("expected Full, got {other:?}"),
         }
         assert_eq!(journal.tail().expect("tail"), tail);
@@ -45,7 +47,7 @@ fn a_full_disk_loses_nothing_and_works_again() {
 }
 
 #[test]
-fn a_full_disk_works_again_without_opening_it_again() {
+fn full_disk_works_again_without_reopening() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     pages_max(&journal, 1);
@@ -53,9 +55,9 @@ fn a_full_disk_works_again_without_opening_it_again() {
     let full = loop {
         let tail = journal.tail().expect("tail");
         match journal.append(&tail, &next_frame(&tail, 1, &[1; 3000])) {
-            Append::Committed(_) => appended += 1,
-            Append::Unknown(error) => break error,
-            Append::Conflict(tail) => panic!("conflict at {tail:?}"),
+            AppendOutcome::Committed(_) => appended += 1,
+            AppendOutcome::Unknown(error) => break error,
+            AppendOutcome::Conflict(tail) => panic!("conflict at {tail:?}"),
         }
         assert!(appended < 10, "the limit does not hold");
     };
@@ -67,16 +69,16 @@ fn a_full_disk_works_again_without_opening_it_again() {
 }
 
 #[test]
-fn nothing_is_tried_again_after_the_storage_failed() {
+fn every_call_fails_after_a_fatal_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     let frames = append_many(&journal, 2);
     let tail = journal.tail().expect("tail");
-    // Any error that is neither "full" nor "corrupt" stands for a failed sync.
+    // Any error other than "full" and "corrupt" is treated like a failed sync.
     journal.inner.lock().db.pragma_update(None, "query_only", true).expect("query_only");
     for _ in 0..2 {
         match journal.append(&tail, &next_frame(&tail, 1, b"x")) {
-            Append::Unknown(JournalError::Fatal { what }) => {
+            AppendOutcome::Unknown(JournalError::Fatal { what }) => {
                 assert!(what.contains("readonly"), "{what}")
             }
             other => panic!("expected Fatal, got {other:?}"),
@@ -94,7 +96,7 @@ fn nothing_is_tried_again_after_the_storage_failed() {
 }
 
 #[test]
-fn the_settings_hold() {
+fn sqlite_has_the_required_settings() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     let inner = journal.inner.lock();
@@ -110,7 +112,7 @@ fn the_settings_hold() {
 }
 
 #[test]
-fn a_long_trim_is_done_in_slices_and_the_file_does_not_grow() {
+fn long_trim_is_sliced_and_freed_pages_are_reused() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     let mut tail = Tail::default();
@@ -132,6 +134,6 @@ fn a_long_trim_is_done_in_slices_and_the_file_does_not_grow() {
     };
     let before = pages(&journal);
     append(15, 1 << 20);
-    assert_eq!(pages(&journal), before, "the room of trimmed records is used again");
+    assert_eq!(pages(&journal), before, "the space of trimmed records is reused");
     assert_eq!(read_whole(&journal, 1 << 20).len(), 18);
 }

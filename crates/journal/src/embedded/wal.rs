@@ -1,11 +1,11 @@
-//! Looks through SQLite's write-ahead log before SQLite does, to tell a torn tail from damage.
+//! Scans SQLite's write-ahead log before SQLite opens it, to distinguish an interrupted write from damage.
 //!
-//! SQLite reads the log up to the first frame that does not check, and drops the rest without a word. That is right for
-//! what a crash tore, which nobody was told was durable. It is wrong for a frame that went bad with later transactions
-//! behind it: those were acknowledged. The format is described at <https://sqlite.org/fileformat2.html#walformat>.
+//! SQLite reads the log up to the first frame with a wrong checksum and silently ignores the rest. That is right for a
+//! write that a crash interrupted, because it was never acknowledged. It is wrong if later transactions follow the bad
+//! frame: with synchronous=FULL a transaction is written only after the one before it was synced, so the transactions
+//! before them were acknowledged. The format is described at <https://sqlite.org/fileformat2.html#walformat>.
 //!
-//! Why a later frame is proof: with synchronous=FULL a transaction's frames are written only after the transaction before
-//! it was synced. Not here: any change to the file; SQLite cuts the tail itself.
+//! The scan never changes the file; SQLite truncates it.
 
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
@@ -13,27 +13,27 @@ use std::ops::RangeInclusive;
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
 
-/// What stands at the end of the log and was never acknowledged: a transaction that is not whole.
+/// An incomplete transaction at the end of the log, which was never acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Torn {
+pub struct TornTail {
     pub frames: u64,
     pub bytes: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WalCondition {
     Clean,
-    Torn(Torn),
-    /// The frame with this number, from 1, or the header, 0, is bad although transactions follow that were acknowledged.
+    Torn(TornTail),
+    /// A frame (counted from 1; 0 is the header) is bad, and acknowledged transactions follow it.
     Damaged {
         frame: u64,
         offset: u64,
     },
 }
 
-/// The running checksum, which each frame continues from the one before.
+/// The running checksum: each frame continues that of its predecessor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sum(u32, u32);
+struct WalChecksum(u32, u32);
 
 fn word(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
     let mut word = [0; 4];
@@ -41,11 +41,11 @@ fn word(bytes: &[u8], at: usize, big_endian: bool) -> u32 {
     if big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
 }
 
-fn stored_sum(bytes: &[u8], at: usize) -> Sum {
-    Sum(word(bytes, at, true), word(bytes, at + 4, true))
+fn stored_sum(bytes: &[u8], at: usize) -> WalChecksum {
+    WalChecksum(word(bytes, at, true), word(bytes, at + 4, true))
 }
 
-impl Sum {
+impl WalChecksum {
     fn over(self, bytes: &[u8], big_endian: bool) -> Self {
         let Self(mut first, mut second) = self;
         for pair in bytes.chunks_exact(8) {
@@ -55,7 +55,7 @@ impl Sum {
         Self(first, second)
     }
 
-    /// The sum that there was before `bytes`: `over` backwards.
+    /// The inverse of `over`: the sum before `bytes` were added.
     fn before(self, bytes: &[u8], big_endian: bool) -> Self {
         let Self(mut first, mut second) = self;
         for pair in bytes.chunks_exact(8).rev() {
@@ -67,18 +67,18 @@ impl Sum {
 }
 
 #[derive(Debug)]
-struct Header {
-    /// How the words that the sums are made over are read.
+struct WalHeader {
+    /// The byte order of the words that are summed.
     big_endian: bool,
     page_bytes: usize,
-    /// How often the log was begun anew since it was created.
+    /// How often the log was restarted since it was created.
     restarts: u32,
     salt: [u8; 8],
-    sum: Sum,
+    sum: WalChecksum,
 }
 
-impl Header {
-    /// None when SQLite would not take it.
+impl WalHeader {
+    /// `None` if SQLite would reject the header.
     fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let big_endian = match word(bytes, 0, true) {
             0x377f_0682 => false,
@@ -89,30 +89,30 @@ impl Header {
         let sum = stored_sum(bytes, 24);
         let sound = (512..=65_536).contains(&page_bytes)
             && page_bytes.is_power_of_two()
-            && Sum(0, 0).over(&bytes[..24], big_endian) == sum;
+            && WalChecksum(0, 0).over(&bytes[..24], big_endian) == sum;
         let mut salt = [0; 8];
         salt.copy_from_slice(&bytes[16..24]);
         sound.then(|| Self { big_endian, page_bytes, restarts: word(bytes, 12, true), salt, sum })
     }
 
-    /// Whether a frame was left over from before the log was begun anew: each time the first half of the salt grows by
-    /// one. What such frames say was copied to the database before that. Zeros are a sector that was never written.
+    /// Whether a frame is left over from before the log was restarted. Each restart increments the first half of the salt.
+    /// The contents of such frames are already in the database. A salt of zeros means a sector that was never written.
     fn is_stale(&self, salt: &[u8]) -> bool {
         let age = word(&self.salt, 0, true).wrapping_sub(word(salt, 0, true));
         (1..=self.restarts).contains(&age) && salt.iter().any(|byte| *byte != 0)
     }
 }
 
-struct Frame {
+struct WalFrame {
     bytes: Vec<u8>,
 }
 
-impl Frame {
+impl WalFrame {
     fn salt(&self) -> &[u8] {
         &self.bytes[8..16]
     }
 
-    fn sum(&self) -> Sum {
+    fn sum(&self) -> WalChecksum {
         stored_sum(&self.bytes, 16)
     }
 
@@ -120,29 +120,34 @@ impl Frame {
         self.words().1 != 0
     }
 
-    fn sum_after(&self, before: Sum, big_endian: bool) -> Sum {
+    fn sum_after(&self, before: WalChecksum, big_endian: bool) -> WalChecksum {
         let sum = before.over(&self.bytes[..8], big_endian);
         sum.over(&self.bytes[FRAME_HEADER_BYTES..], big_endian)
     }
 
-    /// The page that the frame holds, and the number of pages of the database if the frame ends a transaction.
+    /// The page number of the frame; and, if the frame ends a transaction, the number of pages of the database, else 0.
     fn words(&self) -> (u32, u32) {
         (word(&self.bytes, 0, true), word(&self.bytes, 4, true))
     }
 
-    /// What `words` were when the frame was written, if they are all that went bad in it: the sum still tells.
-    fn words_by_sum(&self, before: Sum, big_endian: bool) -> (u32, u32) {
-        let Sum(first, second) = before;
+    /// The original `words`, computed from the stored sum. Correct if nothing else in the frame is damaged.
+    fn words_by_sum(&self, before: WalChecksum, big_endian: bool) -> (u32, u32) {
+        let WalChecksum(first, second) = before;
         let page = &self.bytes[FRAME_HEADER_BYTES..];
-        let Sum(first_after, second_after) = self.sum().before(page, big_endian);
+        let WalChecksum(first_after, second_after) = self.sum().before(page, big_endian);
         let page = first_after.wrapping_sub(first).wrapping_sub(second);
         let size = second_after.wrapping_sub(second).wrapping_sub(first_after);
         if big_endian { (page, size) } else { (page.swap_bytes(), size.swap_bytes()) }
     }
 
-    /// For a frame that does not check although its own sum is right, because the next frame continues it: whether it
-    /// ended a transaction. `pages` is how many the database may have had.
-    fn ended_transaction(&self, before: Sum, big_endian: bool, pages: RangeInclusive<u32>) -> bool {
+    /// Whether a damaged frame ended a transaction. Its stored sum is intact, because the next frame continues it. `pages`
+    /// is the possible number of pages of the database.
+    fn ended_transaction(
+        &self,
+        before: WalChecksum,
+        big_endian: bool,
+        pages: RangeInclusive<u32>,
+    ) -> bool {
         let is_page = |page: u32| (1..=*pages.end()).contains(&page);
         let (page, size) = self.words();
         let (page_by_sum, size_by_sum) = self.words_by_sum(before, big_endian);
@@ -156,56 +161,56 @@ impl Frame {
     }
 }
 
-/// The frames of a log, one after the other, and what is left at the end.
-struct Frames<'a, R> {
+/// Reads the frames of a log in order.
+struct WalFrames<'a, R> {
     log: &'a mut R,
     frame_bytes: usize,
 }
 
-enum Next {
-    Whole(Frame),
-    /// Less than a frame, perhaps nothing.
+enum NextFrame {
+    Whole(WalFrame),
+    /// The end: less than a frame, possibly nothing.
     Rest(Vec<u8>),
 }
 
-impl<R: Read> Frames<'_, R> {
-    fn next(&mut self) -> io::Result<Next> {
+impl<R: Read> WalFrames<'_, R> {
+    fn next(&mut self) -> io::Result<NextFrame> {
         let mut bytes = Vec::with_capacity(self.frame_bytes);
         self.log.by_ref().take(self.frame_bytes as u64).read_to_end(&mut bytes)?;
         Ok(if bytes.len() == self.frame_bytes {
-            Next::Whole(Frame { bytes })
+            NextFrame::Whole(WalFrame { bytes })
         } else {
-            Next::Rest(bytes)
+            NextFrame::Rest(bytes)
         })
     }
 }
 
-/// Looks through a log from its beginning. `page_bytes` is the database's, for when the log's header does not tell, and
-/// `pages` the number of them that the database has without the log.
-pub fn scan(log: &mut impl Read, page_bytes: usize, pages: u32) -> io::Result<Verdict> {
+/// Scans a log from its beginning. `page_bytes` is the page size of the database, for a log without a valid header;
+/// `pages` is the size of the database without the log.
+pub fn scan(log: &mut impl Read, page_bytes: usize, pages: u32) -> io::Result<WalCondition> {
     let mut bytes = Vec::with_capacity(HEADER_BYTES);
     log.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut bytes)?;
     let Ok(header_bytes) = <[u8; HEADER_BYTES]>::try_from(bytes.as_slice()) else {
-        let torn = Torn { frames: 0, bytes: bytes.len() as u64 };
-        return Ok(if bytes.is_empty() { Verdict::Clean } else { Verdict::Torn(torn) });
+        let torn = TornTail { frames: 0, bytes: bytes.len() as u64 };
+        return Ok(if bytes.is_empty() { WalCondition::Clean } else { WalCondition::Torn(torn) });
     };
-    match Header::parse(&header_bytes) {
+    match WalHeader::parse(&header_bytes) {
         Some(header) => scan_frames(log, &header, pages),
         None => scan_without_header(log, &header_bytes, page_bytes),
     }
 }
 
-fn scan_frames(log: &mut impl Read, header: &Header, pages: u32) -> io::Result<Verdict> {
+fn scan_frames(log: &mut impl Read, header: &WalHeader, pages: u32) -> io::Result<WalCondition> {
     let big_endian = header.big_endian;
     let frame_bytes = FRAME_HEADER_BYTES + header.page_bytes;
-    let mut frames = Frames { log, frame_bytes };
+    let mut frames = WalFrames { log, frame_bytes };
 
-    // As far as SQLite would go.
+    // The frames that SQLite accepts.
     let (mut good, mut committed, mut sum) = (0_u64, 0_u64, header.sum);
     let mut size = 1;
     let bad = loop {
         match frames.next()? {
-            Next::Rest(rest) => {
+            NextFrame::Rest(rest) => {
                 return Ok(torn(
                     good - committed,
                     frame_bytes,
@@ -213,7 +218,7 @@ fn scan_frames(log: &mut impl Read, header: &Header, pages: u32) -> io::Result<V
                     !is_stale_rest(header, &rest),
                 ));
             }
-            Next::Whole(frame) => {
+            NextFrame::Whole(frame) => {
                 let sum_now = frame.sum_after(sum, big_endian);
                 if frame.salt() != header.salt || frame.sum() != sum_now {
                     break frame;
@@ -228,8 +233,8 @@ fn scan_frames(log: &mut impl Read, header: &Header, pages: u32) -> io::Result<V
         }
     };
 
-    // Behind the first frame that does not check. A frame is genuine when it continues the one before it, which may
-    // itself be bad in its page (then its stored sum is right) or in its stored sum (then the computed one is).
+    // After the first bad frame: a frame is genuine if it continues its predecessor, which may itself be damaged in its
+    // page (then its stored sum is right) or in its stored sum (then the computed sum is right).
     let mut torn_frames = good - committed + u64::from(!header.is_stale(bad.salt()));
     let mut last_is_stale = header.is_stale(bad.salt());
     let mut before = bad.sum();
@@ -240,12 +245,12 @@ fn scan_frames(log: &mut impl Read, header: &Header, pages: u32) -> io::Result<V
     let size_max = size.max(pages).saturating_add(u32::try_from(good + 1).unwrap_or(u32::MAX));
     loop {
         let frame = match frames.next()? {
-            Next::Rest(rest) => {
+            NextFrame::Rest(rest) => {
                 let counts =
                     if rest.len() < 12 { !last_is_stale } else { !is_stale_rest(header, &rest) };
                 return Ok(torn(torn_frames, frame_bytes, &rest, counts));
             }
-            Next::Whole(frame) => frame,
+            NextFrame::Whole(frame) => frame,
         };
         let ours = frame.salt() == header.salt;
         let continues_stored = frame.sum_after(before, big_endian) == frame.sum();
@@ -260,7 +265,7 @@ fn scan_frames(log: &mut impl Read, header: &Header, pages: u32) -> io::Result<V
         first = false;
         if genuine && ended {
             let offset = HEADER_BYTES as u64 + good * frame_bytes as u64;
-            return Ok(Verdict::Damaged { frame: good + 1, offset });
+            return Ok(WalCondition::Damaged { frame: good + 1, offset });
         }
         ended |= ours && frame.ends_transaction();
         last_is_stale = header.is_stale(frame.salt());
@@ -270,37 +275,38 @@ fn scan_frames(log: &mut impl Read, header: &Header, pages: u32) -> io::Result<V
     }
 }
 
-fn is_stale_rest(header: &Header, rest: &[u8]) -> bool {
+fn is_stale_rest(header: &WalHeader, rest: &[u8]) -> bool {
     rest.len() >= 12 && header.is_stale(&rest[8..])
 }
 
-fn torn(frames: u64, frame_bytes: usize, rest: &[u8], rest_counts: bool) -> Verdict {
+fn torn(frames: u64, frame_bytes: usize, rest: &[u8], rest_counts: bool) -> WalCondition {
     let rest_bytes = if rest_counts { rest.len() as u64 } else { 0 };
     let bytes = frames * frame_bytes as u64 + rest_bytes;
     if bytes == 0 {
-        return Verdict::Clean;
+        return WalCondition::Clean;
     }
-    Verdict::Torn(Torn { frames: frames + u64::from(rest_bytes > 0), bytes })
+    WalCondition::Torn(TornTail { frames: frames + u64::from(rest_bytes > 0), bytes })
 }
 
-/// A log whose header does not check. The header is synced before the first frame is written, so it may be torn only as
-/// long as no frame continues it.
+/// Scans a log with an invalid header. The header is synced before the first frame is written, so an interrupted write is
+/// possible only if no frame continues it.
 fn scan_without_header(
     log: &mut impl Read,
     header: &[u8; HEADER_BYTES],
     page_bytes: usize,
-) -> io::Result<Verdict> {
-    let mut frames = Frames { log, frame_bytes: FRAME_HEADER_BYTES + page_bytes };
-    let seeds = |big_endian| [stored_sum(header, 24), Sum(0, 0).over(&header[..24], big_endian)];
+) -> io::Result<WalCondition> {
+    let mut frames = WalFrames { log, frame_bytes: FRAME_HEADER_BYTES + page_bytes };
+    let seeds =
+        |big_endian| [stored_sum(header, 24), WalChecksum(0, 0).over(&header[..24], big_endian)];
     let mut before = [false, true].map(seeds);
     let (mut genuine, mut bytes) = (0_u64, HEADER_BYTES as u64);
     loop {
         let frame = match frames.next()? {
-            Next::Rest(rest) => {
+            NextFrame::Rest(rest) => {
                 bytes += rest.len() as u64;
-                return Ok(Verdict::Torn(Torn { frames: 0, bytes }));
+                return Ok(WalCondition::Torn(TornTail { frames: 0, bytes }));
             }
-            Next::Whole(frame) => frame,
+            NextFrame::Whole(frame) => frame,
         };
         bytes += frame.bytes.len() as u64;
         let continues = [false, true].into_iter().zip(&before).any(|(big_endian, sums)| {
@@ -308,7 +314,7 @@ fn scan_without_header(
         });
         genuine += u64::from(continues);
         if genuine > 0 && frame.ends_transaction() {
-            return Ok(Verdict::Damaged { frame: 0, offset: 0 });
+            return Ok(WalCondition::Damaged { frame: 0, offset: 0 });
         }
         before = [[frame.sum(); 2]; 2];
     }

@@ -1,6 +1,6 @@
-//! Where the journal is: `postgres://user:password@host:port/database?schema=allod`, and what else the driver understands.
+//! The address of a journal: `postgres://user:password@host:port/database?schema=allod`, with the driver's other parameters.
 //!
-//! The password is in here and nowhere else: what is shown and logged is `Display`.
+//! Only this type has the password. Its `Display` and `Debug` omit it.
 
 use std::fmt;
 use std::path::Path;
@@ -9,49 +9,49 @@ use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
-use super::tls::Tls;
+use super::tls::PostgresTls;
 use crate::contract::JournalError;
 
-/// What every address begins with.
+/// The schemes of an address.
 pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 const SCHEMA_USUAL: &str = "allod";
-/// PostgreSQL's names have at most 63 bytes, and the channel has a few letters besides.
+/// PostgreSQL's names have at most 63 bytes, and the name of the channel has a prefix.
 const SCHEMA_BYTES_MAX: usize = 50;
 /// For each host.
 const CONNECT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
-pub struct Address {
+pub struct PostgresAddress {
     pub(super) config: Box<Config>,
     /// Letters, digits and `_` only, so that it needs no quoting.
     pub(super) schema: String,
-    pub(super) tls: Tls,
+    pub(super) tls: PostgresTls,
 }
 
-/// What in an address is ours and not the driver's.
-struct Ours {
+/// The parameters that the driver does not know, or must not see.
+struct OwnParameters {
     schema: String,
     sslmode: String,
     sslrootcert: Option<String>,
 }
 
-impl Address {
-    pub fn parse(url: &str) -> Result<Address, JournalError> {
+impl PostgresAddress {
+    pub fn parse(url: &str) -> Result<PostgresAddress, JournalError> {
         let (url, ours) = take_ours(url)?;
         let schema = ours.schema;
         let roots = ours.sslrootcert.as_deref().map(Path::new);
         let (mode, tls) = match ours.sslmode.as_str() {
-            "disable" => (SslMode::Disable, Tls::none()),
-            "require" | "verify-full" => (SslMode::Require, Tls::new(roots)),
+            "disable" => (SslMode::Disable, PostgresTls::none()),
+            "require" | "verify-full" => (SslMode::Require, PostgresTls::new(roots)),
             other => {
                 return Err(unusable(format!(
-                    "sslmode is '{other}'; disable and verify-full are known, and require, which verifies, too"
+                    "sslmode is '{other}'; known are disable and verify-full, and require, which also verifies"
                 )));
             }
         };
         let tls = tls.map_err(unusable)?;
-        // The driver's own words name the part that is wrong, and never what is in it.
+        // The driver's message names the wrong parameter but never its value.
         let mut config = url.parse::<Config>().map_err(|error| unusable(detail(&error)))?;
         if config.get_hosts().is_empty() {
             return Err(unusable("it names no host, as in postgres://host/database".into()));
@@ -64,22 +64,22 @@ impl Address {
             config.application_name("allod");
         }
         if config.get_hosts().len() > 1 {
-            // Of several hosts only the primary will do.
+            // Of several hosts, only the primary can be used.
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         config.keepalives_idle(Duration::from_secs(15));
         config.tcp_user_timeout(Duration::from_secs(20));
-        Ok(Address { config: Box::new(config), schema, tls })
+        Ok(PostgresAddress { config: Box::new(config), schema, tls })
     }
 
-    /// The channel on which servers tell each other of new records.
+    /// The channel of notifications about new records.
     pub(super) fn channel(&self) -> String {
         format!("allod_{}", self.schema)
     }
 }
 
 fn unusable(what: String) -> JournalError {
-    JournalError::Unusable { what: format!("the address is not understood: {what}") }
+    JournalError::Unusable { what: format!("the address is invalid: {what}") }
 }
 
 fn detail(error: &tokio_postgres::Error) -> String {
@@ -87,10 +87,13 @@ fn detail(error: &tokio_postgres::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-fn take_ours(url: &str) -> Result<(String, Ours), JournalError> {
+fn take_ours(url: &str) -> Result<(String, OwnParameters), JournalError> {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
-    let mut ours =
-        Ours { schema: SCHEMA_USUAL.to_owned(), sslmode: "disable".to_owned(), sslrootcert: None };
+    let mut ours = OwnParameters {
+        schema: SCHEMA_USUAL.to_owned(),
+        sslmode: "disable".to_owned(),
+        sslrootcert: None,
+    };
     let mut rest = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
         match part.split_once('=') {
@@ -108,14 +111,14 @@ fn take_ours(url: &str) -> Result<(String, Ours), JournalError> {
         && schema.chars().all(|c| first(c) || c.is_ascii_digit());
     if !fits {
         return Err(unusable(format!(
-            "schema '{schema}' is no name of small letters, digits and '_', at most {SCHEMA_BYTES_MAX}"
+            "schema '{schema}' is not allowed: use at most {SCHEMA_BYTES_MAX} lower-case letters, digits and '_'"
         )));
     }
     let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
     Ok((url, ours))
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let config = &self.config;
         f.write_str(SCHEMES[0])?;
@@ -126,7 +129,7 @@ impl fmt::Display for Address {
             f.write_str(if n > 0 { "," } else { "" })?;
             match host {
                 Host::Tcp(name) => f.write_str(name)?,
-                // As it has to be typed.
+                // Escaped as in the address.
                 Host::Unix(path) => {
                     f.write_str(&path.display().to_string().replace('/', "%2F"))?;
                 }
@@ -141,7 +144,7 @@ impl fmt::Display for Address {
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for PostgresAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({self})")
     }
@@ -152,19 +155,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_shown_without_its_password() {
+    fn display_omits_the_password() {
         let url = "postgres://me:s3cret@one:5433,two:5434/db?schema=blue&application_name=x";
-        let address = Address::parse(url).expect("it parses");
+        let address = PostgresAddress::parse(url).expect("it parses");
         assert_eq!(address.to_string(), "postgres://me@one:5433,two:5434/db?schema=blue");
         assert!(!format!("{address:?}").contains("s3cret"));
         assert_eq!(address.config.get_application_name(), Some("x"));
         assert_eq!(address.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
-        let plain = Address::parse("postgresql://me@%2Ftmp%2Fpg").expect("it parses");
+        let plain = PostgresAddress::parse("postgresql://me@%2Ftmp%2Fpg").expect("it parses");
         assert_eq!(plain.to_string(), "postgres://me@%2Ftmp%2Fpg/me?schema=allod");
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_the_password_is_not() {
+    fn errors_name_the_parameter_and_omit_the_password() {
         for (url, words) in [
             ("postgres://me:s3cret@host/db?schema=Blue", "schema 'Blue'"),
             ("postgres://me:s3cret@host/db?schema=pg_catalog", "schema 'pg_catalog'"),
@@ -175,7 +178,7 @@ mod tests {
             ("postgres://me:s3cret@host/db?sslmode=prefer", "sslmode is 'prefer'"),
             ("postgres://h/db?sslmode=require&sslrootcert=/no/such", "sslrootcert /no/such"),
         ] {
-            let error = Address::parse(url).expect_err(url).to_string();
+            let error = PostgresAddress::parse(url).expect_err(url).to_string();
             assert!(error.contains(words), "{url}: {error}");
             assert!(!error.contains("s3cret"), "{error}");
         }

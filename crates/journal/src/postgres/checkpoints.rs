@@ -1,16 +1,18 @@
-//! Checkpoints in the same database as the journal, in parts of a megabyte, so that servers keep nothing of their own.
+//! Checkpoints in the same database as the journal, so that servers need no storage of their own.
 //!
-//! A checkpoint is written in one transaction: it is there whole, or not at all.
+//! A checkpoint is stored in parts of a megabyte, in one transaction.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::errors::unavailable;
-use super::lane::Lane;
-use super::server::Server;
+use super::server::PostgresServer;
 use super::session::{CALL_WAIT_MAX, Session};
-use crate::checkpoint::{CheckpointError, CheckpointMeta, CheckpointStore, Contents, Survey};
+use super::slot::SessionSlot;
+use crate::checkpoint::{
+    CheckpointContents, CheckpointList, CheckpointMeta, CheckpointStore, CheckpointStoreError,
+};
 use crate::contract::JournalError;
 use crate::frame::Hash;
 
@@ -19,25 +21,26 @@ const PART_WAIT_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct PostgresCheckpoints {
-    server: Arc<Server>,
-    lane: Arc<Lane>,
+    server: Arc<PostgresServer>,
+    slot: Arc<SessionSlot>,
 }
 
-fn failed(error: JournalError) -> CheckpointError {
+fn failed(error: JournalError) -> CheckpointStoreError {
     match error {
-        JournalError::Unavailable { what } => CheckpointError::Unavailable { what },
-        other => {
-            CheckpointError::Io { name: "in PostgreSQL".into(), source: io::Error::other(other) }
-        }
+        JournalError::Unavailable { what } => CheckpointStoreError::Unavailable { what },
+        other => CheckpointStoreError::Io {
+            name: "in PostgreSQL".into(),
+            source: io::Error::other(other),
+        },
     }
 }
 
-fn unsound(meta: &CheckpointMeta, what: &str) -> CheckpointError {
-    CheckpointError::Unsound { name: format!("of record {}", meta.seq), what: what.to_owned() }
+fn unsound(meta: &CheckpointMeta, what: &str) -> CheckpointStoreError {
+    CheckpointStoreError::Unsound { name: format!("of record {}", meta.seq), what: what.to_owned() }
 }
 
-/// Cuts what is written into parts, and stores each as it is full.
-struct Parts<'a> {
+/// Splits what is written into parts, and stores each one once it is full.
+struct PartWriter<'a> {
     session: &'a mut Session,
     seq: i64,
     part: i64,
@@ -45,20 +48,20 @@ struct Parts<'a> {
     hasher: blake3::Hasher,
 }
 
-impl Parts<'_> {
+impl PartWriter<'_> {
     fn store(&mut self) -> io::Result<()> {
         self.hasher.update(&self.buffer);
         let insert = "INSERT INTO checkpoint_part (seq, part, data) VALUES ($1, $2, $3)";
         let stored =
             self.session.query(insert, &[&self.seq, &self.part, &self.buffer], PART_WAIT_MAX);
-        stored.map_err(|trouble| io::Error::other(trouble.at(0)))?;
+        stored.map_err(|error| io::Error::other(error.at(0)))?;
         self.part += 1;
         self.buffer.clear();
         Ok(())
     }
 }
 
-impl Write for Parts<'_> {
+impl Write for PartWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let taken = bytes.len().min(PART_BYTES - self.buffer.len());
         self.buffer.extend_from_slice(&bytes[..taken]);
@@ -74,37 +77,37 @@ impl Write for Parts<'_> {
 }
 
 impl PostgresCheckpoints {
-    pub(super) fn new(server: Arc<Server>) -> PostgresCheckpoints {
-        PostgresCheckpoints { server, lane: Arc::default() }
+    pub(super) fn new(server: Arc<PostgresServer>) -> PostgresCheckpoints {
+        PostgresCheckpoints { server, slot: Arc::default() }
     }
 
-    /// Removes every one of them; for a restore that came to nothing.
-    pub fn remove_all(&self) -> Result<(), CheckpointError> {
+    /// Removes all checkpoints; used after a failed restore.
+    pub fn remove_all(&self) -> Result<(), CheckpointStoreError> {
         self.with(|session| {
             let removed = session.run("DELETE FROM checkpoint", PART_WAIT_MAX);
-            removed.map_err(|trouble| trouble.at(0))
+            removed.map_err(|error| error.at(0))
         })
     }
 
     fn with<T>(
         &self,
         work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
-    ) -> Result<T, CheckpointError> {
-        self.lane.with(&self.server, work).map_err(failed)
+    ) -> Result<T, CheckpointStoreError> {
+        self.slot.with(&self.server, work).map_err(failed)
     }
 }
 
-/// Everything between BEGIN and COMMIT.
+/// Writes a checkpoint in one transaction.
 fn write_whole(
     session: &mut Session,
     meta: &CheckpointMeta,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let said = |trouble: super::session::Trouble| io::Error::other(trouble.at(meta.seq));
+    let said = |error: super::session::CallError| io::Error::other(error.at(meta.seq));
     session.run("BEGIN", CALL_WAIT_MAX).map_err(said)?;
     let seq = meta.seq.cast_signed();
     session.query("DELETE FROM checkpoint WHERE seq = $1", &[&seq], PART_WAIT_MAX).map_err(said)?;
-    let mut parts = Parts {
+    let mut parts = PartWriter {
         session: &mut *session,
         seq,
         part: 0,
@@ -135,23 +138,23 @@ impl CheckpointStore for PostgresCheckpoints {
         &self,
         meta: &CheckpointMeta,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
-    ) -> Result<(), CheckpointError> {
+    ) -> Result<(), CheckpointStoreError> {
         let written = self.with(|session| {
             let written = write_whole(session, meta, write);
             if written.is_err() {
-                // The transaction goes with the session, and what was written with the transaction.
+                // Closing the session rolls the transaction back.
                 session.give_up();
             }
             Ok(written)
         })?;
-        written.map_err(|source| CheckpointError::Io { name: "in PostgreSQL".into(), source })
+        written.map_err(|source| CheckpointStoreError::Io { name: "in PostgreSQL".into(), source })
     }
 
-    fn survey(&self) -> Result<Survey, CheckpointError> {
+    fn survey(&self) -> Result<CheckpointList, CheckpointStoreError> {
         let select =
             "SELECT seq, hash, position, epoch, level, at_ms FROM checkpoint ORDER BY seq DESC";
         let rows = self.with(|session| {
-            session.query(select, &[], CALL_WAIT_MAX).map_err(|trouble| trouble.at(0))
+            session.query(select, &[], CALL_WAIT_MAX).map_err(|error| error.at(0))
         })?;
         let metas = rows.iter().map(|row| {
             let number = |column| row.get::<_, i64>(column).cast_unsigned();
@@ -164,24 +167,24 @@ impl CheckpointStore for PostgresCheckpoints {
                 at_ms: number(5),
             })
         });
-        Ok(Survey { metas: metas.flatten().collect(), skipped: Vec::new() })
+        Ok(CheckpointList { metas: metas.flatten().collect(), skipped: Vec::new() })
     }
 
-    fn open(&self, meta: &CheckpointMeta) -> Result<Contents, CheckpointError> {
+    fn open(&self, meta: &CheckpointMeta) -> Result<CheckpointContents, CheckpointStoreError> {
         let seq = meta.seq.cast_signed();
         let select = "SELECT hash, parts, sum FROM checkpoint WHERE seq = $1";
         let rows = self.with(|session| {
-            session.query(select, &[&seq], CALL_WAIT_MAX).map_err(|trouble| trouble.at(meta.seq))
+            session.query(select, &[&seq], CALL_WAIT_MAX).map_err(|error| error.at(meta.seq))
         })?;
         let Some(row) = rows.first() else {
-            return Err(CheckpointError::Missing { seq: meta.seq });
+            return Err(CheckpointStoreError::Missing { seq: meta.seq });
         };
         if row.get::<_, &[u8]>(0) != meta.hash.0 {
-            return Err(unsound(meta, "it is of another record than was asked for"));
+            return Err(unsound(meta, "it belongs to another record than requested"));
         }
-        let mut reader = Reader {
+        let mut reader = PartReader {
             server: self.server.clone(),
-            lane: self.lane.clone(),
+            slot: self.slot.clone(),
             seq,
             sums: Vec::new(),
             next: 0,
@@ -196,27 +199,27 @@ impl CheckpointStore for PostgresCheckpoints {
             reader.sums.push(blake3::hash(&data));
         }
         if hasher.finalize().as_bytes() != row.get::<_, &[u8]>(2) {
-            return Err(unsound(meta, "its contents were changed, or cut off"));
+            return Err(unsound(meta, "its contents were changed or truncated"));
         }
         Ok(Box::new(reader))
     }
 
-    fn keep_newest(&self, count: usize) -> Result<(), CheckpointError> {
+    fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {
         let delete = "DELETE FROM checkpoint WHERE seq < (
             SELECT min(seq) FROM (SELECT seq FROM checkpoint ORDER BY seq DESC LIMIT $1) AS newest)";
         let count = i64::try_from(count.max(1)).unwrap_or(i64::MAX);
         self.with(|session| {
-            session.query(delete, &[&count], PART_WAIT_MAX).map_err(|trouble| trouble.at(0))
+            session.query(delete, &[&count], PART_WAIT_MAX).map_err(|error| error.at(0))
         })?;
         Ok(())
     }
 }
 
-/// Hands out the parts one after the other. Each is held to what it was when the whole was verified: another server may
-/// have replaced it since.
-struct Reader {
-    server: Arc<Server>,
-    lane: Arc<Lane>,
+/// Reads the parts in order. Each is compared with its hash at verification, because another server may have replaced the
+/// checkpoint since.
+struct PartReader {
+    server: Arc<PostgresServer>,
+    slot: Arc<SessionSlot>,
     seq: i64,
     sums: Vec<blake3::Hash>,
     next: usize,
@@ -224,19 +227,19 @@ struct Reader {
     at: usize,
 }
 
-impl Reader {
+impl PartReader {
     fn fetch(&self, part: i64) -> Result<Option<Vec<u8>>, JournalError> {
         let select = "SELECT data FROM checkpoint_part WHERE seq = $1 AND part = $2";
-        let rows = self.lane.with(&self.server, |session| {
+        let rows = self.slot.with(&self.server, |session| {
             session
                 .query(select, &[&self.seq, &part], PART_WAIT_MAX)
-                .map_err(|trouble| trouble.at(0))
+                .map_err(|error| error.at(0))
         })?;
         Ok(rows.first().map(|row| row.get(0)))
     }
 }
 
-impl Read for Reader {
+impl Read for PartReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.at == self.part.len() {
             let Some(sum) = self.sums.get(self.next) else { return Ok(0) };

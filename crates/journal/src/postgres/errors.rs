@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean for a journal.
+//! Translates PostgreSQL's errors to journal errors.
 
 use std::error::Error as _;
 
@@ -20,12 +20,12 @@ pub fn damaged(seq: u64, what: impl std::fmt::Display) -> JournalError {
     JournalError::Damaged { seq, what: format!("{what}; {advice}") }
 }
 
-/// Whether the connection is of use after this error: the server refused one statement and no more.
+/// Whether the connection can still be used: the server only refused one statement.
 pub fn connection_survives(error: &Error) -> bool {
     error.as_db_error().and_then(DbError::parsed_severity) == Some(Severity::Error)
 }
 
-/// What the server said, or what became of the connection. Neither has a password in it.
+/// The server's message, or the state of the connection. Neither contains a password.
 pub fn describe(error: &Error) -> String {
     if let Some(said) = error.as_db_error() {
         return format!("{} (SQLSTATE {})", said.message(), said.code().code());
@@ -36,8 +36,8 @@ pub fn describe(error: &Error) -> String {
     }
 }
 
-/// An error while the journal is open. `seq` is the record that was being read or written. Whatever is not known for
-/// certain is `Unavailable`: an append that ends with it may have happened.
+/// An error while the journal is open. `seq` is the record that was being read or written. If the outcome is not certain,
+/// the error is `Unavailable`: an append that ends with it may have happened.
 pub fn while_open(error: &Error, seq: u64) -> JournalError {
     let what = describe(error);
     let Some(code) = error.code() else { return unavailable(what) };
@@ -51,13 +51,12 @@ pub fn while_open(error: &Error, seq: u64) -> JournalError {
         return damaged(seq, what);
     }
     if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
-        return unavailable(format!("the server takes no changes, as a standby does not: {what}"));
+        return unavailable(format!("the server is read-only, as a standby is: {what}"));
     }
-    if never(code) { JournalError::Unusable { what } } else { unavailable(what) }
+    if is_permanent(code) { JournalError::Unusable { what } } else { unavailable(what) }
 }
 
-/// The same for an append. What the server itself says to have refused it has not done: a statement that ends with one
-/// of these errors has changed nothing.
+/// The same for an append. Statements that the server refused with one of these errors have changed nothing.
 pub fn while_appending(error: &Error, seq: u64) -> JournalError {
     let turned_away = [
         SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -77,8 +76,8 @@ pub fn while_appending(error: &Error, seq: u64) -> JournalError {
     }
 }
 
-/// What asking again does not help against: somebody has to change something.
-pub fn never(code: &SqlState) -> bool {
+/// Whether retrying is useless: an operator has to change something.
+pub fn is_permanent(code: &SqlState) -> bool {
     [
         SqlState::INVALID_PASSWORD,
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION,

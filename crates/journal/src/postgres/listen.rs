@@ -1,7 +1,7 @@
-//! Waiting for records of others: `LISTEN` for as long as somebody waits, with a look at the table now and then, because a
-//! notification may be lost.
+//! Waits for records of other servers with `LISTEN`, and polls the table from time to time because a notification may be
+//! lost.
 //!
-//! One thread listens for all who wait. It runs only once somebody has.
+//! One thread listens for all waiters. It is started by the first one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,63 +9,63 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::rows;
-use super::server::Server;
+use super::server::PostgresServer;
 use super::session::{CALL_WAIT_MAX, Session};
 use crate::contract::JournalError;
 
-/// How often the table is looked at when nothing is heard.
+/// How often the table is polled when no notification arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// The last one who waited may come back.
+/// How long to keep listening after the last waiter left, because it may return.
 const LINGER: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
-pub struct Listener {
-    server: Arc<Server>,
-    told: Arc<Told>,
+pub struct RecordListener {
+    server: Arc<PostgresServer>,
+    shared: Arc<ListenShared>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
-    state: Mutex<State>,
+struct ListenShared {
+    state: Mutex<ListenState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// The last record that was heard of.
+struct ListenState {
+    /// The last known record.
     last: u64,
     waiting: usize,
-    /// When the last one who waited left.
+    /// When the last waiter left.
     left: Option<Instant>,
     running: bool,
     stop: bool,
 }
 
-impl Listener {
-    pub fn new(server: Arc<Server>) -> Listener {
-        Listener { server, told: Arc::default() }
+impl RecordListener {
+    pub fn new(server: Arc<PostgresServer>) -> RecordListener {
+        RecordListener { server, shared: Arc::default() }
     }
 
-    /// There is a record `seq`.
-    pub fn tell(&self, seq: u64) {
-        self.told.tell(seq);
+    /// Wakes waiters: record `seq` exists.
+    pub fn notify(&self, seq: u64) {
+        self.shared.notify(seq);
     }
 
     pub fn wait(&self, seq: u64, wait_max: Duration) {
         let until = Instant::now() + wait_max;
-        let mut state = self.told.state.lock();
+        let mut state = self.shared.state.lock();
         if state.last > seq {
             return;
         }
         if !state.running {
-            let (server, told) = (self.server.clone(), self.told.clone());
+            let (server, shared) = (self.server.clone(), self.shared.clone());
             let thread = std::thread::Builder::new().name("allod-listen".into());
-            state.running = thread.spawn(move || listen(&server, &told)).is_ok();
+            state.running = thread.spawn(move || listen(&server, &shared)).is_ok();
         }
         state.waiting += 1;
-        self.told.changed.notify_all();
+        self.shared.changed.notify_all();
         while state.last <= seq {
-            if self.told.changed.wait_until(&mut state, until).timed_out() {
+            if self.shared.changed.wait_until(&mut state, until).timed_out() {
                 break;
             }
         }
@@ -74,15 +74,15 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for RecordListener {
     fn drop(&mut self) {
-        self.told.state.lock().stop = true;
-        self.told.changed.notify_all();
+        self.shared.state.lock().stop = true;
+        self.shared.changed.notify_all();
     }
 }
 
-impl Told {
-    fn tell(&self, seq: u64) {
+impl ListenShared {
+    fn notify(&self, seq: u64) {
         let mut state = self.state.lock();
         if state.last < seq {
             state.last = seq;
@@ -90,7 +90,7 @@ impl Told {
         }
     }
 
-    /// Waits until somebody waits. False: it is time to end.
+    /// Blocks until there is a waiter. False: stop.
     fn is_needed(&self) -> bool {
         let mut state = self.state.lock();
         while state.waiting == 0 && !state.stop {
@@ -113,35 +113,39 @@ impl Told {
     }
 }
 
-fn listen(server: &Server, told: &Told) {
+fn listen(server: &PostgresServer, shared: &ListenShared) {
     let mut session: Option<Session> = None;
-    while told.is_needed() {
-        if session.as_ref().is_none_or(Session::is_spent) {
+    while shared.is_needed() {
+        if session.as_ref().is_none_or(Session::is_closed) {
             session = server.session().ok();
         }
         let Some(session) = &mut session else {
-            told.sleep(LOOK_EVERY);
+            shared.sleep(LOOK_EVERY);
             continue;
         };
-        if let Err(error) = listen_on(session, server, told) {
-            tracing::debug!(%error, "the journal's notifications cannot be heard at present");
+        if let Err(error) = listen_on(session, server, shared) {
+            tracing::debug!(%error, "cannot listen for new records at present");
             session.give_up();
-            told.sleep(LOOK_EVERY);
+            shared.sleep(LOOK_EVERY);
         }
     }
 }
 
-fn listen_on(session: &mut Session, server: &Server, told: &Told) -> Result<(), JournalError> {
+fn listen_on(
+    session: &mut Session,
+    server: &PostgresServer,
+    shared: &ListenShared,
+) -> Result<(), JournalError> {
     let channel = server.address.channel();
-    session.run(&format!("LISTEN {channel}"), CALL_WAIT_MAX).map_err(|trouble| trouble.at(0))?;
+    session.run(&format!("LISTEN {channel}"), CALL_WAIT_MAX).map_err(|error| error.at(0))?;
     let mut heard = rows::tail(session)?.seq;
-    // After a fail-over it may be less than it was.
-    told.state.lock().last = heard;
-    told.changed.notify_all();
-    while told.goes_on() {
-        let record = session.wait_for_news(LOOK_EVERY);
+    // Set, not raised: after a fail-over it may be lower than before.
+    shared.state.lock().last = heard;
+    shared.changed.notify_all();
+    while shared.goes_on() {
+        let record = session.wait_for_record(LOOK_EVERY);
         heard = if record > heard { record } else { rows::tail(session)?.seq };
-        told.tell(heard);
+        shared.notify(heard);
     }
-    session.run("UNLISTEN *", CALL_WAIT_MAX).map_err(|trouble| trouble.at(0))
+    session.run("UNLISTEN *", CALL_WAIT_MAX).map_err(|error| error.at(0))
 }

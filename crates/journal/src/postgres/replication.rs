@@ -1,34 +1,34 @@
-//! What the server's own settings promise, as far as it tells them to anybody.
+//! What the server's replication and sync settings guarantee.
 
 use crate::contract::Guarantees;
 
-/// The same as the embedded journal's: what one takes the other takes.
+/// The same as the embedded journal's, so that records can be moved between the two.
 pub const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// What a session found when it began, or when an append told it of a change.
+/// The settings as read when the latest session began, or as changed since.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Promise {
-    /// `synchronous_standby_names`: whom a commit waits for. Empty: nobody.
+pub struct ReplicationStatus {
+    /// `synchronous_standby_names`: the standbys that a commit waits for. Empty: none.
     pub standbys: String,
-    /// Servers that receive a copy at present, whether anybody waits for them or not.
+    /// Connected standbys, synchronous or not.
     pub receivers: i64,
     /// `fsync` and `full_page_writes`.
     pub syncs: bool,
-    /// The timeline that the server writes; a fail-over or a restore begins a new one.
+    /// The current timeline; a fail-over or a restore begins a new one.
     pub timeline: String,
-    /// The one before it, if that ended while nobody was waited for.
+    /// The previous timeline, if replication was asynchronous when it ended.
     pub fell_back_from: Option<String>,
-    /// Whether any of this is known yet.
+    /// Whether the server has been reached.
     pub known: bool,
 }
 
-impl Promise {
-    /// Whether the loss of one machine loses nothing: a commit waits until another one has it on disk.
+impl ReplicationStatus {
+    /// Whether committed records survive the loss of one machine: a commit waits until another one has it on disk.
     pub fn replicated(&self) -> bool {
         self.known && self.syncs && !self.standbys.is_empty()
     }
 
-    /// What there is to say besides yes and no.
+    /// Details for the operator.
     pub fn note(&self) -> String {
         if !self.known {
             return "the server has not been reached yet".to_owned();
@@ -40,20 +40,20 @@ impl Promise {
                 .to_owned(),
             (names, 0) => {
                 format!(
-                    "replicated synchronously to {names}, of which none is connected at present"
+                    "replicated synchronously to {names}, but no standby is connected at present"
                 )
             }
             (names, _) => format!("replicated synchronously to {names}"),
         };
         if !self.syncs {
             note.push_str(
-                "; fsync or full_page_writes is off, so a loss of power may lose anything",
+                "; fsync or full_page_writes is off, so a power failure may lose committed records",
             );
         }
         if let Some(before) = &self.fell_back_from {
             note.push_str(&format!(
                 "; there was a fail-over or a restore (timeline {before}, now {}) while replication was asynchronous: \
-                 what was acknowledged last before it may be lost",
+                 the last acknowledged records before it may be lost",
                 self.timeline
             ));
         }
@@ -71,7 +71,7 @@ impl Promise {
         }
     }
 
-    /// Why a server that must survive the loss of a machine cannot use it as it is.
+    /// Why `ha` does not allow this configuration.
     pub fn against_ha(&self) -> Option<String> {
         if self.replicated() {
             return None;
@@ -86,13 +86,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_standby_that_is_waited_for_counts() {
-        let none = Promise { known: true, syncs: true, ..Promise::default() };
-        let asynchronous = Promise { receivers: 1, ..none.clone() };
-        let synchronous = Promise { standbys: "ANY 1 (a, b)".into(), ..asynchronous.clone() };
-        let unsynced = Promise { syncs: false, ..synchronous.clone() };
+    fn only_synchronous_standbys_count_as_replication() {
+        let none = ReplicationStatus { known: true, syncs: true, ..ReplicationStatus::default() };
+        let asynchronous = ReplicationStatus { receivers: 1, ..none.clone() };
+        let synchronous =
+            ReplicationStatus { standbys: "ANY 1 (a, b)".into(), ..asynchronous.clone() };
+        let unsynced = ReplicationStatus { syncs: false, ..synchronous.clone() };
         for (promise, replicated, durable, words) in [
-            (Promise::default(), false, false, "not been reached"),
+            (ReplicationStatus::default(), false, false, "not been reached"),
             (none, false, true, "not replicated"),
             (asynchronous.clone(), false, true, "asynchronously"),
             (synchronous.clone(), true, true, "synchronously to ANY 1 (a, b)"),
@@ -103,7 +104,7 @@ mod tests {
             assert!(guarantees.note.as_ref().is_some_and(|note| note.contains(words)), "{words}");
             assert_eq!(promise.against_ha().is_none(), replicated);
         }
-        let fallen = Promise { fell_back_from: Some("00000001".into()), ..asynchronous };
+        let fallen = ReplicationStatus { fell_back_from: Some("00000001".into()), ..asynchronous };
         assert!(fallen.note().contains("may be lost"));
     }
 }

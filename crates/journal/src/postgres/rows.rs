@@ -1,4 +1,4 @@
-//! The statements on the table `journal`, and its rows as records.
+//! The statements on the table `journal`, and the conversion between rows and records.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use tokio_postgres::Row;
 
 use super::errors::damaged;
 use super::replication::BODY_BYTES_MAX;
-use super::session::{CALL_WAIT_MAX, Parameters, Session, Trouble};
-use crate::contract::{JournalError, RECORD_BYTES, Source, fills, must_be_empty};
-use crate::frame::{BrokenChain, Frame, Hash, Tail};
+use super::session::{CALL_WAIT_MAX, CallError, Parameters, Session};
+use crate::contract::{FillSource, JournalError, RECORD_BYTES, ensure_empty, ensure_fills};
+use crate::frame::{BrokenChain, Hash, RecordFrame, Tail};
 
-/// A page may take longer than other calls: it is megabytes.
+/// Longer than for other calls, because a page may have megabytes.
 const PAGE_WAIT_MAX: Duration = Duration::from_secs(60);
-/// What one deletion takes away, so that it is short.
+/// The most records that one statement deletes, so that it is short.
 const TRIM_RECORDS: i64 = 1000;
-/// Of one page, before the size of records is known, and ever.
+/// The most records of a page: while their size is unknown, and in any case.
 const PAGE_RECORDS_FIRST: usize = 64;
 const PAGE_RECORDS_MAX: usize = 20_000;
 
-/// Compares and appends, in one statement, which is one transaction.
+/// Compares the tail and appends, in one statement, which is one transaction.
 ///
-/// The predecessor must be there, be the one that is expected, and stay until we are done (`FOR KEY SHARE`), so a record is
-/// never put where one was that has been trimmed since. That there is no record after it the primary key sees to: of two
-/// that want the same place one waits, and then finds it taken. `way` is only about who waits for whom; see `turn`.
+/// The expected predecessor must exist and is locked until the transaction ends (`FOR KEY SHARE`), so it cannot be trimmed
+/// meanwhile. The primary key ensures that it has no successor: of two inserts of one number, the second waits and then
+/// does nothing. `way` is only about the order of waiting servers; see `priority`.
 const APPEND: &str = "
 WITH way AS MATERIALIZED (
     SELECT $12::boolean OR pg_try_advisory_xact_lock_shared($13::bigint) AS free
@@ -42,12 +42,12 @@ SELECT put.seq IS NOT NULL, way.free, current_setting('synchronous_standby_names
     CASE WHEN $16::boolean THEN pg_advisory_unlock($13::bigint) END
 FROM way LEFT JOIN put ON true";
 
-/// As `PAGE` has it.
+/// The queries below contain this number.
 const _: () = assert!(RECORD_BYTES == 160);
 
 const TAIL: &str = "SELECT seq, hash, position, epoch FROM journal ORDER BY seq DESC LIMIT 1";
 
-/// Sizes are summed up by the server, so that no more is sent than was asked for.
+/// The server sums up the sizes, so that it sends no more than `bytes_max`.
 const PAGE: &str = "
 SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM (
     SELECT *, sum(160 + octet_length(body)) OVER (ORDER BY seq) AS bytes
@@ -56,7 +56,7 @@ SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM (
 WHERE bytes <= $3 OR bytes = 160 + octet_length(body)
 ORDER BY seq";
 
-/// Single records in the order asked for, no more than fit.
+/// Single records in the order given, within the size limit.
 const EACH: &str = "
 SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM (
     SELECT journal.*, n, sum(160 + octet_length(body)) OVER (ORDER BY n) AS bytes
@@ -70,20 +70,21 @@ INSERT INTO journal (seq, epoch, batch, prev, hash, level, position, at_ms, body
 SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bigint[], $7::bigint[],
     $8::bigint[], $9::bytea[])";
 
-/// How an append went, as the server saw it.
+/// The result of the append statement.
 #[derive(Debug)]
-pub struct Put {
+pub struct AppendReply {
     pub done: bool,
-    /// Nobody else had asked to go first.
-    pub way_was_free: bool,
+    /// No other server has priority.
+    pub not_blocked: bool,
     pub standbys: String,
 }
 
-/// How the append is to be made, besides what it is.
+/// The parameters of an append other than the record.
 #[derive(Debug, Clone, Copy)]
-pub struct How<'a> {
+pub struct AppendOptions<'a> {
+    /// Appends without checking whether another server has priority.
     pub goes_first: bool,
-    /// Going first ends with this append.
+    /// Releases our priority with this append.
     pub gives_back: bool,
     pub way: i64,
     pub may_be_asynchronous: bool,
@@ -93,10 +94,10 @@ pub struct How<'a> {
 pub fn append(
     session: &mut Session,
     expected: &Tail,
-    frame: &Frame,
+    frame: &RecordFrame,
     hash: &Hash,
-    how: How<'_>,
-) -> Result<Put, Trouble> {
+    how: AppendOptions<'_>,
+) -> Result<AppendReply, CallError> {
     let batch = frame.batch.to_be_bytes();
     let parameters: Parameters<'_> = &[
         &number(frame.seq),
@@ -117,15 +118,16 @@ pub fn append(
         &how.gives_back,
     ];
     let rows = session.query(APPEND, parameters, CALL_WAIT_MAX)?;
-    // One row, always: that of `way`.
-    Ok(rows.first().map_or(
-        Put { done: false, way_was_free: true, standbys: String::new() },
-        |row| Put { done: row.get(0), way_was_free: row.get(1), standbys: row.get(2) },
-    ))
+    // There is always one row, from `way`.
+    Ok(rows
+        .first()
+        .map_or(AppendReply { done: false, not_blocked: true, standbys: String::new() }, |row| {
+            AppendReply { done: row.get(0), not_blocked: row.get(1), standbys: row.get(2) }
+        }))
 }
 
 pub fn tail(session: &mut Session) -> Result<Tail, JournalError> {
-    let rows = session.query(TAIL, &[], CALL_WAIT_MAX).map_err(|trouble| trouble.at(0))?;
+    let rows = session.query(TAIL, &[], CALL_WAIT_MAX).map_err(|error| error.at(0))?;
     let Some(row) = rows.first() else { return Err(damaged(0, "the table journal is empty")) };
     let seq = unsigned(row, 0)?;
     Ok(Tail {
@@ -136,13 +138,13 @@ pub fn tail(session: &mut Session) -> Result<Tail, JournalError> {
     })
 }
 
-/// Records from `from` on that fit, and the first in any case; none when `from` is past the end.
+/// See `Journal::read`.
 pub fn read(
     session: &mut Session,
     from: u64,
     bytes_max: usize,
-) -> Result<Vec<Frame>, JournalError> {
-    let mut frames: Vec<Frame> = Vec::new();
+) -> Result<Vec<RecordFrame>, JournalError> {
+    let mut frames: Vec<RecordFrame> = Vec::new();
     let (mut left, mut limit) = (bytes_max, PAGE_RECORDS_FIRST);
     let mut before: Option<Tail> = None;
     loop {
@@ -153,7 +155,7 @@ pub fn read(
             &i64::try_from(left).unwrap_or(i64::MAX),
         ];
         let rows = session.query(PAGE, parameters, PAGE_WAIT_MAX);
-        let rows = rows.map_err(|trouble| trouble.at(next))?;
+        let rows = rows.map_err(|error| error.at(next))?;
         let mut size = 0;
         for row in &rows {
             let (frame, hash) = frame(row)?;
@@ -179,27 +181,27 @@ pub fn read(
         if rows.len() < limit || left == 0 {
             return Ok(frames);
         }
-        // About as many as will fit, if they go on as they were.
+        // About as many as fit if the next records have the same average size.
         limit = (left / (size / rows.len()).max(1) + 1).min(PAGE_RECORDS_MAX);
     }
 }
 
-/// Single records, as many as fit, up to one that is past the end.
+/// See `Journal::read_each`.
 pub fn read_each(
     session: &mut Session,
     seqs: &[u64],
     bytes_max: usize,
-) -> Result<Vec<Frame>, JournalError> {
+) -> Result<Vec<RecordFrame>, JournalError> {
     let asked: Vec<i64> = seqs.iter().map(|seq| number((*seq).max(1))).collect();
     let bytes_max = i64::try_from(bytes_max).unwrap_or(i64::MAX);
     let rows = session.query(EACH, &[&asked, &bytes_max], PAGE_WAIT_MAX);
-    let rows = rows.map_err(|trouble| trouble.at(0))?;
+    let rows = rows.map_err(|error| error.at(0))?;
     let mut frames = Vec::new();
     let mut rows = rows.iter().map(frame).peekable();
     for seq in asked.iter().map(|seq| seq.cast_unsigned()) {
         let found = rows.next_if(|row| row.as_ref().map_or(true, |(frame, _)| frame.seq == seq));
         let Some((frame, hash)) = found.transpose()? else {
-            // It did not fit, it is past the end, or it is gone.
+            // It did not fit, is past the end, or was trimmed.
             let (oldest, last) = (oldest(session)?, tail(session)?.seq);
             return match seq {
                 seq if seq < oldest => Err(JournalError::Trimmed { asked: seq, oldest }),
@@ -218,22 +220,22 @@ pub fn read_each(
 }
 
 /// Fills an empty journal, in one transaction.
-pub fn fill(session: &mut Session, next: &mut Source<'_>) -> Result<Tail, JournalError> {
-    let failed = |trouble: Trouble| trouble.at(0);
-    // Nobody appends meanwhile; reading goes on.
+pub fn fill(session: &mut Session, next: &mut FillSource<'_>) -> Result<Tail, JournalError> {
+    let failed = |error: CallError| error.at(0);
+    // This lock blocks appends but not reads.
     session.run("BEGIN; LOCK TABLE journal IN EXCLUSIVE MODE", CALL_WAIT_MAX).map_err(failed)?;
     let mut tail = tail(session)?;
-    must_be_empty(&tail)?;
+    ensure_empty(&tail)?;
     loop {
         let frames = next()?;
         let Some(first) = frames.first() else { break };
         if tail == Tail::default() && first.seq > 1 {
-            // As if everything before it had been trimmed.
+            // Removes record 0, as trimming up to the first record would.
             session.run("DELETE FROM journal", CALL_WAIT_MAX).map_err(failed)?;
         }
         let mut hashes = Vec::with_capacity(frames.len());
         for frame in &frames {
-            fills(frame, &tail)?;
+            ensure_fills(frame, &tail)?;
             if frame.body.len() > BODY_BYTES_MAX {
                 let (bytes, bytes_max) = (frame.body.len(), BODY_BYTES_MAX);
                 return Err(JournalError::TooLarge { bytes, bytes_max });
@@ -242,7 +244,7 @@ pub fn fill(session: &mut Session, next: &mut Source<'_>) -> Result<Tail, Journa
             tail = frame.tail(hash);
             hashes.push(hash);
         }
-        let numbers = |of: fn(&Frame) -> u64| -> Vec<i64> {
+        let numbers = |of: fn(&RecordFrame) -> u64| -> Vec<i64> {
             frames.iter().map(|frame| number(of(frame))).collect()
         };
         let parameters: Parameters<'_> = &[
@@ -262,7 +264,7 @@ pub fn fill(session: &mut Session, next: &mut Source<'_>) -> Result<Tail, Journa
     Ok(tail)
 }
 
-/// A record is not there although a later one is: it was trimmed, or it is lost.
+/// The error for a missing record: it was trimmed, or the journal is damaged.
 fn missing(session: &mut Session, expected: u64, found: u64) -> JournalError {
     match oldest(session) {
         Ok(oldest) if oldest > expected => JournalError::Trimmed { asked: expected, oldest },
@@ -273,32 +275,32 @@ fn missing(session: &mut Session, expected: u64, found: u64) -> JournalError {
 
 pub fn oldest(session: &mut Session) -> Result<u64, JournalError> {
     let rows = session.query("SELECT min(seq) FROM journal WHERE seq > 0", &[], CALL_WAIT_MAX);
-    let rows = rows.map_err(|trouble| trouble.at(0))?;
+    let rows = rows.map_err(|error| error.at(0))?;
     let oldest = rows.first().and_then(|row| row.get::<_, Option<i64>>(0));
     Ok(oldest.map_or(1, i64::cast_unsigned))
 }
 
-/// Deletes some of what is to be trimmed. False when nothing is left to do.
+/// Deletes one slice of the records to trim. False if there is nothing left to delete.
 pub fn trim_slice(session: &mut Session, upto: u64) -> Result<bool, JournalError> {
     let delete = "DELETE FROM journal WHERE seq <= $1
         AND seq < (SELECT max(seq) FROM journal)
         AND seq < (SELECT min(seq) FROM journal) + $2
         RETURNING 1";
     let rows = session.query(delete, &[&number(upto), &TRIM_RECORDS], PAGE_WAIT_MAX);
-    Ok(!rows.map_err(|trouble| trouble.at(upto))?.is_empty())
+    Ok(!rows.map_err(|error| error.at(upto))?.is_empty())
 }
 
-/// The position at the end of record `seq`; None when that is not kept.
+/// The position at the end of record `seq`. `None` if there is no such record.
 pub fn position(session: &mut Session, seq: u64) -> Result<Option<u64>, JournalError> {
     let rows = session.query(
         "SELECT position FROM journal WHERE seq = $1",
         &[&number(seq)],
         CALL_WAIT_MAX,
     );
-    rows.map_err(|trouble| trouble.at(seq))?.first().map(|row| unsigned(row, 0)).transpose()
+    rows.map_err(|error| error.at(seq))?.first().map(|row| unsigned(row, 0)).transpose()
 }
 
-/// What is beyond the columns' range is beyond the end of any journal.
+/// Saturates: a number beyond the range of the column is past the end of any journal.
 fn number(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -310,12 +312,12 @@ fn unsigned(row: &Row, column: usize) -> Result<u64, JournalError> {
 
 fn bytes<const N: usize>(row: &Row, column: usize, seq: u64) -> Result<[u8; N], JournalError> {
     let bytes = row.try_get::<_, &[u8]>(column).map_err(|error| damaged(seq, error))?;
-    bytes.try_into().map_err(|_| damaged(seq, format!("{} bytes where {N} belong", bytes.len())))
+    bytes.try_into().map_err(|_| damaged(seq, format!("{} bytes instead of {N}", bytes.len())))
 }
 
-fn frame(row: &Row) -> Result<(Frame, Hash), JournalError> {
+fn frame(row: &Row) -> Result<(RecordFrame, Hash), JournalError> {
     let seq = unsigned(row, 0)?;
-    let frame = Frame {
+    let frame = RecordFrame {
         seq,
         epoch: unsigned(row, 1)?,
         batch: u128::from_be_bytes(bytes(row, 2, seq)?),

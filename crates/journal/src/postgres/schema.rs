@@ -1,16 +1,16 @@
-//! The tables, made at the first start, and their format.
+//! The tables, which the first start creates, and their format.
 //!
-//! Record 0 stands before the first one, with the hash and the position of an empty journal, so that the first append has
-//! a predecessor to compare with like any other. Numbers are chosen by the writer; a sequence would leave gaps.
+//! Record 0 has the hash and the position of an empty journal, so that the first append has a predecessor to compare with.
+//! The writer chooses the numbers of records; a database sequence would leave gaps.
 
 use super::errors::unavailable;
-use super::session::{CALL_WAIT_MAX, Session, Trouble};
+use super::session::{CALL_WAIT_MAX, CallError, Session};
 use crate::contract::JournalError;
 
-/// Of the tables.
+/// The version of the tables.
 pub const FORMAT: u32 = 1;
 
-/// Rows of up to a page stay in one piece, and nothing is compressed: bodies are small, and time is what is short.
+/// Rows of up to a page are stored inline and nothing is compressed: bodies are small, and appends should be fast.
 const TABLES: &str = "
 CREATE TABLE journal (
     seq      bigint PRIMARY KEY,
@@ -53,35 +53,35 @@ CREATE TABLE about (
 );
 ";
 
-/// Makes the tables if there are none, and checks their format. `timeline` and `synchronous` are what holds now, and are
-/// noted. Returns the timeline before which something may have been lost, if there is one.
+/// Creates missing tables, checks their format, and stores the current `timeline` and whether replication is synchronous.
+/// Returns the timeline at whose end acknowledged records may have been lost, if there is one.
 ///
-/// A new timeline means that a standby took over, or that a backup was restored. Where nobody was waited for, what was
-/// acknowledged last may be gone with the old one. Whoever has seen it notices by the chain of hashes; whoever starts anew
-/// can only say so, and goes on saying it until somebody sets `doubt` to null.
+/// A new timeline means that a standby took over or that a backup was restored. If replication was asynchronous, the last
+/// acknowledged records may be lost. A running server detects that by the hash chain. A server that starts later cannot, so
+/// it reports the doubt until an operator sets `doubt` to null.
 pub fn ensure(
     session: &mut Session,
     schema: &str,
     timeline: &str,
     synchronous: bool,
 ) -> Result<Option<String>, JournalError> {
-    let trouble = |trouble: Trouble| trouble.at(0);
+    let failed = |error: CallError| error.at(0);
     let about = format!("{schema}.about");
     let exists = |session: &Session, table: &str| -> Result<bool, JournalError> {
         let rows = session.ask(&format!("SELECT to_regclass('{table}') IS NOT NULL"));
-        Ok(rows.map_err(trouble)?.first().is_some_and(|row| row.get(0)))
+        Ok(rows.map_err(failed)?.first().is_some_and(|row| row.get(0)))
     };
     if !exists(session, &about)? {
         if exists(session, &format!("{schema}.journal"))? {
-            let what = format!("schema {schema} has a table journal that is not allod's");
+            let what = format!("schema {schema} has a table journal that is not from allod");
             return Err(JournalError::Unusable { what });
         }
-        // Two servers may start at the same time: the second waits, and finds what the first made.
+        // Two servers may start at the same time: the second waits and finds the tables of the first.
         let make = format!(
             "BEGIN;
             SELECT pg_advisory_xact_lock(hashtextextended('allod tables {schema}', 0));
             DO $make$ BEGIN
-            -- Who may not make a schema may use one that was made for it.
+            -- A role without the right to create a schema can use an existing one.
             IF to_regnamespace('{schema}') IS NULL THEN CREATE SCHEMA {schema}; END IF;
             IF to_regclass('{about}') IS NULL THEN
             {TABLES}
@@ -89,20 +89,20 @@ pub fn ensure(
             END IF; END $make$;
             COMMIT"
         );
-        if let Err(failed) = session.run(&make, CALL_WAIT_MAX) {
+        if let Err(error) = session.run(&make, CALL_WAIT_MAX) {
             session.give_up();
-            return Err(match failed.at(0) {
+            return Err(match error.at(0) {
                 JournalError::Unusable { what } => JournalError::Unusable {
-                    what: format!("the tables cannot be made in schema {schema}: {what}"),
+                    what: format!("the tables cannot be created in schema {schema}: {what}"),
                 },
                 other => other,
             });
         }
-        tracing::info!(schema, "the tables of the journal have been made");
+        tracing::info!(schema, "created the tables of the journal");
     }
     let rows =
         session.query("SELECT format, timeline, synchronous, doubt FROM about", &[], CALL_WAIT_MAX);
-    let rows = rows.map_err(trouble)?;
+    let rows = rows.map_err(failed)?;
     let row = rows.first().ok_or_else(|| unavailable("the table about has no row"))?;
     let found = row.get::<_, i32>(0).cast_unsigned();
     if found > FORMAT {
@@ -117,11 +117,11 @@ pub fn ensure(
         tracing::warn!(
             before,
             now = timeline,
-            "there was a fail-over or a restore while replication was asynchronous; what was acknowledged last may be lost"
+            "there was a fail-over or a restore while replication was asynchronous; the last acknowledged records may be lost"
         );
         doubt = Some(before);
     }
     let update = "UPDATE about SET timeline = $1, synchronous = $2, doubt = $3";
-    session.query(update, &[&timeline, &synchronous, &doubt], CALL_WAIT_MAX).map_err(trouble)?;
+    session.query(update, &[&timeline, &synchronous, &doubt], CALL_WAIT_MAX).map_err(failed)?;
     Ok(doubt)
 }

@@ -1,17 +1,17 @@
-//! The server behind an address: how a session with it begins, and what is known of what it promises.
+//! The PostgreSQL server at an address: how sessions begin, and what is known of its replication.
 
 use parking_lot::Mutex;
 use tokio_postgres::Row;
 
-use super::address::Address;
-use super::errors::{describe, never};
-use super::replication::Promise;
+use super::address::PostgresAddress;
+use super::errors::{describe, is_permanent};
+use super::replication::ReplicationStatus;
 use super::schema;
-use super::session::{CALL_WAIT_MAX, NoConnection, Session, Trouble};
+use super::session::{CALL_WAIT_MAX, CallError, ConnectError, Session};
 use crate::contract::JournalError;
 
-/// A statement that nobody waits for any more ends by itself. Waiting for a standby is not a statement, and is never cut
-/// short: that would make a commit look complete that is not.
+/// Ends statements whose client has given up. The wait for a standby is not part of a statement, and is never cancelled:
+/// otherwise a commit would look replicated that is not.
 const STATEMENT_WAIT_MAX: &str = "30s";
 
 const FACTS: &str = "SELECT
@@ -22,67 +22,67 @@ const FACTS: &str = "SELECT
     CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END";
 
 #[derive(Debug)]
-pub struct Server {
-    pub address: Address,
-    /// Nothing is written that would not survive the loss of a machine.
+pub struct PostgresServer {
+    pub address: PostgresAddress,
+    /// Appends are refused unless they survive the loss of one machine.
     pub ha: bool,
-    promise: Mutex<Promise>,
+    promise: Mutex<ReplicationStatus>,
 }
 
 /// Why there is no session.
 #[derive(Debug)]
-pub enum NoSession {
-    /// Nobody answers. That may change by itself.
+pub enum SessionError {
+    /// The server does not answer. Retrying may help.
     Unreachable(String),
-    /// The server answers, but cannot be written as it is. That may change without us, too.
-    NotNow(String),
-    /// Somebody has to do something.
-    Never(JournalError),
+    /// The server answers but cannot be written at present. Retrying may help.
+    NotWritable(String),
+    /// An operator has to act.
+    Permanent(JournalError),
 }
 
-impl NoSession {
+impl SessionError {
     pub fn while_running(self) -> JournalError {
         match self {
-            NoSession::Unreachable(what) | NoSession::NotNow(what) => {
+            SessionError::Unreachable(what) | SessionError::NotWritable(what) => {
                 JournalError::Unavailable { what }
             }
-            NoSession::Never(error) => error,
+            SessionError::Permanent(error) => error,
         }
     }
 }
 
-impl From<JournalError> for NoSession {
-    fn from(error: JournalError) -> NoSession {
+impl From<JournalError> for SessionError {
+    fn from(error: JournalError) -> SessionError {
         match error {
-            JournalError::Unavailable { what } => NoSession::Unreachable(what),
-            other => NoSession::Never(other),
+            JournalError::Unavailable { what } => SessionError::Unreachable(what),
+            other => SessionError::Permanent(other),
         }
     }
 }
 
-impl From<Trouble> for NoSession {
-    fn from(trouble: Trouble) -> NoSession {
-        trouble.at(0).into()
+impl From<CallError> for SessionError {
+    fn from(error: CallError) -> SessionError {
+        error.at(0).into()
     }
 }
 
-impl Server {
-    pub fn new(address: Address, ha: bool) -> Server {
-        Server { address, ha, promise: Mutex::default() }
+impl PostgresServer {
+    pub fn new(address: PostgresAddress, ha: bool) -> PostgresServer {
+        PostgresServer { address, ha, promise: Mutex::default() }
     }
 
-    pub fn promise(&self) -> Promise {
+    pub fn promise(&self) -> ReplicationStatus {
         self.promise.lock().clone()
     }
 
-    /// Why nothing may be written at present, if `ha` is on and something is against it.
+    /// Why `ha` forbids appends at present.
     pub fn against_ha(&self) -> Option<String> {
         self.promise.lock().against_ha().filter(|_| self.ha)
     }
 
-    /// A new session: on the primary, with the settings that the journal relies on, on tables that it knows, and with
-    /// everything that it will see safe on whatever the server waits for.
-    pub fn session(&self) -> Result<Session, NoSession> {
+    /// Opens a session on the primary, with the required settings and tables. All records that it sees are replicated to
+    /// the synchronous standbys.
+    pub fn session(&self) -> Result<Session, SessionError> {
         let mut session = Session::connect(&self.address).map_err(|failed| self.refused(failed))?;
         session.run(
             &format!(
@@ -100,10 +100,10 @@ impl Server {
         )?;
         let facts = session.ask(FACTS)?;
         let Some(facts) = facts.first() else {
-            return Err(NoSession::NotNow("the server says nothing about itself".into()));
+            return Err(SessionError::NotWritable("the server does not report its settings".into()));
         };
         if facts.get(0) {
-            return Err(NoSession::NotNow(format!(
+            return Err(SessionError::NotWritable(format!(
                 "{} is a standby, which cannot be written: name the primary, or all hosts with commas between them",
                 self.address
             )));
@@ -111,18 +111,18 @@ impl Server {
         let found = promise(facts);
         let (timeline, synchronous) = (&found.timeline, found.replicated());
         let doubt = schema::ensure(&mut session, &self.address.schema, timeline, synchronous)?;
-        self.learn(Promise { fell_back_from: doubt, ..found });
-        // A server that crashed, or whose wait for a standby was cut short, shows what the standby may not have yet. A
-        // commit of our own waits for all that came before it.
+        self.learn(ReplicationStatus { fell_back_from: doubt, ..found });
+        // After a crash or a cancelled wait, the server shows records that the standby may not have. Our own commit waits
+        // until the standby has everything before it.
         session.run("SELECT pg_logical_emit_message(true, 'allod', '')", CALL_WAIT_MAX)?;
         match session.take_warning() {
-            Some(what) => Err(NoSession::NotNow(what)),
+            Some(what) => Err(SessionError::NotWritable(what)),
             None => Ok(session),
         }
     }
 
-    /// Takes in what a session has found out.
-    fn learn(&self, found: Promise) {
+    /// Stores what a new session has found.
+    fn learn(&self, found: ReplicationStatus) {
         let mut known = self.promise.lock();
         if known.known && known.standbys != found.standbys {
             tracing::warn!(note = found.note(), "the replication of the journal has changed");
@@ -130,8 +130,8 @@ impl Server {
         *known = found;
     }
 
-    /// An append was told that another setting holds. The next session will look at everything anew.
-    pub fn heard_of_standbys(&self, standbys: &str) -> bool {
+    /// Stores the setting that an append returned; true if it changed.
+    pub fn update_standbys(&self, standbys: &str) -> bool {
         let mut known = self.promise.lock();
         let changed = known.standbys != standbys;
         if changed {
@@ -141,21 +141,23 @@ impl Server {
         changed
     }
 
-    fn refused(&self, failed: NoConnection) -> NoSession {
+    fn refused(&self, failed: ConnectError) -> SessionError {
         let error = match failed {
-            NoConnection::Unreachable(what) => return NoSession::Unreachable(what),
-            NoConnection::Refused(error) => error,
+            ConnectError::Unreachable(what) => return SessionError::Unreachable(what),
+            ConnectError::Refused(error) => error,
         };
         let what = format!("{}: {}", self.address, describe(&error));
         match error.code() {
-            Some(code) if never(code) => NoSession::Never(JournalError::Unusable { what }),
-            _ => NoSession::Unreachable(what),
+            Some(code) if is_permanent(code) => {
+                SessionError::Permanent(JournalError::Unusable { what })
+            }
+            _ => SessionError::Unreachable(what),
         }
     }
 }
 
-fn promise(facts: &Row) -> Promise {
-    Promise {
+fn promise(facts: &Row) -> ReplicationStatus {
+    ReplicationStatus {
         standbys: facts.get(1),
         syncs: facts.get(2),
         receivers: facts.get(3),

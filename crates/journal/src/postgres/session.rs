@@ -1,8 +1,8 @@
-//! One connection, and how it is used from a thread that blocks: each call has a time limit, and after anything but a
-//! plain refusal of one statement the connection is given up.
+//! One connection, used from blocking threads. Each call has a time limit. After any error other than a refused statement
+//! the connection is closed.
 //!
-//! The driver is asynchronous; its runtime here is one of the session's own, driven by whoever calls, so that a call costs
-//! no change of threads. Not here: what is asked.
+//! The driver is asynchronous. Each session has its own single-threaded runtime, which the calling thread drives, so that a
+//! call needs no thread switch. The statements themselves are in `rows` and `checkpoints`.
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
@@ -18,84 +18,84 @@ use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
 
-use super::address::Address;
+use super::address::PostgresAddress;
 use super::errors::{connection_survives, describe, unavailable, while_appending, while_open};
-use super::turn::Turn;
+use super::priority::PriorityLock;
 use crate::contract::JournalError;
 
-/// How long anything may take but the reading of a page.
+/// The time limit of every call except reading a page.
 pub const CALL_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// After this time the server may have gone away without being asked anything.
+/// After this time without a call, the session checks whether the server has closed the connection.
 const IDLE: Duration = Duration::from_millis(5);
 
 pub type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// What the server said without being asked.
+/// Messages that the server sent on its own.
 #[derive(Debug, Default)]
-struct Heard {
-    /// A warning since this was last cleared.
+struct ServerMessages {
+    /// The latest warning since `take_warning`.
     warning: Mutex<Option<String>>,
-    /// The highest record that another session told of.
+    /// The highest record that a notification named.
     record: AtomicU64,
     news: Notify,
 }
 
 pub struct Session {
     client: Client,
-    heard: Arc<Heard>,
+    messages: Arc<ServerMessages>,
     prepared: HashMap<&'static str, Statement>,
-    /// The connection can no longer be used: nobody knows what it is about to say.
-    spent: AtomicBool,
+    /// Set after an error that leaves the connection in an unknown state.
+    closed: AtomicBool,
     used: Instant,
-    pub turn: Turn,
-    /// `None` only while it is dropped.
+    pub priority: PriorityLock,
+    /// `None` only during drop.
     runtime: Option<Runtime>,
 }
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("spent", &self.spent).finish_non_exhaustive()
+        f.debug_struct("Session").field("closed", &self.closed).finish_non_exhaustive()
     }
 }
 
 /// Why there is no connection.
 #[derive(Debug)]
-pub enum NoConnection {
-    /// Nobody answers, or not now.
+pub enum ConnectError {
+    /// The server does not answer.
     Unreachable(String),
-    /// The server answers, and says no.
+    /// The server refuses the connection.
     Refused(Error),
 }
 
 impl Session {
-    pub fn connect(address: &Address) -> Result<Session, NoConnection> {
-        let unreachable = |what: String| NoConnection::Unreachable(format!("{address}: {what}"));
+    pub fn connect(address: &PostgresAddress) -> Result<Session, ConnectError> {
+        let unreachable = |what: String| ConnectError::Unreachable(format!("{address}: {what}"));
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
         let hosts = u32::try_from(address.config.get_hosts().len()).unwrap_or(1);
         let wait_max = address.config.get_connect_timeout().unwrap_or(&CALL_WAIT_MAX);
         let connecting = address.config.connect(address.tls.clone());
-        // The driver's own limit is for the socket alone; a server that accepts and says nothing is no better.
+        // The driver's limit covers only the socket; this one also covers a server that accepts and then says nothing.
         let connected = runtime
             .block_on(async { tokio::time::timeout(2 * *wait_max * hosts, connecting).await });
         let (client, mut connection) = match connected {
             Err(_) => return Err(unreachable("it accepts connections and does not answer".into())),
             Ok(Err(error)) if error.as_db_error().is_some() => {
-                return Err(NoConnection::Refused(error));
+                return Err(ConnectError::Refused(error));
             }
             Ok(Err(error)) => return Err(unreachable(describe(&error))),
             Ok(Ok(connected)) => connected,
         };
-        let heard = Arc::new(Heard::default());
-        let hearing = heard.clone();
+        let messages = Arc::new(ServerMessages::default());
+        let receiving = messages.clone();
         runtime.spawn(poll_fn(move |context| {
             loop {
                 match connection.poll_message(context) {
-                    Poll::Ready(Some(Ok(message))) => hearing.take_in(message),
+                    Poll::Ready(Some(Ok(message))) => receiving.take_in(message),
                     Poll::Ready(Some(Err(_)) | None) => {
-                        // Whoever waits for news is told; whoever waits for an answer gets the driver's error.
-                        hearing.news.notify_one();
+                        // Wakes `wait_for_record`; pending calls get the driver's error.
+                        receiving.news.notify_one();
                         return Poll::Ready(());
                     }
                     Poll::Pending => return Poll::Pending,
@@ -104,21 +104,21 @@ impl Session {
         }));
         Ok(Session {
             client,
-            heard,
+            messages,
             prepared: HashMap::new(),
-            spent: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             used: Instant::now(),
-            turn: Turn::default(),
+            priority: PriorityLock::default(),
             runtime: Some(runtime),
         })
     }
 
-    /// Whether it is of no more use.
-    pub fn is_spent(&self) -> bool {
-        self.spent.load(Ordering::Relaxed) || self.client.is_closed()
+    /// Whether the connection can no longer be used.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed) || self.client.is_closed()
     }
 
-    /// Before it is used again after a while: takes in what the server has sent meanwhile, such as that it is gone.
+    /// Processes what the server has sent since the last call, such as the end of the connection.
     pub fn wake(&mut self) {
         if self.used.elapsed() > IDLE
             && let Some(runtime) = &self.runtime
@@ -133,33 +133,35 @@ impl Session {
     }
 
     pub fn give_up(&self) {
-        self.spent.store(true, Ordering::Relaxed);
+        self.closed.store(true, Ordering::Relaxed);
     }
 
     fn within<T>(
         &self,
         wait_max: Duration,
         work: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Trouble> {
-        let Some(runtime) = &self.runtime else { return Err(Trouble::Late(wait_max)) };
+    ) -> Result<T, CallError> {
+        let Some(runtime) = &self.runtime else { return Err(CallError::Timeout(wait_max)) };
         let done = runtime.block_on(async { tokio::time::timeout(wait_max, work).await });
-        let trouble = match done {
+        let error = match done {
             Ok(Ok(done)) => return Ok(done),
-            Ok(Err(error)) if connection_survives(&error) => return Err(Trouble::Said(error)),
-            Ok(Err(error)) => Trouble::Said(error),
-            Err(_) => Trouble::Late(wait_max),
+            Ok(Err(error)) if connection_survives(&error) => {
+                return Err(CallError::Database(error));
+            }
+            Ok(Err(error)) => CallError::Database(error),
+            Err(_) => CallError::Timeout(wait_max),
         };
         self.give_up();
-        Err(trouble)
+        Err(error)
     }
 
-    /// Asks what is prepared on first use and kept.
+    /// Runs a statement that is prepared on first use.
     pub fn query(
         &mut self,
         text: &'static str,
         parameters: Parameters<'_>,
         wait_max: Duration,
-    ) -> Result<Vec<Row>, Trouble> {
+    ) -> Result<Vec<Row>, CallError> {
         let statement = match self.prepared.get(text) {
             Some(statement) => statement.clone(),
             None => {
@@ -172,36 +174,36 @@ impl Session {
     }
 
     /// Runs statements without parameters, in one round trip.
-    pub fn run(&self, text: &str, wait_max: Duration) -> Result<(), Trouble> {
+    pub fn run(&self, text: &str, wait_max: Duration) -> Result<(), CallError> {
         self.within(wait_max, self.client.batch_execute(text))
     }
 
-    /// Asks something once.
-    pub fn ask(&self, text: &str) -> Result<Vec<Row>, Trouble> {
+    /// Runs a query without preparing it.
+    pub fn ask(&self, text: &str) -> Result<Vec<Row>, CallError> {
         self.within(CALL_WAIT_MAX, self.client.query(text, &[]))
     }
 
-    /// What the server warned of since this was last asked.
+    /// The latest warning of the server since the last call.
     pub fn take_warning(&self) -> Option<String> {
-        self.heard.warning.lock().take()
+        self.messages.warning.lock().take()
     }
 
-    /// Waits until another session tells of a record, and returns the highest that was told of so far.
-    pub fn wait_for_news(&self, wait_max: Duration) -> u64 {
+    /// Waits for a notification about a record, and returns the highest record named so far.
+    pub fn wait_for_record(&self, wait_max: Duration) -> u64 {
         if let Some(runtime) = &self.runtime {
-            let news = self.heard.news.notified();
-            // That nothing came is no reason to give up the connection.
+            let news = self.messages.news.notified();
+            // A timeout is not an error here.
             let _ = runtime.block_on(async { tokio::time::timeout(wait_max, news).await });
         }
-        self.heard.record.load(Ordering::Relaxed)
+        self.messages.record.load(Ordering::Relaxed)
     }
 }
 
-impl Heard {
+impl ServerMessages {
     fn take_in(&self, message: AsyncMessage) {
         match message {
-            AsyncMessage::Notification(told) => {
-                let record = told.payload().parse().unwrap_or(0);
+            AsyncMessage::Notification(shared) => {
+                let record = shared.payload().parse().unwrap_or(0);
                 self.record.fetch_max(record, Ordering::Relaxed);
                 self.news.notify_one();
             }
@@ -215,35 +217,35 @@ impl Heard {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // In the background, because this may be dropped where nobody may wait. What is being sent is cut off.
+        // In the background, because asynchronous code may drop a session. Pending output is discarded.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// How a call went wrong.
+/// Why a call failed.
 #[derive(Debug)]
-pub enum Trouble {
-    Said(Error),
+pub enum CallError {
+    Database(Error),
     /// No answer in this time.
-    Late(Duration),
+    Timeout(Duration),
 }
 
-impl Trouble {
-    /// What it means for record `seq`, which was being appended.
+impl CallError {
+    /// The journal error, if record `seq` was being appended.
     pub fn at_append(self, seq: u64) -> JournalError {
         match self {
-            Trouble::Said(error) => while_appending(&error, seq),
+            CallError::Database(error) => while_appending(&error, seq),
             late => late.at(seq),
         }
     }
 
-    /// What it means for record `seq`, which was being read or written.
+    /// The journal error, if record `seq` was being read or written.
     pub fn at(self, seq: u64) -> JournalError {
         match self {
-            Trouble::Said(error) => while_open(&error, seq),
-            Trouble::Late(wait_max) => {
+            CallError::Database(error) => while_open(&error, seq),
+            CallError::Timeout(wait_max) => {
                 unavailable(format!("PostgreSQL did not answer within {} s", wait_max.as_secs()))
             }
         }

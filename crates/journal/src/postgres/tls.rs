@@ -1,5 +1,5 @@
-//! How a connection is secured: not at all, or with a certificate that is verified. There is nothing in between: a
-//! connection that anybody may pretend to be the other end of is not worth its name.
+//! TLS for connections: either none, or with a verified certificate. TLS without verification is not supported, because it
+//! does not protect against an impostor.
 
 use std::future::Future;
 use std::io;
@@ -18,26 +18,26 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Verifies the server against these authorities, by the name that is in the address.
+/// Verifies the server's certificate and its host name.
 #[derive(Clone)]
-pub struct Tls {
+pub struct PostgresTls {
     config: Arc<ClientConfig>,
 }
 
-impl std::fmt::Debug for Tls {
+impl std::fmt::Debug for PostgresTls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Tls")
     }
 }
 
-impl Tls {
-    /// Nobody is trusted; for connections that are not secured.
-    pub fn none() -> Result<Tls, String> {
-        Tls::trusting(RootCertStore::empty())
+impl PostgresTls {
+    /// Trusts no certificate; for connections without TLS.
+    pub fn none() -> Result<PostgresTls, String> {
+        PostgresTls::trusting(RootCertStore::empty())
     }
 
-    /// Trusts the authorities in this file, or those of the machine.
-    pub fn new(authorities: Option<&Path>) -> Result<Tls, String> {
+    /// Trusts the authorities in this file, or those of the operating system.
+    pub fn new(authorities: Option<&Path>) -> Result<PostgresTls, String> {
         let mut roots = RootCertStore::empty();
         match authorities {
             Some(path) => {
@@ -50,28 +50,28 @@ impl Tls {
                     roots.add(certificate).map_err(|error| unreadable(&error))?;
                 }
                 if roots.is_empty() {
-                    return Err(unreadable(&"there is no certificate in it"));
+                    return Err(unreadable(&"it contains no certificate"));
                 }
             }
             None => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             }
         }
-        Tls::trusting(roots)
+        PostgresTls::trusting(roots)
     }
 
-    fn trusting(roots: RootCertStore) -> Result<Tls, String> {
+    fn trusting(roots: RootCertStore) -> Result<PostgresTls, String> {
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Ok(Tls { config: Arc::new(config) })
+        Ok(PostgresTls { config: Arc::new(config) })
     }
 }
 
-impl MakeTlsConnect<Socket> for Tls {
-    type Stream = Secured;
+impl MakeTlsConnect<Socket> for PostgresTls {
+    type Stream = TlsSocket;
     type TlsConnect = Handshake;
     type Error = io::Error;
 
@@ -82,32 +82,32 @@ impl MakeTlsConnect<Socket> for Tls {
 
 pub struct Handshake {
     config: Arc<ClientConfig>,
-    /// Empty for a socket of this machine, on which no TLS is spoken.
+    /// Empty for a Unix socket, which does not use TLS.
     host: String,
 }
 
 impl TlsConnect<Socket> for Handshake {
-    type Stream = Secured;
+    type Stream = TlsSocket;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<Secured>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<TlsSocket>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
             let name = ServerName::try_from(self.host).map_err(io::Error::other)?;
-            TlsConnector::from(self.config).connect(name, socket).await.map(Secured)
+            TlsConnector::from(self.config).connect(name, socket).await.map(TlsSocket)
         })
     }
 }
 
-pub struct Secured(client::TlsStream<Socket>);
+pub struct TlsSocket(client::TlsStream<Socket>);
 
-impl TlsStream for Secured {
+impl TlsStream for TlsSocket {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for Secured {
+impl AsyncRead for TlsSocket {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -117,7 +117,7 @@ impl AsyncRead for Secured {
     }
 }
 
-impl AsyncWrite for Secured {
+impl AsyncWrite for TlsSocket {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

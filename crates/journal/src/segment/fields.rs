@@ -1,18 +1,18 @@
-//! What the sections of a segment say: numbers of fixed size, little-endian, one after the other.
+//! The fields of a segment's sections: integers of fixed size, little-endian.
 
 use crate::checkpoint::CheckpointMeta;
-use crate::frame::{Frame, Hash, Tail};
+use crate::frame::{Hash, RecordFrame, Tail};
 
-/// What a segment is for.
+/// The purpose of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Everything that a journal held at one moment, and the checkpoint that it goes on from if it had been trimmed.
+pub enum SegmentKind {
+    /// All records of a journal at one moment, and a checkpoint to start from if the journal had been trimmed.
     Backup,
-    /// Records that were trimmed away afterwards.
+    /// Records that were trimmed afterwards.
     Archive,
 }
 
-impl Kind {
+impl SegmentKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Backup => "backup",
@@ -21,7 +21,7 @@ impl Kind {
     }
 }
 
-/// A record by its number and its hash; all zero for the beginning of everything.
+/// A record by its number and hash; all zero before the first record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Link {
     pub seq: u64,
@@ -34,31 +34,31 @@ impl From<&Tail> for Link {
     }
 }
 
-/// What a segment says of itself before anything else.
+/// The first section of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {
-    pub kind: Kind,
+    pub kind: SegmentKind,
     pub created_ms: u64,
-    /// The record that its first one follows.
+    /// The predecessor of its first record.
     pub after: Link,
-    /// Its last record. A segment without records has the number of `after` here.
+    /// Its last record. In a segment without records, the number is that of `after`.
     pub end: Tail,
 }
 
-/// What a segment says of itself at its end, once all of it was read and found in order.
+/// The last section of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trailer {
     pub records: u64,
     pub checkpoint_bytes: u64,
     pub end: Tail,
-    /// Over everything before it.
+    /// The hash over everything before the trailer.
     pub hash: Hash,
 }
 
-/// Takes numbers off the front of bytes; `None` when they are too few.
-pub(super) struct Fields<'a>(pub &'a [u8]);
+/// Reads fields from a byte slice. Methods return `None` if there are too few bytes.
+pub(super) struct FieldReader<'a>(pub &'a [u8]);
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.0.split_first_chunk::<N>()?;
         self.0 = rest;
@@ -96,15 +96,15 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// What was read, if nothing is left over.
+    /// `read`, or `None` if bytes are left over.
     pub fn all<T>(self, read: Option<T>) -> Option<T> {
         read.filter(|_| self.0.is_empty())
     }
 
     pub fn header(&mut self) -> Option<SegmentHeader> {
         let kind = match self.u8()? {
-            0 => Kind::Backup,
-            1 => Kind::Archive,
+            0 => SegmentKind::Backup,
+            1 => SegmentKind::Archive,
             _ => return None,
         };
         Some(SegmentHeader {
@@ -120,14 +120,14 @@ impl<'a> Fields<'a> {
         Some(CheckpointMeta { seq, hash, position, epoch, level: self.u32()?, at_ms: self.u64()? })
     }
 
-    pub fn frame(&mut self) -> Option<Frame> {
+    pub fn frame(&mut self) -> Option<RecordFrame> {
         let (seq, epoch) = (self.u64()?, self.u64()?);
         let batch = u128::from_le_bytes(self.array()?);
         let prev = self.hash()?;
         let (level, position, at_ms) = (self.u32()?, self.u64()?, self.u64()?);
         let length = usize::try_from(self.u32()?).ok()?;
         let body = self.bytes(length)?.to_vec();
-        Some(Frame { seq, epoch, batch, prev, level, position, at_ms, body })
+        Some(RecordFrame { seq, epoch, batch, prev, level, position, at_ms, body })
     }
 
     pub fn trailer(&mut self) -> Option<Trailer> {
@@ -140,7 +140,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The bytes of a frame besides its body.
+/// The size of a record without its body.
 pub(super) const FRAME_BYTES: usize = 88;
 
 fn put_tail(out: &mut Vec<u8>, tail: &Tail) {
@@ -152,8 +152,8 @@ fn put_tail(out: &mut Vec<u8>, tail: &Tail) {
 
 pub(super) fn put_header(out: &mut Vec<u8>, header: &SegmentHeader) {
     out.push(match header.kind {
-        Kind::Backup => 0,
-        Kind::Archive => 1,
+        SegmentKind::Backup => 0,
+        SegmentKind::Archive => 1,
     });
     out.extend_from_slice(&header.created_ms.to_le_bytes());
     out.extend_from_slice(&header.after.seq.to_le_bytes());
@@ -168,7 +168,7 @@ pub(super) fn put_checkpoint(out: &mut Vec<u8>, meta: &CheckpointMeta) {
     out.extend_from_slice(&at_ms.to_le_bytes());
 }
 
-pub(super) fn put_frame(out: &mut Vec<u8>, frame: &Frame, body_bytes: u32) {
+pub(super) fn put_frame(out: &mut Vec<u8>, frame: &RecordFrame, body_bytes: u32) {
     out.extend_from_slice(&frame.seq.to_le_bytes());
     out.extend_from_slice(&frame.epoch.to_le_bytes());
     out.extend_from_slice(&frame.batch.to_le_bytes());

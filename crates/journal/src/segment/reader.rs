@@ -1,36 +1,36 @@
-//! Reading a segment from whoever sent it: nothing in it is believed before it is checked, and no more room is taken than
-//! one section may have.
+//! Reads a segment from an untrusted source: every field is checked before it is used, and memory is bounded by the size of
+//! one section.
 
 use std::io::{self, Read};
 
-use super::fields::Fields;
+use super::fields::FieldReader;
 use super::section::{
-    self, CHECKPOINT, CHECKPOINT_RUN, FRAMES, Fault, HEADER, MAGIC, Section, TRAILER,
+    self, CHECKPOINT, CHECKPOINT_RUN, FRAMES, HEADER, MAGIC, Section, SectionError, TRAILER,
 };
-use super::{Kind, Link, SegmentError, SegmentHeader, Trailer};
+use super::{Link, SegmentError, SegmentHeader, SegmentKind, Trailer};
 use crate::checkpoint::CheckpointMeta;
-use crate::frame::{BrokenChain, Frame, Hash, Tail};
+use crate::frame::{BrokenChain, Hash, RecordFrame, Tail};
 
-/// What comes next in a segment.
+/// The next part of a segment.
 #[derive(Debug)]
-pub enum Part {
-    /// A checkpoint; `SegmentReader::contents` reads what is in it.
+pub enum SegmentPart {
+    /// A checkpoint; `SegmentReader::contents` reads its bytes.
     Checkpoint(CheckpointMeta),
-    /// Some records, each checked against the one before it.
-    Frames(Vec<Frame>),
-    /// All of it was there, as it was written.
+    /// Some records, each checked against its predecessor.
+    Frames(Vec<RecordFrame>),
+    /// The segment is complete and unchanged.
     End(Trailer),
 }
 
-/// A segment that is being read. Whoever acts on its parts before `Part::End` must be able to take that back.
+/// A segment that is being read. A caller that acts on parts before `SegmentPart::End` must be able to undo that.
 pub struct SegmentReader<R> {
     input: R,
     whole: blake3::Hasher,
     header: SegmentHeader,
-    /// A section that was read too early, because only it tells that a checkpoint has ended.
+    /// A section that was read ahead to detect the end of a checkpoint.
     ahead: Option<Section>,
-    last: Last,
-    /// Whether a section of this kind may still come.
+    last: LastRecord,
+    /// Whether a checkpoint section is still allowed.
     checkpoint_may_come: bool,
     in_checkpoint: bool,
     records: u64,
@@ -38,14 +38,14 @@ pub struct SegmentReader<R> {
     ended: Option<Trailer>,
 }
 
-/// The record that was read last, with its epoch and position once they are known.
+/// The record that was read last. Before the first one, its epoch and position are unknown.
 #[derive(Debug, Clone, Copy)]
-enum Last {
+enum LastRecord {
     Link(Link),
     Tail(Tail),
 }
 
-impl Last {
+impl LastRecord {
     fn seq(&self) -> u64 {
         match self {
             Self::Link(link) => link.seq,
@@ -53,10 +53,10 @@ impl Last {
         }
     }
 
-    fn takes(&self, frame: &Frame) -> Result<(), BrokenChain> {
+    fn takes(&self, frame: &RecordFrame) -> Result<(), BrokenChain> {
         match self {
             Self::Tail(tail) => frame.follows(tail),
-            // Whatever its epoch and its position are, they come after those of the one before it.
+            // Epoch and position of the predecessor are unknown, so any value is accepted.
             Self::Link(Link { seq, hash }) => {
                 let before = Tail { seq: *seq, hash: *hash, position: 0, epoch: 0 };
                 frame.follows(&before)
@@ -89,7 +89,7 @@ impl<R: Read> SegmentReader<R> {
         whole.update(MAGIC);
         let named = |fault| name_fault(fault, "file", 0);
         let Section { number, contents } = section::read(&mut input, &mut whole).map_err(named)?;
-        let mut said = Fields(&contents);
+        let mut said = FieldReader(&contents);
         let header = said.header();
         let header = said
             .all(header)
@@ -98,8 +98,8 @@ impl<R: Read> SegmentReader<R> {
         Ok(Self {
             input,
             whole,
-            last: Last::Link(header.after),
-            checkpoint_may_come: header.kind == Kind::Backup,
+            last: LastRecord::Link(header.after),
+            checkpoint_may_come: header.kind == SegmentKind::Backup,
             header,
             ahead: None,
             in_checkpoint: false,
@@ -113,7 +113,7 @@ impl<R: Read> SegmentReader<R> {
         &self.header
     }
 
-    /// How many records have been read.
+    /// The number of records read so far.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -126,7 +126,7 @@ impl<R: Read> SegmentReader<R> {
         if let Some(section) = self.ahead.take() {
             return Ok(section);
         }
-        // The trailer's own hash is over what comes before it.
+        // The hash in the trailer does not cover the trailer.
         let (what, record) = (self.header.kind.name(), self.last.seq());
         let mut whole = self.whole.clone();
         let section = section::read(&mut self.input, &mut whole);
@@ -137,12 +137,12 @@ impl<R: Read> SegmentReader<R> {
         Ok(section)
     }
 
-    /// The next part; after the end, the end again.
-    pub fn next_part(&mut self) -> Result<Part, SegmentError> {
+    /// The next part; at the end, `End` again.
+    pub fn next_part(&mut self) -> Result<SegmentPart, SegmentError> {
         if let Some(trailer) = self.ended {
-            return Ok(Part::End(trailer));
+            return Ok(SegmentPart::End(trailer));
         }
-        // What nobody read of a checkpoint counts all the same.
+        // The rest of a checkpoint that the caller did not read must be checked too.
         while self.in_checkpoint {
             self.next_run()?;
         }
@@ -151,35 +151,35 @@ impl<R: Read> SegmentReader<R> {
             CHECKPOINT if self.checkpoint_may_come => {
                 self.checkpoint_may_come = false;
                 self.in_checkpoint = true;
-                let mut said = Fields(&contents);
+                let mut said = FieldReader(&contents);
                 let meta = said.checkpoint();
                 let fits = |meta: &CheckpointMeta| {
                     (self.header.after.seq..=self.header.end.seq).contains(&meta.seq)
                 };
                 let meta = said.all(meta).filter(fits);
-                meta.map(Part::Checkpoint)
-                    .ok_or_else(|| self.altered("a checkpoint is not as it should be"))
+                meta.map(SegmentPart::Checkpoint)
+                    .ok_or_else(|| self.altered("a checkpoint section is malformed"))
             }
             FRAMES => {
                 self.checkpoint_may_come = false;
-                self.frames(&contents).map(Part::Frames)
+                self.frames(&contents).map(SegmentPart::Frames)
             }
-            TRAILER => self.trailer(&contents).map(Part::End),
-            _ => Err(self.altered("a section stands where it should not")),
+            TRAILER => self.trailer(&contents).map(SegmentPart::End),
+            _ => Err(self.altered("a section is out of place")),
         }
     }
 
-    fn frames(&mut self, contents: &[u8]) -> Result<Vec<Frame>, SegmentError> {
-        let mut fields = Fields(contents);
+    fn frames(&mut self, contents: &[u8]) -> Result<Vec<RecordFrame>, SegmentError> {
+        let mut fields = FieldReader(contents);
         let mut frames = Vec::new();
         while !fields.0.is_empty() {
-            let frame = fields.frame().ok_or_else(|| self.altered("a record is cut off"))?;
+            let frame = fields.frame().ok_or_else(|| self.altered("a record is truncated"))?;
             if self.last.seq() >= self.header.end.seq {
                 return Err(self.altered("it has more records than its header says"));
             }
             let what = self.header.kind.name();
             self.last.takes(&frame).map_err(|broken| SegmentError::Chain { what, broken })?;
-            self.last = Last::Tail(frame.tail(frame.hash()));
+            self.last = LastRecord::Tail(frame.tail(frame.hash()));
             self.records += 1;
             frames.push(frame);
         }
@@ -187,22 +187,22 @@ impl<R: Read> SegmentReader<R> {
     }
 
     fn trailer(&mut self, contents: &[u8]) -> Result<Trailer, SegmentError> {
-        let mut said = Fields(contents);
+        let mut said = FieldReader(contents);
         let trailer = said.trailer();
-        let trailer = said.all(trailer).ok_or_else(|| self.altered("its trailer is cut off"))?;
+        let trailer = said.all(trailer).ok_or_else(|| self.altered("its trailer is malformed"))?;
         let end = self.header.end;
         let reached = match self.last {
-            Last::Link(link) => link.seq == end.seq,
-            Last::Tail(tail) => tail == end,
+            LastRecord::Link(link) => link.seq == end.seq,
+            LastRecord::Tail(tail) => tail == end,
         };
         let counted = trailer.records == self.records
             && trailer.checkpoint_bytes == self.checkpoint_bytes
             && trailer.end == end;
         if !reached || !counted {
-            return Err(self.altered("its trailer tells of other records"));
+            return Err(self.altered("its trailer does not match its records"));
         }
         if trailer.hash != Hash(*self.whole.finalize().as_bytes()) {
-            return Err(self.altered("it does not have the hash that it names"));
+            return Err(self.altered("it does not match the hash in its trailer"));
         }
         if self.input.by_ref().take(1).read_to_end(&mut Vec::new())? > 0 {
             return Err(self.altered("something follows its end"));
@@ -211,7 +211,7 @@ impl<R: Read> SegmentReader<R> {
         Ok(trailer)
     }
 
-    /// The next bytes of a checkpoint; none when it has ended.
+    /// The next bytes of a checkpoint; `None` at its end.
     fn next_run(&mut self) -> Result<Option<Vec<u8>>, SegmentError> {
         if !self.in_checkpoint {
             return Ok(None);
@@ -226,18 +226,18 @@ impl<R: Read> SegmentReader<R> {
         Ok(None)
     }
 
-    /// What is in the checkpoint that `next_part` has just named. An error in it is a `SegmentError` in an IO error.
+    /// The bytes of the checkpoint that `next_part` has just returned. Errors are a `SegmentError` inside an I/O error.
     pub fn contents(&mut self) -> impl Read + '_ {
-        Contents { reader: self, run: io::Cursor::default() }
+        ContentsReader { reader: self, run: io::Cursor::default() }
     }
 }
 
-struct Contents<'a, R> {
+struct ContentsReader<'a, R> {
     reader: &'a mut SegmentReader<R>,
     run: io::Cursor<Vec<u8>>,
 }
 
-impl<R: Read> Read for Contents<'_, R> {
+impl<R: Read> Read for ContentsReader<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = self.run.read(out)?;
@@ -252,15 +252,15 @@ impl<R: Read> Read for Contents<'_, R> {
     }
 }
 
-/// A number that has no next one is none that a record can have.
+/// Also refuses `u64::MAX`, so that the next number can be computed.
 fn is_range(header: &SegmentHeader) -> bool {
     header.after.seq <= header.end.seq && header.end.seq < u64::MAX
 }
 
-fn name_fault(fault: Fault, what: &'static str, record: u64) -> SegmentError {
+fn name_fault(fault: SectionError, what: &'static str, record: u64) -> SegmentError {
     match fault {
-        Fault::Io(error) => SegmentError::Io(error),
-        Fault::EndsEarly => SegmentError::EndsEarly { what, record },
-        Fault::Altered(how) => SegmentError::Altered { what, record, how },
+        SectionError::Io(error) => SegmentError::Io(error),
+        SectionError::EndsEarly => SegmentError::EndsEarly { what, record },
+        SectionError::Altered(how) => SegmentError::Altered { what, record, how },
     }
 }

@@ -1,14 +1,14 @@
-//! A section: what it is, how long it is, its hash, and its compressed contents.
+//! A section: its kind, length, hash and compressed contents.
 
 use std::io::{self, Read, Write};
 
 /// The last byte is the format's version.
 pub const MAGIC: &[u8; 8] = b"allodsg1";
 
-/// What a section may have when it is not compressed: one record as large as any back end takes, with room to spare.
+/// The largest uncompressed section. Larger than the largest record of any back end.
 pub const SECTION_BYTES_MAX: usize = 64 << 20;
 
-/// Every section by its number.
+/// Every kind of section by its number.
 pub const SECTIONS: &[(u8, &str)] = &[
     (HEADER, "header"),
     (CHECKPOINT, "checkpoint"),
@@ -23,20 +23,20 @@ pub(super) const CHECKPOINT_RUN: u8 = 3;
 pub(super) const FRAMES: u8 = 4;
 pub(super) const TRAILER: u8 = 5;
 
-/// Number, length, stored length, hash.
+/// Number, uncompressed length, compressed length, hash.
 const HEAD_BYTES: usize = 1 + 4 + 4 + 32;
 
-/// Fast, and within a few per cent of what the slow levels make of records.
+/// Fast, and within a few per cent of the size that slower levels reach.
 const ZSTD_LEVEL: i32 = 3;
 
-/// A section as it was found.
+/// A verified and decompressed section.
 pub(super) struct Section {
     pub number: u8,
     pub contents: Vec<u8>,
 }
 
-/// What is wrong with a section.
-pub(super) enum Fault {
+/// Why a section cannot be read.
+pub(super) enum SectionError {
     Io(io::Error),
     EndsEarly,
     Altered(&'static str),
@@ -54,7 +54,7 @@ fn too_long() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "a section is too long")
 }
 
-/// Writes a section, and adds to `whole` what stands for all of it.
+/// Writes a section, and adds its head, which contains its hash, to `whole`.
 pub(super) fn write(
     out: &mut impl Write,
     whole: &mut blake3::Hasher,
@@ -77,34 +77,37 @@ pub(super) fn write(
     out.write_all(&stored)
 }
 
-/// Reads `count` bytes, without taking room for more than there are.
-fn read_exactly(input: &mut impl Read, count: usize) -> Result<Vec<u8>, Fault> {
+/// Reads `count` bytes without allocating more than the input has.
+fn read_exactly(input: &mut impl Read, count: usize) -> Result<Vec<u8>, SectionError> {
     let mut bytes = Vec::new();
-    input.by_ref().take(count as u64).read_to_end(&mut bytes).map_err(Fault::Io)?;
-    if bytes.len() == count { Ok(bytes) } else { Err(Fault::EndsEarly) }
+    input.by_ref().take(count as u64).read_to_end(&mut bytes).map_err(SectionError::Io)?;
+    if bytes.len() == count { Ok(bytes) } else { Err(SectionError::EndsEarly) }
 }
 
-/// Reads a section whole, verifies it and unpacks it.
-pub(super) fn read(input: &mut impl Read, whole: &mut blake3::Hasher) -> Result<Section, Fault> {
+/// Reads, verifies and decompresses a section.
+pub(super) fn read(
+    input: &mut impl Read,
+    whole: &mut blake3::Hasher,
+) -> Result<Section, SectionError> {
     let head = read_exactly(input, HEAD_BYTES)?;
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (number, bytes, stored_bytes) = (head[0], word(1), word(5));
     let contents_bytes = bytes as usize;
-    // Before anything of that length is read: what a section may be at most is known.
+    // Checked before anything of that length is read.
     if contents_bytes > SECTION_BYTES_MAX
         || stored_bytes as usize > zstd::zstd_safe::compress_bound(contents_bytes)
     {
-        return Err(Fault::Altered("a section says that it is longer than any can be"));
+        return Err(SectionError::Altered("a section exceeds the length limit"));
     }
     let stored = read_exactly(input, stored_bytes as usize)?;
     if hash(number, bytes, &stored) != head[9..] {
-        return Err(Fault::Altered("a section does not have the hash that it names"));
+        return Err(SectionError::Altered("a section does not match its hash"));
     }
-    // No more room is given than the section asks for, however much is packed into it.
+    // The buffer is limited to the stated length, so that a decompression bomb fails.
     let contents = zstd::bulk::decompress(&stored, contents_bytes)
-        .map_err(|_| Fault::Altered("a section cannot be unpacked"))?;
+        .map_err(|_| SectionError::Altered("a section cannot be decompressed"))?;
     if contents.len() != contents_bytes {
-        return Err(Fault::Altered("a section is shorter than it says"));
+        return Err(SectionError::Altered("a section is shorter than stated"));
     }
     whole.update(&head);
     Ok(Section { number, contents })

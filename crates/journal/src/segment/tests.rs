@@ -1,4 +1,4 @@
-//! Segments: what is written is read, what is changed or cut off is noticed, what is made to hurt does not.
+//! Segments: round trips, detection of changes and truncation, and hostile input.
 
 use std::io::Read;
 
@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use super::section::{self, CHECKPOINT, CHECKPOINT_RUN, FRAMES, HEADER, TRAILER};
 use super::*;
 use crate::checkpoint::CheckpointMeta;
-use crate::frame::{Frame, Hash, Tail};
+use crate::frame::{Hash, RecordFrame, Tail};
 use crate::suite::next_frame;
 
-/// Records that follow record `after`, with these bodies.
-fn chain(after: &Tail, bodies: &[Vec<u8>]) -> (Vec<Frame>, Tail) {
+/// Records with these bodies that follow record `after`.
+fn chain(after: &Tail, bodies: &[Vec<u8>]) -> (Vec<RecordFrame>, Tail) {
     let mut tail = *after;
     let mut frames = Vec::new();
     for body in bodies {
@@ -23,7 +23,12 @@ fn chain(after: &Tail, bodies: &[Vec<u8>]) -> (Vec<Frame>, Tail) {
 }
 
 fn header(after: &Tail, end: Tail) -> SegmentHeader {
-    SegmentHeader { kind: Kind::Backup, created_ms: 1_700_000_000_123, after: after.into(), end }
+    SegmentHeader {
+        kind: SegmentKind::Backup,
+        created_ms: 1_700_000_000_123,
+        after: after.into(),
+        end,
+    }
 }
 
 fn meta(tail: &Tail) -> CheckpointMeta {
@@ -34,7 +39,7 @@ fn meta(tail: &Tail) -> CheckpointMeta {
 fn write(
     header: &SegmentHeader,
     checkpoint: Option<(CheckpointMeta, &[u8])>,
-    frames: &[Frame],
+    frames: &[RecordFrame],
 ) -> Vec<u8> {
     let mut writer = SegmentWriter::begin(Vec::new(), header).expect("begin");
     if let Some((meta, mut contents)) = checkpoint {
@@ -49,24 +54,24 @@ fn write(
 }
 
 #[derive(Debug, PartialEq)]
-struct Whole {
+struct ReadSegment {
     header: SegmentHeader,
     checkpoint: Option<(CheckpointMeta, Vec<u8>)>,
-    frames: Vec<Frame>,
+    frames: Vec<RecordFrame>,
 }
 
-fn read(bytes: &[u8]) -> Result<Whole, SegmentError> {
+fn read(bytes: &[u8]) -> Result<ReadSegment, SegmentError> {
     let mut reader = SegmentReader::open(bytes)?;
-    let mut whole = Whole { header: *reader.header(), checkpoint: None, frames: Vec::new() };
+    let mut whole = ReadSegment { header: *reader.header(), checkpoint: None, frames: Vec::new() };
     loop {
         match reader.next_part()? {
-            Part::Checkpoint(meta) => {
+            SegmentPart::Checkpoint(meta) => {
                 let mut contents = Vec::new();
                 reader.contents().read_to_end(&mut contents)?;
                 whole.checkpoint = Some((meta, contents));
             }
-            Part::Frames(frames) => whole.frames.extend(frames),
-            Part::End(trailer) => {
+            SegmentPart::Frames(frames) => whole.frames.extend(frames),
+            SegmentPart::End(trailer) => {
                 assert_eq!(trailer.records, whole.frames.len() as u64);
                 return Ok(whole);
             }
@@ -75,28 +80,28 @@ fn read(bytes: &[u8]) -> Result<Whole, SegmentError> {
 }
 
 /// The segment of the golden file.
-fn sample() -> Whole {
+fn sample() -> ReadSegment {
     let after = Tail { seq: 41, hash: Hash([5; 32]), position: 90, epoch: 2 };
     let (frames, end) = chain(&after, &[b"one".to_vec(), Vec::new(), vec![0xab; 40]]);
     let middle = frames[0].tail(frames[0].hash());
     let checkpoint = Some((meta(&middle), b"a state, of which the journal knows nothing".to_vec()));
-    Whole { header: header(&after, end), checkpoint, frames }
+    ReadSegment { header: header(&after, end), checkpoint, frames }
 }
 
-fn bytes_of(whole: &Whole) -> Vec<u8> {
+fn bytes_of(whole: &ReadSegment) -> Vec<u8> {
     let checkpoint = whole.checkpoint.as_ref().map(|(meta, bytes)| (*meta, &bytes[..]));
     write(&whole.header, checkpoint, &whole.frames)
 }
 
 #[test]
-fn every_flipped_byte_and_every_cut_is_noticed() {
+fn every_flipped_bit_and_every_truncation_is_detected() {
     let bytes = bytes_of(&sample());
     assert_eq!(read(&bytes).expect("it is sound"), sample());
     for at in 0..bytes.len() {
         for bit in [0x01, 0x80] {
             let mut changed = bytes.clone();
             changed[at] ^= bit;
-            assert!(read(&changed).is_err(), "byte {at} was changed and nobody noticed");
+            assert!(read(&changed).is_err(), "the change of byte {at} was not detected");
         }
     }
     for length in 0..bytes.len() {
@@ -111,7 +116,7 @@ fn every_flipped_byte_and_every_cut_is_noticed() {
 }
 
 #[test]
-fn it_says_how_far_it_got() {
+fn truncation_error_names_the_last_complete_record() {
     let (frames, end) = chain(&Tail::default(), &vec![vec![9; 600_000]; 5]);
     let bytes = write(&header(&Tail::default(), end), None, &frames);
     let error = read(&bytes[..bytes.len() - 200]).expect_err("it was cut off").to_string();
@@ -126,22 +131,22 @@ fn it_says_how_far_it_got() {
 }
 
 #[test]
-fn a_writer_takes_only_what_follows_and_ends_only_where_it_said() {
+fn writer_refuses_gaps_forks_and_a_wrong_end() {
     let (frames, end) = chain(&Tail::default(), &[b"a".to_vec(), b"b".to_vec(), b"c".to_vec()]);
     let begin = || SegmentWriter::begin(Vec::new(), &header(&Tail::default(), end)).expect("begin");
     let mut writer = begin();
     assert!(matches!(writer.frame(&frames[1]), Err(SegmentError::Chain { .. })));
     writer.frame(&frames[0]).expect("it follows");
-    let forked = Frame { prev: Hash([1; 32]), ..frames[1].clone() };
+    let forked = RecordFrame { prev: Hash([1; 32]), ..frames[1].clone() };
     assert!(matches!(writer.frame(&forked), Err(SegmentError::Chain { .. })));
     assert!(matches!(writer.finish(), Err(SegmentError::EndsEarly { record: 1, .. })));
-    // A segment without records is one, too: an empty journal can be backed up.
+    // A segment without records is valid: an empty journal can be backed up.
     let empty = header(&Tail::default(), Tail::default());
     let none = read(&write(&empty, None, &[])).expect("it is sound");
-    assert_eq!(none, Whole { header: empty, checkpoint: None, frames: Vec::new() });
+    assert_eq!(none, ReadSegment { header: empty, checkpoint: None, frames: Vec::new() });
 }
 
-/// Sections with good hashes, put together by somebody who knows the format.
+/// Sections with valid hashes in an arbitrary order.
 fn forge(sections: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     let mut whole = blake3::Hasher::new();
@@ -153,7 +158,7 @@ fn forge(sections: &[(u8, Vec<u8>)]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_well_made_and_wrong_is_refused() {
+fn invalid_contents_with_valid_hashes_are_refused() {
     let whole = sample();
     let mut head = Vec::new();
     fields::put_header(&mut head, &whole.header);
@@ -199,9 +204,8 @@ fn what_is_well_made_and_wrong_is_refused() {
     }
 }
 
-/// A section of little that unpacks to much more than it says.
 #[test]
-fn a_bomb_does_not_go_off() {
+fn decompression_bomb_is_refused() {
     let bomb = zstd::bulk::compress(&vec![0; 32 << 20], 3).expect("compress");
     assert!(bomb.len() < 10_000);
     for bytes in [10_u32, 100_000, (SECTION_BYTES_MAX + 1) as u32, u32::MAX] {
@@ -224,27 +228,26 @@ fn hex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(byte).collect()
 }
 
-/// Written once and never again: what was backed up is read for ever. (Another version of zstd may pack the same in other
-/// bytes, so it is only read.)
+/// Only read, never compared byte by byte: another version of zstd may compress differently.
 #[test]
-fn the_golden_segment_of_format_1_is_read() {
+fn golden_segment_of_format_1_is_read() {
     let golden = include_str!("../../golden/segment-1.hex");
     assert_eq!(read(&hex(golden)).expect("it is sound"), sample());
 }
 
 #[test]
-fn the_document_has_every_section() {
+fn document_lists_every_section() {
     let document = include_str!("../../../../docs/reference/segment-format.md");
     let (_, table) = document.split_once("\n## Sections\n").expect("there are sections");
     let table = table.split("\n## ").next().unwrap_or(table);
     let rows = table.lines().filter_map(|line| line.strip_prefix("| ")).skip(1);
-    let told: Vec<String> = rows
+    let documented: Vec<String> = rows
         .filter(|row| row.starts_with(|c: char| c.is_ascii_digit()))
         .map(|row| row.split(" | ").take(2).collect::<Vec<_>>().join(" "))
         .collect();
     let known: Vec<String> =
         SECTIONS.iter().map(|(number, name)| format!("{number} {name}")).collect();
-    assert_eq!(told, known);
+    assert_eq!(documented, known);
     assert!(document.contains("`allodsg1`") && document.contains(&SECTION_BYTES_MAX.to_string()));
 }
 
@@ -252,7 +255,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_written_is_read(
+    fn written_segment_is_read_back(
         after_seq in 0_u64..1 << 50,
         bodies in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..40),
         contents in prop::option::of(prop::collection::vec(any::<u8>(), 0..2000)),
@@ -262,7 +265,7 @@ proptest! {
         let after = Tail { seq: after_seq, hash: Hash([3; 32]), position: after_seq, epoch: 1 };
         let (frames, end) = chain(&after, &bodies);
         let checkpoint = contents.map(|contents| (meta(&after), contents));
-        let whole = Whole { header: header(&after, end), checkpoint, frames };
+        let whole = ReadSegment { header: header(&after, end), checkpoint, frames };
         let bytes = bytes_of(&whole);
         prop_assert_eq!(read(&bytes).expect("it is sound"), whole);
         let mut changed = bytes.clone();
@@ -271,9 +274,8 @@ proptest! {
         prop_assert!(read(&bytes[..cut % bytes.len()]).is_err());
     }
 
-    /// Whatever is fed to it: an answer, and no panic.
     #[test]
-    fn any_bytes_are_refused_in_good_order(mut bytes in prop::collection::vec(any::<u8>(), 0..400), magic in any::<bool>()) {
+    fn arbitrary_bytes_are_refused_without_a_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..400), magic in any::<bool>()) {
         if magic {
             bytes.splice(0..0, *MAGIC);
         }

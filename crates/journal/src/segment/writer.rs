@@ -1,4 +1,4 @@
-//! Writing a segment, one record after the other, in memory that does not grow with it.
+//! Writes a segment record by record, in constant memory.
 
 use std::io::{self, Read, Write};
 
@@ -8,12 +8,12 @@ use super::section::{
 };
 use super::{Link, SegmentError, SegmentHeader, Trailer};
 use crate::checkpoint::CheckpointMeta;
-use crate::frame::{BrokenChain, Frame, Hash};
+use crate::frame::{BrokenChain, Hash, RecordFrame};
 
-/// A section is written when it has this much; a longer record gets one of its own.
+/// A section is written once it has this size; a larger record gets its own section.
 const RUN_BYTES: usize = 1 << 20;
 
-/// A segment that is being written. Without `finish` it stays one that ends early.
+/// A segment that is being written. Without `finish` it is incomplete, which readers detect.
 pub struct SegmentWriter<W> {
     out: W,
     whole: blake3::Hasher,
@@ -42,7 +42,7 @@ impl<W: Write> SegmentWriter<W> {
         Ok(Self { out, whole, header, run, last, records: 0, checkpoint_bytes: 0 })
     }
 
-    /// Adds the checkpoint that the records go on from, before any of them.
+    /// Adds a checkpoint. Must come before the records.
     pub fn checkpoint(&mut self, meta: &CheckpointMeta, contents: &mut dyn Read) -> io::Result<()> {
         let mut said = Vec::new();
         fields::put_checkpoint(&mut said, meta);
@@ -58,8 +58,8 @@ impl<W: Write> SegmentWriter<W> {
         }
     }
 
-    /// Adds the next record. The caller has read it from a journal, which has checked all of it but its place here.
-    pub fn frame(&mut self, frame: &Frame) -> Result<(), SegmentError> {
+    /// Adds the next record. The journal that it was read from has verified it; only its place here is checked.
+    pub fn frame(&mut self, frame: &RecordFrame) -> Result<(), SegmentError> {
         let what = self.header.kind.name();
         let seq = self.last.seq + 1;
         if frame.seq != seq {
@@ -91,7 +91,7 @@ impl<W: Write> SegmentWriter<W> {
         Ok(())
     }
 
-    /// Ends the segment, if it goes as far as its header says.
+    /// Writes the trailer. An error if the records do not reach the end that the header names.
     pub fn finish(mut self) -> Result<(W, Trailer), SegmentError> {
         let end = self.header.end;
         if self.last.seq != end.seq || (self.records > 0 && self.last.hash != end.hash) {

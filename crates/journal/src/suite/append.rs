@@ -1,10 +1,10 @@
 //! Promises about appending.
 
-use super::{Open, append_many, committed, next_frame, read_whole};
-use crate::contract::{Append, JournalError};
-use crate::frame::{Frame, Hash, Tail};
+use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use crate::contract::{AppendOutcome, JournalError};
+use crate::frame::{Hash, RecordFrame, Tail};
 
-pub fn empty_tail(open: &Open) {
+pub fn empty_tail(open: &OpenJournal) {
     let journal = open();
     assert_eq!(journal.tail().expect("tail"), Tail::default());
     assert_eq!(journal.oldest().expect("oldest"), 1);
@@ -12,10 +12,10 @@ pub fn empty_tail(open: &Open) {
     assert_eq!(journal.seq_of_position(1).expect("seq_of_position"), 1);
 }
 
-pub fn append_and_read_back(open: &Open) {
+pub fn append_and_read_back(open: &OpenJournal) {
     let journal = open();
-    // Every field has a value of its own, large enough that one cut to 32 bits would show.
-    let frame = Frame {
+    // Every field has its own value, large enough that truncation to 32 bits would be detected.
+    let frame = RecordFrame {
         seq: 1,
         epoch: (1 << 40) + 2,
         batch: u128::MAX - 3,
@@ -36,7 +36,7 @@ pub fn append_and_read_back(open: &Open) {
     assert_eq!(journal.read(2, 1000).expect("read"), [second]);
 }
 
-pub fn conflict_changes_nothing(open: &Open) {
+pub fn conflict_changes_nothing(open: &OpenJournal) {
     let journal = open();
     let frames = append_many(&*journal, 3);
     let end = journal.tail().expect("tail");
@@ -47,7 +47,7 @@ pub fn conflict_changes_nothing(open: &Open) {
     let other_epoch = Tail { epoch: end.epoch + 1, ..end };
     for expected in [Tail::default(), earlier, forked, ahead, other_position, other_epoch] {
         match journal.append(&expected, &next_frame(&expected, 2, b"late")) {
-            Append::Conflict(tail) => assert_eq!(tail, end, "expected {expected:?}"),
+            AppendOutcome::Conflict(tail) => assert_eq!(tail, end, "expected {expected:?}"),
             other => panic!("expected Conflict for {expected:?}, got {other:?}"),
         }
         assert_eq!(journal.tail().expect("tail"), end);
@@ -56,21 +56,23 @@ pub fn conflict_changes_nothing(open: &Open) {
     committed(journal.append(&end, &next_frame(&end, 2, b"in time")));
 }
 
-pub fn not_following_is_refused(open: &Open) {
+pub fn not_following_is_refused(open: &OpenJournal) {
     let journal = open();
     let frames = append_many(&*journal, 2);
     let end = journal.tail().expect("tail");
     let good = next_frame(&end, 1, b"x");
     let wrong = [
-        Frame { seq: end.seq, ..good.clone() },
-        Frame { seq: end.seq + 2, ..good.clone() },
-        Frame { prev: Hash::default(), ..good.clone() },
-        Frame { epoch: end.epoch - 1, ..good.clone() },
-        Frame { position: end.position - 1, ..good.clone() },
+        RecordFrame { seq: end.seq, ..good.clone() },
+        RecordFrame { seq: end.seq + 2, ..good.clone() },
+        RecordFrame { prev: Hash::default(), ..good.clone() },
+        RecordFrame { epoch: end.epoch - 1, ..good.clone() },
+        RecordFrame { position: end.position - 1, ..good.clone() },
     ];
     for frame in &wrong {
         match journal.append(&end, frame) {
-            Append::Unknown(error @ JournalError::Chain(_)) => assert!(error.changed_nothing()),
+            AppendOutcome::Unknown(error @ JournalError::Chain(_)) => {
+                assert!(error.changed_nothing())
+            }
             other => panic!("expected a broken chain for {frame:?}, got {other:?}"),
         }
     }
@@ -79,7 +81,7 @@ pub fn not_following_is_refused(open: &Open) {
     committed(journal.append(&end, &good));
 }
 
-pub fn bodies_of_every_size(open: &Open) {
+pub fn bodies_of_every_size(open: &OpenJournal) {
     let journal = open();
     let bytes_max = journal.guarantees().body_bytes_max;
     let sizes = [0, 1, 100, 4095, 4096, 4097, 65_536, 1 << 20, bytes_max / 2 + 1, bytes_max];
@@ -93,7 +95,9 @@ pub fn bodies_of_every_size(open: &Open) {
     }
     let too_large = next_frame(&tail, 1, &vec![0; bytes_max + 1]);
     match journal.append(&tail, &too_large) {
-        Append::Unknown(JournalError::TooLarge { bytes, .. }) => assert_eq!(bytes, bytes_max + 1),
+        AppendOutcome::Unknown(JournalError::TooLarge { bytes, .. }) => {
+            assert_eq!(bytes, bytes_max + 1)
+        }
         other => panic!("expected TooLarge, got {other:?}"),
     }
     assert_eq!(journal.tail().expect("tail"), tail);
@@ -103,12 +107,12 @@ pub fn bodies_of_every_size(open: &Open) {
     assert!(read == frames, "a body was not read back as it was appended");
 }
 
-pub fn epochs_are_recorded(open: &Open) {
+pub fn epochs_are_recorded(open: &OpenJournal) {
     let journal = open();
     let mut tail = Tail::default();
     for epoch in [1, 1, 4, 9] {
         let position = tail.position;
-        let frame = Frame { epoch, position, ..next_frame(&tail, epoch, b"") };
+        let frame = RecordFrame { epoch, position, ..next_frame(&tail, epoch, b"") };
         tail = committed(journal.append(&tail, &frame));
         assert_eq!((tail.epoch, tail.position), (epoch, 0));
         assert_eq!(journal.tail().expect("tail"), tail);

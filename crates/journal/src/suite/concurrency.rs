@@ -1,23 +1,23 @@
-//! Promises about several threads, and about several handles where the back end has them.
+//! Promises about concurrent threads, and about concurrent handles.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Open, append_many, committed, next_frame, read_whole};
-use crate::contract::{Append, Journal};
-use crate::frame::Frame;
+use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use crate::contract::{AppendOutcome, Journal};
+use crate::frame::RecordFrame;
 
-/// Reads what there is, again and again, until `stop`, and returns the longest prefix that it saw.
-fn follow(journal: &dyn Journal, stop: &AtomicBool) -> Vec<Frame> {
-    let mut seen: Vec<Frame> = Vec::new();
+/// Reads the journal repeatedly until `stop`, checks that it only grows, and returns what it read last.
+fn follow(journal: &dyn Journal, stop: &AtomicBool) -> Vec<RecordFrame> {
+    let mut seen: Vec<RecordFrame> = Vec::new();
     loop {
         let last_round = stop.load(Ordering::SeqCst);
         let tail = journal.tail().expect("tail");
         let whole = read_whole(journal, 300);
-        assert!(whole.len() as u64 >= tail.seq, "the tail covers a record that is not read");
-        assert!(whole.starts_with(&seen), "a record that was seen has changed");
+        assert!(whole.len() as u64 >= tail.seq, "the tail covers a record that cannot be read");
+        assert!(whole.starts_with(&seen), "a record has changed");
         seen = whole;
         if last_round {
             return seen;
@@ -26,7 +26,7 @@ fn follow(journal: &dyn Journal, stop: &AtomicBool) -> Vec<Frame> {
     }
 }
 
-pub fn readers_see_a_prefix(open: &Open) {
+pub fn readers_see_a_prefix(open: &OpenJournal) {
     let journal = open();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -39,8 +39,8 @@ pub fn readers_see_a_prefix(open: &Open) {
     });
 }
 
-/// Two writers append, each at the tail that it knows, until each has had `ROUNDS` committed. Every Committed record must
-/// be in the journal, and of those two no other.
+/// Two writers append, each at the tail that it knows, until each has committed `ROUNDS` records. The journal must then
+/// contain exactly the committed records.
 fn race(first: &dyn Journal, second: &dyn Journal) {
     const ROUNDS: usize = 40;
     let before = read_whole(first, 1000).len();
@@ -52,16 +52,16 @@ fn race(first: &dyn Journal, second: &dyn Journal) {
         while mine.len() < ROUNDS {
             let frame = next_frame(&tail, writer, &writer.to_le_bytes());
             match journal.append(&tail, &frame) {
-                Append::Committed(end) => {
+                AppendOutcome::Committed(end) => {
                     assert_eq!(end, frame.tail(frame.hash()));
                     mine.push(frame.batch);
                     tail = end;
                 }
-                Append::Conflict(end) => {
+                AppendOutcome::Conflict(end) => {
                     assert_ne!(end, tail, "a conflict with the tail that was expected");
                     tail = end;
                 }
-                Append::Unknown(error) => panic!("unknown outcome without a fault: {error}"),
+                AppendOutcome::Unknown(error) => panic!("unknown outcome without a fault: {error}"),
             }
         }
         mine
@@ -79,18 +79,18 @@ fn race(first: &dyn Journal, second: &dyn Journal) {
     assert_eq!(stored, acknowledged);
 }
 
-pub fn one_of_two_appends_wins(open: &Open) {
+pub fn one_of_two_appends_wins(open: &OpenJournal) {
     let journal = open();
-    // At one tail, in turn: the second must lose although its record is as good as the first.
+    // At the same tail, one after the other: the second must lose.
     let tail = journal.tail().expect("tail");
     committed(journal.append(&tail, &next_frame(&tail, 1, b"first")));
     let outcome = journal.append(&tail, &next_frame(&tail, 2, b"second"));
-    assert!(matches!(outcome, Append::Conflict(end) if end.seq == 1), "{outcome:?}");
+    assert!(matches!(outcome, AppendOutcome::Conflict(end) if end.seq == 1), "{outcome:?}");
     assert_eq!(read_whole(&*journal, 1000).len(), 1);
     race(&*journal, &*journal);
 }
 
-pub fn watch_wakes(open: &Open) {
+pub fn watch_wakes(open: &OpenJournal) {
     let journal = open();
     append_many(&*journal, 1);
     let started = Instant::now();
@@ -98,23 +98,31 @@ pub fn watch_wakes(open: &Open) {
     assert!(started.elapsed() < Duration::from_secs(10), "there is a record after 0 already");
 
     let started = Instant::now();
+    // Several rounds, because an append may come before the watcher waits.
+    const ROUNDS: u64 = 10;
+    let barrier = Barrier::new(2);
     thread::scope(|scope| {
         scope.spawn(|| {
-            while journal.tail().expect("tail").seq < 2 {
-                journal.watch(1, Duration::from_secs(20));
+            for seq in 1..=ROUNDS {
+                barrier.wait();
+                while journal.tail().expect("tail").seq <= seq {
+                    journal.watch(seq, Duration::from_secs(20));
+                }
             }
         });
-        thread::sleep(Duration::from_millis(20));
-        append_many(&*journal, 1);
+        for _ in 0..ROUNDS {
+            barrier.wait();
+            append_many(&*journal, 1);
+        }
     });
     assert!(started.elapsed() < Duration::from_secs(10), "an append does not wake a watcher");
 
     let started = Instant::now();
-    journal.watch(2, Duration::from_millis(20));
-    assert!(started.elapsed() < Duration::from_secs(10), "watch waits longer than it was told");
+    journal.watch(ROUNDS + 1, Duration::from_millis(20));
+    assert!(started.elapsed() < Duration::from_secs(10), "watch waits longer than wait_max");
 }
 
-pub fn handles_see_each_other(open: &Open) {
+pub fn handles_see_each_other(open: &OpenJournal) {
     let (first, second) = (open(), open());
     let mut frames = append_many(&*first, 3);
     assert_eq!(second.tail().expect("tail"), first.tail().expect("tail"));
@@ -131,6 +139,6 @@ pub fn handles_see_each_other(open: &Open) {
     });
 }
 
-pub fn one_of_two_handles_wins(open: &Open) {
+pub fn one_of_two_handles_wins(open: &OpenJournal) {
     race(&*open(), &*open());
 }

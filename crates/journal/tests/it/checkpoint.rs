@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints, Survey};
-use allod_journal::postgres::{Address, Postgres};
-use allod_journal::{CheckpointError, CheckpointMeta, CheckpointStore, Hash};
+use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints, CheckpointList};
+use allod_journal::postgres::{PostgresAddress, Postgres};
+use allod_journal::{CheckpointStoreError, CheckpointMeta, CheckpointStore, Hash};
 use allod_testkit::postgres::Cluster;
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ fn seqs(store: &dyn CheckpointStore) -> Vec<u64> {
 
 /// The newest one that is sound, and how many are not.
 fn newest(store: &dyn CheckpointStore) -> (Option<u64>, usize) {
-    let Survey { metas, skipped } = store.survey().expect("survey");
+    let CheckpointList { metas, skipped } = store.survey().expect("survey");
     let (sound, bad): (Vec<&CheckpointMeta>, Vec<_>) =
         metas.iter().partition(|meta| store.open(meta).is_ok());
     (sound.first().map(|meta| meta.seq), skipped.len() + bad.len())
@@ -55,7 +55,7 @@ fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
     assert_eq!(seqs(&*store), [0_u64; 0]);
     assert_eq!(newest(&*store), (None, 0));
     store.keep_newest(2).expect("nothing to remove");
-    assert!(matches!(store.open(&meta(1)), Err(CheckpointError::Missing { seq: 1 })));
+    assert!(matches!(store.open(&meta(1)), Err(CheckpointStoreError::Missing { seq: 1 })));
 
     let large: Vec<u8> = (0..1_000_000_u32).map(|at| (at % 251) as u8).collect();
     put(&*store, 9, b"nine");
@@ -72,14 +72,14 @@ fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
 
     // Of the same record of another history.
     let fork = CheckpointMeta { hash: Hash([7; 32]), ..meta(20) };
-    assert!(matches!(store.open(&fork), Err(CheckpointError::Unsound { .. })));
+    assert!(matches!(store.open(&fork), Err(CheckpointStoreError::Unsound { .. })));
 
     // One that fails leaves the one that was there.
     let outcome = store.put(&meta(100), &mut |out| {
         out.write_all(b"half")?;
         Err(io::Error::other("the encoder failed"))
     });
-    assert!(matches!(outcome, Err(CheckpointError::Io { .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(CheckpointStoreError::Io { .. })), "{outcome:?}");
     assert!(contents(&*store, 100) == large);
     put(&*store, 100, b"again");
     assert_eq!(contents(&*store, 100), b"again");
@@ -108,7 +108,7 @@ fn memory_keeps_its_promises() {
 #[test]
 fn postgresql_keeps_its_promises() {
     let cluster = Cluster::start(&[]).expect("a cluster");
-    let address = Address::parse(&cluster.url()).expect("an address");
+    let address = PostgresAddress::parse(&cluster.url()).expect("an address");
     let open = || Postgres::open(&address, false).expect("open").checkpoints();
     keeps_its_promises(&|| Box::new(open()));
     // Of several parts, of which one suffers.

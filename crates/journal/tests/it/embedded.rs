@@ -8,7 +8,7 @@ use allod_journal::embedded::{Embedded, JOURNAL_FILE, LOCK_FILE};
 use allod_journal::suite::{self, append_many, read_whole};
 use allod_journal::{Journal, JournalError, Tail};
 
-fn fresh() -> suite::Open {
+fn fresh() -> suite::OpenJournal {
     let folder = tempfile::tempdir().expect("a folder");
     Box::new(move || Box::new(Embedded::open(folder.path()).expect("open").journal))
 }
@@ -75,7 +75,7 @@ fn what_is_not_a_journal_is_left_alone() {
         fs::write(&path, &contents).expect("write");
         let error = refused(folder.path());
         assert!(matches!(error, JournalError::Unusable { .. }), "{error:?}");
-        assert!(error.to_string().contains("not a journal of allod's"), "{error}");
+        assert!(error.to_string().contains("not an allod journal"), "{error}");
         assert_eq!(fs::read(&path).expect("read"), contents);
     }
 }

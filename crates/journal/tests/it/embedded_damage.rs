@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use allod_journal::embedded::{Embedded, JOURNAL_FILE, Opened, Torn};
+use allod_journal::embedded::{Embedded, JOURNAL_FILE, OpenedJournal, TornTail};
 use allod_journal::suite::{append_many, committed, next_frame, read_whole};
-use allod_journal::{Append, Frame, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, RecordFrame, Journal, JournalError, Tail};
 use tempfile::TempDir;
 
 const WAL_FILE: &str = "journal.sqlite-wal";
@@ -32,7 +32,7 @@ impl Files {
         Self { main, wal: fs::read(folder.join(WAL_FILE)).unwrap_or_default() }
     }
 
-    fn open(&self) -> (TempDir, Result<Opened, JournalError>) {
+    fn open(&self) -> (TempDir, Result<OpenedJournal, JournalError>) {
         let folder = scratch();
         fs::write(folder.path().join(JOURNAL_FILE), &self.main).expect("write");
         fs::write(folder.path().join(WAL_FILE), &self.wal).expect("write");
@@ -46,22 +46,22 @@ impl Files {
 
     /// Opens and reads everything. Returns what a crash had left.
     #[track_caller]
-    fn assert_holds(&self, frames: &[Frame], hint: &str) -> Option<Torn> {
+    fn assert_holds(&self, frames: &[RecordFrame], hint: &str) -> Option<TornTail> {
         let (_folder, opened) = self.open();
-        let Opened { journal, torn } = opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
+        let OpenedJournal { journal, torn } = opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
         assert!(read_whole(&journal, 10_000) == frames, "{hint}: not the records that were there");
         torn
     }
 
     /// Opens, reads everything, and goes on writing. Returns what a crash had left.
     #[track_caller]
-    fn assert_goes_on(&self, frames: &[Frame], hint: &str) -> Option<Torn> {
+    fn assert_goes_on(&self, frames: &[RecordFrame], hint: &str) -> Option<TornTail> {
         let (folder, opened) = self.open();
-        let Opened { journal, torn } = opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
+        let OpenedJournal { journal, torn } = opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
         assert!(read_whole(&journal, 10_000) == frames, "{hint}: not the records that were there");
         let more = append_many(&journal, 2);
         drop(journal);
-        let Opened { journal, torn: again } = Embedded::open(folder.path()).expect("open again");
+        let OpenedJournal { journal, torn: again } = Embedded::open(folder.path()).expect("open again");
         assert_eq!(again, None, "{hint}: what was torn is there again");
         assert!(read_whole(&journal, 10_000) == [frames, &more].concat(), "{hint}: not continued");
         torn
@@ -98,7 +98,7 @@ impl Numbers {
 
 /// A journal written record by record, and its files after each.
 struct Story {
-    frames: Vec<Frame>,
+    frames: Vec<RecordFrame>,
     /// `files[n]` is how they were once `n` records were committed.
     files: Vec<Files>,
 }
@@ -164,7 +164,7 @@ fn a_log_that_was_cut_off_loses_only_the_last_transaction() {
     }
     let wal = story.files[1].wal[..7].to_vec();
     let torn = story.files[1].with_wal(wal).assert_holds(&[], "a header that was cut off");
-    assert_eq!(torn, Some(Torn { frames: 0, bytes: 7 }));
+    assert_eq!(torn, Some(TornTail { frames: 0, bytes: 7 }));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_bad_byte_in_the_database_is_found_at_the_latest_when_it_is_read() {
             let mut flipped = files.clone();
             flipped.main[at] ^= 1 << numbers.below(8);
             let (_folder, opened) = flipped.open();
-            let Ok(Opened { journal, .. }) = opened else {
+            let Ok(OpenedJournal { journal, .. }) = opened else {
                 found += 1;
                 continue;
             };
@@ -328,7 +328,7 @@ fn a_bad_byte_in_the_database_is_found_at_the_latest_when_it_is_read() {
     }
 }
 
-fn read_all(journal: &dyn Journal) -> Result<Vec<Frame>, JournalError> {
+fn read_all(journal: &dyn Journal) -> Result<Vec<RecordFrame>, JournalError> {
     let mut frames = Vec::new();
     let mut from = journal.oldest()?;
     loop {
@@ -401,11 +401,11 @@ fn crash_after_crash() {
     let mut wal = files.wal.clone();
     wal[range.start + 200] ^= 1;
     let (folder, opened) = files.with_wal(wal).open();
-    let Opened { journal, torn } = opened.expect("open");
+    let OpenedJournal { journal, torn } = opened.expect("open");
     assert!(torn.is_some());
     let tail = journal.tail().expect("tail");
     let frame = next_frame(&tail, 2, b"another in its place");
-    assert!(matches!(journal.append(&tail, &frame), Append::Committed(_)));
+    assert!(matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)));
     let second = Files::of(folder.path());
     let mut frames = story.frames[..count - 1].to_vec();
     frames.push(frame);

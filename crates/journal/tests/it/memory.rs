@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use allod_journal::memory::{Attempt, Fault, MemoryStorage, Operation};
+use allod_journal::memory::{OperationAttempt, InjectedFault, MemoryStorage, JournalOperation};
 use allod_journal::suite::{self, append_many, committed, next_frame, read_whole};
-use allod_journal::{Append, BrokenChain, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, BrokenChain, Journal, JournalError, Tail};
 
-fn fresh() -> suite::Open {
+fn fresh() -> suite::OpenJournal {
     let storage = MemoryStorage::new();
     Box::new(move || Box::new(storage.open()))
 }
@@ -27,25 +27,25 @@ fn can_be_filled_from_any_record_on() {
 }
 
 /// A plan that lets the appends have these faults in turn, and then none.
-fn plan(faults: impl IntoIterator<Item = Fault>) -> allod_journal::memory::Plan {
+fn plan(faults: impl IntoIterator<Item = InjectedFault>) -> allod_journal::memory::FaultPlan {
     let mut faults = faults.into_iter().collect::<VecDeque<_>>();
     Box::new(move |attempt| match attempt.operation {
-        Operation::Append { .. } => faults.pop_front().unwrap_or(Fault::None),
-        _ => Fault::None,
+        JournalOperation::Append { .. } => faults.pop_front().unwrap_or(InjectedFault::None),
+        _ => InjectedFault::None,
     })
 }
 
 #[track_caller]
 fn append_unknown(journal: &dyn Journal, tail: &Tail, body: &[u8]) -> JournalError {
     match journal.append(tail, &next_frame(tail, 1, body)) {
-        Append::Unknown(error) => error,
+        AppendOutcome::Unknown(error) => error,
         other => panic!("expected Unknown, got {other:?}"),
     }
 }
 
 #[test]
 fn a_lost_answer_leaves_the_record_there() {
-    let journal = MemoryStorage::new().open_with(plan([Fault::LoseAck]));
+    let journal = MemoryStorage::new().open_with(plan([InjectedFault::LoseAck]));
     let error = append_unknown(&journal, &Tail::default(), b"x");
     assert!(!error.changed_nothing());
     assert_eq!(read_whole(&journal, 100)[0].body, b"x");
@@ -53,10 +53,10 @@ fn a_lost_answer_leaves_the_record_there() {
 
 #[test]
 fn a_lost_append_leaves_nothing() {
-    for fault in [Fault::DropAppend, Fault::Unavailable, Fault::Full] {
+    for fault in [InjectedFault::DropAppend, InjectedFault::Unavailable, InjectedFault::Full] {
         let journal = MemoryStorage::new().open_with(plan([fault.clone()]));
         let error = append_unknown(&journal, &Tail::default(), b"x");
-        assert_eq!(error.changed_nothing(), fault == Fault::Full);
+        assert_eq!(error.changed_nothing(), fault == InjectedFault::Full);
         assert_eq!(journal.tail().expect("tail"), Tail::default());
         committed(journal.append(&Tail::default(), &next_frame(&Tail::default(), 1, b"y")));
     }
@@ -64,7 +64,7 @@ fn a_lost_append_leaves_nothing() {
 
 #[test]
 fn a_late_append_lands_when_it_is_due() {
-    let journal = MemoryStorage::new().open_with(plan([Fault::Late { after: 3 }]));
+    let journal = MemoryStorage::new().open_with(plan([InjectedFault::Late { after: 3 }]));
     append_unknown(&journal, &Tail::default(), b"late");
     assert_eq!(journal.tail().expect("tail").seq, 0);
     assert_eq!(journal.read(1, 100).expect("read"), []);
@@ -75,7 +75,7 @@ fn a_late_append_lands_when_it_is_due() {
 #[test]
 fn a_late_append_is_fenced_by_any_other_record() {
     let storage = MemoryStorage::new();
-    let journal = storage.open_with(plan([Fault::Late { after: 2 }]));
+    let journal = storage.open_with(plan([InjectedFault::Late { after: 2 }]));
     append_unknown(&journal, &Tail::default(), b"late");
     let fence = next_frame(&Tail::default(), 2, b"fence");
     committed(storage.open().append(&Tail::default(), &fence));
@@ -87,15 +87,15 @@ fn a_late_append_is_fenced_by_any_other_record() {
 fn an_intruder_comes_first() {
     let journal = MemoryStorage::new().open_with(Box::new({
         let mut once = true;
-        move |attempt: &Attempt<'_>| match attempt.operation {
-            Operation::Append { frame, .. } if std::mem::take(&mut once) => {
-                Fault::Intruder(attempt.intruder(1, 77, frame.at_ms, Vec::new()))
+        move |attempt: &OperationAttempt<'_>| match attempt.operation {
+            JournalOperation::Append { frame, .. } if std::mem::take(&mut once) => {
+                InjectedFault::Intruder(attempt.intruder(1, 77, frame.at_ms, Vec::new()))
             }
-            _ => Fault::None,
+            _ => InjectedFault::None,
         }
     }));
     let frame = next_frame(&Tail::default(), 1, b"ours");
-    let Append::Conflict(tail) = journal.append(&Tail::default(), &frame) else {
+    let AppendOutcome::Conflict(tail) = journal.append(&Tail::default(), &frame) else {
         panic!("the intruder was not there first");
     };
     assert_eq!((tail.seq, tail.epoch), (1, frame.epoch + 1));
@@ -118,7 +118,7 @@ fn a_fork_does_not_chain() {
     assert_ne!(other.hash, lost[4].hash());
     let outcome = journal
         .append(&lost[4].tail(lost[4].hash()), &next_frame(&lost[4].tail(lost[4].hash()), 1, b""));
-    assert!(matches!(outcome, Append::Conflict(end) if end == other), "{outcome:?}");
+    assert!(matches!(outcome, AppendOutcome::Conflict(end) if end == other), "{outcome:?}");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn an_altered_record_is_not_read() {
 #[test]
 fn reads_may_be_unavailable_and_operations_are_counted() {
     let journal = MemoryStorage::new().open_with(Box::new(|attempt| {
-        if attempt.number % 2 == 0 { Fault::Unavailable } else { Fault::LoseAck }
+        if attempt.number % 2 == 0 { InjectedFault::Unavailable } else { InjectedFault::LoseAck }
     }));
     assert!(journal.tail().is_ok());
     assert!(journal.tail().is_err());

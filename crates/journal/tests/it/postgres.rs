@@ -8,7 +8,7 @@ mod rivals;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use allod_journal::postgres::{Address, Postgres};
+use allod_journal::postgres::{PostgresAddress, Postgres};
 use allod_journal::suite;
 use allod_testkit::postgres::Cluster;
 
@@ -19,21 +19,21 @@ fn cluster() -> &'static Cluster {
 }
 
 /// The address of a journal that nobody has used yet.
-fn fresh(cluster: &Cluster) -> Address {
+fn fresh(cluster: &Cluster) -> PostgresAddress {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     parse(&format!("{}?schema=test_{n}", cluster.url()))
 }
 
-fn parse(url: &str) -> Address {
-    Address::parse(url).expect("an address")
+fn parse(url: &str) -> PostgresAddress {
+    PostgresAddress::parse(url).expect("an address")
 }
 
-fn open(address: &Address) -> Postgres {
+fn open(address: &PostgresAddress) -> Postgres {
     Postgres::open(address, false).expect("open")
 }
 
-fn fresh_storage() -> suite::Open {
+fn fresh_storage() -> suite::OpenJournal {
     let address = fresh(cluster());
     Box::new(move || Box::new(open(&address)))
 }

@@ -61,7 +61,7 @@ fn what_was_cut_off_does_not_start_and_can_be_begun_again() {
     let within = folder.path().join(RESTORING_FOLDER);
     append_many(&Embedded::open(&within).expect("open").journal, 3);
     let said = what(Embedded::open(folder.path()));
-    assert!(said.contains("was not finished; restore again"), "{said}");
+    assert!(said.contains("did not finish; restore again"), "{said}");
     let restoring = Restoring::begin(folder.path()).expect("begin");
     fill(&restoring);
     restoring.finish().expect("finish");

@@ -1,10 +1,10 @@
-//! Who we are to a server: names and passwords in a file of their own, which can be changed at any time.
+//! User names and passwords for webhooks. They are in a separate file, which is read again for each request.
 
 use std::path::PathBuf;
 
 use http::HeaderValue;
 
-/// A file with `user:password` on each line; empty lines and those that begin with `#` count for nothing.
+/// A file with `user:password` on each line. Empty lines and lines that begin with `#` are ignored.
 #[derive(Debug)]
 pub(super) struct Credentials(PathBuf);
 
@@ -13,7 +13,7 @@ impl Credentials {
         Credentials(path)
     }
 
-    /// Those of this user, or else the first that there are. The header of HTTP's Basic scheme.
+    /// The Basic authentication header for this user, or for the first user in the file if it has no such user.
     pub fn of(&self, user: &str) -> Result<HeaderValue, String> {
         let path = self.0.display();
         let text = std::fs::read_to_string(&self.0)
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_as_everybody_writes_it() {
+    fn base64_matches_rfc_4648() {
         for (text, wanted) in [
             ("", ""),
             ("f", "Zg=="),
@@ -64,12 +64,12 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_credentials_of_its_own_or_those_of_the_first() {
+    fn unknown_user_gets_the_first_credentials() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let credentials = Credentials::new(file.path().into());
         let of = |user| credentials.of(user).map(|header| header.to_str().unwrap().to_owned());
         assert!(of("oper").unwrap_err().contains("no user:password"));
-        std::fs::write(file.path(), "# who\n\nadmin:a:b\noper:secret\n").unwrap();
+        std::fs::write(file.path(), "# comment\n\nadmin:a:b\noper:secret\n").unwrap();
         assert_eq!(of("oper").unwrap(), format!("Basic {}", base64(b"oper:secret")));
         assert_eq!(of("ope").unwrap(), format!("Basic {}", base64(b"admin:a:b")));
         let gone = Credentials::new("/nowhere".into()).of("oper").unwrap_err();

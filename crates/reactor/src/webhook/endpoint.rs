@@ -1,6 +1,6 @@
-//! Where a webhook is, and how it is reached: TCP, or TLS over it.
+//! The server of a webhook, and how to connect to it: TCP or TLS.
 //!
-//! The server is fixed by the settings: nothing that a notice says has a part in it.
+//! The settings determine the server; the contents of a notification cannot change it.
 
 use std::fmt;
 use std::path::Path;
@@ -30,14 +30,14 @@ impl fmt::Debug for Endpoint {
 }
 
 /// A connection, with TLS or without.
-pub(super) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait AsyncIo: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> AsyncIo for T {}
 
 impl Endpoint {
-    /// The server of a URL, of which a template may have what comes after the server.
+    /// The server of a URL. What follows the server may be a template.
     pub fn new(url: &str, ca: Option<&Path>) -> Result<Endpoint, String> {
-        let wrong = || format!("'{url}' is no address; one is http://host:8080/path");
+        let wrong = || format!("'{url}' is not a valid address; use http://host:8080/path");
         let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
         let server = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
         let uri: Uri = format!("{scheme}://{server}/").parse().map_err(|_| wrong())?;
@@ -61,16 +61,16 @@ impl Endpoint {
         &self.host_header
     }
 
-    pub async fn connect(&self) -> Result<Box<dyn Io>, String> {
+    pub async fn connect(&self) -> Result<Box<dyn AsyncIo>, String> {
         let tcp = TcpStream::connect((&*self.host, self.port)).await;
         let tcp = tcp.map_err(|error| format!("{self:?} cannot be reached: {error}"))?;
-        // A request is one write; what is lost without it is nothing that matters here.
+        // Only an optimisation, so an error does not matter.
         drop(tcp.set_nodelay(true));
         match &self.tls {
             None => Ok(Box::new(tcp)),
             Some((connector, name)) => match connector.connect(name.clone(), tcp).await {
                 Ok(stream) => Ok(Box::new(stream)),
-                Err(error) => Err(format!("{self:?} cannot be trusted: {error}")),
+                Err(error) => Err(format!("TLS with {self:?} failed: {error}")),
             },
         }
     }
@@ -79,7 +79,7 @@ impl Endpoint {
 fn tls(host: &str, ca: Option<&Path>) -> Result<(TlsConnector, ServerName<'static>), String> {
     let name =
         ServerName::try_from(host.to_owned()).map_err(|error| format!("'{host}': {error}"))?;
-    // Named, because a process that has several providers of cryptography chooses none by itself.
+    // Explicit, because rustls chooses no default if several crypto providers are compiled in.
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
@@ -101,7 +101,7 @@ fn roots(ca: Option<&Path>) -> Result<RootCertStore, String> {
                 roots.add(certificate).map_err(|error| unreadable(&error))?;
             }
             if roots.is_empty() {
-                return Err(format!("there is no certificate in {path_shown}"));
+                return Err(format!("{path_shown} contains no certificate"));
             }
         }
         None => {
@@ -109,7 +109,7 @@ fn roots(ca: Option<&Path>) -> Result<RootCertStore, String> {
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
                 return Err(
-                    "this machine has no certificates that it trusts; name one with ca".into()
+                    "this machine has no trusted certificates; name a file with ca".into()
                 );
             }
         }

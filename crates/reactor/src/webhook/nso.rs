@@ -1,4 +1,4 @@
-//! The shape of NSO: an action of the service, over RESTCONF.
+//! The request format for NSO: an action of the service, over RESTCONF.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,11 @@ use percent_encoding::utf8_percent_encode;
 
 use super::template::PLAIN;
 
-/// The action of a request that names none: the service runs again as the one who made it, and is not waited for.
+/// The action if neither the notification nor the settings name one: re-deploys the service as its original user, and
+/// does not wait for the result.
 const ACTION_USUAL: &str = "reactive-re-deploy";
 const ACTIONS: [&str; 3] = ["touch", "reactive-re-deploy", "re-deploy"];
-/// Where NSO's services are, which its own tools write with a prefix.
+/// The module of NSO's services, by the prefix that NSO's tools use in paths.
 const MODULES_USUAL: [(&str, &str); 1] = [("ncs", "tailf-ncs")];
 
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl Nso {
     ) -> Result<Nso, String> {
         let action = action.unwrap_or(ACTION_USUAL);
         if !ACTIONS.contains(&action) {
-            return Err(format!("'{action}' is none of {}", ACTIONS.join(", ")));
+            return Err(format!("'{action}' is not one of {}", ACTIONS.join(", ")));
         }
         let usual = MODULES_USUAL.map(|(prefix, module)| (prefix.to_owned(), module.to_owned()));
         let mut all = BTreeMap::from(usual);
@@ -48,10 +49,10 @@ impl Nso {
     }
 }
 
-/// An instance-identifier, or a path as NSO's own tools write it, as the path of a resource of RFC 8040. The keys of a list
-/// are taken in the order in which they stand: without the model nobody knows another.
+/// Converts an instance-identifier, or a path as NSO's tools write it, to a resource path of RFC 8040. The keys of a list
+/// keep their order, because the model that defines it is not known here.
 fn path(target: &str, modules: &BTreeMap<String, String>) -> Result<String, String> {
-    let wrong = || format!("'{target}' is no path of a service");
+    let wrong = || format!("'{target}' is not a path of a service");
     let mut path = String::new();
     let mut rest = target;
     while !rest.is_empty() {
@@ -87,7 +88,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':')
 }
 
-/// `[name='a'][unit='b']`, and what comes after.
+/// Parses `[name='a'][unit='b']`; returns the keys and the rest.
 fn predicates(mut text: &str) -> Option<(Vec<String>, &str)> {
     let mut keys = Vec::new();
     while let Some(inside) = text.strip_prefix('[') {
@@ -104,7 +105,7 @@ fn predicates(mut text: &str) -> Option<(Vec<String>, &str)> {
     Some((keys, text))
 }
 
-/// `a "b c"}`, and what comes after.
+/// Parses `a "b c"}`; returns the keys and the rest.
 fn braces(text: &str) -> Option<(Vec<String>, &str)> {
     let mut keys = Vec::new();
     let mut rest = text.trim_start();
@@ -123,7 +124,7 @@ fn braces(text: &str) -> Option<(Vec<String>, &str)> {
     }
 }
 
-/// What stands before the quote that ends it; a backslash takes the next character as it is.
+/// Parses up to the closing quote; a backslash escapes the next character. Returns the text and the rest.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut key = String::new();
     let mut chars = text.char_indices();
@@ -143,7 +144,7 @@ mod tests {
     use crate::webhook::sample;
 
     #[test]
-    fn a_target_becomes_the_path_of_a_resource() {
+    fn target_is_converted_to_a_resource_path() {
         let modules = BTreeMap::from([("ncs".to_owned(), "tailf-ncs".to_owned())]);
         for (target, wanted) in [
             ("/ncs:services", "/tailf-ncs:services"),
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_action_is_the_one_that_the_request_names() {
+    fn action_of_the_notification_has_precedence() {
         let nso = Nso::new("http://nso/", None, &BTreeMap::new()).unwrap();
         for (how, action) in [
             (Redeploy::Default, "reactive-re-deploy"),

@@ -1,34 +1,34 @@
-//! Which targets a webhook is for.
+//! Which targets a webhook matches.
 
-/// A path, which is for itself and all below it, or a pattern with `*` for anything, which is for the whole target.
+/// A path, which matches itself and everything below it, or a pattern with `*`, which matches the whole target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub(super) enum TargetPattern {
     Path(String),
-    /// What stands between the stars.
+    /// The texts between the stars.
     Parts(Vec<String>),
 }
 
-impl Pattern {
-    pub fn new(text: &str) -> Pattern {
+impl TargetPattern {
+    pub fn new(text: &str) -> TargetPattern {
         if text.contains('*') {
-            return Pattern::Parts(text.split('*').map(str::to_owned).collect());
+            return TargetPattern::Parts(text.split('*').map(str::to_owned).collect());
         }
-        Pattern::Path(text.trim_end_matches('/').to_owned())
+        TargetPattern::Path(text.trim_end_matches('/').to_owned())
     }
 
     pub fn fits(&self, target: &str) -> bool {
         match self {
-            Pattern::Path(path) => target.strip_prefix(&**path).is_some_and(|rest| {
-                // `/a/vpn` is not for `/a/vpn-old`.
+            TargetPattern::Path(path) => target.strip_prefix(&**path).is_some_and(|rest| {
+                // `/a/vpn` does not match `/a/vpn-old`.
                 path.is_empty() || rest.is_empty() || rest.starts_with(['/', '[', '{', '='])
             }),
-            Pattern::Parts(parts) => fits(parts, target),
+            TargetPattern::Parts(parts) => fits(parts, target),
         }
     }
 }
 
-/// Whether the parts stand in the target in this order, the first at its beginning and the last at its end. To take each as
-/// early as possible leaves the most for the others.
+/// Whether the target contains the parts in this order, the first at its beginning and the last at its end. Matching each
+/// part as early as possible leaves the most text for the others.
 fn fits(parts: &[String], target: &str) -> bool {
     let [first, middle @ .., last] = parts else { return false };
     let Some(mut rest) = target.strip_prefix(&**first) else { return false };
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_for_all_below_it_and_a_star_for_anything() {
+    fn path_matches_everything_below_it_and_star_matches_any_text() {
         for (pattern, target, fits) in [
             ("", "/a", true),
             ("/", "/a", true),
@@ -67,7 +67,7 @@ mod tests {
             ("a*b*c", "a-b-b-c", true),
             ("a*b*c", "a-c-b", false),
         ] {
-            assert_eq!(Pattern::new(pattern).fits(target), fits, "{pattern} {target}");
+            assert_eq!(TargetPattern::new(pattern).fits(target), fits, "{pattern} {target}");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! One request on a connection of its own, within limits: however the other side behaves, it ends, and takes no more
-//! memory than it may.
+//! Sends one request on its own connection. Time and memory are bounded, whatever the server does.
 
 use std::time::Duration;
 
@@ -11,18 +10,18 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 
 use super::endpoint::Endpoint;
-use crate::limits::Limits;
+use crate::limits::ReactorLimits;
 
-/// How much of what a server says is kept for the operator.
+/// How much of an error response is shown to the operator.
 const EXCERPT_CHARS_MAX: usize = 200;
-/// The least that the HTTP library works with.
+/// The smallest buffer that hyper accepts.
 const BUFFER_BYTES_MIN: usize = 8192;
 
-/// Sends it, and says whether the answer was a success.
+/// Sends a request. An error unless the response has a success status.
 pub(super) async fn send(
     endpoint: &Endpoint,
     request: Request<Full<Bytes>>,
-    limits: &Limits,
+    limits: &ReactorLimits,
 ) -> Result<(), String> {
     let wait_max = Duration::from_millis(limits.webhook_ms_max);
     let exchange = exchange(endpoint, request, limits);
@@ -34,7 +33,7 @@ pub(super) async fn send(
 async fn exchange(
     endpoint: &Endpoint,
     request: Request<Full<Bytes>>,
-    limits: &Limits,
+    limits: &ReactorLimits,
 ) -> Result<(), String> {
     let broken = |error: hyper::Error| format!("the connection to {endpoint:?} broke: {error}");
     let io = TokioIo::new(endpoint.connect().await?);
@@ -52,15 +51,15 @@ async fn exchange(
         Err(refusal(response, bytes_max).await)
     };
     tokio::pin!(asked);
-    // The connection is driven here and not by a task of its own, so that it ends with this.
+    // Driven here instead of in its own task, so that it ends with this call.
     tokio::select! {
         biased;
-        told = &mut asked => told,
+        outcome = &mut asked => outcome,
         _ = connection => asked.await,
     }
 }
 
-/// What an answer that is no success says, in a line.
+/// An error response as one line of text.
 async fn refusal(response: Response<Incoming>, bytes_max: usize) -> String {
     let (head, mut body) = response.into_parts();
     let mut said = Vec::new();

@@ -1,6 +1,6 @@
-//! Texts with places for what a notice says: `{target}`, `{user}`, `{how}`, `{pools}`, `{number}`.
+//! Texts with placeholders: `{target}`, `{user}`, `{how}`, `{pools}`, `{number}`.
 //!
-//! What is put there comes from clients. It is written as the place needs it, so that it can be nothing but a value there.
+//! The values come from clients, so they are escaped for the context in which they stand.
 
 use std::fmt::Write;
 
@@ -8,23 +8,23 @@ use allod_core::state::outbox::Notice;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-/// What stands for itself in a URL.
+/// The characters that are not percent-encoded in a URL.
 pub(super) const PLAIN: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// How a value is written.
+/// The context that a value is escaped for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escape {
     Url,
     Header,
-    /// Between quotes, except pools, which are an array.
+    /// Inside a string, except for `{pools}`, which is an array.
     Json,
     Xml,
     Text,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum TemplateField {
     Target,
     User,
     How,
@@ -32,25 +32,25 @@ enum Field {
     Number,
 }
 
-const FIELDS: [(&str, Field); 5] = [
-    ("target", Field::Target),
-    ("user", Field::User),
-    ("how", Field::How),
-    ("pools", Field::Pools),
-    ("number", Field::Number),
+const FIELDS: [(&str, TemplateField); 5] = [
+    ("target", TemplateField::Target),
+    ("user", TemplateField::User),
+    ("how", TemplateField::How),
+    ("pools", TemplateField::Pools),
+    ("number", TemplateField::Number),
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum TemplatePart {
     Text(String),
-    Field(Field),
+    Field(TemplateField),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Template(Vec<Piece>);
+pub(super) struct Template(Vec<TemplatePart>);
 
 impl Template {
-    /// A brace that does not begin a name stands for itself, as those of JSON do.
+    /// A brace that does not begin a placeholder is literal, as in JSON.
     pub fn new(text: &str) -> Result<Template, String> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -67,14 +67,14 @@ impl Template {
             let known = FIELDS.iter().find(|(known, _)| *known == name);
             let Some((_, field)) = known else {
                 let names = FIELDS.map(|(name, _)| format!("{{{name}}}")).join(", ");
-                return Err(format!("{{{name}}} is nothing that a notice says; there are {names}"));
+                return Err(format!("unknown placeholder {{{name}}}; known are {names}"));
             };
-            pieces.push(Piece::Text(std::mem::take(&mut plain)));
-            pieces.push(Piece::Field(*field));
+            pieces.push(TemplatePart::Text(std::mem::take(&mut plain)));
+            pieces.push(TemplatePart::Field(*field));
             rest = &after[name.len() + 1..];
         }
         plain.push_str(rest);
-        pieces.push(Piece::Text(plain));
+        pieces.push(TemplatePart::Text(plain));
         Ok(Template(pieces))
     }
 
@@ -82,11 +82,13 @@ impl Template {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(plain) => text.push_str(plain),
-                Piece::Field(Field::Pools) if escape == Escape::Json => {
+                TemplatePart::Text(plain) => text.push_str(plain),
+                TemplatePart::Field(TemplateField::Pools) if escape == Escape::Json => {
                     text.push_str(&json(&about(notice)));
                 }
-                Piece::Field(field) => text.push_str(&written(&said(*field, notice), escape)),
+                TemplatePart::Field(field) => {
+                    text.push_str(&written(&said(*field, notice), escape))
+                }
             }
         }
         text
@@ -97,13 +99,13 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-fn said(field: Field, notice: &Notice) -> String {
+fn said(field: TemplateField, notice: &Notice) -> String {
     match field {
-        Field::Target => notice.target.to_string(),
-        Field::User => notice.user.to_string(),
-        Field::How => notice.how.name().to_owned(),
-        Field::Number => notice.name(),
-        Field::Pools => {
+        TemplateField::Target => notice.target.to_string(),
+        TemplateField::User => notice.user.to_string(),
+        TemplateField::How => notice.how.name().to_owned(),
+        TemplateField::Number => notice.name(),
+        TemplateField::Pools => {
             let mut pools: Vec<&str> = notice.about.iter().map(|(pool, _)| &**pool).collect();
             pools.dedup();
             pools.join(",")
@@ -119,7 +121,7 @@ fn written(text: &str, escape: Escape) -> String {
             for byte in text.bytes() {
                 match byte {
                     b' '..=b'~' if byte != b'%' => header.push(byte.into()),
-                    // What no header can carry is written as in a URL.
+                    // Bytes that are not allowed in a header are percent-encoded.
                     _ => drop(write!(header, "%{byte:02X}")),
                 }
             }
@@ -138,7 +140,7 @@ fn written(text: &str, escape: Escape) -> String {
                     '>' => xml.push_str("&gt;"),
                     '"' => xml.push_str("&quot;"),
                     '\'' => xml.push_str("&apos;"),
-                    // XML has no way at all to say these.
+                    // XML cannot represent control characters.
                     c if c.is_control() => xml.push(' '),
                     c => xml.push(c),
                 }
@@ -150,28 +152,28 @@ fn written(text: &str, escape: Escape) -> String {
 }
 
 #[derive(Serialize)]
-struct About<'a> {
+struct NotificationSubject<'a> {
     pool: &'a str,
     allocation: &'a str,
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct NotificationBody<'a> {
     number: String,
     target: &'a str,
     user: &'a str,
     how: &'static str,
-    pools: Vec<About<'a>>,
+    pools: Vec<NotificationSubject<'a>>,
 }
 
-fn about(notice: &Notice) -> Vec<About<'_>> {
+fn about(notice: &Notice) -> Vec<NotificationSubject<'_>> {
     let each = notice.about.iter();
-    each.map(|(pool, key)| About { pool, allocation: key }).collect()
+    each.map(|(pool, key)| NotificationSubject { pool, allocation: key }).collect()
 }
 
-/// All that a notice says, as JSON.
+/// All fields of a notification, as JSON.
 pub(super) fn whole(notice: &Notice) -> String {
-    json(&Whole {
+    json(&NotificationBody {
         number: notice.name(),
         target: &notice.target,
         user: &notice.user,
@@ -180,7 +182,7 @@ pub(super) fn whole(notice: &Notice) -> String {
     })
 }
 
-/// Texts and lists of them are always JSON.
+/// Serialising strings and lists of them cannot fail.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_else(|_| "\"\"".to_owned())
 }
@@ -191,7 +193,7 @@ mod tests {
     use crate::webhook::sample;
 
     #[test]
-    fn a_value_can_be_nothing_but_a_value_where_it_stands() {
+    fn values_are_escaped_for_their_context() {
         let template = Template::new("{user}").unwrap();
         let filled = |escape| {
             let hostile = "a\"b\\c\r\nX: y <&'>é/?#%".into();
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_are_no_places_stay() {
+    fn braces_that_are_not_placeholders_are_literal() {
         let filled = |text| Template::new(text).unwrap().fill(&sample(), Escape::Json);
         assert_eq!(filled("{{user}}"), "{admin}");
         assert_eq!(filled("{\"a\":{\"b\":\"{how}\"}} {"), "{\"a\":{\"b\":\"touch\"}} {");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use allod_core::command::resource::NoticeCommand;
 use allod_core::resource::AlarmKind;
 use allod_core::state::outbox::Notice;
-use allod_reactor::{Courier, Lane, Limits, Reactor, Telling, Told};
+use allod_reactor::{Transport, ChannelId, ReactorLimits, Reactor, Delivery, DeliveryOutcome};
 use hook::{Asked, Hook, Manner};
 use world::{World, hasty, plain, webhooks};
 
@@ -121,7 +121,7 @@ async fn all_attempts_are_anew_though_one_is_under_way_when_somebody_says_so() {
     world.pool("p").await;
     world.ask("p", &[("a", "/s")]).await;
     // The second attempt is the last one.
-    let limits = Limits { outbox_attempts_max: 2, webhook_ms_max: 500, ..hasty() };
+    let limits = ReactorLimits { outbox_attempts_max: 2, webhook_ms_max: 500, ..hasty() };
     let reactor = world.react(&plain(&hook.url()), limits);
     hook.wait_for(2).await;
     let number = world.outbox()[0].number;
@@ -142,7 +142,7 @@ async fn a_slow_webhook_holds_up_no_other_and_no_server() {
         slow.url(),
         quick.url()
     ));
-    let limits = Limits { webhook_parallel_max: 4, webhook_ms_max: 60_000, ..hasty() };
+    let limits = ReactorLimits { webhook_parallel_max: 4, webhook_ms_max: 60_000, ..hasty() };
     for n in 0..40 {
         world.ask("p", &[(&format!("s{n}"), &format!("/slow/{n}"))]).await;
     }
@@ -180,7 +180,7 @@ async fn however_many_wait_for_a_slow_webhook_others_are_found_behind_them() {
         (0..2500).map(|n| (format!("k{n}"), format!("/slow/{n}"))).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(key, to)| (&**key, &**to)).collect();
     world.ask("p", &many).await;
-    let limits = Limits { webhook_ms_max: 60_000, ..hasty() };
+    let limits = ReactorLimits { webhook_ms_max: 60_000, ..hasty() };
     let reactor = world.react(&settings, limits);
     slow.wait_for(8).await;
     world.ask("p", &[("q", "/quick")]).await;
@@ -203,10 +203,10 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
         (Manner::Answer(404), "answered 404: what I think of it"),
     ] {
         let hook = Hook::start(move |_| manner.clone()).await;
-        let limits = Limits { outbox_attempts_max: 1, webhook_ms_max: 100, ..hasty() };
+        let limits = ReactorLimits { outbox_attempts_max: 1, webhook_ms_max: 100, ..hasty() };
         let limits = match words {
             // It must be the size that ends it, not the time.
-            "broke: " => Limits { webhook_ms_max: 20_000, ..limits },
+            "broke: " => ReactorLimits { webhook_ms_max: 20_000, ..limits },
             _ => limits,
         };
         let reactor = world.react(&plain(&hook.url()), limits);
@@ -228,18 +228,18 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
 /// Panics when it is first asked to tell something, and then tells everything.
 struct Nervous(AtomicBool);
 
-impl Courier for Nervous {
-    fn lanes(&self) -> usize {
+impl Transport for Nervous {
+    fn channels(&self) -> usize {
         1
     }
 
-    fn lane(&self, _: &Notice) -> Option<Lane> {
+    fn channel_for(&self, _: &Notice) -> Option<ChannelId> {
         Some(0)
     }
 
-    fn tell(&self, _: Lane, _: Arc<Notice>) -> Telling {
+    fn deliver(&self, _: ChannelId, _: Arc<Notice>) -> Delivery {
         assert!(self.0.swap(true, Ordering::Relaxed), "not now");
-        Box::pin(async { Told::Yes })
+        Box::pin(async { DeliveryOutcome::Delivered })
     }
 }
 
@@ -249,9 +249,9 @@ async fn a_courier_that_panics_has_not_told_and_is_asked_again() {
     world.pool("p").await;
     world.ask("p", &[("a", "/s")]).await;
     // One at a time: whoever kept the place would be the last.
-    let limits = Limits { webhook_parallel_max: 1, ..hasty() };
-    let courier = Arc::new(Nervous(AtomicBool::new(false)));
-    let reactor = Reactor::start(world.handle.clone(), courier, limits);
+    let limits = ReactorLimits { webhook_parallel_max: 1, ..hasty() };
+    let transport = Arc::new(Nervous(AtomicBool::new(false)));
+    let reactor = Reactor::start(world.handle.clone(), transport, limits);
     world.empty().await;
     world.ask("p", &[("b", "/s"), ("c", "/t")]).await;
     world.empty().await;
@@ -326,7 +326,7 @@ async fn of_servers_that_share_a_journal_one_tells_and_another_takes_over() {
     first.ask("p", &[("a", "/s")]).await;
     second.handle.confirm_tail().await.unwrap();
     assert!(first.handle.leads() && !second.handle.leads());
-    let patient = Limits { outbox_takeover_ms: 700, ..hasty() };
+    let patient = ReactorLimits { outbox_takeover_ms: 700, ..hasty() };
     let began = Instant::now();
     let reactor = second.react(&plain(&hook.url()), patient);
     second.empty().await;

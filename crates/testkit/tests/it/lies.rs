@@ -12,7 +12,7 @@ use allod_core::event::{Event, Was};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Clock, Config, Hash, Replayed, Shared, Writer};
+use allod_engine::{Clock, Config, Hash, Replayed, SharedState, BatchWriter};
 use allod_journal::memory::MemoryStorage;
 use allod_testkit::history::PoolSeen;
 use allod_testkit::{
@@ -29,8 +29,8 @@ impl Clock for StillClock {
 
 /// A run in which one client asks after the other.
 struct Run {
-    writer: Writer,
-    shared: Arc<Shared>,
+    writer: BatchWriter,
+    shared: Arc<SharedState>,
     clock: Arc<StillClock>,
     storage: MemoryStorage,
     calls: Vec<Call>,
@@ -40,11 +40,11 @@ impl Run {
     fn new() -> Run {
         let storage = MemoryStorage::new();
         let clock = Arc::new(StillClock(AtomicU64::new(1_000_000)));
-        let shared = Arc::new(Shared::new(clock.clone()));
+        let shared = Arc::new(SharedState::new(clock.clone()));
         let journal = Arc::new(storage.open());
         let (empty, config) = (Replayed::empty(), Config::default());
         let pause = Box::new(|_| false);
-        let writer = Writer::lead(journal, shared.clone(), empty, &config, Some(1), pause).unwrap();
+        let writer = BatchWriter::lead(journal, shared.clone(), empty, &config, Some(1), pause).unwrap();
         Run { writer, shared, clock, storage, calls: Vec::new() }
     }
 
@@ -64,7 +64,7 @@ impl Run {
     }
 
     fn send(&mut self, command: Command) -> usize {
-        let answers = self.writer.turn(&[&command]).unwrap();
+        let answers = self.writer.write_batch(&[&command]).unwrap();
         let reply = answers.into_iter().next().unwrap().unwrap();
         let (answer, at) = (Answer::of(&reply.answer), reply.at);
         self.note(Request::Command(command), answer, at.position, at.hash)
@@ -79,7 +79,7 @@ impl Run {
     }
 
     fn get_claim(&mut self, pool: &str, key: &str) -> usize {
-        let (seen, at) = self.shared.look(|snapshot| {
+        let (seen, at) = self.shared.read(|snapshot| {
             let seen = allod_core::view::claim(snapshot.state, pool, key);
             (seen.as_ref().map(ClaimSeen::of), snapshot.at)
         });
@@ -88,7 +88,7 @@ impl Run {
     }
 
     fn get_value(&mut self, pool: &str, value: &str, state: &str, key: Option<&str>) -> usize {
-        let (claim, at) = self.shared.look(|snapshot| {
+        let (claim, at) = self.shared.read(|snapshot| {
             let held = key.and_then(|key| allod_core::view::claim(snapshot.state, pool, key));
             (held.as_ref().map(ClaimSeen::of), snapshot.at)
         });
@@ -98,7 +98,7 @@ impl Run {
     }
 
     fn get_pool(&mut self, pool: &str) -> usize {
-        let (seen, at) = self.shared.look(|snapshot| {
+        let (seen, at) = self.shared.read(|snapshot| {
             let view = allod_core::view::pool(snapshot.state, pool, snapshot.now_ms).unwrap();
             (PoolSeen::from(view), snapshot.at)
         });

@@ -91,7 +91,7 @@ fn a_killed_restore_does_not_start_and_can_be_repeated() {
     restoring.wait().unwrap();
     let (code, said) = server::run(&data);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("was not finished; restore again"), "{said}");
+    assert!(said.contains("did not finish; restore again"), "{said}");
     done(&["restore", text(&folder.path().join("good.backup")), "--data", text(&data)]);
     goes_on(&server::start(&data), 50);
 }

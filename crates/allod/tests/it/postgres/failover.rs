@@ -3,7 +3,7 @@
 use allod_engine::{Halt, recover, write_checkpoint};
 use allod_journal::Journal;
 use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::postgres::{Address, Postgres};
+use allod_journal::postgres::{PostgresAddress, Postgres};
 use allod_testkit::postgres::Cluster;
 
 use crate::crash::server::Server;
@@ -37,7 +37,7 @@ fn a_server_stops_when_a_fail_over_lost_what_it_had_acknowledged() {
     // A checkpoint that is kept elsewhere knows of it, too.
     let folder = tempfile::tempdir().unwrap();
     let files = FileCheckpoints::open(folder.path()).unwrap();
-    let journal = Postgres::open(&Address::parse(&primary.url()).unwrap(), false).unwrap();
+    let journal = Postgres::open(&PostgresAddress::parse(&primary.url()).unwrap(), false).unwrap();
     let replayed = recover(&journal, &files).unwrap();
     write_checkpoint(&files, &replayed.state.freeze(), &replayed.tail, replayed.level).unwrap();
     primary.kill().unwrap();
@@ -52,9 +52,9 @@ fn a_server_stops_when_a_fail_over_lost_what_it_had_acknowledged() {
         assert_eq!(code, Some(1), "{said}");
         assert!(said.contains("the journal has changed under this server"), "{said}");
     }
-    let journal = Postgres::open(&Address::parse(&url).unwrap(), false).unwrap();
+    let journal = Postgres::open(&PostgresAddress::parse(&url).unwrap(), false).unwrap();
     let refused = recover(&journal, &files);
-    assert!(matches!(refused, Err(Halt::Lost { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Halt::JournalTruncated { .. })), "{refused:?}");
     assert!(journal.tail().unwrap().seq < replayed.tail.seq);
 
     // One that starts anew has seen nothing, and can only say what may have been.

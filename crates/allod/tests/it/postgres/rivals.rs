@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use allod_engine::{recover, state_hash, verify};
-use allod_journal::postgres::{Address, Postgres};
+use allod_journal::postgres::{PostgresAddress, Postgres};
 use allod_testkit::http::Client;
 use allod_testkit::postgres::{Cluster, signal};
 use allod_testkit::{Answer, Call, History, Request, check, native, read_chain};
@@ -75,7 +75,7 @@ fn client(
 }
 
 fn journal(url: &str) -> Postgres {
-    Postgres::open(&Address::parse(url).unwrap(), false).unwrap()
+    Postgres::open(&PostgresAddress::parse(url).unwrap(), false).unwrap()
 }
 
 /// Judges every answer, and what a start would make of the journal now.

@@ -1,7 +1,7 @@
 //! One server, or two that do not quarrel: what an operator sees.
 
 use allod_journal::Journal;
-use allod_journal::postgres::{Address, Postgres};
+use allod_journal::postgres::{PostgresAddress, Postgres};
 use allod_testkit::postgres::Cluster;
 
 use crate::crash::server::{self, Server};
@@ -91,7 +91,7 @@ fn what_cannot_be_meant_is_refused_in_plain_words() {
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("does not survive the loss of its machine"), "{said}");
-    let journal = Postgres::open(&Address::parse(&cluster.url()).unwrap(), false).unwrap();
+    let journal = Postgres::open(&PostgresAddress::parse(&cluster.url()).unwrap(), false).unwrap();
     assert_eq!(journal.tail().unwrap().seq, 0);
     let wrong = ["journal", "verify", "--journal", "postgres://u:s3cret@h/db?schema=A"];
     let output = server::allod(&wrong.map(str::to_owned)).output().unwrap();

@@ -4,7 +4,7 @@ use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
 use allod_core::event::Event;
 use allod_core::value::Kind;
-use allod_engine::history::{Ask, Change, Moment, Order};
+use allod_engine::history::{ChangeQuery, HistoryEntry, Moment, HistoryOrder};
 
 use crate::history::story::Whole;
 
@@ -91,7 +91,7 @@ fn of_capacity(event: &Event) -> bool {
     ) && pool(event).is_none()
 }
 
-fn fits(ask: &Ask, event: &Event) -> bool {
+fn fits(ask: &ChangeQuery, event: &Event) -> bool {
     let asked_of_a_pool = ask.pool.is_some()
         || ask.key.is_some()
         || ask.owner.is_some()
@@ -123,7 +123,7 @@ fn fits(ask: &Ask, event: &Event) -> bool {
 }
 
 /// All changes that fit, from the first position that is kept on, in order; without regard to pages.
-pub fn changes(whole: &Whole, ask: &Ask, oldest: u64) -> Vec<Change> {
+pub fn changes(whole: &Whole, ask: &ChangeQuery, oldest: u64) -> Vec<HistoryEntry> {
     let since = |position: u64, at_ms: u64| match ask.since {
         None => true,
         Some(Moment::Position(since)) => position >= since,
@@ -140,10 +140,10 @@ pub fn changes(whole: &Whole, ask: &Ask, oldest: u64) -> Vec<Change> {
             entry.events.iter().filter(|event| fits(ask, event)).cloned().collect();
         let within = since(*position, entry.at_ms) && until(*position, entry.at_ms);
         if !events.is_empty() && within && *position >= oldest {
-            all.push(Change { position: *position, at_ms: entry.at_ms, events });
+            all.push(HistoryEntry { position: *position, at_ms: entry.at_ms, events });
         }
     }
-    if ask.order == Order::NewestFirst {
+    if ask.order == HistoryOrder::NewestFirst {
         all.reverse();
     }
     all

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use allod_engine::history::{Change, Unanswered};
+use allod_engine::history::{HistoryEntry, HistoryError};
 
 use crate::history::story::{self, Dice};
 use crate::history::world::World;
@@ -18,7 +18,7 @@ fn world(index_postings_max: usize) -> World {
 }
 
 /// Asks until there is an answer.
-fn answer(world: &World) -> Vec<Change> {
+fn answer(world: &World) -> Vec<HistoryEntry> {
     let began = Instant::now();
     loop {
         match all_pages(world, everything()) {
@@ -31,7 +31,7 @@ fn answer(world: &World) -> Vec<Change> {
 /// Why there is no answer.
 fn reason(world: &World) -> String {
     match all_pages(world, everything()) {
-        Err(Unanswered::Unavailable { what }) => what,
+        Err(HistoryError::Unavailable { what }) => what,
         other => panic!("{other:?}"),
     }
 }
@@ -39,7 +39,7 @@ fn reason(world: &World) -> String {
 /// Asks once. When there is an answer, or a reason for none, what came before has been looked at.
 fn answer_or_reason(world: &World) {
     match all_pages(world, everything()) {
-        Ok(_) | Err(Unanswered::Unavailable { .. }) => {}
+        Ok(_) | Err(HistoryError::Unavailable { .. }) => {}
         other => panic!("{other:?}"),
     }
 }
@@ -51,7 +51,7 @@ fn a_journal_that_is_away_when_the_index_starts_is_waited_for() {
     let before = answer(&world);
     world.silent.store(true, Ordering::Relaxed);
     world.restart(|_| {});
-    assert!(reason(&world).contains("the plan says so"), "{}", reason(&world));
+    assert!(reason(&world).contains("injected fault"), "{}", reason(&world));
     // Nobody else notices.
     world.play(&mut Dice(2), 10);
     world.silent.store(false, Ordering::Relaxed);

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
-use allod_engine::history::{Ask, Changes, Moment, Unanswered, ValueThen};
-use allod_engine::{Clock, Config, Engine, Reply};
+use allod_engine::history::{ChangeQuery, HistoryPage, Moment, HistoryError, HistoricalValue};
+use allod_engine::{Clock, Config, Engine, CommandReply};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
-use allod_journal::memory::{Fault, MemoryStorage, Operation};
+use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -70,12 +70,12 @@ impl World {
     fn start(&mut self) {
         let (silent, mut replayed) = (self.silent.clone(), false);
         let journal = self.storage.open_with(Box::new(move |attempt| {
-            let asked = matches!(attempt.operation, Operation::Oldest);
+            let asked = matches!(attempt.operation, JournalOperation::Oldest);
             // The first to ask this is whoever replays.
             let first = asked && !std::mem::replace(&mut replayed, true);
             match asked && !first && silent.load(Ordering::Relaxed) {
-                true => Fault::Unavailable,
-                false => Fault::None,
+                true => InjectedFault::Unavailable,
+                false => InjectedFault::None,
             }
         }));
         let (journal, checkpoints) = (Arc::new(journal), Arc::new(MemoryCheckpoints::default()));
@@ -111,7 +111,7 @@ impl World {
         self.clock.now_ms()
     }
 
-    pub fn submit(&self, command: Command) -> Reply {
+    pub fn submit(&self, command: Command) -> CommandReply {
         let handle = self.engine.as_ref().unwrap().handle();
         self.runtime.block_on(handle.submit(command)).unwrap()
     }
@@ -139,14 +139,14 @@ impl World {
         self.submit(Command::Transact(Transact::one(nothing)));
     }
 
-    pub fn changes(&self, ask: Ask) -> Result<Changes, Unanswered> {
+    pub fn changes(&self, ask: ChangeQuery) -> Result<HistoryPage, HistoryError> {
         let handle = self.engine.as_ref().unwrap().handle();
-        self.runtime.block_on(handle.past().unwrap().changes(ask))
+        self.runtime.block_on(handle.history().unwrap().changes(ask))
     }
 
-    pub fn value(&self, pool: &str, text: &str, moment: Moment) -> Result<ValueThen, Unanswered> {
+    pub fn value(&self, pool: &str, text: &str, moment: Moment) -> Result<HistoricalValue, HistoryError> {
         let handle = self.engine.as_ref().unwrap().handle();
-        let past = handle.past().unwrap();
+        let past = handle.history().unwrap();
         self.runtime.block_on(past.value(pool.into(), text.into(), moment))
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use allod_engine::{BackupError, Config, Halt, History, backup, restore, verify_segment};
+use allod_engine::{BackupError, Config, Halt, RetentionPolicy, backup, restore, verify_segment};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -57,7 +57,7 @@ fn an_empty_journal_can_be_backed_up_too() {
 
 #[test]
 fn a_trimmed_journal_has_its_checkpoint_in_the_backup() {
-    let mut world = World::start(Config { history: History::SinceCheckpoint, ..config() });
+    let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     let bytes = backed_up(&world);
     let (storage, checkpoints) = restored(&bytes);
@@ -71,13 +71,13 @@ fn a_trimmed_journal_has_its_checkpoint_in_the_backup() {
 
 #[test]
 fn without_its_checkpoint_a_trimmed_journal_cannot_be_backed_up() {
-    let mut world = World::start(Config { history: History::SinceCheckpoint, ..config() });
+    let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     world.stop();
     let mut out = Vec::new();
     let none = MemoryCheckpoints::new();
     let refused = backup(&world.storage.open(), &none, 1, &mut out, &mut |_, _| {});
-    assert!(matches!(refused, Err(BackupError::Source(Halt::NoBeginning { .. }))));
+    assert!(matches!(refused, Err(BackupError::Source(Halt::MissingCheckpoint { .. }))));
     assert_eq!(out, [], "nothing is written when nothing can be");
 }
 
@@ -108,7 +108,7 @@ fn by_hand() -> (ByHand, Sender<()>, Arc<Mutex<Vec<u8>>>) {
 /// Checkpoints, and trims if nothing keeps it from that, while a backup is under way.
 #[test]
 fn what_a_backup_reads_is_not_trimmed_under_it() {
-    let mut world = World::start(Config { history: History::SinceCheckpoint, ..config() });
+    let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     let (out, say, bytes) = by_hand();
     let handle = world.handle();
@@ -155,7 +155,7 @@ fn a_reader_that_goes_away_ends_its_backup_and_lets_go() {
 /// Backups again and again while commands, checkpoints and trims go on: each is whole.
 #[test]
 fn every_backup_under_load_is_sound() {
-    let mut world = World::start(Config { history: History::SinceCheckpoint, ..config() });
+    let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     let (handle, enough) = (world.handle(), Arc::new(AtomicBool::new(false)));
     let seen = enough.clone();
     let making = std::thread::spawn(move || {

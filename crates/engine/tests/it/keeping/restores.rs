@@ -2,20 +2,20 @@
 
 use allod_core::state::State;
 use allod_engine::{
-    Archive, Config, Halt, History, RestoreError, backup, restore, verify_segment, write_checkpoint,
+    Archive, Config, Halt, RetentionPolicy, RestoreError, backup, restore, verify_segment, write_checkpoint,
 };
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::embedded::{Embedded, Restoring};
-use allod_journal::memory::{Fault, MemoryStorage, Operation};
-use allod_journal::segment::{Kind, Link, SegmentHeader};
-use allod_journal::{Frame, Journal, SegmentWriter, Tail};
+use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
+use allod_journal::segment::{SegmentKind, Link, SegmentHeader};
+use allod_journal::{RecordFrame, Journal, SegmentWriter, Tail};
 
 use crate::keeping::backups::{backed_up, restored};
 use crate::keeping::retention::archived;
 use crate::keeping::world::{World, config, frames, hash};
 
 fn trimmed() -> World {
-    let mut world = World::start(Config { history: History::SinceCheckpoint, ..config() });
+    let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     world
 }
@@ -43,10 +43,10 @@ fn every_kind_of_damage_is_noticed() {
 }
 
 /// A backup that is well made of records that are not.
-fn forged(frames: &[Frame]) -> Vec<u8> {
+fn forged(frames: &[RecordFrame]) -> Vec<u8> {
     let end = frames.last().map_or_else(Tail::default, |frame| frame.tail(frame.hash()));
     let after = Link::default();
-    let header = SegmentHeader { kind: Kind::Backup, created_ms: 1, after, end };
+    let header = SegmentHeader { kind: SegmentKind::Backup, created_ms: 1, after, end };
     let mut writer = SegmentWriter::begin(Vec::new(), &header).unwrap();
     frames.iter().for_each(|frame| writer.frame(frame).unwrap());
     writer.finish().unwrap().0
@@ -58,7 +58,7 @@ fn what_does_not_replay_is_refused() {
     world.claims(2);
     let good = frames(&world.storage.open());
     assert_eq!(good.len(), 4);
-    let last = |change: fn(&mut Frame)| {
+    let last = |change: fn(&mut RecordFrame)| {
         let mut frames = good.clone();
         change(frames.last_mut().unwrap());
         forged(&frames)
@@ -73,7 +73,7 @@ fn what_does_not_replay_is_refused() {
     // position that gives it away.)
     let mut twice = good.clone();
     let before = good[3].tail(good[3].hash());
-    twice.push(Frame { seq: 5, prev: before.hash, ..good[3].clone() });
+    twice.push(RecordFrame { seq: 5, prev: before.hash, ..good[3].clone() });
     refused(&forged(&twice));
 }
 
@@ -145,8 +145,8 @@ fn a_target_that_fails_is_told_from_a_backup_that_is_bad() {
     let mut world = World::start(config());
     world.claims(1);
     let journal = MemoryStorage::new().open_with(Box::new(|attempt| match attempt.operation {
-        Operation::Oldest => Fault::Unavailable,
-        _ => Fault::None,
+        JournalOperation::Oldest => InjectedFault::Unavailable,
+        _ => InjectedFault::None,
     }));
     let bytes = backed_up(&world);
     let ended = restore(&bytes[..], None, &journal, &MemoryCheckpoints::new(), &mut |_, _| {});

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use allod_engine::{Archive, Config, History, RestoreError, restore, verify_segment};
+use allod_engine::{Archive, Config, RetentionPolicy, RestoreError, restore, verify_segment};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_journal::{CheckpointStore, Journal};
@@ -12,7 +12,7 @@ use crate::keeping::backups::{backed_up, restored};
 use crate::keeping::world::{World, config, eventually, frames, hash};
 
 fn within(ms_max: Option<u64>, bytes_max: Option<u64>) -> Config {
-    Config { history: History::Within { ms_max, bytes_max }, ..config() }
+    Config { history: RetentionPolicy::Within { ms_max, bytes_max }, ..config() }
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 fn archiving(folder: &Path) -> Config {
     let archive = Some(folder.to_owned());
-    let history = History::SinceCheckpoint;
+    let history = RetentionPolicy::SinceCheckpoint;
     Config { history, archive, archive_segment_bytes: 3000, ..config() }
 }
 

@@ -12,7 +12,7 @@ use allod_core::value::Kind;
 use allod_engine::{Clock, Config, Engine, Handle, Hash, recover, state_hash};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{Frame, Journal};
+use allod_journal::{RecordFrame, Journal};
 use tokio::runtime::Runtime;
 
 #[derive(Clone)]
@@ -144,6 +144,6 @@ pub fn hash(journal: &dyn Journal, checkpoints: &MemoryCheckpoints) -> Hash {
     state_hash(&replayed.state, replayed.level)
 }
 
-pub fn frames(journal: &dyn Journal) -> Vec<Frame> {
+pub fn frames(journal: &dyn Journal) -> Vec<RecordFrame> {
     journal.read(journal.oldest().unwrap(), usize::MAX).unwrap()
 }

@@ -6,12 +6,12 @@ use std::io::Read;
 use allod_engine::{Config, Halt, recover, state_hash, verify, write_checkpoint};
 use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints};
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{Append, CheckpointStore, Frame, Journal};
+use allod_journal::{AppendOutcome, CheckpointStore, RecordFrame, Journal};
 
 use crate::writer::world::{Server, claim, lead, pool, replay};
 
 fn checkpoint(server: &Server, store: &MemoryCheckpoints) {
-    let frozen = server.shared.look(|snapshot| snapshot.state.freeze());
+    let frozen = server.shared.read(|snapshot| snapshot.state.freeze());
     write_checkpoint(store, &frozen, server.writer.tail(), server.writer.level())
         .expect("it can be written");
 }
@@ -20,11 +20,11 @@ fn checkpoint(server: &Server, store: &MemoryCheckpoints) {
 fn history() -> (MemoryStorage, MemoryCheckpoints, Server) {
     let (storage, store) = (MemoryStorage::new(), MemoryCheckpoints::new());
     let mut server = lead(&storage, &Config::default());
-    server.turn(&[pool("p", 9), claim("p", "a")]);
+    server.write_batch(&[pool("p", 9), claim("p", "a")]);
     checkpoint(&server, &store);
-    server.turn(&[claim("p", "b")]);
+    server.write_batch(&[claim("p", "b")]);
     checkpoint(&server, &store);
-    server.turn(&[claim("p", "c")]);
+    server.write_batch(&[claim("p", "c")]);
     (storage, store, server)
 }
 
@@ -85,7 +85,7 @@ fn damage_says_what_to_do() {
     let (storage, store, _) = history();
     let journal = storage.open();
     let tail = journal.tail().unwrap();
-    let frame = Frame {
+    let frame = RecordFrame {
         seq: tail.seq + 1,
         epoch: tail.epoch,
         batch: 1,
@@ -95,7 +95,7 @@ fn damage_says_what_to_do() {
         at_ms: 2_000_000,
         body: vec![0xff; 3],
     };
-    assert!(matches!(journal.append(&tail, &frame), Append::Committed(_)));
+    assert!(matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)));
     let ended = recover(&journal, &store).unwrap_err().to_string();
     assert!(ended.contains(&format!("damaged at record {}", frame.seq)), "{ended}");
     assert!(ended.contains("restore it from a backup"), "{ended}");
@@ -117,21 +117,21 @@ fn a_trimmed_journal_starts_from_its_checkpoint_or_not_at_all() {
     assert!(store.alter(metas[0].seq, |bytes| bytes.truncate(9)));
     let oldest = metas[0].seq + 1;
     let ended = recover(&storage.open(), &store).unwrap_err();
-    assert!(matches!(ended, Halt::NoBeginning { oldest: found } if found == oldest), "{ended}");
+    assert!(matches!(ended, Halt::MissingCheckpoint { oldest: found } if found == oldest), "{ended}");
 }
 
 #[test]
 fn a_checkpoint_of_lost_records_stops_the_start() {
     let (storage, store, _) = history();
     storage.drop_last(2);
-    assert!(matches!(recover(&storage.open(), &store), Err(Halt::Lost { .. })));
+    assert!(matches!(recover(&storage.open(), &store), Err(Halt::JournalTruncated { .. })));
     // It bears witness even when it can no longer be read.
     let newest = store.list().unwrap()[0].seq;
     assert!(store.alter(newest, |bytes| bytes[20] ^= 1));
-    assert!(matches!(recover(&storage.open(), &store), Err(Halt::Lost { .. })));
+    assert!(matches!(recover(&storage.open(), &store), Err(Halt::JournalTruncated { .. })));
     // Somebody else has written on from there.
-    lead(&storage, &Config::default()).turn(&[claim("p", "x")]);
-    assert!(matches!(recover(&storage.open(), &store), Err(Halt::OtherChain { .. })));
+    lead(&storage, &Config::default()).write_batch(&[claim("p", "x")]);
+    assert!(matches!(recover(&storage.open(), &store), Err(Halt::CheckpointMismatch { .. })));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_newer_level_stops_the_start() {
     let (storage, store, _) = history();
     let journal = storage.open();
     let tail = journal.tail().unwrap();
-    let frame = Frame {
+    let frame = RecordFrame {
         seq: tail.seq + 1,
         epoch: tail.epoch,
         batch: 1,
@@ -149,7 +149,7 @@ fn a_newer_level_stops_the_start() {
         at_ms: 2_000_000,
         body: vec![1, 2, 3],
     };
-    assert!(matches!(journal.append(&tail, &frame), Append::Committed(_)));
+    assert!(matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)));
     let ended = recover(&journal, &store).unwrap_err();
     let known = allod_record::LEVEL;
     assert!(
@@ -164,7 +164,7 @@ fn a_record_that_ends_elsewhere_than_it_says_stops_the_start() {
     let (storage, store, mut server) = history();
     let journal = storage.open();
     let tail = journal.tail().unwrap();
-    let frame = Frame {
+    let frame = RecordFrame {
         seq: tail.seq + 1,
         epoch: tail.epoch,
         batch: 1,
@@ -174,10 +174,10 @@ fn a_record_that_ends_elsewhere_than_it_says_stops_the_start() {
         at_ms: 2_000_000,
         body: Vec::new(),
     };
-    assert!(matches!(journal.append(&tail, &frame), Append::Committed(_)));
+    assert!(matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)));
     assert!(recover(&journal, &store).unwrap_err().to_string().contains("ends at position"));
     // Whoever follows it is not fooled either.
     let command = claim("p", "d");
-    let ended = server.writer.turn(&[&command]).unwrap_err();
+    let ended = server.writer.write_batch(&[&command]).unwrap_err();
     assert!(ended.to_string().contains("ends at position"), "{ended}");
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_engine::{Behind, Config, Feed, Record};
-use allod_journal::memory::{Fault, MemoryStorage};
+use allod_engine::{Lagged, Config, Feed, FeedRecord};
+use allod_journal::memory::{InjectedFault, MemoryStorage};
 use allod_record::{Entry, Item, with_positions};
 
 use crate::writer::world::{claim, frames, lead, pool};
@@ -23,7 +23,7 @@ fn in_journal(storage: &MemoryStorage) -> Vec<(u64, Entry)> {
     all
 }
 
-fn in_records(records: &[Arc<Record>]) -> Vec<(u64, Entry)> {
+fn in_records(records: &[Arc<FeedRecord>]) -> Vec<(u64, Entry)> {
     let changes = records.iter().flat_map(|record| record.changes());
     changes.filter(|(_, entry)| !entry.events.is_empty()).map(|(at, e)| (at, e.clone())).collect()
 }
@@ -36,9 +36,9 @@ fn a_listener_gets_every_record_of_all_writers_once_and_in_order() {
     // Both listen from where they lead on; what came before are epochs and the level.
     let feeds = [Feed::new(a.shared.clone()), Feed::new(b.shared.clone())];
     let mut seen = [feeds[0].tail().seq, feeds[1].tail().seq];
-    let mut got: [Vec<Arc<Record>>; 2] = Default::default();
-    b.turn(&[pool("p", 1000)]);
-    let faults = [Fault::None, Fault::LoseAck, Fault::DropAppend, Fault::Full, Fault::None];
+    let mut got: [Vec<Arc<FeedRecord>>; 2] = Default::default();
+    b.write_batch(&[pool("p", 1000)]);
+    let faults = [InjectedFault::None, InjectedFault::LoseAck, InjectedFault::DropAppend, InjectedFault::Full, InjectedFault::None];
     for round in 0_u32..60 {
         let server = if round % 7 < 4 { &mut a } else { &mut b };
         let fault = faults[(round % 11) as usize % faults.len()].clone();
@@ -47,7 +47,7 @@ fn a_listener_gets_every_record_of_all_writers_once_and_in_order() {
             (0..round % 5).map(|n| claim("p", &format!("{round}-{n}"))).collect();
         // One that has been overtaken and knows it decides on what the other wrote.
         let _ = server.writer.confirm_tail().unwrap();
-        server.turn(&commands);
+        server.write_batch(&commands);
         for (n, feed) in feeds.iter().enumerate() {
             // Not after every turn, so that there are several to fetch.
             if round.is_multiple_of(n as u32 + 2) {
@@ -79,13 +79,13 @@ fn the_feed_is_bounded_and_says_who_is_behind() {
     let storage = MemoryStorage::new();
     let config = Config { feed_bytes_max: 20_000, ..Config::default() };
     let mut a = lead(&storage, &config);
-    a.turn(&[pool("p", 1000)]);
+    a.write_batch(&[pool("p", 1000)]);
     let feed = Feed::new(a.shared.clone());
     let start = feed.tail().seq;
     for n in 0..500 {
-        a.turn(&[claim("p", &n.to_string())]);
+        a.write_batch(&[claim("p", &n.to_string())]);
     }
-    let Err(Behind { oldest }) = feed.after(start) else { panic!("500 records do not fit") };
+    let Err(Lagged { oldest }) = feed.after(start) else { panic!("500 records do not fit") };
     let kept = feed.after(oldest - 1).unwrap();
     assert_eq!(kept.last().unwrap().tail, *a.writer.tail());
     assert!((20..100).contains(&kept.len()), "{}", kept.len());
@@ -93,7 +93,7 @@ fn the_feed_is_bounded_and_says_who_is_behind() {
     // One that is larger than the bound is still given to who waits for it.
     let many: Vec<_> = (0..400).map(|n| claim("p", &format!("many-{n}"))).collect();
     let last = feed.tail().seq;
-    a.turn(&many);
+    a.write_batch(&many);
     assert_eq!(feed.after(last).unwrap()[0].entries.len(), 400);
 }
 
@@ -102,18 +102,18 @@ fn nothing_is_kept_while_nobody_listens() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     let before = Feed::new(a.shared.clone());
-    a.turn(&[pool("p", 9)]);
+    a.write_batch(&[pool("p", 9)]);
     let again = before.clone();
     drop(before);
     assert_eq!(again.after(again.tail().seq - 1).unwrap().len(), 1);
     drop(again);
-    a.turn(&[claim("p", "a")]);
+    a.write_batch(&[claim("p", "a")]);
     let late = Feed::new(a.shared.clone());
     let end = late.tail();
     assert_eq!(end, *a.writer.tail());
-    assert_eq!(late.after(end.seq - 1), Err(Behind { oldest: end.seq + 1 }));
+    assert_eq!(late.after(end.seq - 1), Err(Lagged { oldest: end.seq + 1 }));
     assert_eq!(late.wait_blocking(end.seq, Duration::from_millis(1)), Ok(false));
-    a.turn(&[claim("p", "b")]);
+    a.write_batch(&[claim("p", "b")]);
     assert_eq!(late.wait_blocking(end.seq, Duration::from_secs(9)), Ok(true));
     assert_eq!(late.after(end.seq).unwrap().len(), 1);
 }

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use allod_engine::{Config, Failure, Halt};
+use allod_engine::{Config, EngineError, Halt};
 use allod_journal::Journal;
-use allod_journal::memory::{Fault, MemoryStorage};
+use allod_journal::memory::{InjectedFault, MemoryStorage};
 
 use crate::writer::world::{claim, code, epochs, frames, lead, pool, release, value};
 
@@ -12,11 +12,11 @@ use crate::writer::world::{claim, code, epochs, frames, lead, pool, release, val
 fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 3), claim("p", "a")]);
+    a.write_batch(&[pool("p", 3), claim("p", "a")]);
     let mut b = lead(&storage, &Config::default());
-    assert_eq!(value(&b.turn(&[claim("p", "b")])[0]), Some(1));
+    assert_eq!(value(&b.write_batch(&[claim("p", "b")])[0]), Some(1));
     // A decides on 1, finds that it is overtaken, and gets 2.
-    let answers = a.turn(&[claim("p", "c"), claim("p", "b"), claim("p", "d")]);
+    let answers = a.write_batch(&[claim("p", "c"), claim("p", "b"), claim("p", "d")]);
     assert_eq!((value(&answers[0]), value(&answers[1])), (Some(2), Some(1)));
     assert_eq!(code(&answers[2]), Some("exhausted"));
     assert_eq!(epochs(&storage), [1, 2, 3]);
@@ -26,9 +26,9 @@ fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
     // B has only looked; it leads again when it has something to write.
     assert_eq!(epochs(&storage), [1, 2, 3]);
     assert!(a.writer.is_leading() && !b.writer.is_leading());
-    assert_eq!(code(&b.turn(&[claim("p", "e")])[0]), Some("exhausted"));
+    assert_eq!(code(&b.write_batch(&[claim("p", "e")])[0]), Some("exhausted"));
     assert_eq!(epochs(&storage), [1, 2, 3]);
-    b.turn(&[pool("p", 4), claim("p", "e")]);
+    b.write_batch(&[pool("p", 4), claim("p", "e")]);
     assert_eq!(epochs(&storage), [1, 2, 3, 4]);
     a.writer.catch_up().unwrap();
     assert!(!a.writer.is_leading() && b.writer.is_leading());
@@ -39,14 +39,14 @@ fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
 fn a_fence_has_an_epoch_that_nobody_had() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 9)]);
+    a.write_batch(&[pool("p", 9)]);
     for key in ["b", "c", "d"] {
-        lead(&storage, &Config::default()).turn(&[claim("p", key)]);
+        lead(&storage, &Config::default()).write_batch(&[claim("p", key)]);
     }
     // Overtaken, and then the record that begins its own epoch is lost: the fence in its place must be newer than all.
-    a.fail([Fault::None, Fault::DropAppend]);
-    assert!(matches!(a.turn(&[claim("p", "a")])[0], Err(Failure::Unavailable { .. })));
-    assert_eq!(value(&a.turn(&[claim("p", "a")])[0]), Some(3));
+    a.fail([InjectedFault::None, InjectedFault::DropAppend]);
+    assert!(matches!(a.write_batch(&[claim("p", "a")])[0], Err(EngineError::Unavailable { .. })));
+    assert_eq!(value(&a.write_batch(&[claim("p", "a")])[0]), Some(3));
     let epochs = epochs(&storage);
     assert!(epochs.is_sorted_by(|before, after| before < after), "{epochs:?}");
 }
@@ -55,16 +55,16 @@ fn a_fence_has_an_epoch_that_nobody_had() {
 fn no_answer_is_from_before_what_another_has_acknowledged() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 2), claim("p", "a"), claim("p", "b")]);
+    a.write_batch(&[pool("p", 2), claim("p", "a"), claim("p", "b")]);
     let mut b = lead(&storage, &Config::default());
-    let released = b.turn(&[release("p", "a")]);
+    let released = b.write_batch(&[release("p", "a")]);
     assert!(released[0].is_ok());
     // To A the pool is full still; what it knows is from before.
-    assert_eq!(value(&a.turn(&[claim("p", "c")])[0]), Some(0));
+    assert_eq!(value(&a.write_batch(&[claim("p", "c")])[0]), Some(0));
     // And "a" holds nothing any more, so asking again is no repetition but a refusal.
     let mut b = lead(&storage, &Config::default());
-    b.turn(&[release("p", "b"), claim("p", "d")]);
-    assert_eq!(code(&a.turn(&[claim("p", "b")])[0]), Some("exhausted"));
+    b.write_batch(&[release("p", "b"), claim("p", "d")]);
+    assert_eq!(code(&a.write_batch(&[claim("p", "b")])[0]), Some("exhausted"));
     assert_eq!(a.hash(), b.hash());
 }
 
@@ -72,13 +72,13 @@ fn no_answer_is_from_before_what_another_has_acknowledged() {
 fn an_answer_that_cannot_be_confirmed_is_not_given() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 1), claim("p", "a")]);
-    a.faults.lock().reads.push_back(Fault::Unavailable);
-    assert!(matches!(a.turn(&[claim("p", "b")])[0], Err(Failure::Unavailable { .. })));
-    assert_eq!(code(&a.turn(&[claim("p", "b")])[0]), Some("exhausted"));
+    a.write_batch(&[pool("p", 1), claim("p", "a")]);
+    a.faults.lock().reads.push_back(InjectedFault::Unavailable);
+    assert!(matches!(a.write_batch(&[claim("p", "b")])[0], Err(EngineError::Unavailable { .. })));
+    assert_eq!(code(&a.write_batch(&[claim("p", "b")])[0]), Some("exhausted"));
     // What is written needs no confirmation.
-    a.faults.lock().reads.push_back(Fault::Unavailable);
-    let answers = a.turn(&[pool("p", 2), claim("p", "b")]);
+    a.faults.lock().reads.push_back(InjectedFault::Unavailable);
+    let answers = a.write_batch(&[pool("p", 2), claim("p", "b")]);
     assert_eq!(value(&answers[1]), Some(1));
 }
 
@@ -86,11 +86,11 @@ fn an_answer_that_cannot_be_confirmed_is_not_given() {
 fn writers_in_turns_lose_one_attempt_for_each_turn() {
     let storage = MemoryStorage::new();
     let mut servers = [lead(&storage, &Config::default()), lead(&storage, &Config::default())];
-    servers[0].turn(&[pool("p", 100)]);
+    servers[0].write_batch(&[pool("p", 100)]);
     for n in 0..20 {
         let server = &mut servers[n % 2];
         let before = server.faults.lock().operations;
-        let answers = server.turn(&[claim("p", &format!("k{n}"))]);
+        let answers = server.write_batch(&[claim("p", &format!("k{n}"))]);
         assert_eq!(value(&answers[0]), Some(n as u128));
         // The append that is too late, reading what the other wrote, and the append that is not.
         assert!(server.faults.lock().operations - before <= 3);
@@ -103,10 +103,10 @@ fn writers_in_turns_lose_one_attempt_for_each_turn() {
 fn a_journal_that_is_away_while_a_writer_follows_is_waited_for() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 9)]);
-    lead(&storage, &Config::default()).turn(&[claim("p", "b")]);
-    a.faults.lock().reads.extend(vec![Fault::Unavailable; 5]);
-    assert_eq!(value(&a.turn(&[claim("p", "a")])[0]), Some(1));
+    a.write_batch(&[pool("p", 9)]);
+    lead(&storage, &Config::default()).write_batch(&[claim("p", "b")]);
+    a.faults.lock().reads.extend(vec![InjectedFault::Unavailable; 5]);
+    assert_eq!(value(&a.write_batch(&[claim("p", "a")])[0]), Some(1));
 }
 
 #[test]
@@ -114,13 +114,13 @@ fn a_writer_stops_when_what_it_had_seen_is_lost() {
     for lost in 1..3 {
         let storage = MemoryStorage::new();
         let mut a = lead(&storage, &Config::default());
-        a.turn(&[pool("p", 9)]);
-        a.turn(&[claim("p", "a")]);
+        a.write_batch(&[pool("p", 9)]);
+        a.write_batch(&[claim("p", "a")]);
         storage.drop_last(lost);
         let mut b = lead(&storage, &Config::default());
-        b.turn(&[pool("p", 9), claim("p", "b")]);
+        b.write_batch(&[pool("p", 9), claim("p", "b")]);
         let command = claim("p", "c");
-        assert!(matches!(a.writer.turn(&[&command]), Err(Halt::Forked(_))));
+        assert!(matches!(a.writer.write_batch(&[&command]), Err(Halt::Forked(_))));
     }
 }
 
@@ -128,25 +128,25 @@ fn a_writer_stops_when_what_it_had_seen_is_lost() {
 fn a_shorter_journal_is_a_fork_even_before_anybody_writes_again() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 9)]);
-    a.turn(&[claim("p", "a")]);
+    a.write_batch(&[pool("p", 9)]);
+    a.write_batch(&[claim("p", "a")]);
     storage.drop_last(1);
     assert!(matches!(a.writer.confirm_tail(), Err(Halt::Forked(_))));
     let command = claim("p", "c");
-    assert!(matches!(a.writer.turn(&[&command]), Err(Halt::Forked(_))));
+    assert!(matches!(a.writer.write_batch(&[&command]), Err(Halt::Forked(_))));
 }
 
 #[test]
 fn a_writer_that_was_left_far_behind_says_so() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 9)]);
+    a.write_batch(&[pool("p", 9)]);
     let mut b = lead(&storage, &Config::default());
-    b.turn(&[claim("p", "b")]);
-    b.turn(&[claim("p", "c")]);
+    b.write_batch(&[claim("p", "b")]);
+    b.write_batch(&[claim("p", "c")]);
     storage.open().trim(4).unwrap();
     let command = claim("p", "a");
-    let ended = a.writer.turn(&[&command]);
+    let ended = a.writer.write_batch(&[&command]);
     assert!(
         matches!(&ended, Err(Halt::Journal(allod_journal::JournalError::Trimmed { .. }))),
         "{ended:?}"
@@ -157,13 +157,13 @@ fn a_writer_that_was_left_far_behind_says_so() {
 fn a_clock_that_steps_back_is_not_followed() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
-    a.turn(&[pool("p", 9)]);
+    a.write_batch(&[pool("p", 9)]);
     a.clock.0.fetch_add(50_000, Ordering::Relaxed);
-    a.turn(&[claim("p", "a")]);
+    a.write_batch(&[claim("p", "a")]);
     a.clock.0.fetch_sub(40_000, Ordering::Relaxed);
-    a.turn(&[claim("p", "b")]);
+    a.write_batch(&[claim("p", "b")]);
     assert_eq!(a.writer.state().now_ms, 1_050_000);
     let mut b = lead(&storage, &Config::default());
-    b.turn(&[claim("p", "c")]);
+    b.write_batch(&[claim("p", "c")]);
     assert_eq!(b.writer.state().now_ms, 1_050_000);
 }

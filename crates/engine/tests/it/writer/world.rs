@@ -12,10 +12,10 @@ use allod_core::receipt::Outcome;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_engine::{
-    Clock, Config, Failure, Halt, Hash, Replayed, Reply, Shared, Writer, state_hash,
+    Clock, Config, EngineError, Halt, Hash, Replayed, CommandReply, SharedState, BatchWriter, state_hash,
 };
-use allod_journal::memory::{Fault, MemoryStorage, Operation};
-use allod_journal::{Frame, Journal};
+use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
+use allod_journal::{RecordFrame, Journal};
 use allod_record::Item;
 
 pub struct TestClock(pub AtomicU64);
@@ -29,16 +29,16 @@ impl Clock for TestClock {
 /// What goes wrong with the appends to come, one after the other; and with the reads.
 #[derive(Default)]
 pub struct Faults {
-    pub appends: VecDeque<Fault>,
-    pub reads: VecDeque<Fault>,
+    pub appends: VecDeque<InjectedFault>,
+    pub reads: VecDeque<InjectedFault>,
     pub operations: u32,
 }
 
 pub type SharedFaults = Arc<parking_lot::Mutex<Faults>>;
 
 pub struct Server {
-    pub writer: Writer,
-    pub shared: Arc<Shared>,
+    pub writer: BatchWriter,
+    pub shared: Arc<SharedState>,
     pub faults: SharedFaults,
     pub clock: Arc<TestClock>,
 }
@@ -62,19 +62,19 @@ pub fn lead_with(
         faults.operations += 1;
         assert!(faults.operations < 1000, "the writer goes round in circles");
         let next = match attempt.operation {
-            Operation::Append { .. } => faults.appends.pop_front(),
+            JournalOperation::Append { .. } => faults.appends.pop_front(),
             _ => faults.reads.pop_front(),
         };
-        next.unwrap_or(Fault::None)
+        next.unwrap_or(InjectedFault::None)
     }));
     let clock = Arc::new(TestClock(AtomicU64::new(1_000_000)));
-    let shared = Arc::new(Shared::new(clock.clone()));
+    let shared = Arc::new(SharedState::new(clock.clone()));
     let in_pause = storage.clone();
     let pause = Box::new(move |attempt| {
         between(&in_pause);
         attempt < 20
     });
-    let writer = Writer::lead(Arc::new(journal), shared.clone(), replayed, config, Some(7), pause)?;
+    let writer = BatchWriter::lead(Arc::new(journal), shared.clone(), replayed, config, Some(7), pause)?;
     Ok(Server { writer, shared, faults, clock })
 }
 
@@ -84,13 +84,13 @@ pub fn replay(storage: &MemoryStorage) -> Replayed {
     allod_engine::recover(&storage.open(), &none).expect("it can be replayed")
 }
 
-pub fn frames(storage: &MemoryStorage) -> Vec<Frame> {
+pub fn frames(storage: &MemoryStorage) -> Vec<RecordFrame> {
     storage.open().read(1, usize::MAX).expect("it can be read")
 }
 
 /// The epochs of the records that begin one.
 pub fn epochs(storage: &MemoryStorage) -> Vec<u64> {
-    let begins = |frame: &Frame| {
+    let begins = |frame: &RecordFrame| {
         let items = allod_record::decode(&frame.body).expect("it can be read");
         items.iter().any(|item| matches!(item, Item::Epoch { .. }))
     };
@@ -98,14 +98,14 @@ pub fn epochs(storage: &MemoryStorage) -> Vec<u64> {
 }
 
 impl Server {
-    pub fn turn(&mut self, commands: &[Command]) -> Vec<Result<Reply, Failure>> {
-        let answers = self.writer.turn(&commands.iter().collect::<Vec<_>>());
+    pub fn turn(&mut self, commands: &[Command]) -> Vec<Result<CommandReply, EngineError>> {
+        let answers = self.writer.write_batch(&commands.iter().collect::<Vec<_>>());
         let answers = answers.expect("it goes on");
         self.check();
         answers
     }
 
-    pub fn fail(&self, appends: impl IntoIterator<Item = Fault>) {
+    pub fn fail(&self, appends: impl IntoIterator<Item = InjectedFault>) {
         self.faults.lock().appends.extend(appends);
     }
 
@@ -117,7 +117,7 @@ impl Server {
     pub fn check(&self) {
         let (state, level) = (self.writer.state(), self.writer.level());
         assert_eq!(invariant::check(state), Vec::<String>::new());
-        self.shared.look(|snapshot| {
+        self.shared.read(|snapshot| {
             assert_eq!(state_hash(snapshot.state, level), state_hash(state, level));
             assert_eq!(snapshot.at.position, self.writer.tail().position);
             assert_eq!(snapshot.at.hash, self.writer.tail().hash);
@@ -157,7 +157,7 @@ pub fn release(pool: &str, key: &str) -> Command {
 }
 
 /// The first value that an answer gives.
-pub fn value(answer: &Result<Reply, Failure>) -> Option<u128> {
+pub fn value(answer: &Result<CommandReply, EngineError>) -> Option<u128> {
     match answer.as_ref().ok()?.answer.as_ref().ok()?.outcomes.first()? {
         Outcome::Claimed { claims, .. } => {
             claims.first().map(|given| given.claim.values.first().first)
@@ -167,6 +167,6 @@ pub fn value(answer: &Result<Reply, Failure>) -> Option<u128> {
 }
 
 /// The code of a refusal.
-pub fn code(answer: &Result<Reply, Failure>) -> Option<&'static str> {
+pub fn code(answer: &Result<CommandReply, EngineError>) -> Option<&'static str> {
     answer.as_ref().ok()?.answer.as_ref().err().map(|refused| refused.refusal.code())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allod_edge::{BodyWriter, Identity, StreamError};
-use allod_engine::{Feed, Record};
+use allod_engine::{Feed, FeedRecord};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::filter::Filter;
@@ -92,7 +92,7 @@ impl Stream {
 
     /// What comes next; nothing, when everything has been told; and whether it is the newest there is. An error says why
     /// there is no more to be had.
-    async fn records(&self) -> Result<(Vec<Arc<Record>>, bool), String> {
+    async fn records(&self) -> Result<(Vec<Arc<FeedRecord>>, bool), String> {
         if let Ok(records) = self.feed.after(self.record) {
             return Ok((records, true));
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
-use allod_engine::Record;
+use allod_engine::FeedRecord;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
@@ -46,7 +46,7 @@ impl Event {
 }
 
 impl Told {
-    pub(super) fn new(face: &Restconf, record: &Record) -> Told {
+    pub(super) fn new(face: &Restconf, record: &FeedRecord) -> Told {
         let mut entries = Vec::new();
         for (position, entry) in record.changes() {
             let mut events = Vec::new();
@@ -70,7 +70,7 @@ impl Told {
 pub(super) struct Newest(Mutex<VecDeque<(u64, Arc<Told>)>>);
 
 impl Newest {
-    pub(super) fn of(&self, face: &Restconf, record: &Record) -> Arc<Told> {
+    pub(super) fn of(&self, face: &Restconf, record: &FeedRecord) -> Arc<Told> {
         let seq = record.tail.seq;
         let known = |all: &VecDeque<(u64, Arc<Told>)>| {
             all.iter().rev().find(|(known, _)| *known == seq).map(|(_, told)| told.clone())

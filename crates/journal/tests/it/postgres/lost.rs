@@ -5,39 +5,39 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use allod_journal::suite::{append_many, committed, next_frame, read_whole};
-use allod_journal::{Append, Frame, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, RecordFrame, Journal, JournalError, Tail};
 use allod_testkit::postgres::Cluster;
 
 use crate::postgres::{fresh, open};
 
 /// Appends one record after the other, and settles each unknown one as the engine does: by looking, and by putting
 /// another in its place. Returns what it knows to be there.
-fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<Frame>, u64) {
+fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<RecordFrame>, u64) {
     let mut tail = patiently(|| journal.tail());
     let (mut known, mut unknown) = (Vec::new(), 0);
     while !stop.load(Ordering::Relaxed) {
         let frame = next_frame(&tail, 1, b"persist");
         match journal.append(&tail, &frame) {
-            Append::Committed(end) => {
+            AppendOutcome::Committed(end) => {
                 known.push(frame);
                 tail = end;
             }
-            Append::Conflict(end) => panic!("nobody else writes, and yet it ends at {end:?}"),
-            Append::Unknown(JournalError::Unavailable { .. }) => {
+            AppendOutcome::Conflict(end) => panic!("nobody else writes, and yet it ends at {end:?}"),
+            AppendOutcome::Unknown(JournalError::Unavailable { .. }) => {
                 unknown += 1;
                 tail = settle(journal, &tail, &frame, &mut known);
             }
             // It was not even sent.
-            Append::Unknown(JournalError::Untried { .. }) => {
+            AppendOutcome::Unknown(JournalError::Untried { .. }) => {
                 thread::sleep(Duration::from_millis(5))
             }
-            Append::Unknown(error) => panic!("{error:?}"),
+            AppendOutcome::Unknown(error) => panic!("{error:?}"),
         }
     }
     (known, unknown)
 }
 
-fn settle(journal: &dyn Journal, tail: &Tail, frame: &Frame, known: &mut Vec<Frame>) -> Tail {
+fn settle(journal: &dyn Journal, tail: &Tail, frame: &RecordFrame, known: &mut Vec<RecordFrame>) -> Tail {
     let fence = next_frame(tail, 2, b"fence");
     loop {
         let found = patiently(|| journal.read(frame.seq, 0));
@@ -47,7 +47,7 @@ fn settle(journal: &dyn Journal, tail: &Tail, frame: &Frame, known: &mut Vec<Fra
             known.push(found);
             return end;
         }
-        if let Append::Committed(end) = journal.append(tail, &fence) {
+        if let AppendOutcome::Committed(end) = journal.append(tail, &fence) {
             known.push(fence);
             return end;
         }
@@ -132,7 +132,7 @@ fn a_commit_that_nobody_confirms_is_unknown_and_may_come_late() {
             // PostgreSQL itself says that it is committed when the wait is cancelled; here and nowhere else.
             let outcome = append.join().expect("the append");
             assert!(
-                matches!(outcome, Append::Unknown(JournalError::Unavailable { .. })),
+                matches!(outcome, AppendOutcome::Unknown(JournalError::Unavailable { .. })),
                 "{how}: {outcome:?}"
             );
         });
@@ -158,7 +158,7 @@ fn a_commit_that_nobody_confirms_is_unknown_and_may_come_late() {
 fn read_with_a_new_session(
     cluster: &Cluster,
     journal: &dyn Journal,
-) -> Result<Vec<Frame>, JournalError> {
+) -> Result<Vec<RecordFrame>, JournalError> {
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
         WHERE application_name = 'allod' AND pid <> pg_backend_pid()";
     cluster.sql(cut).expect("sql");
@@ -172,6 +172,6 @@ fn read_with_a_new_session(
     })
 }
 
-fn schema(address: &allod_journal::postgres::Address) -> String {
+fn schema(address: &allod_journal::postgres::PostgresAddress) -> String {
     address.to_string().rsplit('=').next().expect("a schema").to_owned()
 }

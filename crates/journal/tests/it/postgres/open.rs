@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use allod_journal::postgres::Postgres;
 use allod_journal::suite::{append_many, read_whole};
-use allod_journal::{Append, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, Journal, JournalError, Tail};
 use allod_testkit::postgres::Cluster;
 
 use crate::postgres::{cluster, fresh, open, parse};
@@ -39,7 +39,7 @@ fn what_asking_again_does_not_help_is_said_at_once() {
     assert!(error.to_string().contains("database \"nowhere\" does not exist"), "{error}");
 
     let error = refused(&format!("postgres://poor@{host}/postgres?schema=mine"));
-    assert!(error.to_string().contains("tables cannot be made in schema mine"), "{error}");
+    assert!(error.to_string().contains("tables cannot be created in schema mine"), "{error}");
 
     // Rights in its own schema are all that it needs.
     let url = format!("postgres://guest:right@{host}/postgres");
@@ -95,7 +95,7 @@ fn a_newer_format_and_somebody_elses_table_are_refused() {
     cluster().sql(&format!("CREATE SCHEMA {schema}")).expect("sql");
     cluster().sql(&format!("CREATE TABLE {schema}.journal (x int)")).expect("sql");
     let error = Postgres::open(&address, false).expect_err("it is not ours");
-    assert!(error.to_string().contains("not allod's"), "{error}");
+    assert!(error.to_string().contains("not from allod"), "{error}");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_server_that_is_away_is_waited_for() {
     assert!(matches!(journal.tail(), Err(JournalError::Unavailable { .. })));
     let outcome = journal
         .append(&Tail::default(), &allod_journal::suite::next_frame(&Tail::default(), 1, b""));
-    assert!(matches!(outcome, Append::Unknown(JournalError::Untried { .. })), "{outcome:?}");
+    assert!(matches!(outcome, AppendOutcome::Unknown(JournalError::Untried { .. })), "{outcome:?}");
     // Asking in a hurry is answered in a hurry.
     let started = Instant::now();
     for _ in 0..50 {

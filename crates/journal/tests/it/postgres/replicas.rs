@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use allod_journal::postgres::Postgres;
 use allod_journal::suite::{append_many, committed, next_frame};
-use allod_journal::{Append, Journal, JournalError};
+use allod_journal::{AppendOutcome, Journal, JournalError};
 use allod_testkit::postgres::Cluster;
 
 use crate::postgres::{fresh, open, parse};
@@ -42,7 +42,7 @@ fn with_ha_only_a_synchronous_standby_will_do() {
     let tail = journal.tail().expect("tail");
     let frame = next_frame(&tail, 1, b"unsafe");
     match journal.append(&tail, &frame) {
-        Append::Unknown(JournalError::Untried { what }) => {
+        AppendOutcome::Unknown(JournalError::Untried { what }) => {
             assert!(what.contains("ha is on"), "{what}");
         }
         other => panic!("{other:?}"),
@@ -51,7 +51,7 @@ fn with_ha_only_a_synchronous_standby_will_do() {
     assert!(!journal.guarantees().replicated);
     primary.set("synchronous_standby_names", "second").expect("set");
     let started = Instant::now();
-    while !matches!(journal.append(&tail, &frame), Append::Committed(_)) {
+    while !matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)) {
         assert!(started.elapsed() < Duration::from_secs(10), "it does not come back");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -105,7 +105,7 @@ fn an_asynchronous_fail_over_shows_in_the_tail_and_in_the_note() {
     assert_eq!((lost.seq, found.seq), (5, 3));
     // A writer that knows better is told so, and so is one that starts anew, as far as can be known.
     let outcome = journal.append(&lost, &next_frame(&lost, 1, b"after what was lost"));
-    assert!(matches!(outcome, Append::Conflict(end) if end == found), "{outcome:?}");
+    assert!(matches!(outcome, AppendOutcome::Conflict(end) if end == found), "{outcome:?}");
     for journal in [journal, open(&both)] {
         let note = journal.guarantees().note.expect("a note");
         assert!(note.contains("may be lost"), "{note}");

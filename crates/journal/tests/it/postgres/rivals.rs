@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use allod_journal::suite::{append_many, committed, next_frame, read_whole};
-use allod_journal::{Append, Journal};
+use allod_journal::{AppendOutcome, Journal};
 
 use crate::postgres::{cluster, fresh, open};
 
@@ -14,17 +14,17 @@ fn write(journal: &dyn Journal, writer: u64, count: u64) -> u64 {
     let (mut done, mut conflicts) = (0, 0);
     while done < count {
         match journal.append(&tail, &next_frame(&tail, writer, &[7; 300])) {
-            Append::Committed(end) => {
+            AppendOutcome::Committed(end) => {
                 done += 1;
                 tail = end;
             }
-            Append::Conflict(end) => {
+            AppendOutcome::Conflict(end) => {
                 conflicts += 1;
                 // One that was overtaken has to read what the other wrote.
                 journal.read(tail.seq + 1, 1 << 20).expect("read");
                 tail = end;
             }
-            Append::Unknown(error) => panic!("{error:?}"),
+            AppendOutcome::Unknown(error) => panic!("{error:?}"),
         }
     }
     conflicts
@@ -55,7 +55,7 @@ fn one_who_asked_to_go_first_and_is_gone_for_a_while_does_not_stop_the_others() 
     append_many(&busy, 3);
     // Overtaken, it may go first now; and does nothing.
     let outcome = paused.append(&early, &next_frame(&early, 9, b"late"));
-    assert!(matches!(outcome, Append::Conflict(_)), "{outcome:?}");
+    assert!(matches!(outcome, AppendOutcome::Conflict(_)), "{outcome:?}");
     let started = Instant::now();
     append_many(&busy, 20);
     let took = started.elapsed();
@@ -64,7 +64,7 @@ fn one_who_asked_to_go_first_and_is_gone_for_a_while_does_not_stop_the_others() 
     // It says that it will not append after all.
     let tail = paused.tail().expect("tail");
     drop(paused.append(&early, &next_frame(&early, 9, b"late")));
-    paused.stand_back();
+    paused.yield_turn();
     thread::sleep(Duration::from_millis(1100));
     let started = Instant::now();
     committed(busy.append(&tail, &next_frame(&tail, 1, b"at once")));
@@ -106,6 +106,6 @@ fn a_slow_append_is_never_put_where_a_record_was_trimmed() {
         }
         append.join().expect("the append")
     });
-    assert!(matches!(outcome, Append::Conflict(end) if end.seq == 5), "{outcome:?}");
+    assert!(matches!(outcome, AppendOutcome::Conflict(end) if end.seq == 5), "{outcome:?}");
     assert_eq!(journal.oldest().expect("oldest"), 5);
 }

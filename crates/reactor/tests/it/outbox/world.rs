@@ -7,7 +7,7 @@ use allod_core::command::Command;
 use allod_core::command::resource::{
     EditResources, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
 };
-use allod_core::limits::Limits as CoreLimits;
+use allod_core::limits::ReactorLimits as CoreLimits;
 use allod_core::resource::{
     AlarmSettings, Given, GivenIds, Redeploy, Request, ResourcePool, Wanted, WantedId,
 };
@@ -17,7 +17,7 @@ use allod_engine::{Config, Engine, Handle};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_reactor::webhook::{WebhookSettings, Webhooks};
-use allod_reactor::{Limits, Reactor};
+use allod_reactor::{ReactorLimits, Reactor};
 
 pub struct World {
     pub storage: MemoryStorage,
@@ -26,13 +26,13 @@ pub struct World {
 }
 
 /// Limits for tests that have no time.
-pub fn hasty() -> Limits {
-    Limits {
+pub fn hasty() -> ReactorLimits {
+    ReactorLimits {
         outbox_attempts_max: 3,
         outbox_backoff_first_ms: 20,
         outbox_backoff_max_ms: 40,
         webhook_ms_max: 5000,
-        ..Limits::default()
+        ..ReactorLimits::default()
     }
 }
 
@@ -67,7 +67,7 @@ impl World {
         World { storage, engine, handle }
     }
 
-    pub fn react(&self, settings: &[WebhookSettings], limits: Limits) -> Reactor {
+    pub fn react(&self, settings: &[WebhookSettings], limits: ReactorLimits) -> Reactor {
         let webhooks = Webhooks::new(settings, limits).unwrap();
         Reactor::start(self.handle.clone(), Arc::new(webhooks), limits)
     }

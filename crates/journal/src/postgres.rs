@@ -1,46 +1,46 @@
 //! The journal in a PostgreSQL database, for one server or several.
 //!
-//! An append is one statement and one round trip; that two servers never both succeed is the primary key's doing. What is
-//! committed is as safe as the server's own settings make it, and `guarantees` says how safe that is. Not here: what to do
-//! about an append of unknown outcome, or about a journal that has lost records in a fail-over; that is the engine's.
+//! An append is one statement and one round trip. The primary key ensures that of two servers only one succeeds. How safe
+//! committed records are depends on the settings of the PostgreSQL server; `guarantees` reports it. The engine handles
+//! appends of unknown outcome, and journals that lost records in a fail-over.
 
 mod address;
 mod checkpoints;
 mod errors;
-mod lane;
 mod listen;
+mod priority;
 mod replication;
 mod rows;
 mod schema;
 mod server;
 mod session;
+mod slot;
 mod tls;
-mod turn;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use self::address::{Address, SCHEMES};
+pub use self::address::{PostgresAddress, SCHEMES};
 pub use self::checkpoints::PostgresCheckpoints;
 use self::errors::{unavailable, untried};
-use self::lane::Lane;
-use self::listen::Listener;
+use self::listen::RecordListener;
 use self::replication::BODY_BYTES_MAX;
-use self::rows::How;
-use self::server::{NoSession, Server};
+use self::rows::AppendOptions;
+use self::server::{PostgresServer, SessionError};
 use self::session::Session;
-use crate::contract::{Append, Guarantees, Journal, JournalError, Source};
-use crate::frame::{Frame, Tail};
+use self::slot::SessionSlot;
+use crate::contract::{AppendOutcome, FillSource, Guarantees, Journal, JournalError};
+use crate::frame::{RecordFrame, Tail};
 
 pub struct Postgres {
-    server: Arc<Server>,
-    /// Appends, and looks at the end.
-    writing: Lane,
-    /// Everything else, so that an append does not wait for a page of records.
-    reading: Lane,
-    listener: Listener,
-    turn_key: i64,
+    server: Arc<PostgresServer>,
+    /// For `append` and `tail`.
+    writing: SessionSlot,
+    /// For everything else, so that an append does not wait for a page of records.
+    reading: SessionSlot,
+    listener: RecordListener,
+    priority_key: i64,
     channel: String,
 }
 
@@ -51,29 +51,29 @@ impl fmt::Debug for Postgres {
 }
 
 impl Postgres {
-    /// Opens the journal, and makes its tables if there are none. A server that does not answer is not an error: calls
-    /// are `Unavailable` until it does. With `ha`, nothing is written that would not survive the loss of one machine.
+    /// Opens the journal; its tables are created if missing. An unreachable server is not an error: calls fail with
+    /// `Unavailable` until it answers. With `ha`, appends are refused unless they survive the loss of one machine.
     ///
-    /// Blocks, as all calls do; not to be called from asynchronous code.
-    pub fn open(address: &Address, ha: bool) -> Result<Postgres, JournalError> {
-        let server = Arc::new(Server::new(address.clone(), ha));
+    /// Blocks, like all calls. Must not be called from asynchronous code.
+    pub fn open(address: &PostgresAddress, ha: bool) -> Result<Postgres, JournalError> {
+        let server = Arc::new(PostgresServer::new(address.clone(), ha));
         let first = match server.session() {
             Ok(session) => Some(session),
-            Err(NoSession::Unreachable(what)) => {
-                tracing::warn!(what, "the journal cannot be reached yet");
+            Err(SessionError::Unreachable(what)) => {
+                tracing::warn!(what, "the journal cannot be reached yet; retrying");
                 None
             }
-            Err(NoSession::NotNow(what)) => return Err(JournalError::Unusable { what }),
-            Err(NoSession::Never(error)) => return Err(error),
+            Err(SessionError::NotWritable(what)) => return Err(JournalError::Unusable { what }),
+            Err(SessionError::Permanent(error)) => return Err(error),
         };
         if let Some(what) = server.against_ha().filter(|_| first.is_some()) {
             return Err(JournalError::Unusable { what });
         }
         Ok(Postgres {
-            listener: Listener::new(server.clone()),
-            writing: Lane::with_session(first),
-            reading: Lane::default(),
-            turn_key: turn::key(&address.schema),
+            listener: RecordListener::new(server.clone()),
+            writing: SessionSlot::with_session(first),
+            reading: SessionSlot::default(),
+            priority_key: priority::key(&address.schema),
             channel: address.channel(),
             server,
         })
@@ -84,40 +84,40 @@ impl Postgres {
         PostgresCheckpoints::new(self.server.clone())
     }
 
-    /// One statement, and what it says. `Ok(None)`: somebody else is to go first.
+    /// Executes the append statement. `Ok(None)`: another server has priority; wait and try again.
     fn try_append(
         &self,
         session: &mut Session,
         expected: &Tail,
-        frame: &Frame,
-    ) -> Result<Option<Append>, JournalError> {
+        frame: &RecordFrame,
+    ) -> Result<Option<AppendOutcome>, JournalError> {
         if let Some(why) = self.server.against_ha() {
-            // What it says is from when the session began; perhaps it has been put right since.
+            // The setting was read when the session began; a new session reads it again.
             session.give_up();
             return Err(untried(why));
         }
         let hash = frame.hash();
-        let ours = session.turn.is_ours();
-        let how = How {
-            goes_first: session.turn.goes_first(),
+        let ours = session.priority.is_ours();
+        let how = AppendOptions {
+            goes_first: session.priority.goes_first(),
             gives_back: ours,
-            way: self.turn_key,
+            way: self.priority_key,
             may_be_asynchronous: !self.server.ha,
             channel: &self.channel,
         };
         session.take_warning();
         let put = rows::append(session, expected, frame, &hash, how);
-        session.turn.is_over();
-        let put = put.map_err(|trouble| {
-            // Whether the turn was given back is not known; a new session has none.
+        session.priority.is_over();
+        let put = put.map_err(|error| {
+            // Whether the lock was released is unknown; closing the session releases it.
             if ours {
                 session.give_up();
             }
-            trouble.at_append(frame.seq)
+            error.at_append(frame.seq)
         })?;
-        let standbys_changed = self.server.heard_of_standbys(&put.standbys);
+        let standbys_changed = self.server.update_standbys(&put.standbys);
         if let Some(what) = session.take_warning() {
-            // Such as: the wait for the standby was cut short. It is committed here, and perhaps nowhere else.
+            // For example: the wait for the standby was cancelled. The record is committed here, perhaps not there.
             session.give_up();
             return Err(unavailable(what));
         }
@@ -125,28 +125,28 @@ impl Postgres {
             if standbys_changed {
                 session.give_up();
             }
-            self.listener.tell(frame.seq);
-            return Ok(Some(Append::Committed(frame.tail(hash))));
+            self.listener.notify(frame.seq);
+            return Ok(Some(AppendOutcome::Committed(frame.tail(hash))));
         }
         if self.server.ha && put.standbys.is_empty() {
             session.give_up();
             let why = self.server.against_ha();
             return Err(untried(why.unwrap_or_else(|| "it is not replicated".to_owned())));
         }
-        if !put.way_was_free {
+        if !put.not_blocked {
             return Ok(None);
         }
-        // To go first next time, before looking where the journal ends: what is under way is done by then.
-        turn::take(session, self.turn_key).map_err(|trouble| trouble.at(frame.seq))?;
+        // Taking priority first waits for appends in progress, so the tail read afterwards includes them.
+        priority::take(session, self.priority_key).map_err(|error| error.at(frame.seq))?;
         let tail = rows::tail(session)?;
         if tail == *expected {
-            return Err(untried("the record was not taken, though nothing is in its way"));
+            return Err(untried("the record was not inserted, although the tail is as expected"));
         }
-        Ok(Some(Append::Conflict(tail)))
+        Ok(Some(AppendOutcome::Conflict(tail)))
     }
 }
 
-/// There was nobody to send an append to.
+/// The error of an append that was never sent, because there is no session.
 fn not_sent(error: JournalError) -> JournalError {
     match error {
         JournalError::Unavailable { what } => untried(what),
@@ -159,35 +159,37 @@ impl Journal for Postgres {
         self.writing.with(&self.server, rows::tail)
     }
 
-    fn append(&self, expected: &Tail, frame: &Frame) -> Append {
+    fn append(&self, expected: &Tail, frame: &RecordFrame) -> AppendOutcome {
         if let Err(broken) = frame.follows(expected) {
-            return Append::Unknown(broken.into());
+            return AppendOutcome::Unknown(broken.into());
         }
         if frame.body.len() > BODY_BYTES_MAX {
             let bytes = frame.body.len();
-            return Append::Unknown(JournalError::TooLarge { bytes, bytes_max: BODY_BYTES_MAX });
+            return AppendOutcome::Unknown(JournalError::TooLarge {
+                bytes,
+                bytes_max: BODY_BYTES_MAX,
+            });
         }
-        // Without a session nothing is sent.
         let outcome = self.writing.with_or(&self.server, not_sent, |session| {
             loop {
                 match self.try_append(session, expected, frame)? {
                     Some(outcome) => return Ok(outcome),
                     None => {
-                        let waited = turn::wait(session, self.turn_key);
-                        waited.map_err(|trouble| trouble.at(frame.seq))?;
+                        let waited = priority::wait(session, self.priority_key);
+                        waited.map_err(|error| error.at(frame.seq))?;
                     }
                 }
             }
         });
-        outcome.unwrap_or_else(Append::Unknown)
+        outcome.unwrap_or_else(AppendOutcome::Unknown)
     }
 
-    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError> {
         let from = from.max(1);
         self.reading.with(&self.server, |session| rows::read(session, from, bytes_max))
     }
 
-    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError> {
         self.reading.with(&self.server, |session| rows::read_each(session, seqs, bytes_max))
     }
 
@@ -196,14 +198,14 @@ impl Journal for Postgres {
     }
 
     fn trim(&self, upto: u64) -> Result<(), JournalError> {
-        // The session is let go between slices, so that readers do not wait for a long trim.
+        // The session is released between slices, so that readers do not wait for a long trim.
         while self.reading.with(&self.server, |session| rows::trim_slice(session, upto))? {}
         Ok(())
     }
 
-    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
+    fn fill(&self, next: &mut FillSource<'_>) -> Result<Tail, JournalError> {
         self.reading.with(&self.server, |session| {
-            // Whatever goes wrong, the transaction goes with the session.
+            // Closing the session rolls the transaction back.
             rows::fill(session, next).inspect_err(|_| session.give_up())
         })
     }
@@ -216,13 +218,13 @@ impl Journal for Postgres {
         self.server.promise().guarantees()
     }
 
-    fn stand_back(&self) {
+    fn yield_turn(&self) {
         let gave_back = self.writing.with(&self.server, |session| {
-            turn::give_back(session, self.turn_key).map_err(|trouble| trouble.at(0))
+            priority::give_back(session, self.priority_key).map_err(|error| error.at(0))
         });
         if let Err(error) = gave_back {
-            // The lock goes with the session.
-            tracing::debug!(%error, "the turn was not given back");
+            // Not an error: the lock is released when the session ends.
+            tracing::debug!(%error, "cannot release the priority lock");
         }
     }
 

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use allod_journal::contract::RECORD_BYTES;
-use allod_journal::segment::{Kind, Link, Part, SegmentHeader, SegmentReader, SegmentWriter};
+use allod_journal::segment::{
+    Link, SegmentHeader, SegmentKind, SegmentPart, SegmentReader, SegmentWriter,
+};
 use allod_journal::{Journal, JournalError, SegmentError, Tail};
 use tracing::info;
 
@@ -38,7 +40,7 @@ pub enum ArchiveError {
 
 /// A segment by its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Archived {
+pub struct ArchiveSegment {
     pub first: u64,
     pub last: u64,
     pub path: PathBuf,
@@ -46,7 +48,7 @@ pub struct Archived {
 
 /// How far archiving came.
 #[derive(Debug)]
-pub(super) struct Done {
+pub(super) struct ArchiveProgress {
     /// Up to here everything is archived.
     pub upto: u64,
     /// How many records that is more than before.
@@ -81,7 +83,7 @@ impl Archive {
     }
 
     /// All segments, the oldest first.
-    pub fn list(&self) -> Result<Vec<Archived>, ArchiveError> {
+    pub fn list(&self) -> Result<Vec<ArchiveSegment>, ArchiveError> {
         let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
         let mut found = Vec::new();
         for entry in entries {
@@ -91,7 +93,7 @@ impl Archive {
             if let Some((Ok(first), Ok(last))) =
                 range.map(|(first, last)| (first.parse(), last.parse()))
             {
-                found.push(Archived { first, last, path });
+                found.push(ArchiveSegment { first, last, path });
             }
         }
         found.sort_unstable();
@@ -99,12 +101,12 @@ impl Archive {
     }
 
     /// The segments that together lead from as early a record as there is to record `upto`, the oldest first.
-    pub fn leading_to(&self, upto: u64) -> Result<Vec<Archived>, ArchiveError> {
+    pub fn leading_to(&self, upto: u64) -> Result<Vec<ArchiveSegment>, ArchiveError> {
         let all = self.list()?;
         let mut needed = upto;
         let mut chosen = Vec::new();
         while needed > 0 {
-            let reaches = |one: &&Archived| (one.first..=one.last).contains(&needed);
+            let reaches = |one: &&ArchiveSegment| (one.first..=one.last).contains(&needed);
             let Some(one) = all.iter().find(reaches) else { break };
             needed = one.first.saturating_sub(1);
             chosen.push(one.clone());
@@ -118,17 +120,17 @@ impl Archive {
     }
 
     /// Makes sure that the records from `oldest` up to `upto` are in segments.
-    pub(super) fn keep(
+    pub(super) fn store(
         &self,
         journal: &dyn Journal,
         oldest: u64,
         upto: u64,
         (created_ms, stop): (u64, &AtomicBool),
-    ) -> Done {
-        let mut done = Done { upto: oldest.saturating_sub(1), records: 0, error: None };
+    ) -> ArchiveProgress {
+        let mut done = ArchiveProgress { upto: oldest.saturating_sub(1), records: 0, error: None };
         match self.begin(journal, oldest) {
             Ok(kept) => done.upto = kept,
-            Err(error) => return Done { error: Some(error), ..done },
+            Err(error) => return ArchiveProgress { error: Some(error), ..done },
         }
         while done.upto < upto && !stop.load(Ordering::Relaxed) {
             match self.segment(journal, done.upto + 1, upto, created_ms) {
@@ -136,7 +138,7 @@ impl Archive {
                     done.records += last - done.upto;
                     done.upto = last;
                 }
-                Err(error) => return Done { error: Some(error), ..done },
+                Err(error) => return ArchiveProgress { error: Some(error), ..done },
             }
         }
         done
@@ -180,7 +182,7 @@ impl Archive {
         created_ms: u64,
     ) -> Result<u64, ArchiveError> {
         let (after, end) = self.plan(journal, first, upto)?;
-        let header = SegmentHeader { kind: Kind::Archive, created_ms, after, end };
+        let header = SegmentHeader { kind: SegmentKind::Archive, created_ms, after, end };
         let last = header.end.seq;
         let path = self.folder.join(format!("{first:020}-{last:020}{SUFFIX}"));
         let unfinished = PathBuf::from(format!("{}{SUFFIX_UNFINISHED}", path.display()));
@@ -254,6 +256,6 @@ fn header(path: &Path) -> Result<SegmentHeader, ArchiveError> {
 
 fn verify(path: &Path) -> Result<(), ArchiveError> {
     let mut reader = open(path)?;
-    while !matches!(reader.next_part().map_err(unsound(path))?, Part::End(_)) {}
+    while !matches!(reader.next_part().map_err(unsound(path))?, SegmentPart::End(_)) {}
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! Promises about filling an empty journal from elsewhere.
+//! Promises about filling an empty journal.
 
-use super::{Open, append_many, committed, next_frame, read_whole};
+use super::{OpenJournal, append_many, committed, next_frame, read_whole};
 use crate::contract::{Journal, JournalError};
-use crate::frame::{Frame, Hash, Tail};
+use crate::frame::{Hash, RecordFrame, Tail};
 
 /// Records that follow each other, the first after record `after`.
-fn chain(after: u64, count: usize) -> Vec<Frame> {
+fn chain(after: u64, count: usize) -> Vec<RecordFrame> {
     let hash = if after == 0 { Hash::default() } else { Hash([9; 32]) };
     let mut tail = Tail { seq: after, hash, position: after * 2, epoch: after.min(3) };
     (0..count)
@@ -17,16 +17,16 @@ fn chain(after: u64, count: usize) -> Vec<Frame> {
         .collect()
 }
 
-fn fill(journal: &dyn Journal, frames: &[Frame], piece: usize) -> Result<Tail, JournalError> {
+fn fill(journal: &dyn Journal, frames: &[RecordFrame], piece: usize) -> Result<Tail, JournalError> {
     let mut pieces = frames.chunks(piece);
-    journal.fill(&mut || Ok(pieces.next().map(<[Frame]>::to_vec).unwrap_or_default()))
+    journal.fill(&mut || Ok(pieces.next().map(<[RecordFrame]>::to_vec).unwrap_or_default()))
 }
 
-fn end(frames: &[Frame]) -> Tail {
+fn end(frames: &[RecordFrame]) -> Tail {
     frames.last().map_or_else(Tail::default, |frame| frame.tail(frame.hash()))
 }
 
-pub fn from_the_first(open: &Open) {
+pub fn from_the_first(open: &OpenJournal) {
     let frames = chain(0, 30);
     let journal = open();
     assert_eq!(fill(&*journal, &[], 1).expect("nothing is no error"), Tail::default());
@@ -41,10 +41,10 @@ pub fn from_the_first(open: &Open) {
     let journal = open();
     assert_eq!(read_whole(&*journal, 500), frames);
     let tail = journal.tail().expect("tail");
-    committed(journal.append(&tail, &next_frame(&tail, 1, b"and it goes on")));
+    committed(journal.append(&tail, &next_frame(&tail, 1, b"after the fill")));
 }
 
-pub fn only_what_follows(open: &Open) {
+pub fn invalid_source_is_refused(open: &OpenJournal) {
     let frames = chain(0, 9);
     let journal = open();
     let gap = [&frames[..4], &frames[5..]].concat();
@@ -53,7 +53,7 @@ pub fn only_what_follows(open: &Open) {
         other => panic!("a gap was filled in: {other:?}"),
     }
     drop(journal);
-    // Whoever fills a journal of its own removes what is left of it; so the rest needs another beginning.
+    // A journal of this process alone may be left partly filled; then a second fill cannot be tested.
     let journal = open();
     if journal.tail().expect("tail") == Tail::default() {
         let failing = || Err(JournalError::Unavailable { what: "the source".to_owned() });
@@ -65,7 +65,7 @@ pub fn only_what_follows(open: &Open) {
     }
 }
 
-pub fn from_a_later_one(open: &Open) {
+pub fn from_a_later_one(open: &OpenJournal) {
     let frames = chain(40, 12);
     let journal = open();
     assert_eq!(fill(&*journal, &frames, 5).expect("it fills"), end(&frames));

@@ -1,8 +1,8 @@
 //! The journal in a local SQLite file, for one server on one machine.
 //!
-//! One connection, an exclusive lock, a write-ahead log, and one sync for each append. SQLite was chosen because it is
-//! the best tested file format there is, and because an operator can open it. Not here: checkpoints of the state, which
-//! are files of their own (`crate::checkpoint`).
+//! It uses one connection, an exclusive lock, a write-ahead log, and one sync for each append. SQLite was chosen because
+//! its file format is very well tested and operators can inspect it. Checkpoints of the state are separate files
+//! (`crate::checkpoint`); in this module, "checkpoint" means SQLite's: copying the log into the database.
 
 mod errors;
 mod lock;
@@ -25,36 +25,37 @@ pub use self::lock::LOCK_FILE;
 pub use self::open::JOURNAL_FILE;
 pub use self::restoring::{RESTORING_FOLDER, Restoring};
 use self::rows::Extent;
-pub use self::wal::Torn;
+pub use self::wal::TornTail;
 use crate::contract::{
-    Append, Guarantees, Journal, JournalError, RECORD_BYTES, Source, fills, must_be_empty,
+    AppendOutcome, FillSource, Guarantees, Journal, JournalError, RECORD_BYTES, ensure_empty,
+    ensure_fills,
 };
-use crate::frame::{Frame, Tail};
+use crate::frame::{RecordFrame, Tail};
 
 const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// How much is written to the log before it is copied into the database, which the append that comes last waits for.
-/// Measured with records of 4 KiB: some 4 ms for one in 256; a quarter of it waits 1 ms four times as often, four times
-/// as much waits 11 ms, and the throughput of all three is the same within the noise.
+/// How large the log grows before it is copied into the database. The append that reaches this size waits for the copy.
+/// Measured with records of 4 KiB: about 4 ms for one append in 256. With a quarter of this size, 1 ms four times as
+/// often; with four times this size, 11 ms. The throughput is the same.
 const CHECKPOINT_BYTES: usize = 4 << 20;
 
-/// About what an append writes besides its body: the pages of the table that change.
+/// About what an append writes in addition to its body: the changed pages of the table.
 const APPEND_BYTES: usize = 3 * 4096;
 
-/// An open journal, and what was found at its end.
+/// An open journal, and what opening found at its end.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedJournal {
     pub journal: Embedded,
-    /// A write that a crash cut off. It was never acknowledged, and is gone now.
-    pub torn: Option<Torn>,
+    /// A write that a crash interrupted. It was never acknowledged and has been discarded.
+    pub torn: Option<TornTail>,
 }
 
 pub struct Embedded {
-    inner: Mutex<Inner>,
-    /// The last record's number, for those who watch, so that they do not hold up the connection.
+    inner: Mutex<Database>,
+    /// The number of the last record, for `watch`, so that watchers do not block the connection.
     last: Mutex<u64>,
     grown: Condvar,
-    /// Dropped after the connection, which stands in `inner` above.
+    /// Declared after `inner`, so that it is dropped after the connection.
     _lock: FolderLock,
 }
 
@@ -64,26 +65,26 @@ impl fmt::Debug for Embedded {
     }
 }
 
-struct Inner {
+struct Database {
     db: Connection,
     oldest: u64,
     tail: Tail,
-    /// What is stored as the journal's extent.
+    /// The extent that is stored in the database.
     noted: Extent,
-    /// Written to the log since it was last copied into the database, about.
+    /// About how much was written to the log since it was last copied into the database.
     wal_bytes: usize,
-    /// What ended it all.
+    /// The fatal error after which every call fails.
     failed: Option<String>,
 }
 
 impl Embedded {
-    /// Opens the journal in `folder`, and makes both if there are none.
-    pub fn open(folder: &Path) -> Result<Opened, JournalError> {
+    /// Opens the journal in `folder`; both are created if missing.
+    pub fn open(folder: &Path) -> Result<OpenedJournal, JournalError> {
         open::open(folder)
     }
 
     fn new(db: Connection, lock: FolderLock, noted: Extent, tail: Tail) -> Self {
-        let inner = Inner { db, oldest: noted.oldest, tail, noted, wal_bytes: 0, failed: None };
+        let inner = Database { db, oldest: noted.oldest, tail, noted, wal_bytes: 0, failed: None };
         Self {
             inner: Mutex::new(inner),
             last: Mutex::new(tail.seq),
@@ -93,7 +94,7 @@ impl Embedded {
     }
 }
 
-impl Inner {
+impl Database {
     fn check(&self) -> Result<(), JournalError> {
         match &self.failed {
             None => Ok(()),
@@ -101,21 +102,21 @@ impl Inner {
         }
     }
 
-    /// Remembers an error after which nothing may be tried again.
+    /// Remembers a fatal error: after it nothing may be retried.
     fn note(&mut self, error: JournalError) -> JournalError {
         if let JournalError::Fatal { what } = &error {
             self.failed = Some(what.clone());
-            // Closing must not try once more what has just failed.
+            // Closing must not write again after a failed write.
             if let Err(error) =
                 self.db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
             {
-                tracing::warn!(%error, "cannot keep the last checkpoint from being made");
+                tracing::warn!(%error, "cannot disable SQLite's checkpoint on close");
             }
         }
         error
     }
 
-    fn insert(&mut self, frame: &Frame) -> Result<Tail, JournalError> {
+    fn insert(&mut self, frame: &RecordFrame) -> Result<Tail, JournalError> {
         let hash = frame.hash();
         if let Err(error) = rows::insert(&self.db, frame, &hash) {
             let error = while_open(&error, frame.seq);
@@ -127,8 +128,8 @@ impl Inner {
         Ok(self.tail)
     }
 
-    /// Adds records in one transaction. The first may have any number when there is none yet.
-    fn insert_many(&mut self, frames: &[Frame]) -> Result<(), JournalError> {
+    /// Adds records in one transaction. If the journal is empty, the first may have any number.
+    fn insert_many(&mut self, frames: &[RecordFrame]) -> Result<(), JournalError> {
         self.check()?;
         let mut extent = self.extent();
         if let Some(first) = frames.first().filter(|_| self.tail == Tail::default()) {
@@ -137,7 +138,7 @@ impl Inner {
         let mut tail = self.tail;
         let mut hashes = Vec::with_capacity(frames.len());
         for frame in frames {
-            fills(frame, &tail)?;
+            ensure_fills(frame, &tail)?;
             let hash = frame.hash();
             hashes.push(hash);
             tail = frame.tail(hash);
@@ -153,7 +154,7 @@ impl Inner {
         self.checkpoint_if_due()
     }
 
-    /// After an insert that failed: makes sure that it left nothing behind.
+    /// After a failed insert: makes sure that the transaction was rolled back. If it was not, the error is fatal.
     fn settle(&mut self, error: JournalError) -> JournalError {
         let last = rows::bounds(&self.db).map(|bounds| bounds.map_or(0, |(_, last)| last));
         match last {
@@ -171,7 +172,7 @@ impl Inner {
         Extent { oldest: self.oldest, last: self.tail.seq, hash: self.tail.hash }
     }
 
-    /// To be done before the log is copied into the database.
+    /// Stores the extent. Called before the log is copied into the database.
     fn note_extent(&mut self) -> rusqlite::Result<()> {
         let extent = self.extent();
         if extent != self.noted {
@@ -181,7 +182,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Copies the log into the database when it has grown enough, so that it is written from its start again.
+    /// Copies the log into the database once it is large enough; SQLite then reuses the log from its start.
     fn checkpoint_if_due(&mut self) -> Result<(), JournalError> {
         if self.wal_bytes < CHECKPOINT_BYTES {
             return Ok(());
@@ -193,7 +194,7 @@ impl Inner {
         });
         match outcome.map_err(|error| while_open(&error, self.tail.seq)) {
             Ok(()) => Ok(()),
-            // What was appended is safe in the log, which goes on growing for as long as it can.
+            // Not an error: the records are durable in the log, which keeps growing.
             Err(JournalError::Full { what }) => {
                 tracing::warn!(what, "no room to copy the write-ahead log into the database");
                 Ok(())
@@ -202,7 +203,7 @@ impl Inner {
         }
     }
 
-    /// Deletes one slice of what is to be trimmed. False when nothing is left to do.
+    /// Deletes one slice of the records to trim. False if there is nothing left to delete.
     fn trim_slice(&mut self, upto: u64) -> Result<bool, JournalError> {
         self.check()?;
         let upto = upto.min(self.tail.seq.saturating_sub(1));
@@ -227,13 +228,13 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
-    /// SQLite copies the log into the database when it closes it.
+impl Drop for Database {
+    /// SQLite copies the log into the database when it closes, so the extent must be stored first.
     fn drop(&mut self) {
         if self.failed.is_none()
             && let Err(error) = self.note_extent()
         {
-            tracing::warn!(%error, "cannot note the journal's extent");
+            tracing::warn!(%error, "cannot store the extent of the journal");
         }
     }
 }
@@ -245,21 +246,24 @@ impl Journal for Embedded {
         Ok(inner.tail)
     }
 
-    fn append(&self, expected: &Tail, frame: &Frame) -> Append {
+    fn append(&self, expected: &Tail, frame: &RecordFrame) -> AppendOutcome {
         if let Err(broken) = frame.follows(expected) {
-            return Append::Unknown(broken.into());
+            return AppendOutcome::Unknown(broken.into());
         }
         if frame.body.len() > BODY_BYTES_MAX {
             let bytes = frame.body.len();
-            return Append::Unknown(JournalError::TooLarge { bytes, bytes_max: BODY_BYTES_MAX });
+            return AppendOutcome::Unknown(JournalError::TooLarge {
+                bytes,
+                bytes_max: BODY_BYTES_MAX,
+            });
         }
         let mut inner = self.inner.lock();
         if let Err(error) = inner.check() {
-            return Append::Unknown(error);
+            return AppendOutcome::Unknown(error);
         }
-        // Nobody else can have written: the file is locked for as long as it is open. So this is the comparison.
+        // Comparing in memory is enough: the file is locked, so no other process can have appended.
         if inner.tail != *expected {
-            return Append::Conflict(inner.tail);
+            return AppendOutcome::Conflict(inner.tail);
         }
         let outcome = inner.insert(frame);
         drop(inner);
@@ -267,20 +271,20 @@ impl Journal for Embedded {
             Ok(tail) => {
                 *self.last.lock() = tail.seq;
                 self.grown.notify_all();
-                Append::Committed(tail)
+                AppendOutcome::Committed(tail)
             }
-            Err(error) => Append::Unknown(error),
+            Err(error) => AppendOutcome::Unknown(error),
         }
     }
 
-    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+    fn read(&self, from: u64, bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError> {
         let mut inner = self.inner.lock();
         inner.check()?;
         let (from, oldest, last) = (from.max(1), inner.oldest, inner.tail.seq);
         if from < oldest {
             return Err(JournalError::Trimmed { asked: from, oldest });
         }
-        let mut frames: Vec<Frame> = Vec::new();
+        let mut frames: Vec<RecordFrame> = Vec::new();
         if from > last {
             return Ok(frames);
         }
@@ -297,8 +301,8 @@ impl Journal for Embedded {
         Ok(frames)
     }
 
-    /// All of them while the connection is held once: each time, one might wait for an append.
-    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<Frame>, JournalError> {
+    /// Holds the connection once for all records instead of waiting for it each time.
+    fn read_each(&self, seqs: &[u64], bytes_max: usize) -> Result<Vec<RecordFrame>, JournalError> {
         let mut inner = self.inner.lock();
         inner.check()?;
         let (mut frames, mut bytes) = (Vec::new(), 0);
@@ -332,13 +336,13 @@ impl Journal for Embedded {
     }
 
     fn trim(&self, upto: u64) -> Result<(), JournalError> {
-        // The lock is let go between slices: appends do not wait for a long trim.
+        // The lock is released between slices, so that appends do not wait for a long trim.
         while self.inner.lock().trim_slice(upto)? {}
         Ok(())
     }
 
-    fn fill(&self, next: &mut Source<'_>) -> Result<Tail, JournalError> {
-        must_be_empty(&self.tail()?)?;
+    fn fill(&self, next: &mut FillSource<'_>) -> Result<Tail, JournalError> {
+        ensure_empty(&self.tail()?)?;
         loop {
             let frames = next()?;
             let mut inner = self.inner.lock();
@@ -348,7 +352,7 @@ impl Journal for Embedded {
                 return Ok(inner.tail);
             }
             let too_large = frames.iter().find(|frame| frame.body.len() > BODY_BYTES_MAX);
-            if let Some(Frame { body, .. }) = too_large {
+            if let Some(RecordFrame { body, .. }) = too_large {
                 let (bytes, bytes_max) = (body.len(), BODY_BYTES_MAX);
                 return Err(JournalError::TooLarge { bytes, bytes_max });
             }

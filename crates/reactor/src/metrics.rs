@@ -1,5 +1,4 @@
-//! Metrics of the outbox and of alarms. All of them are there from the start, at zero, so that an alarm on one can rely on
-//! it.
+//! Metrics of the outbox and of alarms. All exist from the start, at zero, so that alerting rules can rely on them.
 
 use allod_core::resource::AlarmKind;
 use allod_core::state::State;
@@ -7,7 +6,7 @@ use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
 const KINDS: [AlarmKind; 7] = AlarmKind::ALL;
 
-pub(crate) struct Meter {
+pub(crate) struct ReactorMetrics {
     pub delivered: Counter,
     pub failed: Counter,
     pub given_up: Counter,
@@ -17,16 +16,22 @@ pub(crate) struct Meter {
     alarms: [Gauge; KINDS.len()],
 }
 
-impl Meter {
-    pub(crate) fn new() -> Meter {
-        describe_gauge!("allod_alarms", "Alarms that are raised, by their kind");
-        describe_gauge!("allod_outbox_notices", "Notices in the outbox, also those given up");
-        describe_gauge!("allod_outbox_dead", "Notices that were given up and wait for somebody");
-        describe_counter!("allod_notices_delivered_total", "Notices that a webhook has taken");
-        describe_counter!("allod_notices_failed_total", "Attempts that a webhook has not taken");
-        describe_counter!("allod_notices_given_up_total", "Notices given up after all attempts");
-        describe_counter!("allod_notices_unwanted_total", "Notices that no webhook is for");
-        Meter {
+impl ReactorMetrics {
+    pub(crate) fn new() -> ReactorMetrics {
+        describe_gauge!("allod_alarms", "Raised alarms by kind");
+        describe_gauge!(
+            "allod_outbox_notices",
+            "Notifications in the outbox, including those given up"
+        );
+        describe_gauge!("allod_outbox_dead", "Notifications given up, waiting for an operator");
+        describe_counter!("allod_notices_delivered_total", "Notifications delivered");
+        describe_counter!("allod_notices_failed_total", "Failed delivery attempts");
+        describe_counter!(
+            "allod_notices_given_up_total",
+            "Notifications given up after all attempts"
+        );
+        describe_counter!("allod_notices_unwanted_total", "Notifications without a webhook");
+        ReactorMetrics {
             delivered: counter!("allod_notices_delivered_total"),
             failed: counter!("allod_notices_failed_total"),
             given_up: counter!("allod_notices_given_up_total"),
@@ -37,7 +42,7 @@ impl Meter {
         }
     }
 
-    /// Tells how things stand.
+    /// Sets the gauges.
     pub(crate) fn publish(&self, state: &State) {
         self.notices.set(state.outbox().len() as f64);
         self.dead.set(state.outbox().dead() as f64);

@@ -1,6 +1,6 @@
-//! Promises about what is kept: trimming, and opening again.
+//! Promises about trimming and reopening.
 
-use super::{Open, append_many, committed, next_frame, read_whole};
+use super::{OpenJournal, append_many, committed, next_frame, read_whole};
 use crate::contract::{Journal, JournalError};
 
 fn assert_trimmed(journal: &dyn Journal, asked: u64, oldest: u64) {
@@ -12,7 +12,7 @@ fn assert_trimmed(journal: &dyn Journal, asked: u64, oldest: u64) {
     }
 }
 
-pub fn trim(open: &Open) {
+pub fn trim(open: &OpenJournal) {
     let journal = open();
     journal.trim(5).expect("trimming an empty journal is no error");
     assert_eq!(journal.oldest().expect("oldest"), 1);
@@ -37,7 +37,7 @@ pub fn trim(open: &Open) {
     }
 }
 
-pub fn chain_goes_on_after_trim(open: &Open) {
+pub fn chain_continues_after_trim(open: &OpenJournal) {
     let journal = open();
     let mut frames = append_many(&*journal, 6);
     journal.trim(6).expect("trim");
@@ -52,7 +52,7 @@ pub fn chain_goes_on_after_trim(open: &Open) {
     assert_eq!(journal.tail().expect("tail").seq, 10);
 }
 
-pub fn everything_survives_opening_again(open: &Open) {
+pub fn records_survive_reopening(open: &OpenJournal) {
     let mut frames = Vec::new();
     for _ in 0..4 {
         let journal = open();
@@ -63,7 +63,7 @@ pub fn everything_survives_opening_again(open: &Open) {
 
         let journal = open();
         assert_eq!(journal.tail().expect("tail"), tail);
-        let frame = next_frame(&tail, 9, b"after opening again");
+        let frame = next_frame(&tail, 9, b"after reopening");
         committed(journal.append(&tail, &frame));
         frames.push(frame);
     }

@@ -5,7 +5,7 @@ use metrics::{
     gauge, histogram,
 };
 
-pub(crate) struct Meter {
+pub(crate) struct EngineMetrics {
     pub(crate) queue_commands: Gauge,
     pub(crate) commands: Counter,
     pub(crate) batch_commands: Histogram,
@@ -14,8 +14,8 @@ pub(crate) struct Meter {
     pub(crate) conflicts: Counter,
 }
 
-impl Meter {
-    pub(crate) fn new() -> Meter {
+impl EngineMetrics {
+    pub(crate) fn new() -> EngineMetrics {
         describe_gauge!("allod_queue_commands", "Commands that wait to be decided");
         describe_counter!("allod_commands_total", "Commands taken from the queue");
         describe_histogram!("allod_batch_commands", "Commands that became durable together");
@@ -25,7 +25,7 @@ impl Meter {
             "allod_journal_conflicts_total",
             "Records that were decided anew because another server had written"
         );
-        Meter {
+        EngineMetrics {
             queue_commands: gauge!("allod_queue_commands"),
             commands: counter!("allod_commands_total"),
             batch_commands: histogram!("allod_batch_commands"),

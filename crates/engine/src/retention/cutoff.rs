@@ -45,19 +45,19 @@ pub(super) fn older_than(
 
 /// How large the journal is, in runs of records. Found out by reading it once, slowly, and then what was added.
 #[derive(Debug, Default)]
-pub(super) struct Sizes {
-    runs: VecDeque<Run>,
+pub(super) struct JournalSizes {
+    runs: VecDeque<SizeBucket>,
     /// The first record that was not counted yet.
     next: u64,
 }
 
 #[derive(Debug)]
-struct Run {
+struct SizeBucket {
     last: u64,
     bytes: u64,
 }
 
-impl Sizes {
+impl JournalSizes {
     /// Counts what has come since the last time.
     pub(super) fn measure(
         &mut self,
@@ -75,7 +75,7 @@ impl Sizes {
                 let bytes = (RECORD_BYTES + frame.body.len()) as u64;
                 match self.runs.back_mut().filter(|run| run.bytes < run_bytes) {
                     Some(run) => (run.last, run.bytes) = (frame.seq, run.bytes + bytes),
-                    None => self.runs.push_back(Run { last: frame.seq, bytes }),
+                    None => self.runs.push_back(SizeBucket { last: frame.seq, bytes }),
                 }
             }
             self.next = last + 1;
@@ -115,7 +115,7 @@ impl Sizes {
 mod tests {
     use allod_journal::memory::MemoryStorage;
     use allod_journal::suite::{committed, next_frame};
-    use allod_journal::{Frame, Tail};
+    use allod_journal::{RecordFrame, Tail};
 
     use super::*;
 
@@ -126,7 +126,7 @@ mod tests {
         for n in 1..=count {
             let body = vec![0; 1000 - RECORD_BYTES];
             let at_ms = if n == 1 { 0 } else { n * 1000 };
-            let frame = Frame { at_ms, ..next_frame(&tail, 1, &body) };
+            let frame = RecordFrame { at_ms, ..next_frame(&tail, 1, &body) };
             tail = committed(journal.append(&tail, &frame));
         }
         storage
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn size_keeps_at_most_what_was_said_and_a_sixteenth_less_at_least() {
         let storage = journal(160);
-        let (mut sizes, stop) = (Sizes::default(), AtomicBool::new(false));
-        let beyond = |sizes: &mut Sizes| {
+        let (mut sizes, stop) = (JournalSizes::default(), AtomicBool::new(false));
+        let beyond = |sizes: &mut JournalSizes| {
             sizes.measure(&storage.open(), 160_000, &stop).expect("it can be read");
             sizes.beyond(160_000)
         };
@@ -164,7 +164,7 @@ mod tests {
         sizes.forget(upto);
         assert_eq!(beyond(&mut sizes), 0);
         // Another one that begins now comes to the same.
-        let mut anew = Sizes::default();
+        let mut anew = JournalSizes::default();
         assert_eq!(beyond(&mut anew), 0);
         assert_eq!(anew.beyond(100_000), sizes.beyond(100_000));
         assert!(sizes.beyond(100_000) > upto);

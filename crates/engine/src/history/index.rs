@@ -13,7 +13,7 @@ use allod_journal::{Hash, Journal, JournalError};
 use tracing::{info, warn};
 
 use super::build::{SUFFIX, UNFINISHED_SUFFIX, can_merge};
-use super::recent::Recent;
+use super::memtable::Memtable;
 use super::segment::Segment;
 use crate::stamp::Dice;
 
@@ -21,12 +21,12 @@ use crate::stamp::Dice;
 const FAN: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct Index {
     pub folder: PathBuf,
     /// Of all fingerprints.
     pub seed: u64,
     pub segments: Vec<Arc<Segment>>,
-    pub recent: Recent,
+    pub memtable: Memtable,
     /// The next record to be added, and the hash of the one before it, if that is known.
     pub next_seq: u64,
     pub last_hash: Option<Hash>,
@@ -37,17 +37,17 @@ pub(super) struct Shelf {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ShelfError {
+pub(super) enum IndexError {
     #[error("the folder {folder} of the index cannot be used: {error}")]
     Folder { folder: PathBuf, error: io::Error },
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
-impl Shelf {
+impl Index {
     /// Takes what is usable in the folder and removes the rest.
-    pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Shelf, ShelfError> {
-        let unusable = |error| ShelfError::Folder { folder: folder.to_path_buf(), error };
+    pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Index, IndexError> {
+        let unusable = |error| IndexError::Folder { folder: folder.to_path_buf(), error };
         let lock = lock(folder).map_err(unusable)?;
         let found = segments_in(folder).map_err(unusable)?;
         let oldest = journal.oldest()?;
@@ -76,11 +76,11 @@ impl Shelf {
             remove(&segment.path, why);
         }
         let seed = segments.first().map(|first| first.header.seed);
-        Ok(Shelf {
+        Ok(Index {
             folder: folder.to_path_buf(),
             seed: seed.unwrap_or_else(|| Dice::new().roll()),
             segments,
-            recent: Recent::default(),
+            memtable: Memtable::default(),
             next_seq,
             last_hash,
             last_ms,

@@ -15,15 +15,15 @@
 mod build;
 mod changes;
 mod complete;
+mod index;
 mod indexer;
+mod indexer_error;
 mod lookup;
+mod memtable;
 mod parties;
 mod posting;
-mod recent;
 mod records;
 mod segment;
-mod shelf;
-mod stuck;
 mod term;
 mod value;
 
@@ -37,16 +37,16 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Semaphore, watch};
 
 use crate::config::Config;
-use crate::handle::{At, Shared};
+use crate::handle::{CommitPoint, SharedState};
 use crate::replay::Halt;
 
-pub use changes::{Ask, Change, Changes};
+pub use changes::{ChangeQuery, HistoryEntry, HistoryPage};
 pub(crate) use indexer::Indexer;
-pub use lookup::Order;
+pub use lookup::HistoryOrder;
 pub use parties::Parties;
-pub use value::ValueThen;
+pub use value::HistoricalValue;
 
-use shelf::Shelf;
+use index::Index;
 
 /// How many questions are worked on at once; more wait. Each reads the journal, which appends need, too.
 const AT_ONCE: usize = 4;
@@ -60,7 +60,7 @@ pub enum Moment {
 
 /// Why a question about the past has no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Unanswered {
+pub enum HistoryError {
     /// Everything after `oldest_position` is kept.
     #[error("what happened up to position {oldest_position} is no longer kept")]
     Trimmed { oldest_position: u64 },
@@ -69,9 +69,9 @@ pub enum Unanswered {
     #[error("the time asked for is in the future")]
     TimeUnknown,
     #[error("there was no pool '{pool}' at position {position}")]
-    PoolUnknown { pool: Arc<str>, position: u64, at: At },
+    PoolUnknown { pool: Arc<str>, position: u64, at: CommitPoint },
     #[error("{error}")]
-    NotAValue { error: NotAValue, at: At },
+    NotAValue { error: NotAValue, at: CommitPoint },
     #[error(
         "the question is too wide: more than {history_records_max} records would have to be read (history_records_max); ask for a smaller value"
     )]
@@ -83,43 +83,43 @@ pub enum Unanswered {
     Unavailable { what: String },
 }
 
-impl From<std::io::Error> for Unanswered {
-    fn from(error: std::io::Error) -> Unanswered {
-        Unanswered::Unavailable { what: format!("the history index cannot be read: {error}") }
+impl From<std::io::Error> for HistoryError {
+    fn from(error: std::io::Error) -> HistoryError {
+        HistoryError::Unavailable { what: format!("the history index cannot be read: {error}") }
     }
 }
 
-impl From<JournalError> for Unanswered {
-    fn from(error: JournalError) -> Unanswered {
+impl From<JournalError> for HistoryError {
+    fn from(error: JournalError) -> HistoryError {
         match error {
-            // It was trimmed while we looked; `Past::ask` says what is left.
-            JournalError::Trimmed { .. } => Unanswered::Trimmed { oldest_position: 0 },
-            error => Unanswered::Unavailable { what: error.to_string() },
+            // It was trimmed while we looked; `HistoryReader::ask` says what is left.
+            JournalError::Trimmed { .. } => HistoryError::Trimmed { oldest_position: 0 },
+            error => HistoryError::Unavailable { what: error.to_string() },
         }
     }
 }
 
-impl From<Halt> for Unanswered {
-    fn from(halt: Halt) -> Unanswered {
-        Unanswered::Unavailable { what: halt.to_string() }
+impl From<Halt> for HistoryError {
+    fn from(halt: Halt) -> HistoryError {
+        HistoryError::Unavailable { what: halt.to_string() }
     }
 }
 
 /// How far the index has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Reached {
+pub(crate) struct IndexPosition {
     pub seq: u64,
     pub position: u64,
 }
 
 /// The past of one engine.
-pub struct Past {
+pub struct HistoryReader {
     journal: Arc<dyn Journal>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// `None` until what is in the folder has been looked at.
-    shelf: RwLock<Option<Shelf>>,
+    index: RwLock<Option<Index>>,
     /// Only those who wait for the index to come further listen to this.
-    reached: watch::Sender<Reached>,
+    reached: watch::Sender<IndexPosition>,
     /// Its thread, which may be napping.
     indexer: Mutex<Option<Thread>>,
     /// Why the index does not go on at present, or never will.
@@ -131,19 +131,25 @@ pub struct Past {
     wait: Duration,
 }
 
-impl std::fmt::Debug for Past {
+impl std::fmt::Debug for HistoryReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Past").field("reached", &*self.reached.borrow()).finish_non_exhaustive()
+        f.debug_struct("HistoryReader")
+            .field("reached", &*self.reached.borrow())
+            .finish_non_exhaustive()
     }
 }
 
-impl Past {
-    pub(crate) fn new(journal: Arc<dyn Journal>, shared: Arc<Shared>, config: &Config) -> Past {
-        Past {
+impl HistoryReader {
+    pub(crate) fn new(
+        journal: Arc<dyn Journal>,
+        shared: Arc<SharedState>,
+        config: &Config,
+    ) -> HistoryReader {
+        HistoryReader {
             journal,
             shared,
-            shelf: RwLock::new(None),
-            reached: watch::Sender::new(Reached::default()),
+            index: RwLock::new(None),
+            reached: watch::Sender::new(IndexPosition::default()),
             indexer: Mutex::new(None),
             failed: Mutex::new(None),
             oldest: Mutex::new((0, 0)),
@@ -154,26 +160,29 @@ impl Past {
     }
 
     /// Changes that fit a question, a page of them.
-    pub async fn changes(self: &Arc<Past>, ask: Ask) -> Result<Changes, Unanswered> {
-        self.ask(move |past, at| past.find_changes(&ask, at)).await
+    pub async fn changes(
+        self: &Arc<HistoryReader>,
+        ask: ChangeQuery,
+    ) -> Result<HistoryPage, HistoryError> {
+        self.ask(move |reader, at| reader.find_changes(&ask, at)).await
     }
 
     /// What could be said of a value at a moment. `text` is the value as people of that time wrote it.
     pub async fn value(
-        self: &Arc<Past>,
+        self: &Arc<HistoryReader>,
         pool: Arc<str>,
         text: String,
         moment: Moment,
-    ) -> Result<ValueThen, Unanswered> {
-        self.ask(move |past, at| past.find_value(&pool, &text, moment, at)).await
+    ) -> Result<HistoricalValue, HistoryError> {
+        self.ask(move |reader, at| reader.find_value(&pool, &text, moment, at)).await
     }
 
     /// Answers once the index covers everything that is committed now.
     async fn ask<T: Send + 'static>(
-        self: &Arc<Past>,
-        answer: impl FnOnce(&Past, At) -> Result<T, Unanswered> + Send + 'static,
-    ) -> Result<T, Unanswered> {
-        let at = self.shared.look(|snapshot| snapshot.at);
+        self: &Arc<HistoryReader>,
+        answer: impl FnOnce(&HistoryReader, CommitPoint) -> Result<T, HistoryError> + Send + 'static,
+    ) -> Result<T, HistoryError> {
+        let at = self.shared.read(|snapshot| snapshot.at);
         let turn = async {
             self.covers(at.position).await.map_err(|_| self.late(at))?;
             self.turns.acquire().await.map_err(|_| self.late(at))
@@ -182,17 +191,17 @@ impl Past {
             Ok(turn) => turn?,
             Err(_) => return Err(self.late(at)),
         };
-        let past = self.clone();
-        let answered = tokio::task::spawn_blocking(move || match answer(&past, at) {
-            Err(Unanswered::Trimmed { .. }) => {
-                let oldest_position = past.first_kept()? - 1;
-                Err(Unanswered::Trimmed { oldest_position })
+        let reader = self.clone();
+        let answered = tokio::task::spawn_blocking(move || match answer(&reader, at) {
+            Err(HistoryError::Trimmed { .. }) => {
+                let oldest_position = reader.first_kept()? - 1;
+                Err(HistoryError::Trimmed { oldest_position })
             }
             answer => answer,
         })
         .await;
         answered.unwrap_or_else(|error| {
-            Err(Unanswered::Unavailable {
+            Err(HistoryError::Unavailable {
                 what: format!("the question could not be answered: {error}"),
             })
         })
@@ -204,7 +213,7 @@ impl Past {
     }
 
     /// For as long as the answer lives, the index hurries.
-    fn wait_for_index(&self, position: u64) -> watch::Receiver<Reached> {
+    fn wait_for_index(&self, position: u64) -> watch::Receiver<IndexPosition> {
         let reached = self.reached.subscribe();
         if reached.borrow().position < position
             && let Some(thread) = &*self.indexer.lock()
@@ -219,16 +228,16 @@ impl Past {
     }
 
     /// Why the index does not cover this yet.
-    fn late(&self, at: At) -> Unanswered {
+    fn late(&self, at: CommitPoint) -> HistoryError {
         if let Some(what) = self.failed.lock().clone() {
-            return Unanswered::Unavailable { what };
+            return HistoryError::Unavailable { what };
         }
         let reached = *self.reached.borrow();
         match self.journal.tail() {
             Ok(tail) if reached.position < at.position => {
-                Unanswered::Building { indexed: reached.seq, end: tail.seq }
+                HistoryError::Building { indexed: reached.seq, end: tail.seq }
             }
-            Ok(_) => Unanswered::Unavailable {
+            Ok(_) => HistoryError::Unavailable {
                 what: "too many questions about the past are being answered; try again in a moment"
                     .into(),
             },

@@ -1,14 +1,14 @@
-//! What the engine has done since it started, for [`Status`](crate::Status). It is measured here and nothing is decided on
+//! What the engine has done since it started, for [`EngineStatus`](crate::Status). It is measured here and nothing is decided on
 //! it, so the clock that is read here cannot change what happens.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use allod_journal::{Append, Frame, Journal, Tail};
+use allod_journal::{AppendOutcome, Journal, RecordFrame, Tail};
 
 /// Counters since the engine started, and how its last write went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counters {
+pub struct EngineCounters {
     /// Commands taken from the queue.
     pub commands: u64,
     /// Records that became durable.
@@ -26,7 +26,7 @@ pub struct Counters {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct AtomicCounters {
     commands: AtomicU64,
     records: AtomicU64,
     bytes: AtomicU64,
@@ -36,20 +36,25 @@ pub(crate) struct Counts {
     last_batch_commands: AtomicU64,
 }
 
-impl Counts {
+impl AtomicCounters {
     /// Appends, and takes note of how that went.
-    pub(crate) fn append(&self, journal: &dyn Journal, expected: &Tail, frame: &Frame) -> Append {
+    pub(crate) fn append(
+        &self,
+        journal: &dyn Journal,
+        expected: &Tail,
+        frame: &RecordFrame,
+    ) -> AppendOutcome {
         let started = Instant::now();
         let ended = journal.append(expected, frame);
         let took = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.last_append_us.store(took, Ordering::Relaxed);
         match &ended {
-            Append::Committed(_) => {
+            AppendOutcome::Committed(_) => {
                 self.records.fetch_add(1, Ordering::Relaxed);
                 self.bytes.fetch_add(frame.body.len() as u64, Ordering::Relaxed);
             }
-            Append::Conflict(_) => drop(self.conflicts.fetch_add(1, Ordering::Relaxed)),
-            Append::Unknown(_) => {}
+            AppendOutcome::Conflict(_) => drop(self.conflicts.fetch_add(1, Ordering::Relaxed)),
+            AppendOutcome::Unknown(_) => {}
         }
         ended
     }
@@ -64,9 +69,9 @@ impl Counts {
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn read(&self) -> Counters {
+    pub(crate) fn read(&self) -> EngineCounters {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Counters {
+        EngineCounters {
             commands: read(&self.commands),
             records: read(&self.records),
             bytes: read(&self.bytes),

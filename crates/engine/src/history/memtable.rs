@@ -7,26 +7,26 @@ use allod_core::event::Event;
 use allod_journal::Hash;
 
 use super::build::{self, directory_bits};
-use super::posting::{Posting, Run, posting, record_of};
-use super::segment::{Header, Mark, Segment};
-use super::term::{self, Fingerprint, Sizes, Term};
+use super::posting::{Posting, PostingRun, posting, record_of};
+use super::segment::{IndexHeader, RecordMark, Segment};
+use super::term::{self, BlockSizes, Fingerprint, Term};
 
 /// A segment keeps the mark of one in this many records.
 const MARKED: usize = 64;
 
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct Memtable {
     /// One for each record.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<RecordMark>,
     /// In the order of the records.
     postings: Vec<Posting>,
-    pub sizes: Sizes,
+    pub sizes: BlockSizes,
     last_hash: Hash,
     /// The postings of the record that is being added.
     adding: Vec<Posting>,
 }
 
-impl Recent {
+impl Memtable {
     pub(super) fn first_seq(&self) -> Option<u64> {
         self.marks.first().map(|mark| mark.seq)
     }
@@ -39,7 +39,7 @@ impl Recent {
     pub(super) fn add<'a>(
         &mut self,
         seed: u64,
-        mark: Mark,
+        mark: RecordMark,
         hash: Hash,
         events: impl Iterator<Item = &'a Event>,
     ) {
@@ -61,7 +61,7 @@ impl Recent {
     }
 
     /// The records of each of these terms.
-    pub(super) fn runs(&self, fingerprints: &[Fingerprint]) -> Vec<Run> {
+    pub(super) fn runs(&self, fingerprints: &[Fingerprint]) -> Vec<PostingRun> {
         let mut found: Vec<Vec<u32>> = vec![Vec::new(); fingerprints.len()];
         for &posting in &self.postings {
             let fingerprint = super::posting::fingerprint_of(posting);
@@ -71,7 +71,7 @@ impl Recent {
                 }
             }
         }
-        found.into_iter().map(Run::in_memory).collect()
+        found.into_iter().map(PostingRun::in_memory).collect()
     }
 
     /// Writes all of it to a file. `None`: there is nothing.
@@ -82,7 +82,7 @@ impl Recent {
         let mut sorted = self.postings.clone();
         sorted.sort_unstable();
         let marked = self.marks.iter().skip(MARKED - 1).step_by(MARKED);
-        let header = Header {
+        let header = IndexHeader {
             seed,
             first_seq: first.seq,
             last_seq: last.seq,

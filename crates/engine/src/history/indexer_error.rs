@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use allod_journal::JournalError;
 
-use super::Unanswered;
-use super::shelf::ShelfError;
+use super::HistoryError;
+use super::index::IndexError;
 use crate::replay::Halt;
 
 /// How long is waited after the first failure; each further one doubles it, up to so many times.
@@ -16,38 +16,40 @@ const DOUBLED_MAX: u32 = 6;
 const TOLD_EVERY: u32 = 16;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Stuck {
+pub(super) enum IndexerError {
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    Index(#[from] IndexError),
     #[error(transparent)]
     Halt(#[from] Halt),
     #[error("the history index cannot be written: {0}")]
     Io(#[from] io::Error),
     #[error(transparent)]
-    Unanswered(#[from] Unanswered),
+    Unanswered(#[from] HistoryError),
 }
 
-impl From<JournalError> for Stuck {
-    fn from(error: JournalError) -> Stuck {
-        Stuck::Halt(error.into())
+impl From<JournalError> for IndexerError {
+    fn from(error: JournalError) -> IndexerError {
+        IndexerError::Halt(error.into())
     }
 }
 
-impl Stuck {
+impl IndexerError {
     /// Whether trying again may help: a disk gets room again, a folder comes back, a database is started again.
-    pub(super) fn may_pass(&self) -> bool {
+    pub(super) fn is_transient(&self) -> bool {
         // What was trimmed while we looked is not missed when we look again.
         let journal = |error: &JournalError| {
             matches!(error, JournalError::Unavailable { .. } | JournalError::Trimmed { .. })
         };
         match self {
-            Stuck::Io(_) | Stuck::Shelf(ShelfError::Folder { .. }) => true,
-            Stuck::Shelf(ShelfError::Journal(error)) | Stuck::Halt(Halt::Journal(error)) => {
-                journal(error)
-            }
-            Stuck::Halt(halt) => halt.may_pass(),
-            Stuck::Unanswered(unanswered) => {
-                matches!(unanswered, Unanswered::Unavailable { .. } | Unanswered::Trimmed { .. })
+            IndexerError::Io(_) | IndexerError::Index(IndexError::Folder { .. }) => true,
+            IndexerError::Index(IndexError::Journal(error))
+            | IndexerError::Halt(Halt::Journal(error)) => journal(error),
+            IndexerError::Halt(halt) => halt.is_transient(),
+            IndexerError::Unanswered(unanswered) => {
+                matches!(
+                    unanswered,
+                    HistoryError::Unavailable { .. } | HistoryError::Trimmed { .. }
+                )
             }
         }
     }
@@ -55,9 +57,9 @@ impl Stuck {
 
 /// How often it has failed since it last went on.
 #[derive(Debug, Default)]
-pub(super) struct Failures(u32);
+pub(super) struct RetryBackoff(u32);
 
-impl Failures {
+impl RetryBackoff {
     /// One more. Says whether it is to be logged, and how long to wait now.
     pub(super) fn add(&mut self) -> (bool, Duration) {
         let before = self.0;
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_up_to_a_bound_and_few_failures_are_told() {
-        let mut failures = Failures::default();
+        let mut failures = RetryBackoff::default();
         assert!(!failures.end());
         let (told, pauses): (Vec<_>, Vec<_>) = (0..100).map(|_| failures.add()).unzip();
         assert_eq!(pauses[..3], [20, 40, 80].map(Duration::from_millis));

@@ -1,11 +1,11 @@
-//! A session that is begun when it is needed, and begun again when it was lost; not more often than makes sense.
+//! A slot for one session, which is opened on demand and reopened after it was lost, with back-off.
 
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::errors::unavailable;
-use super::server::Server;
+use super::server::PostgresServer;
 use super::session::Session;
 use crate::contract::JournalError;
 
@@ -13,12 +13,12 @@ const BACK_OFF_MIN: Duration = Duration::from_millis(20);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
-pub struct Lane {
-    held: Mutex<Held>,
+pub struct SessionSlot {
+    held: Mutex<SlotState>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct SlotState {
     session: Option<Session>,
     back_off: Option<BackOff>,
 }
@@ -30,12 +30,12 @@ struct BackOff {
     why: String,
 }
 
-impl Held {
-    fn session(&mut self, server: &Server) -> Result<&mut Session, JournalError> {
+impl SlotState {
+    fn session(&mut self, server: &PostgresServer) -> Result<&mut Session, JournalError> {
         if let Some(session) = &mut self.session {
             session.wake();
         }
-        if self.session.as_ref().is_some_and(Session::is_spent) {
+        if self.session.as_ref().is_some_and(Session::is_closed) {
             self.session = None;
         }
         if self.session.is_none() {
@@ -65,33 +65,33 @@ impl Held {
     }
 }
 
-impl Lane {
-    /// A lane that has its first session already.
-    pub fn with_session(session: Option<Session>) -> Lane {
-        Lane { held: Mutex::new(Held { session, back_off: None }) }
+impl SessionSlot {
+    /// A slot with an open session.
+    pub fn with_session(session: Option<Session>) -> SessionSlot {
+        SessionSlot { held: Mutex::new(SlotState { session, back_off: None }) }
     }
 
-    /// Does something on the session, one caller at a time.
+    /// Runs `work` on the session, one caller at a time.
     pub fn with<T>(
         &self,
-        server: &Server,
+        server: &PostgresServer,
         work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         self.with_or(server, |error| error, work)
     }
 
-    /// The same, where it makes a difference that there was no session.
+    /// Like `with`; `without` maps the error if there is no session.
     pub fn with_or<T>(
         &self,
-        server: &Server,
+        server: &PostgresServer,
         without: impl FnOnce(JournalError) -> JournalError,
         work: impl FnOnce(&mut Session) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         let mut held = self.held.lock();
         let session = held.session(server).map_err(without)?;
         let done = work(session);
-        if session.is_spent() {
-            // At once, so that the server hears of it, too.
+        if session.is_closed() {
+            // Dropped at once, so that the server learns of it.
             held.session = None;
         }
         done

@@ -7,7 +7,7 @@
 //! Nothing is ever trimmed that a kept checkpoint needs, that a backup reads, or that should be archived and is not.
 
 mod archive;
-mod retention;
+mod cutoff;
 
 use std::io::Write;
 use std::sync::Arc;
@@ -20,43 +20,43 @@ use parking_lot::Mutex;
 use tracing::{info, warn};
 
 pub(crate) use archive::open as open_segment;
-pub use archive::{Archive, ArchiveError, Archived};
+pub use archive::{Archive, ArchiveError, ArchiveSegment};
 
-use self::retention::Sizes;
-use crate::backup::{BackedUp, BackupError, Progress, backup};
-use crate::config::{Config, History};
+use self::cutoff::JournalSizes;
+use crate::backup::{BackupError, BackupProgress, BackupSummary, backup};
+use crate::config::{Config, RetentionPolicy};
 use crate::replay::Halt;
 
 /// How often what is no longer wanted is looked for when no checkpoint is written.
-const TIDY_MS_MAX: u64 = 60_000;
+const ENFORCE_MS_MAX: u64 = 60_000;
 
 /// Looks after one journal.
-pub(crate) struct Keeper {
+pub(crate) struct Retention {
     journal: Arc<dyn Journal>,
     checkpoints: Arc<dyn CheckpointStore>,
-    history: History,
+    history: RetentionPolicy,
     checkpoints_kept: usize,
     backups_max: usize,
     archive: Option<Archive>,
     /// The oldest record that each backup still needs.
     pins: Mutex<Vec<u64>>,
-    sizes: Mutex<Sizes>,
+    sizes: Mutex<JournalSizes>,
     /// Trimming waits for a newer checkpoint.
     wants_checkpoint: AtomicBool,
     /// Nothing long is begun or gone on with any more.
     stop: Arc<AtomicBool>,
-    meter: KeepMeter,
+    meter: RetentionMetrics,
 }
 
-struct KeepMeter {
+struct RetentionMetrics {
     backups: Counter,
     archived: Counter,
     archive_failures: Counter,
     trimmed: Counter,
 }
 
-impl KeepMeter {
-    fn new() -> KeepMeter {
+impl RetentionMetrics {
+    fn new() -> RetentionMetrics {
         describe_counter!("allod_backups_total", "Backups made whole");
         describe_counter!("allod_archived_records_total", "Records written to archive segments");
         describe_counter!(
@@ -64,7 +64,7 @@ impl KeepMeter {
             "Times that records could not be archived, and so were not trimmed"
         );
         describe_counter!("allod_trimmed_records_total", "Records removed from the journal");
-        KeepMeter {
+        RetentionMetrics {
             backups: counter!("allod_backups_total"),
             archived: counter!("allod_archived_records_total"),
             archive_failures: counter!("allod_archive_failures_total"),
@@ -74,32 +74,32 @@ impl KeepMeter {
 }
 
 /// Keeps records from being trimmed for as long as it lives.
-struct Pin<'a> {
-    keeper: &'a Keeper,
+struct BackupPin<'a> {
+    retention: &'a Retention,
     oldest: u64,
 }
 
-impl Drop for Pin<'_> {
+impl Drop for BackupPin<'_> {
     fn drop(&mut self) {
-        let mut pins = self.keeper.pins.lock();
+        let mut pins = self.retention.pins.lock();
         if let Some(at) = pins.iter().position(|pin| *pin == self.oldest) {
             pins.swap_remove(at);
         }
     }
 }
 
-impl Keeper {
+impl Retention {
     pub(crate) fn new(
         journal: Arc<dyn Journal>,
         checkpoints: Arc<dyn CheckpointStore>,
         config: &Config,
         stop: Arc<AtomicBool>,
-    ) -> Keeper {
+    ) -> Retention {
         let archive = config
             .archive
             .as_ref()
             .map(|folder| Archive::new(folder.clone(), config.archive_segment_bytes));
-        Keeper {
+        Retention {
             journal,
             checkpoints,
             history: config.history,
@@ -110,7 +110,7 @@ impl Keeper {
             sizes: Mutex::default(),
             wants_checkpoint: AtomicBool::new(false),
             stop,
-            meter: KeepMeter::new(),
+            meter: RetentionMetrics::new(),
         }
     }
 
@@ -119,8 +119,8 @@ impl Keeper {
         &self,
         created_ms: u64,
         out: W,
-        progress: &mut Progress<'_>,
-    ) -> Result<(W, BackedUp), BackupError> {
+        progress: &mut BackupProgress<'_>,
+    ) -> Result<(W, BackupSummary), BackupError> {
         let _pin = self.pin()?;
         let made = backup(&*self.journal, &*self.checkpoints, created_ms, out, progress)?;
         self.meter.backups.increment(1);
@@ -128,7 +128,7 @@ impl Keeper {
         Ok(made)
     }
 
-    fn pin(&self) -> Result<Pin<'_>, BackupError> {
+    fn pin(&self) -> Result<BackupPin<'_>, BackupError> {
         // Whoever trims holds the lock, so that what is the oldest now stays.
         let mut pins = self.pins.lock();
         if pins.len() >= self.backups_max {
@@ -136,23 +136,25 @@ impl Keeper {
         }
         let oldest = self.journal.oldest().map_err(Halt::from)?;
         pins.push(oldest);
-        Ok(Pin { keeper: self, oldest })
+        Ok(BackupPin { retention: self, oldest })
     }
 
     /// How often to tidy up without an occasion; `None` when time changes nothing.
-    pub(crate) fn tidy_every_ms(&self) -> Option<u64> {
+    pub(crate) fn enforce_interval_ms(&self) -> Option<u64> {
         match self.history {
-            History::All => None,
-            History::SinceCheckpoint => Some(TIDY_MS_MAX),
-            History::Within { .. } => Some(self.checkpoint_every_ms().clamp(100, TIDY_MS_MAX)),
+            RetentionPolicy::All => None,
+            RetentionPolicy::SinceCheckpoint => Some(ENFORCE_MS_MAX),
+            RetentionPolicy::Within { .. } => {
+                Some(self.checkpoint_every_ms().clamp(100, ENFORCE_MS_MAX))
+            }
         }
     }
 
     /// How long to wait between two checkpoints that are written for no other reason than trimming.
     fn checkpoint_every_ms(&self) -> u64 {
         match self.history {
-            History::Within { ms_max: Some(ms_max), .. } => ms_max / retention::SLACK,
-            _ => TIDY_MS_MAX,
+            RetentionPolicy::Within { ms_max: Some(ms_max), .. } => ms_max / cutoff::SLACK,
+            _ => ENFORCE_MS_MAX,
         }
     }
 
@@ -160,8 +162,8 @@ impl Keeper {
     /// one, `age_ms` how long ago that was.
     pub(crate) fn wants_checkpoint(&self, bytes: u64, age_ms: u64) -> bool {
         let full = match self.history {
-            History::Within { bytes_max: Some(bytes_max), .. } => {
-                bytes >= bytes_max / retention::SLACK
+            RetentionPolicy::Within { bytes_max: Some(bytes_max), .. } => {
+                bytes >= bytes_max / cutoff::SLACK
             }
             _ => false,
         };
@@ -170,7 +172,7 @@ impl Keeper {
     }
 
     /// Removes old checkpoints, and from the journal what is no longer wanted.
-    pub(crate) fn tidy(&self, now_ms: u64) -> Result<(), Halt> {
+    pub(crate) fn enforce(&self, now_ms: u64) -> Result<(), Halt> {
         {
             let pins = self.pins.lock();
             // A backup may be about to open one of those that would go.
@@ -181,7 +183,7 @@ impl Keeper {
         let checkpoint = self.checkpoints.list()?.last().map_or(0, |meta| meta.seq);
         let oldest = self.journal.oldest()?;
         let wanted = self.unwanted(now_ms)?;
-        let short = wanted > checkpoint && self.history != History::SinceCheckpoint;
+        let short = wanted > checkpoint && self.history != RetentionPolicy::SinceCheckpoint;
         self.wants_checkpoint.store(short, Ordering::Relaxed);
         let last = self.journal.tail()?.seq;
         let upto = wanted.min(checkpoint).min(last.saturating_sub(1));
@@ -202,11 +204,11 @@ impl Keeper {
 
     /// The last record that need not be kept any longer; 0 when all are to stay.
     fn unwanted(&self, now_ms: u64) -> Result<u64, Halt> {
-        let History::Within { ms_max, bytes_max } = self.history else {
-            return Ok(if self.history == History::All { 0 } else { u64::MAX });
+        let RetentionPolicy::Within { ms_max, bytes_max } = self.history else {
+            return Ok(if self.history == RetentionPolicy::All { 0 } else { u64::MAX });
         };
         let by_time = match ms_max {
-            Some(ms_max) => retention::older_than(&*self.journal, ms_max, now_ms)?,
+            Some(ms_max) => cutoff::older_than(&*self.journal, ms_max, now_ms)?,
             None => 0,
         };
         let by_size = match bytes_max {
@@ -223,7 +225,7 @@ impl Keeper {
     /// Archives the records from `oldest` up to `upto`, if that is wanted; how far it came.
     fn archived(&self, oldest: u64, upto: u64, now_ms: u64) -> u64 {
         let Some(archive) = &self.archive else { return upto };
-        let done = archive.keep(&*self.journal, oldest, upto, (now_ms, &self.stop));
+        let done = archive.store(&*self.journal, oldest, upto, (now_ms, &self.stop));
         self.meter.archived.increment(done.records);
         if let Some(error) = done.error {
             self.meter.archive_failures.increment(1);
