@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use allod_journal::SegmentError;
-use allod_journal::segment::{SegmentKind, SegmentPart, SegmentHeader, SegmentReader, Trailer};
+use allod_journal::segment::{SegmentHeader, SegmentKind, SegmentPart, SegmentReader, Trailer};
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use clap::Args;

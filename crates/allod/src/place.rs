@@ -10,7 +10,7 @@ use std::sync::Arc;
 use allod_engine::Halt;
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::{Embedded, TornTail};
-use allod_journal::postgres::{PostgresAddress, Postgres, SCHEMES};
+use allod_journal::postgres::{Postgres, PostgresAddress, SCHEMES};
 use allod_journal::{CheckpointStore, Journal, JournalError};
 use anyhow::{Context, anyhow};
 use clap::Args;

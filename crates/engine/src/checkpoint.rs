@@ -86,8 +86,10 @@ fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<
 
 /// Reads a checkpoint that must be of the record that `meta` names.
 pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Replayed, Halt> {
-    let unsound =
-        |what: String| CheckpointStoreError::Unsound { name: format!("of record {}", meta.seq), what };
+    let unsound = |what: String| CheckpointStoreError::Unsound {
+        name: format!("of record {}", meta.seq),
+        what,
+    };
     if meta.level > allod_record::LEVEL {
         let (found, known) = (meta.level, allod_record::LEVEL);
         return Err(Halt::TooNew { seq: meta.seq, found, known });

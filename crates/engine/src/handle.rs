@@ -249,7 +249,7 @@ impl Handle {
         &self,
         linearizable: bool,
         min_position: Option<u64>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), EngineError> {
         if linearizable {
             self.confirm_tail().await?;
         }

@@ -196,9 +196,9 @@ pub(crate) fn value<'a>(
     wire::ValueAnswer { pool, value, state, claim: held.map(|held| claim(held, now_ms)), at: None }
 }
 
-pub(crate) fn status(status: EngineStatus) -> wire::EngineStatus {
+pub(crate) fn status(status: EngineStatus) -> wire::Status {
     let EngineStatus { counters, journal, .. } = status;
-    wire::EngineStatus {
+    wire::Status {
         version: env!("CARGO_PKG_VERSION"),
         ready: status.ready,
         degraded: status.degraded,

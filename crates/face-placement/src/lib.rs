@@ -95,7 +95,11 @@ impl Placement {
     }
 
     /// Has a command decided. A refusal is told in the words for what was being done.
-    async fn submit(&self, command: Command, doing: Doing<'_>) -> Result<(Outcome, CommitPoint), Fault> {
+    async fn submit(
+        &self,
+        command: Command,
+        doing: Doing<'_>,
+    ) -> Result<(Outcome, CommitPoint), Fault> {
         let reply = self.handle.submit(command).await.map_err(|why| refusals::failure(&why))?;
         match reply.answer {
             Ok(receipt) => match receipt.outcomes.into_iter().next() {

@@ -70,10 +70,7 @@ pub fn run_shared(fresh: impl Fn() -> OpenJournal) {
     run(SHARED_PROMISES, fresh);
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "the output of a failed test names the broken promise"
-)]
+#[expect(clippy::print_stderr, reason = "the output of a failed test names the broken promise")]
 fn run(promises: &[ContractPromise], fresh: impl Fn() -> OpenJournal) {
     for (name, hold) in promises {
         eprintln!("promise: {name}");

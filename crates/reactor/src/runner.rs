@@ -234,7 +234,7 @@ impl DeliveryAttempt {
         let (transport, delivered) = (self.transport.clone(), notice.clone());
         let delivery = tokio::spawn(async move { transport.deliver(channel, delivered).await });
         let _abort = AbortOnDrop(delivery.abort_handle());
-        match telling.await.unwrap_or_else(|_| DeliveryOutcome::Failed("an internal error".into()))
+        match delivery.await.unwrap_or_else(|_| DeliveryOutcome::Failed("an internal error".into()))
         {
             DeliveryOutcome::Delivered => {
                 self.metrics.delivered.increment(1);

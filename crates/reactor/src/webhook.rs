@@ -115,8 +115,9 @@ impl Webhook {
         headers.insert(USER_AGENT, HeaderValue::from_static(product));
         for (name, value) in &self.headers {
             let value = value.fill(notice, Escape::Header);
-            let value = HeaderValue::try_from(value)
-                .map_err(|_| format!("the header {name} would have a character that is not allowed"))?;
+            let value = HeaderValue::try_from(value).map_err(|_| {
+                format!("the header {name} would have a character that is not allowed")
+            })?;
             headers.insert(name, value);
         }
         let name = HeaderValue::try_from(notice.name()).map_err(|error| error.to_string())?;
@@ -137,7 +138,8 @@ impl Webhook {
         let path = url.path_and_query().map_or("/", |path| path.as_str());
         let mut request = Request::new(Full::new(Bytes::from(body)));
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = path.parse().map_err(|error| format!("the URL is invalid: {error}"))?;
+        *request.uri_mut() =
+            path.parse().map_err(|error| format!("the URL is invalid: {error}"))?;
         *request.headers_mut() = headers;
         Ok(request)
     }
@@ -258,7 +260,10 @@ host: nso:8080
             ("url = \"http://hooks/{who}\"", "unknown placeholder {who}"),
             ("url = \"http://hooks/\"\nbody = \"{me}\"", "unknown placeholder {me}"),
             ("url = \"http://hooks/\"\nmethod = \"a b\"", "'a b' is not an HTTP method"),
-            ("url = \"http://hooks/\"\nheaders = { \"a b\" = \"c\" }", "'a b' is not a valid header name"),
+            (
+                "url = \"http://hooks/\"\nheaders = { \"a b\" = \"c\" }",
+                "'a b' is not a valid header name",
+            ),
             ("url = \"http://hooks/\"\nheaders = { a = \"\\u0001\" }", "that is not allowed"),
             ("url = \"http://h/\"\nheaders = { Content-Length = \"5\" }", "is set by the server"),
             ("url = \"http://h/\"\nheaders = { host = \"other\" }", "is set by the server"),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use allod_engine::{Clock, SharedState};
-use allod_journal::memory::{OperationAttempt, InjectedFault, MemoryStorage, JournalOperation, FaultPlan};
+use allod_journal::memory::{
+    FaultPlan, InjectedFault, JournalOperation, MemoryStorage, OperationAttempt,
+};
 use allod_journal::{Hash, Journal, Tail};
 use allod_record::Item;
 use parking_lot::Mutex;
@@ -107,7 +109,12 @@ impl Chaos {
     }
 
     /// Between two attempts: whether to go on, and whether the journal loses something meanwhile.
-    fn between_attempts(&mut self, attempt: u32, storage: &MemoryStorage, shared: &SharedState) -> bool {
+    fn between_attempts(
+        &mut self,
+        attempt: u32,
+        storage: &MemoryStorage,
+        shared: &SharedState,
+    ) -> bool {
         if self.forks && self.dice.percent(10) {
             let seen = shared.read(|snapshot| snapshot.at.hash);
             self.fork(storage, Some(seen));

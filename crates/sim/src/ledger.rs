@@ -7,7 +7,7 @@ use allod_core::invariant;
 use allod_core::state::State;
 use allod_engine::state_hash;
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{RecordFrame, Hash, Journal, Tail};
+use allod_journal::{Hash, Journal, RecordFrame, Tail};
 use allod_record::{Cause, Item};
 
 use crate::chaos::Cut;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_engine::{SharedState, BatchWriter};
+use allod_engine::{BatchWriter, SharedState};
 
 pub struct Node {
     pub id: usize,

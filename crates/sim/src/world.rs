@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use allod_core::command::Command;
 use allod_engine::{
-    Clock, Config, EngineError, Halt, Hash, CommandReply, SharedState, BatchWriter, recover, state_hash, verify,
-    write_checkpoint,
+    BatchWriter, Clock, CommandReply, Config, EngineError, Halt, Hash, SharedState, recover,
+    state_hash, verify, write_checkpoint,
 };
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;

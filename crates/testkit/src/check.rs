@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use allod_core::event::Event;
 use allod_engine::Hash;
-use allod_journal::{RecordFrame, Journal, Tail};
+use allod_journal::{Journal, RecordFrame, Tail};
 use allod_record::Item;
 
 use crate::history::{Answer, Call, Done, History, Request};

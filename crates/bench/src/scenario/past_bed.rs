@@ -10,7 +10,7 @@ use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, ReleaseOp, Rene
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Clock, Config, SharedState, BatchWriter, recover, write_checkpoint};
+use allod_engine::{BatchWriter, Clock, Config, SharedState, recover, write_checkpoint};
 use allod_journal::Journal;
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;

@@ -11,11 +11,13 @@ use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Config, Engine, EngineError, Handle, RetentionPolicy, CommandReply, recover, state_hash};
-use allod_journal::checkpoint::{
-    CheckpointStoreError, CheckpointMeta, CheckpointContents, MemoryCheckpoints, CheckpointList,
+use allod_engine::{
+    CommandReply, Config, Engine, EngineError, Handle, RetentionPolicy, recover, state_hash,
 };
-use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
+use allod_journal::checkpoint::{
+    CheckpointContents, CheckpointList, CheckpointMeta, CheckpointStoreError, MemoryCheckpoints,
+};
+use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
 use allod_journal::{CheckpointStore, Journal};
 use parking_lot::Mutex;
 
@@ -313,7 +315,11 @@ fn a_journal_that_is_away_at_the_start_is_waited_for() {
     let away = Arc::new(AtomicBool::new(true));
     let is_away = away.clone();
     let journal = storage.open_with(Box::new(move |_| {
-        if is_away.load(Ordering::Relaxed) { InjectedFault::Unavailable } else { InjectedFault::None }
+        if is_away.load(Ordering::Relaxed) {
+            InjectedFault::Unavailable
+        } else {
+            InjectedFault::None
+        }
     }));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();

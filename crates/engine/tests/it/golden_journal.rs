@@ -31,10 +31,10 @@ use allod_core::resource::{
 };
 use allod_core::state::State;
 use allod_core::value::Kind;
-use allod_engine::{Clock, Config, SharedState, BatchWriter, recover, state_hash};
+use allod_engine::{BatchWriter, Clock, Config, SharedState, recover, state_hash};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{AppendOutcome, RecordFrame, Hash, Journal, Tail};
+use allod_journal::{AppendOutcome, Hash, Journal, RecordFrame, Tail};
 use allod_record::Item;
 
 fn hex(bytes: &[u8]) -> String {

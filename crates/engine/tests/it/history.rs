@@ -16,9 +16,9 @@ use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::{self, ValueView};
-use allod_engine::history::{ChangeQuery, HistoryEntry, Moment, HistoryOrder, HistoryError};
+use allod_engine::history::{ChangeQuery, HistoryEntry, HistoryError, HistoryOrder, Moment};
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{AppendOutcome, RecordFrame, Journal, Tail};
+use allod_journal::{AppendOutcome, Journal, RecordFrame, Tail};
 use allod_record::Item;
 
 use story::{Dice, POOLS, Whole};
@@ -239,7 +239,9 @@ fn beyond_the_last_position_there_is_nothing_however_far_beyond() {
                 let ask = ChangeQuery { until: Some(since), order, ..everything() };
                 assert!(!world.changes(ask).unwrap().changes.is_empty());
             }
-            let page = world.changes(ChangeQuery { after: Some(u64::MAX), order, ..everything() }).unwrap();
+            let page = world
+                .changes(ChangeQuery { after: Some(u64::MAX), order, ..everything() })
+                .unwrap();
             assert_eq!(page.changes.is_empty(), order == HistoryOrder::OldestFirst);
         }
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 
 use allod_core::event::Event;
 use allod_core::value::Kind;
-use allod_engine::{Feed, Handle, FeedRecord, Tail};
+use allod_engine::{Feed, FeedRecord, Handle, Tail};
 use bytes::Bytes;
 use hashbrown::HashMap;
 use parking_lot::Mutex;

@@ -231,9 +231,7 @@ impl PartReader {
     fn fetch(&self, part: i64) -> Result<Option<Vec<u8>>, JournalError> {
         let select = "SELECT data FROM checkpoint_part WHERE seq = $1 AND part = $2";
         let rows = self.slot.with(&self.server, |session| {
-            session
-                .query(select, &[&self.seq, &part], PART_WAIT_MAX)
-                .map_err(|error| error.at(0))
+            session.query(select, &[&self.seq, &part], PART_WAIT_MAX).map_err(|error| error.at(0))
         })?;
         Ok(rows.first().map(|row| row.get(0)))
     }

@@ -100,7 +100,9 @@ impl PostgresServer {
         )?;
         let facts = session.ask(FACTS)?;
         let Some(facts) = facts.first() else {
-            return Err(SessionError::NotWritable("the server does not report its settings".into()));
+            return Err(SessionError::NotWritable(
+                "the server does not report its settings".into(),
+            ));
         };
         if facts.get(0) {
             return Err(SessionError::NotWritable(format!(

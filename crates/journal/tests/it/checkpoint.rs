@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints, CheckpointList};
-use allod_journal::postgres::{PostgresAddress, Postgres};
-use allod_journal::{CheckpointStoreError, CheckpointMeta, CheckpointStore, Hash};
+use allod_journal::checkpoint::{
+    CHECKPOINT_FOLDER, CheckpointList, FileCheckpoints, MemoryCheckpoints,
+};
+use allod_journal::postgres::{Postgres, PostgresAddress};
+use allod_journal::{CheckpointMeta, CheckpointStore, CheckpointStoreError, Hash};
 use allod_testkit::postgres::Cluster;
 use tempfile::TempDir;
 

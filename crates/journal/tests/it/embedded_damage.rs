@@ -6,7 +6,7 @@ use std::path::Path;
 
 use allod_journal::embedded::{Embedded, JOURNAL_FILE, OpenedJournal, TornTail};
 use allod_journal::suite::{append_many, committed, next_frame, read_whole};
-use allod_journal::{AppendOutcome, RecordFrame, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, Journal, JournalError, RecordFrame, Tail};
 use tempfile::TempDir;
 
 const WAL_FILE: &str = "journal.sqlite-wal";
@@ -48,7 +48,8 @@ impl Files {
     #[track_caller]
     fn assert_holds(&self, frames: &[RecordFrame], hint: &str) -> Option<TornTail> {
         let (_folder, opened) = self.open();
-        let OpenedJournal { journal, torn } = opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
+        let OpenedJournal { journal, torn } =
+            opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
         assert!(read_whole(&journal, 10_000) == frames, "{hint}: not the records that were there");
         torn
     }
@@ -57,11 +58,13 @@ impl Files {
     #[track_caller]
     fn assert_goes_on(&self, frames: &[RecordFrame], hint: &str) -> Option<TornTail> {
         let (folder, opened) = self.open();
-        let OpenedJournal { journal, torn } = opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
+        let OpenedJournal { journal, torn } =
+            opened.unwrap_or_else(|error| panic!("{hint}: {error}"));
         assert!(read_whole(&journal, 10_000) == frames, "{hint}: not the records that were there");
         let more = append_many(&journal, 2);
         drop(journal);
-        let OpenedJournal { journal, torn: again } = Embedded::open(folder.path()).expect("open again");
+        let OpenedJournal { journal, torn: again } =
+            Embedded::open(folder.path()).expect("open again");
         assert_eq!(again, None, "{hint}: what was torn is there again");
         assert!(read_whole(&journal, 10_000) == [frames, &more].concat(), "{hint}: not continued");
         torn

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use allod_journal::memory::{OperationAttempt, InjectedFault, MemoryStorage, JournalOperation};
+use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage, OperationAttempt};
 use allod_journal::suite::{self, append_many, committed, next_frame, read_whole};
 use allod_journal::{AppendOutcome, BrokenChain, Journal, JournalError, Tail};
 

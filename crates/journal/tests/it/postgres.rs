@@ -8,7 +8,7 @@ mod rivals;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use allod_journal::postgres::{PostgresAddress, Postgres};
+use allod_journal::postgres::{Postgres, PostgresAddress};
 use allod_journal::suite;
 use allod_testkit::postgres::Cluster;
 

@@ -108,9 +108,7 @@ fn roots(ca: Option<&Path>) -> Result<RootCertStore, String> {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                return Err(
-                    "this machine has no trusted certificates; name a file with ca".into()
-                );
+                return Err("this machine has no trusted certificates; name a file with ca".into());
             }
         }
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use allod_core::command::resource::NoticeCommand;
 use allod_core::resource::AlarmKind;
 use allod_core::state::outbox::Notice;
-use allod_reactor::{Transport, ChannelId, ReactorLimits, Reactor, Delivery, DeliveryOutcome};
+use allod_reactor::{ChannelId, Delivery, DeliveryOutcome, Reactor, ReactorLimits, Transport};
 use hook::{Asked, Hook, Manner};
 use world::{World, hasty, plain, webhooks};
 

@@ -12,7 +12,7 @@ use allod_core::event::{Event, Was};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{Clock, Config, Hash, Replayed, SharedState, BatchWriter};
+use allod_engine::{BatchWriter, Clock, Config, Hash, Replayed, SharedState};
 use allod_journal::memory::MemoryStorage;
 use allod_testkit::history::PoolSeen;
 use allod_testkit::{
@@ -44,7 +44,8 @@ impl Run {
         let journal = Arc::new(storage.open());
         let (empty, config) = (Replayed::empty(), Config::default());
         let pause = Box::new(|_| false);
-        let writer = BatchWriter::lead(journal, shared.clone(), empty, &config, Some(1), pause).unwrap();
+        let writer =
+            BatchWriter::lead(journal, shared.clone(), empty, &config, Some(1), pause).unwrap();
         Run { writer, shared, clock, storage, calls: Vec::new() }
     }
 

@@ -3,7 +3,7 @@
 use allod_engine::{Halt, recover, write_checkpoint};
 use allod_journal::Journal;
 use allod_journal::checkpoint::FileCheckpoints;
-use allod_journal::postgres::{PostgresAddress, Postgres};
+use allod_journal::postgres::{Postgres, PostgresAddress};
 use allod_testkit::postgres::Cluster;
 
 use crate::crash::server::Server;

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use allod_engine::{recover, state_hash, verify};
-use allod_journal::postgres::{PostgresAddress, Postgres};
+use allod_journal::postgres::{Postgres, PostgresAddress};
 use allod_testkit::http::Client;
 use allod_testkit::postgres::{Cluster, signal};
 use allod_testkit::{Answer, Call, History, Request, check, native, read_chain};

@@ -1,7 +1,7 @@
 //! One server, or two that do not quarrel: what an operator sees.
 
 use allod_journal::Journal;
-use allod_journal::postgres::{PostgresAddress, Postgres};
+use allod_journal::postgres::{Postgres, PostgresAddress};
 use allod_testkit::postgres::Cluster;
 
 use crate::crash::server::{self, Server};

@@ -4,7 +4,7 @@ use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
 use allod_core::event::Event;
 use allod_core::value::Kind;
-use allod_engine::history::{ChangeQuery, HistoryEntry, Moment, HistoryOrder};
+use allod_engine::history::{ChangeQuery, HistoryEntry, HistoryOrder, Moment};
 
 use crate::history::story::Whole;
 

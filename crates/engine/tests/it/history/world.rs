@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use allod_core::command::{Command, Expect, Op, ReleaseOp, Transact};
-use allod_engine::history::{ChangeQuery, HistoryPage, Moment, HistoryError, HistoricalValue};
-use allod_engine::{Clock, Config, Engine, CommandReply};
+use allod_engine::history::{ChangeQuery, HistoricalValue, HistoryError, HistoryPage, Moment};
+use allod_engine::{Clock, CommandReply, Config, Engine};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
-use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
+use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -144,7 +144,12 @@ impl World {
         self.runtime.block_on(handle.history().unwrap().changes(ask))
     }
 
-    pub fn value(&self, pool: &str, text: &str, moment: Moment) -> Result<HistoricalValue, HistoryError> {
+    pub fn value(
+        &self,
+        pool: &str,
+        text: &str,
+        moment: Moment,
+    ) -> Result<HistoricalValue, HistoryError> {
         let handle = self.engine.as_ref().unwrap().handle();
         let past = handle.history().unwrap();
         self.runtime.block_on(past.value(pool.into(), text.into(), moment))

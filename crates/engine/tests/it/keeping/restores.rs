@@ -2,13 +2,14 @@
 
 use allod_core::state::State;
 use allod_engine::{
-    Archive, Config, Halt, RetentionPolicy, RestoreError, backup, restore, verify_segment, write_checkpoint,
+    Archive, Config, Halt, RestoreError, RetentionPolicy, backup, restore, verify_segment,
+    write_checkpoint,
 };
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::embedded::{Embedded, Restoring};
-use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
-use allod_journal::segment::{SegmentKind, Link, SegmentHeader};
-use allod_journal::{RecordFrame, Journal, SegmentWriter, Tail};
+use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
+use allod_journal::segment::{Link, SegmentHeader, SegmentKind};
+use allod_journal::{Journal, RecordFrame, SegmentWriter, Tail};
 
 use crate::keeping::backups::{backed_up, restored};
 use crate::keeping::retention::archived;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use allod_engine::{Archive, Config, RetentionPolicy, RestoreError, restore, verify_segment};
+use allod_engine::{Archive, Config, RestoreError, RetentionPolicy, restore, verify_segment};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_journal::{CheckpointStore, Journal};

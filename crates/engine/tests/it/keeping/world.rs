@@ -12,7 +12,7 @@ use allod_core::value::Kind;
 use allod_engine::{Clock, Config, Engine, Handle, Hash, recover, state_hash};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{RecordFrame, Journal};
+use allod_journal::{Journal, RecordFrame};
 use tokio::runtime::Runtime;
 
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::io::Read;
 use allod_engine::{Config, Halt, recover, state_hash, verify, write_checkpoint};
 use allod_journal::checkpoint::{CHECKPOINT_FOLDER, FileCheckpoints, MemoryCheckpoints};
 use allod_journal::memory::MemoryStorage;
-use allod_journal::{AppendOutcome, CheckpointStore, RecordFrame, Journal};
+use allod_journal::{AppendOutcome, CheckpointStore, Journal, RecordFrame};
 
 use crate::writer::world::{Server, claim, lead, pool, replay};
 
@@ -117,7 +117,10 @@ fn a_trimmed_journal_starts_from_its_checkpoint_or_not_at_all() {
     assert!(store.alter(metas[0].seq, |bytes| bytes.truncate(9)));
     let oldest = metas[0].seq + 1;
     let ended = recover(&storage.open(), &store).unwrap_err();
-    assert!(matches!(ended, Halt::MissingCheckpoint { oldest: found } if found == oldest), "{ended}");
+    assert!(
+        matches!(ended, Halt::MissingCheckpoint { oldest: found } if found == oldest),
+        "{ended}"
+    );
 }
 
 #[test]

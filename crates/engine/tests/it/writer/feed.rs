@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_engine::{Lagged, Config, Feed, FeedRecord};
+use allod_engine::{Config, Feed, FeedRecord, Lagged};
 use allod_journal::memory::{InjectedFault, MemoryStorage};
 use allod_record::{Entry, Item, with_positions};
 
@@ -38,7 +38,13 @@ fn a_listener_gets_every_record_of_all_writers_once_and_in_order() {
     let mut seen = [feeds[0].tail().seq, feeds[1].tail().seq];
     let mut got: [Vec<Arc<FeedRecord>>; 2] = Default::default();
     b.write_batch(&[pool("p", 1000)]);
-    let faults = [InjectedFault::None, InjectedFault::LoseAck, InjectedFault::DropAppend, InjectedFault::Full, InjectedFault::None];
+    let faults = [
+        InjectedFault::None,
+        InjectedFault::LoseAck,
+        InjectedFault::DropAppend,
+        InjectedFault::Full,
+        InjectedFault::None,
+    ];
     for round in 0_u32..60 {
         let server = if round % 7 < 4 { &mut a } else { &mut b };
         let fault = faults[(round % 11) as usize % faults.len()].clone();

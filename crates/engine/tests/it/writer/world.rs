@@ -12,10 +12,11 @@ use allod_core::receipt::Outcome;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_engine::{
-    Clock, Config, EngineError, Halt, Hash, Replayed, CommandReply, SharedState, BatchWriter, state_hash,
+    BatchWriter, Clock, CommandReply, Config, EngineError, Halt, Hash, Replayed, SharedState,
+    state_hash,
 };
-use allod_journal::memory::{InjectedFault, MemoryStorage, JournalOperation};
-use allod_journal::{RecordFrame, Journal};
+use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
+use allod_journal::{Journal, RecordFrame};
 use allod_record::Item;
 
 pub struct TestClock(pub AtomicU64);
@@ -74,7 +75,8 @@ pub fn lead_with(
         between(&in_pause);
         attempt < 20
     });
-    let writer = BatchWriter::lead(Arc::new(journal), shared.clone(), replayed, config, Some(7), pause)?;
+    let writer =
+        BatchWriter::lead(Arc::new(journal), shared.clone(), replayed, config, Some(7), pause)?;
     Ok(Server { writer, shared, faults, clock })
 }
 
@@ -98,7 +100,7 @@ pub fn epochs(storage: &MemoryStorage) -> Vec<u64> {
 }
 
 impl Server {
-    pub fn turn(&mut self, commands: &[Command]) -> Vec<Result<CommandReply, EngineError>> {
+    pub fn write_batch(&mut self, commands: &[Command]) -> Vec<Result<CommandReply, EngineError>> {
         let answers = self.writer.write_batch(&commands.iter().collect::<Vec<_>>());
         let answers = answers.expect("it goes on");
         self.check();

@@ -4,7 +4,11 @@ use allod_engine::{Handle, JournalReadError};
 
 /// The record from which on to read for all events from this time on. What comes before them in the same record is older, and
 /// is to be skipped. A time before everything that is kept means all that is.
-pub(super) async fn record_at(handle: &Handle, last: u64, start_ms: u64) -> Result<u64, JournalReadError> {
+pub(super) async fn record_at(
+    handle: &Handle,
+    last: u64,
+    start_ms: u64,
+) -> Result<u64, JournalReadError> {
     let oldest = oldest(handle).await?;
     let (mut low, mut high) = (oldest, last + 1);
     while low < high {
@@ -19,20 +23,29 @@ pub(super) async fn record_at(handle: &Handle, last: u64, start_ms: u64) -> Resu
 }
 
 /// When the oldest event that is kept happened.
-pub(super) async fn oldest_time(handle: &Handle, last: u64) -> Result<Option<u64>, JournalReadError> {
+pub(super) async fn oldest_time(
+    handle: &Handle,
+    last: u64,
+) -> Result<Option<u64>, JournalReadError> {
     first_time(handle, oldest(handle).await?, last + 1).await
 }
 
 /// The oldest record that is kept.
 async fn oldest(handle: &Handle) -> Result<u64, JournalReadError> {
     match handle.record_after(0).await {
-        Err(JournalReadError::Trimmed { oldest_position }) => handle.record_after(oldest_position).await,
+        Err(JournalReadError::Trimmed { oldest_position }) => {
+            handle.record_after(oldest_position).await
+        }
         found => found,
     }
 }
 
 /// The time of the first event in the records from `from` on, before `end`. Few records have none.
-async fn first_time(handle: &Handle, mut from: u64, end: u64) -> Result<Option<u64>, JournalReadError> {
+async fn first_time(
+    handle: &Handle,
+    mut from: u64,
+    end: u64,
+) -> Result<Option<u64>, JournalReadError> {
     while from < end {
         let records = handle.read_journal(from, 0).await?;
         let Some(last) = records.last() else { break };

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use allod_journal::suite::{append_many, committed, next_frame, read_whole};
-use allod_journal::{AppendOutcome, RecordFrame, Journal, JournalError, Tail};
+use allod_journal::{AppendOutcome, Journal, JournalError, RecordFrame, Tail};
 use allod_testkit::postgres::Cluster;
 
 use crate::postgres::{fresh, open};
@@ -22,7 +22,9 @@ fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<RecordFrame>, u64) 
                 known.push(frame);
                 tail = end;
             }
-            AppendOutcome::Conflict(end) => panic!("nobody else writes, and yet it ends at {end:?}"),
+            AppendOutcome::Conflict(end) => {
+                panic!("nobody else writes, and yet it ends at {end:?}")
+            }
             AppendOutcome::Unknown(JournalError::Unavailable { .. }) => {
                 unknown += 1;
                 tail = settle(journal, &tail, &frame, &mut known);
@@ -37,7 +39,12 @@ fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<RecordFrame>, u64) 
     (known, unknown)
 }
 
-fn settle(journal: &dyn Journal, tail: &Tail, frame: &RecordFrame, known: &mut Vec<RecordFrame>) -> Tail {
+fn settle(
+    journal: &dyn Journal,
+    tail: &Tail,
+    frame: &RecordFrame,
+    known: &mut Vec<RecordFrame>,
+) -> Tail {
     let fence = next_frame(tail, 2, b"fence");
     loop {
         let found = patiently(|| journal.read(frame.seq, 0));

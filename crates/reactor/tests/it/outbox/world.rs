@@ -7,7 +7,7 @@ use allod_core::command::Command;
 use allod_core::command::resource::{
     EditResources, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
 };
-use allod_core::limits::ReactorLimits as CoreLimits;
+use allod_core::limits::Limits as CoreLimits;
 use allod_core::resource::{
     AlarmSettings, Given, GivenIds, Redeploy, Request, ResourcePool, Wanted, WantedId,
 };
@@ -17,7 +17,7 @@ use allod_engine::{Config, Engine, Handle};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_reactor::webhook::{WebhookSettings, Webhooks};
-use allod_reactor::{ReactorLimits, Reactor};
+use allod_reactor::{Reactor, ReactorLimits};
 
 pub struct World {
     pub storage: MemoryStorage,
