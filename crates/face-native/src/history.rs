@@ -6,7 +6,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::NoCursor;
 use allod_edge::{Call, Problem, Reply, time};
-use allod_engine::history::{ChangeQuery, HistoryPage, Moment, HistoryOrder, HistoryReader};
+use allod_engine::history::{ChangeQuery, HistoryOrder, HistoryPage, HistoryReader, Moment};
 use http::StatusCode;
 
 use crate::query::{AFTER, LIMIT, Param, QueryParams};

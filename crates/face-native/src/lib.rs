@@ -40,7 +40,7 @@ use allod_core::command::Command;
 use allod_core::search::SearchLimits;
 use allod_core::value::Kind;
 use allod_edge::{Access, Call, Consistency, Reply, Route};
-use allod_engine::{CommitPoint, EngineError, Handle, CommandReply as Decided, Snapshot};
+use allod_engine::{CommandReply as Decided, CommitPoint, EngineError, Handle, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;

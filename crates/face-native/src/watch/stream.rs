@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allod_edge::{BodyWriter, Identity, StreamError};
-use allod_engine::{Handle, FeedRecord, JournalReadError};
+use allod_engine::{FeedRecord, Handle, JournalReadError};
 use bytes::BytesMut;
 use tokio::time::{Instant, sleep_until};
 
