@@ -15,10 +15,10 @@ use crate::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, RequestRemembered,
 };
 use crate::span::{self, Span};
-use crate::state::pool::{Change as PoolChange, Pool};
-use crate::state::recent::Piece;
+use crate::state::pool::{Pool, PoolChange};
+use crate::state::recent::ReleasedSpan;
 use crate::state::rows::Row;
-use crate::state::undo::Change;
+use crate::state::undo::StateChange;
 use crate::state::zones::overlapping;
 use crate::state::{PoolIx, Slot, State};
 
@@ -39,7 +39,7 @@ impl State {
                 if let Some(pool) =
                     self.names.get(&event.pool).copied().and_then(|ix| self.drop_pool(ix))
                 {
-                    self.note(Change::PoolDropped(pool));
+                    self.note(StateChange::PoolDropped(pool));
                 }
             }
             Event::ClaimGranted(event) => self.claim_granted(event),
@@ -57,7 +57,7 @@ impl State {
             Event::RequestRemembered(event) => {
                 self.forget_request(&event.key);
                 self.add_request(Arc::new(event.clone()));
-                self.note(Change::RequestAdded(event.key.clone()));
+                self.note(StateChange::RequestAdded(event.key.clone()));
             }
             Event::RequestForgotten(event) => self.forget_request(&event.key),
             Event::ProviderDefined(event) => self.provider_defined(event),
@@ -100,14 +100,14 @@ impl State {
             let pool = Pool::new(event.pool.clone(), event.generation, spec);
             self.add_pool(Box::new(pool));
             if let Some(&ix) = self.names.get(&event.pool) {
-                self.note(Change::PoolAdded(ix));
+                self.note(StateChange::PoolAdded(ix));
             }
             return;
         };
         let Some(pool) = self.pool_at(ix) else { return };
         let before = PoolChange::Spec { spec: pool.spec.clone(), generation: pool.generation };
         let old = pool.zones.clone();
-        self.note(Change::Pool(ix, before));
+        self.note(StateChange::Pool(ix, before));
         self.change(ix, |pool| pool.set_spec(spec, event.generation));
         let Some(new) = self.pool_at(ix).map(|pool| pool.zones.clone()) else { return };
         for gone in span::subtract(&old.automatic, &new.automatic) {
@@ -131,7 +131,7 @@ impl State {
             expires_ms: event.expires_ms,
             state: ClaimState::Held,
             labels: event.labels.clone(),
-            asked: event.asked.clone(),
+            params: event.params.clone(),
         };
         self.add_row(ix, Row::of(claim));
         for span in event.values.spans() {
@@ -139,7 +139,7 @@ impl State {
         }
         if let Some(cursor) = event.cursor {
             let before = self.pool_at(ix).and_then(|pool| pool.cursor);
-            self.note(Change::Pool(ix, PoolChange::Cursor(before)));
+            self.note(StateChange::Pool(ix, PoolChange::Cursor(before)));
             self.change(ix, |pool| pool.cursor = Some(cursor));
         }
         self.ids_granted(ix, event.values.spans(), event.at_ms, event.cursor);
@@ -192,14 +192,14 @@ impl State {
     fn remember(&mut self, ix: PoolIx, row: &Row) {
         let Some(pool) = self.pool_at(ix) else { return };
         let (age, zones) = (pool.ages, pool.zones.clone());
-        self.note(Change::Pool(ix, PoolChange::Ages(age)));
+        self.note(StateChange::Pool(ix, PoolChange::Ages(age)));
         self.change(ix, |pool| pool.ages += 1);
         for span in row
             .values()
             .spans()
             .flat_map(|span| overlapping(&zones.automatic, span).collect::<Vec<_>>())
         {
-            self.add_piece(ix, Piece { span, age });
+            self.add_piece(ix, ReleasedSpan { span, age });
         }
         self.trim_recent(ix);
     }
@@ -212,20 +212,20 @@ impl State {
             None => return,
             // Nearly always all of it is taken again.
             Some(piece) if piece.span == gone => return self.drop_piece(ix, piece),
-            Some(_) => pool.settle_recent(gone),
+            Some(_) => pool.recent_without(gone),
         };
         out.into_iter().for_each(|piece| self.drop_piece(ix, piece));
         for piece in keep {
             self.change(ix, |pool| pool.recent.add(piece));
-            self.note(Change::Pool(ix, PoolChange::PieceAdded(piece)));
+            self.note(StateChange::Pool(ix, PoolChange::PieceAdded(piece)));
         }
         // A span that is taken again from its middle leaves two.
         self.trim_recent(ix);
     }
 
-    fn drop_piece(&mut self, ix: PoolIx, piece: Piece) {
+    fn drop_piece(&mut self, ix: PoolIx, piece: ReleasedSpan) {
         self.change(ix, |pool| pool.recent.remove(piece));
-        self.note(Change::Pool(ix, PoolChange::PieceRemoved(piece)));
+        self.note(StateChange::Pool(ix, PoolChange::PieceRemoved(piece)));
     }
 
     fn trim_recent(&mut self, ix: PoolIx) {
@@ -233,14 +233,14 @@ impl State {
         excess.into_iter().for_each(|piece| self.remove_piece(ix, piece));
     }
 
-    fn add_piece(&mut self, ix: PoolIx, piece: Piece) {
+    fn add_piece(&mut self, ix: PoolIx, piece: ReleasedSpan) {
         self.change(ix, |pool| pool.add_piece(piece));
-        self.note(Change::Pool(ix, PoolChange::PieceAdded(piece)));
+        self.note(StateChange::Pool(ix, PoolChange::PieceAdded(piece)));
     }
 
-    fn remove_piece(&mut self, ix: PoolIx, piece: Piece) {
+    fn remove_piece(&mut self, ix: PoolIx, piece: ReleasedSpan) {
         self.change(ix, |pool| pool.remove_piece(piece));
-        self.note(Change::Pool(ix, PoolChange::PieceRemoved(piece)));
+        self.note(StateChange::Pool(ix, PoolChange::PieceRemoved(piece)));
     }
 
     // --- rows, with the indexes that span pools ----------------------------------------------------------------
@@ -249,14 +249,14 @@ impl State {
         let owner = row.owner().clone();
         if let Some(slot) = self.change(ix, |pool| pool.add_row(row)) {
             self.owners.insert((owner, ix, slot));
-            self.note(Change::Pool(ix, PoolChange::RowAdded(slot)));
+            self.note(StateChange::Pool(ix, PoolChange::RowAdded(slot)));
         }
     }
 
     fn remove_row(&mut self, ix: PoolIx, slot: Slot) -> Option<Row> {
         let row = self.change(ix, |pool| pool.remove_row(slot)).flatten()?;
         self.owners.remove(&(row.owner().clone(), ix, slot));
-        self.note(Change::Pool(ix, PoolChange::RowRemoved(row.clone())));
+        self.note(StateChange::Pool(ix, PoolChange::RowRemoved(row.clone())));
         Some(row)
     }
 
@@ -336,7 +336,7 @@ impl State {
 
     fn forget_request(&mut self, key: &str) {
         if let Some(request) = self.drop_request(key) {
-            self.note(Change::RequestDropped(request));
+            self.note(StateChange::RequestDropped(request));
         }
     }
 }

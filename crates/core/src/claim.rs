@@ -1,10 +1,10 @@
-//! A claim: values of a pool held under a key; and what a client asks for when it makes one.
+//! Claims: values of a pool that are held under a key.
 
 use std::sync::Arc;
 
 use crate::pool::{Labels, Strategy};
 use crate::span::Span;
-use crate::value::Kind;
+use crate::value::{Kind, NotAValue, ValueText};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parity {
@@ -25,27 +25,28 @@ impl Parity {
     }
 }
 
-/// Which values a claim asks for. Two requests under one key are the same request when this is equal.
+/// Which values a claim asks for. Two requests under one key are the same request when this is equal. `V` is
+/// [`ValueText`] in a command, and [`Span`] once the text has been parsed by the kind of the pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Want {
+pub struct Want<V = Span> {
     /// Exactly this value. A value of a prefix pool is the whole block.
-    pub value: Option<Span>,
-    /// With `value`: if it cannot be had, take any other instead of refusing.
+    pub value: Option<V>,
+    /// With `value`: if it is not available, take any other instead of refusing.
     pub fallback: bool,
-    /// How many values.
+    /// The number of values.
     pub count: u32,
-    /// Whether they must follow each other without a gap.
+    /// Whether they must be consecutive.
     pub contiguous: bool,
-    /// Prefix pools: how long a prefix.
+    /// Prefix pools: the length of the prefix.
     pub prefix_len: Option<u8>,
     pub parity: Option<Parity>,
-    /// Instead of the pool's own.
+    /// Overrides the pool's strategy.
     pub strategy: Option<Strategy>,
 }
 
-impl Want {
-    /// One value, whichever the pool's strategy picks.
-    pub fn any() -> Want {
+impl<V> Want<V> {
+    /// One value, picked by the pool's strategy.
+    pub fn any() -> Want<V> {
         Want {
             value: None,
             fallback: false,
@@ -56,40 +57,58 @@ impl Want {
             strategy: None,
         }
     }
+
+    /// The same with another value.
+    pub fn with_value<T>(&self, value: Option<T>) -> Want<T> {
+        Want {
+            value,
+            fallback: self.fallback,
+            count: self.count,
+            contiguous: self.contiguous,
+            prefix_len: self.prefix_len,
+            parity: self.parity,
+            strategy: self.strategy,
+        }
+    }
 }
 
-/// Where a claim stands. Requests that wait for an answer (for room, for an external inventory, for a release to be
-/// confirmed) will be further states of the same claim.
+impl Want<ValueText> {
+    pub fn parse(&self, kind: Kind) -> Result<Want, NotAValue> {
+        let value = self.value.as_ref().map(|text| kind.parse(&text.0)).transpose()?;
+        Ok(self.with_value(value))
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClaimState {
-    /// Its values are its holder's; after `expires_ms` they may be taken from it.
     Held,
-    /// Released, and kept for its former owner until then.
-    Quarantined { until_ms: u64 },
+    /// Released, and reserved for its former owner until then.
+    Quarantined {
+        until_ms: u64,
+    },
 }
 
-/// One claim, as stored in the state and shown to faces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub key: Arc<str>,
-    /// Who holds it; the key itself unless the client said otherwise.
+    /// The holder: the key itself, unless the client named another owner.
     pub owner: Arc<str>,
     /// In ascending order; never empty.
     pub values: Values,
-    /// The journal position of its last change. Never repeats for a key.
+    /// The journal position of its last change.
     pub version: u64,
     pub created_ms: u64,
-    /// When it may be taken away. `None`: never.
+    /// When the lease ends, after which other claims may take the values. `None`: never.
     pub expires_ms: Option<u64>,
     pub state: ClaimState,
     pub labels: Labels,
-    /// What was asked for, when it was more than [`Want::any`] without a lease.
-    pub asked: Option<Arc<Asked>>,
+    /// The parameters of the claim; `None` stands for [`Want::any`] without a lease of its own.
+    pub params: Option<Arc<ClaimParams>>,
 }
 
-/// The parts of a request that decide whether another request under the same key is the same one.
+/// The parameters that a repeated claim under the same key must have, too; with others it is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct ClaimParams {
     pub want: Want,
     pub ttl_ms: Option<u64>,
 }
@@ -100,7 +119,7 @@ impl Claim {
     }
 }
 
-/// The spans of a claim: nearly always exactly one, which then needs no allocation.
+/// The spans of a claim. Almost all claims have exactly one, which needs no allocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
     first: Span,
@@ -108,7 +127,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// From spans in ascending order. `None` when there are none.
+    /// From spans in ascending order; `None` when there are none.
     pub fn new(spans: &[Span]) -> Option<Values> {
         let (&first, more) = spans.split_first()?;
         Some(Values { first, more: (!more.is_empty()).then(|| more.into()) })
@@ -135,7 +154,7 @@ impl Values {
         more.binary_search_by_key(&first, |span| span.first).ok().map(|at| more[at])
     }
 
-    /// The lowest span that has values of `window`.
+    /// The lowest span that overlaps `window`.
     pub fn first_within(&self, window: Span) -> Option<Span> {
         if self.first.overlaps(window) {
             return Some(self.first);
@@ -145,7 +164,7 @@ impl Values {
         more.get(at).copied().filter(|span| span.overlaps(window))
     }
 
-    /// Every single value: prefixes as blocks, ids and addresses one by one even where they follow each other.
+    /// Every single value: prefixes as blocks, ids and addresses one by one.
     pub fn each(&self, kind: Kind) -> impl Iterator<Item = Span> + '_ {
         self.spans().flat_map(move |span| {
             let whole = kind.is_prefix();
@@ -154,7 +173,7 @@ impl Values {
         })
     }
 
-    /// How many numbers of the line they cover together.
+    /// The number of points that they cover, saturating.
     pub fn total(&self) -> u128 {
         self.spans().fold(0, |sum: u128, span| sum.saturating_add(span.len()))
     }

@@ -1,6 +1,6 @@
-//! What a face may ask of the core: one request is at most one command.
+//! The commands that faces send to the core. A request is at most one command.
 //!
-//! A claim, a release or a check alone is a transaction of one operation; there is no second mechanism.
+//! A single claim, release or check is a transaction of one operation.
 
 pub mod capacity;
 pub mod ids;
@@ -11,16 +11,15 @@ use std::sync::Arc;
 use crate::capacity::Uuid;
 use crate::claim::Want;
 use crate::pool::{Labels, PoolSpec};
-use crate::span::Span;
-use crate::value::Kind;
+use crate::value::ValueText;
 use capacity::{AllocateOp, CapacityCommand, DeallocateOp, ExtendOp};
 use ids::IdsCommand;
 use resource::ResourceCommand;
 
-/// What the engine adds to a command so that deciding needs no clock and no dice.
+/// Time and randomness, which the engine adds to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Milliseconds since 1970. A clock that steps back is not followed: time in a journal never does.
+    /// Milliseconds since 1970. If it is before the time of the last entry, that time is used instead.
     pub now_ms: u64,
     /// For [`crate::pool::Strategy::Random`].
     pub seed: u64,
@@ -34,16 +33,16 @@ pub enum Command {
     Capacity(CapacityCommand),
     Ids(IdsCommand),
     Resource(ResourceCommand),
-    /// Time has passed: end quarantines and reap claims that are due. Sent by the engine, never by a face.
+    /// Does what is due: ends quarantines, releases expired claims. Sent by the engine, never by a face.
     Tick,
 }
 
-/// What the caller knows of a thing that it wants to change.
+/// The version that the caller expects of a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
     Any,
     Absent,
-    /// It exists, whatever its version.
+    /// It exists, at any version.
     Present,
     Is(u64),
 }
@@ -53,7 +52,7 @@ pub struct PutPool {
     pub pool: Arc<str>,
     pub spec: PoolSpec,
     pub expect: Expect,
-    /// Let held values stay held outside the new ranges; without it such a change is refused.
+    /// Allows held values to stay held outside of the new ranges; otherwise such a change is refused.
     pub keep_held: bool,
 }
 
@@ -63,32 +62,20 @@ pub struct DeletePool {
     pub expect: Expect,
 }
 
-/// All of the operations, or none.
+/// Operations that are all decided, or none of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transact {
     pub ops: Vec<Op>,
-    /// Decide and answer, but change nothing.
+    /// Decide, but change nothing.
     pub dry_run: bool,
-    /// As what the values in the operations were read. A pool that is of another kind by now refuses.
-    pub read_as: Vec<ReadAs>,
-    /// Under this name the answer is remembered for a while and given again, not decided again.
+    /// The receipt is stored under this key for a while, and repeated instead of deciding again.
     pub idempotency: Option<Idempotency>,
-}
-
-/// A text became a value by the kind that a pool had when the face looked. The pool may have been removed since, and
-/// another one made under its name, for which the same number means something else.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadAs {
-    /// The operation that names a value of this pool.
-    pub op: usize,
-    pub pool: Arc<str>,
-    pub kind: Kind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
     pub key: Arc<str>,
-    /// Of the request as the face saw it; the same key with another fingerprint is refused.
+    /// Hash of the request; the same key with another fingerprint is refused.
     pub fingerprint: [u8; 32],
 }
 
@@ -112,15 +99,15 @@ pub enum Op {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimOp {
-    /// One pool, or several of one kind that must all give the same value.
+    /// One pool, or several of one kind, from each of which the claim gets the same value.
     pub pools: Vec<Arc<str>>,
     pub key: Arc<str>,
     /// `None`: the key is its own owner.
     pub owner: Option<Arc<str>>,
-    pub want: Want,
+    pub want: Want<ValueText>,
     pub ttl_ms: Option<u64>,
     pub labels: Labels,
-    /// What must hold of the claim under this key beforehand.
+    /// The expected version of the claim under this key.
     pub expect: Expect,
 }
 
@@ -128,7 +115,7 @@ pub struct ClaimOp {
 pub struct ReleaseOp {
     pub pool: Arc<str>,
     pub key: Arc<str>,
-    /// `Any` also accepts that nothing is held: releasing again is no error.
+    /// `Any` also accepts that nothing is held, so a release can be repeated.
     pub expect: Expect,
 }
 
@@ -137,7 +124,7 @@ pub struct RenewOp {
     pub pool: Arc<str>,
     pub key: Arc<str>,
     pub expect: Expect,
-    /// From now. `None`: as long as the claim asked for at first, or the pool's own lease.
+    /// From now. `None`: the lease that the claim was made with, or else the pool's.
     pub ttl_ms: Option<u64>,
 }
 
@@ -149,21 +136,21 @@ pub struct ConfirmOp {
     pub expect: Expect,
 }
 
-/// A condition that must hold for the transaction to happen.
+/// A condition of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// The claim is (or is not) there, at this version, by this owner, with this value.
+    /// The claim has the expected version, this owner and this value.
     Claim {
         pool: Arc<str>,
         key: Arc<str>,
         expect: Expect,
         owner: Option<Arc<str>>,
-        value: Option<Span>,
+        value: Option<ValueText>,
     },
-    /// Nobody holds it, and a claim that names it would get it.
+    /// The value is free, and a claim that names it would get it.
     Free {
         pool: Arc<str>,
-        value: Span,
+        value: ValueText,
     },
     Pool {
         pool: Arc<str>,
@@ -173,7 +160,7 @@ pub enum Check {
         provider: Uuid,
         expect: Expect,
     },
-    /// A consumer that holds nothing is absent.
+    /// A consumer without allocations is absent.
     Consumer {
         consumer: Uuid,
         expect: Expect,

@@ -1,7 +1,7 @@
-//! Commands become events, or a refusal.
+//! Turns a command into events, or a refusal. One file for each command or operation.
 //!
-//! One file for each command or operation. A decision is made on the speculative copy and leaves it changed; a refusal
-//! leaves it as it was. Nothing here knows a clock, a die or a wire form.
+//! A decision changes the speculative copy of the state; a refusal leaves it unchanged. Clocks, random numbers and wire
+//! forms are not here.
 
 mod capacity;
 mod check;
@@ -21,26 +21,26 @@ mod valid;
 use std::sync::Arc;
 
 use crate::command::{Command, Expect, Stamp};
-use crate::dice;
 use crate::event::Event;
 use crate::limits::Limits;
+use crate::random;
 use crate::receipt::{Outcome, Receipt};
 use crate::refusal::{Refusal, Refused};
 use crate::state::pool::Pool;
 use crate::state::undo::Undo;
 use crate::state::{PoolIx, State};
 
-/// A command that was accepted.
+/// The result of a command that was accepted.
 #[derive(Debug)]
 pub struct Decision {
-    /// What it did, one journal entry; empty when it changed nothing.
+    /// One journal entry; empty when the command changed nothing.
     pub events: Vec<Event>,
     pub receipt: Receipt,
-    /// For the case that the events do not become durable.
+    /// Reverts the decision, in case the events do not become durable.
     pub undo: Undo,
 }
 
-/// Decides a command. The state is changed by the events of the decision, and not at all by a refusal.
+/// Decides a command. The events of the decision are applied to the state; a refusal does not change it.
 pub fn decide(
     state: &mut State,
     stamp: &Stamp,
@@ -85,7 +85,7 @@ pub fn decide(
     answer.map(|receipt| Decision { events, receipt, undo })
 }
 
-/// A refusal of a command that is one operation.
+/// The refusal of a command that is one operation.
 fn first(refusal: Refusal) -> Refused {
     Refused { op: 0, refusal }
 }
@@ -102,20 +102,20 @@ impl From<Outcome> for Receipt {
     }
 }
 
-/// A decision in the making: the state with all that has been decided so far already applied.
+/// A decision in progress: the events so far are already applied to the state.
 struct Draft<'a> {
     state: &'a mut State,
     limits: &'a Limits,
     now_ms: u64,
-    /// The position that this decision takes, which is the version of every claim that it changes.
+    /// The journal position of this decision, and the version of every claim that it changes.
     version: u64,
     seed: u64,
     events: Vec<Event>,
-    /// How many claims were ended to make room for the one that is being decided.
+    /// The number of claims that were ended for the claim that is being decided.
     ended: u64,
 }
 
-/// How far a draft has come.
+/// A point in a draft to which it can be rolled back.
 struct Mark {
     changes: usize,
     events: usize,
@@ -128,25 +128,23 @@ impl Draft<'_> {
         self.events.push(event);
     }
 
-    /// How far the draft has come, for [`Draft::back_to`].
     fn mark(&self) -> Mark {
         Mark { changes: self.state.mark(), events: self.events.len(), ended: self.ended }
     }
 
-    /// Drops what was drafted after the mark: it led nowhere.
+    /// Reverts everything after the mark.
     fn back_to(&mut self, mark: Mark) {
         self.state.back_to(mark.changes);
         self.events.truncate(mark.events);
         self.ended = mark.ended;
     }
 
-    /// Records the end of a claim that was in the way.
+    /// Records the end of a claim whose values another claim needs.
     fn end(&mut self, event: Event) {
         self.record(event);
         self.ended += 1;
     }
 
-    /// Whether more claims may be ended to make room.
     fn may_end_more(&self) -> bool {
         self.ended < self.limits.claims_ended_per_claim_max
     }
@@ -164,14 +162,13 @@ impl Draft<'_> {
         self.state.pool_at(ix).ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
     }
 
-    /// A random number, another one at each call.
-    fn roll(&mut self) -> u64 {
-        dice::roll(&mut self.seed)
+    fn random(&mut self) -> u64 {
+        random::next(&mut self.seed)
     }
 }
 
 impl Expect {
-    /// Whether a thing of this version (`None`: there is none) is what was expected.
+    /// Whether the actual version meets the expectation; `None`: the thing does not exist.
     fn holds(self, actual: Option<u64>) -> bool {
         match self {
             Expect::Any => true,

@@ -8,7 +8,7 @@ pub mod resource;
 
 use std::sync::Arc;
 
-use crate::claim::{Asked, Values};
+use crate::claim::{ClaimParams, Values};
 use crate::pool::{Labels, PoolSpec};
 use crate::receipt::Receipt;
 use crate::value::Kind;
@@ -94,7 +94,7 @@ pub struct ClaimGranted {
     pub at_ms: u64,
     pub expires_ms: Option<u64>,
     pub labels: Labels,
-    pub asked: Option<Arc<Asked>>,
+    pub params: Option<Arc<ClaimParams>>,
     /// Where [`crate::pool::Strategy::Next`] goes on from, when this grant moves it.
     pub cursor: Option<u128>,
 }

@@ -1,6 +1,6 @@
-//! The limits of the core's vocabulary: each has a name, a default, and [`Refusal::LimitExceeded`] when it is passed.
+//! The limits of commands: each has a name and a default, and exceeding it is [`Refusal::LimitExceeded`].
 //!
-//! Limits of the protocol (body size, connections, request time) are the edge's.
+//! Limits of the protocol (body size, connections, request time) are in the edge.
 
 use crate::refusal::Refusal;
 
@@ -14,18 +14,18 @@ pub struct Limits {
     pub ranges_per_pool_max: u64,
     pub pools_max: u64,
     pub values_per_claim_max: u64,
-    /// Claims that are expired or in quarantine and that one new claim may end to make room for itself.
+    /// Expired claims and quarantines that one new claim may end to get its values.
     pub claims_ended_per_claim_max: u64,
     pub pools_per_claim_max: u64,
     pub ops_per_transaction_max: u64,
-    /// All values that its claims ask for, in each of their pools.
+    /// Sum of the counts of its claims, for each of their pools.
     pub values_per_transaction_max: u64,
     pub idempotency_keys_max: u64,
     pub idempotency_ms: u64,
     pub lease_ms_max: u64,
     pub providers_max: u64,
     pub provider_name_chars_max: u64,
-    /// How many providers may stand above one another.
+    /// The number of levels in a tree of providers.
     pub provider_depth_max: u64,
     pub inventories_per_provider_max: u64,
     pub traits_per_provider_max: u64,
@@ -36,11 +36,11 @@ pub struct Limits {
     pub consumers_max: u64,
     /// Consumers whose allocations one operation replaces.
     pub consumers_per_request_max: u64,
-    /// Classes of providers that one consumer holds.
+    /// Resource classes of providers that one consumer holds.
     pub allocations_per_consumer_max: u64,
-    /// Entries of pools of ids that one edit writes, or that go with a pool.
+    /// Entries of id pools that one edit writes, or that are deleted with a pool.
     pub ids_per_edit_max: u64,
-    /// Requests to pools of resources that one edit writes, or that go with a pool.
+    /// Requests to resource pools that one edit writes, or that are deleted with a pool.
     pub requests_per_edit_max: u64,
     /// Services that one request names.
     pub services_per_request_max: u64,

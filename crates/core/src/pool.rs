@@ -1,27 +1,25 @@
-//! What an operator says about a pool.
-//!
-//! The spec as given and checked; what follows from it (which values are free, who holds what) is state, in `state/`.
+//! The configuration of a pool. Which values are free or held is in `state/`.
 
 use std::sync::Arc;
 
 use crate::span::{self, Span};
 use crate::value::Kind;
 
-/// Short `key=value` notes, sorted by key.
+/// Pairs of key and value, sorted by key.
 pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
 
-/// How a value is picked when the claim does not name one.
+/// How a value is picked for a claim that names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Strategy {
-    /// The lowest free value. For prefixes: the smallest free block that fits, and of those the lowest.
+    /// The lowest free value. For prefixes: the lowest of the smallest free blocks that are large enough.
     Lowest,
-    /// The highest free value. For prefixes: the smallest free block that fits, and of those the highest.
+    /// The highest free value. For prefixes: the highest of the smallest free blocks that are large enough.
     Highest,
-    /// The first free value after the one given last, starting over at the end.
+    /// The first free value after the one that was given last, wrapping around at the end.
     Next,
-    /// Any free value, each as likely as the others.
+    /// A random free value, with equal probability for each.
     Random,
-    /// The value that has been free for longest: first those never given, then by time of release.
+    /// The value that has been free for the longest time: values that were never given first, then by time of release.
     LeastRecentlyUsed,
 }
 
@@ -49,39 +47,39 @@ impl Strategy {
     }
 }
 
-/// One range of a pool. `subnet_len` is set when it was given as a subnet, which is what the edge rule looks at.
+/// One range of a pool. `subnet_len` is set when it was given as a subnet; [`PoolSpec::keep_edges`] needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolRange {
     pub span: Span,
     pub subnet_len: Option<u8>,
 }
 
-/// A pool as its operator defines it.
+/// The configuration of a pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolSpec {
     pub kind: Kind,
-    /// What the pool may hand out. Disjoint, in the order given.
+    /// The values of the pool. Disjoint, in the order given.
     pub ranges: Vec<PoolRange>,
-    /// Never handed out, not even by value. May overlap each other and reach outside the ranges.
+    /// Never given, not even to a claim that names the value. May overlap each other and reach outside of the ranges.
     pub exclude: Vec<Span>,
-    /// Handed out only to a claim that names the value.
+    /// Given only to a claim that names the value.
     pub manual: Vec<Span>,
-    /// No new claims; what is held stays held until it is released.
+    /// Not given to new claims; values that are held stay held until they are released.
     pub draining: Vec<Span>,
     pub strategy: Strategy,
-    /// Address pools: keep back the first and last address of each subnet that has more than two.
+    /// Address pools: exclude the first and the last address of each subnet with more than two.
     pub keep_edges: bool,
-    /// How long after its release a value is kept for its former owner. 0: not at all.
+    /// How long a released value is reserved for its former owner. 0: not at all.
     pub quarantine_ms: u64,
-    /// The lease of a claim that asks for none. `None`: held until released.
+    /// The lease of a claim that has none of its own. `None`: held until released.
     pub lease_ms: Option<u64>,
-    /// Whether an expired claim is released by the server itself rather than left until its value is needed.
+    /// Whether the server releases expired claims at once. Otherwise they stay until their values are needed.
     pub reap: bool,
     pub labels: Labels,
 }
 
 impl PoolSpec {
-    /// A pool of this kind with these ranges and every choice at its default.
+    /// A pool of this kind with these ranges and the default of every option.
     pub fn new(kind: Kind, ranges: Vec<PoolRange>) -> PoolSpec {
         PoolSpec {
             kind,
@@ -98,12 +96,12 @@ impl PoolSpec {
         }
     }
 
-    /// All values of the pool: its ranges, sorted.
+    /// The ranges, sorted and merged.
     pub fn members(&self) -> Vec<Span> {
         span::normalise(self.ranges.iter().map(|range| range.span).collect())
     }
 
-    /// What is never given: exclusions, and the edges of subnets where the rule asks for it.
+    /// The values that are never given: exclusions and, with `keep_edges`, the edges of subnets.
     pub fn excluded(&self) -> Vec<Span> {
         let edges = self.ranges.iter().filter(|range| self.has_edges(range));
         let edges =
@@ -118,13 +116,13 @@ impl PoolSpec {
             && range.subnet_len.is_some_and(|len| u32::from(len) <= widest)
     }
 
-    /// What a claim that names its value may get.
+    /// The values that a claim may name.
     pub fn by_value(&self) -> Vec<Span> {
         let given = span::subtract(&self.members(), &self.excluded());
         span::subtract(&given, &span::normalise(self.draining.clone()))
     }
 
-    /// What the server may pick by itself.
+    /// The values that the server may pick.
     pub fn automatic(&self) -> Vec<Span> {
         span::subtract(&self.by_value(), &span::normalise(self.manual.clone()))
     }

@@ -1,8 +1,8 @@
-//! Every way in which the core says no.
+//! The refusals of the core.
 //!
-//! A refusal is an answer: it has a stable code, says what is in the way and by whom, and what the caller can do. Faces
-//! match on it without a wildcard, so a new one does not build until every face has words for it. The order of the
-//! variants is the order in which the checks are made.
+//! A refusal is an answer: it has a stable code, the reason, and advice for the caller. Faces match on it without a
+//! wildcard, so a new variant does not compile until every face translates it. The checks are made in the order of the
+//! variants.
 
 pub mod capacity;
 pub mod ids;
@@ -12,12 +12,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::span::Span;
-use crate::value::Kind;
+use crate::value::{Kind, NotAValue};
 pub use capacity::CapacityRefusal;
 pub use ids::IdsRefusal;
 pub use resource::ResourceRefusal;
 
-/// A refusal, and for a transaction which of its operations met it.
+/// A refusal, and the index of the operation in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     pub op: usize,
@@ -26,12 +26,11 @@ pub struct Refused {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The request contradicts itself or the pool's kind. `what` says how, `fix` what to send instead.
+    /// The request contradicts itself or the pool's kind. `what` is the reason, `fix` what to send instead.
     Invalid {
         what: String,
         fix: &'static str,
     },
-    /// A named limit is exceeded.
     LimitExceeded {
         limit: &'static str,
         max: u64,
@@ -48,18 +47,23 @@ pub enum Refusal {
         pool: Arc<str>,
         actual: Option<u64>,
     },
-    /// A definition of another kind, or values that were read as those of another.
+    /// The kind of a pool never changes.
     PoolKindDiffers {
         pool: Arc<str>,
         actual: Kind,
     },
-    /// The pool still has claims. Values in quarantine alone do not keep it: they go with it.
+    /// A text does not name a value of the pool's kind.
+    ValueMalformed {
+        pool: Arc<str>,
+        error: NotAValue,
+    },
+    /// The pool still has claims. Values in quarantine do not prevent its deletion.
     PoolInUse {
         pool: Arc<str>,
         held: u64,
         quarantined: u64,
     },
-    /// The new ranges leave out values that are held. `sample`: the first few of them.
+    /// Held values are outside of the new ranges. `sample`: the first few of them.
     HeldOutside {
         pool: Arc<str>,
         kind: Kind,
@@ -75,13 +79,13 @@ pub enum Refusal {
         key: Arc<str>,
         actual: Option<u64>,
     },
-    /// The key holds something already, and this is not the same request again.
+    /// The key already holds values that were claimed with other parameters.
     ParamsDiffer {
         pool: Arc<str>,
         key: Arc<str>,
         fields: Vec<&'static str>,
     },
-    /// Neither the claim nor its pool says how long a lease is, so renewing needs a `ttl`.
+    /// Neither the claim nor its pool has a lease, so renewing needs a `ttl`.
     NoLease {
         pool: Arc<str>,
         key: Arc<str>,
@@ -113,7 +117,7 @@ pub enum Refusal {
         value: Span,
         until_ms: u64,
     },
-    /// A sync group already holds different values under this key.
+    /// The pools already hold different values under this key.
     SyncDiffers {
         key: Arc<str>,
         held: Vec<(Arc<str>, Kind, Span)>,
@@ -126,7 +130,7 @@ pub enum Refusal {
     SyncExhausted {
         reports: Vec<(Arc<str>, Exhausted)>,
     },
-    /// A check of the transaction does not hold. `actual` says what does.
+    /// A condition of the transaction does not hold. `actual` describes the actual state.
     CheckFailed {
         what: String,
         actual: String,
@@ -157,7 +161,7 @@ impl From<ResourceRefusal> for Refusal {
     }
 }
 
-/// Who has a value.
+/// The holder of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub key: Arc<str>,
@@ -165,45 +169,45 @@ pub struct Holder {
     pub expires_ms: Option<u64>,
 }
 
-/// Why a pool has nothing to give. The parts count values of the line; where they overlap (an excluded value that is
-/// still held) the earlier field has it.
+/// Why a pool has no value for a claim. The fields count values; a value in two of them (excluded, but still held)
+/// counts in the earlier field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exhausted {
     /// All values of the ranges.
     pub size: u128,
     pub held: u128,
-    /// Of the held ones: those whose lease has run out. Present when even taking them would not have been enough.
+    /// Held values with an expired lease. Taking them would not have been enough.
     pub expired: u128,
     pub quarantined: u128,
-    /// When the first of them becomes free.
+    /// When the first quarantine ends.
     pub quarantined_until_ms: Option<u64>,
     pub excluded: u128,
     pub draining: u128,
-    /// Free, but only for a claim that names the value.
+    /// Free, but only for claims that name the value.
     pub manual: u128,
-    /// Free and not enough: too few, too scattered, or of the other parity.
+    /// Free, but too few, not consecutive, or of the other parity.
     pub free: u128,
-    /// The longest run of free values that follow each other.
+    /// The longest run of consecutive free values.
     pub longest_run: u128,
-    /// Prefix pools: the length of the largest block that is free.
+    /// Prefix pools: the prefix length of the largest free block.
     pub largest_prefix_len: Option<u8>,
 }
 
 /// What the caller can do about a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// Read again, then decide; the state had moved on.
+    /// Read the current state, then decide again.
     Reread,
-    /// It may work after this time.
+    /// Retry after this time.
     WaitUntil(u64),
-    /// It may work once somebody releases something.
+    /// Retry after a release.
     WaitForRelease,
-    /// The same request will never work.
+    /// Change the request.
     Change,
 }
 
 impl Refusal {
-    /// The stable code by which clients tell refusals apart.
+    /// The stable code for clients.
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::Invalid { .. } => "invalid",
@@ -212,6 +216,7 @@ impl Refusal {
             Refusal::PoolUnknown { .. } => "pool_unknown",
             Refusal::PoolGenerationDiffers { .. } => "pool_generation_differs",
             Refusal::PoolKindDiffers { .. } => "pool_kind_differs",
+            Refusal::ValueMalformed { .. } => "malformed",
             Refusal::PoolInUse { .. } => "pool_in_use",
             Refusal::HeldOutside { .. } => "held_outside",
             Refusal::ClaimUnknown { .. } => "claim_unknown",
@@ -240,6 +245,7 @@ impl Refusal {
             | Refusal::IdempotencyDiffers { .. }
             | Refusal::PoolUnknown { .. }
             | Refusal::PoolKindDiffers { .. }
+            | Refusal::ValueMalformed { .. }
             | Refusal::ParamsDiffer { .. }
             | Refusal::NoLease { .. }
             | Refusal::ValueOutside { .. }
@@ -267,7 +273,7 @@ impl Refusal {
     }
 }
 
-/// One sentence for a person: what is in the way. Faces that must use other words have their own table.
+/// One sentence with the reason. Faces that need other texts have their own table.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -286,12 +292,9 @@ impl fmt::Display for Refusal {
                 write!(f, "pool '{pool}' does not exist")
             }
             Refusal::PoolKindDiffers { pool, actual } => {
-                write!(
-                    f,
-                    "pool '{pool}' is of kind {}, and the request takes it for another",
-                    actual.name()
-                )
+                write!(f, "pool '{pool}' is of kind {}, which cannot be changed", actual.name())
             }
+            Refusal::ValueMalformed { error, .. } => write!(f, "value: {error}"),
             Refusal::PoolInUse { pool, held, quarantined } => {
                 write!(f, "pool '{pool}' has {held} claims held and {quarantined} in quarantine")
             }
@@ -315,10 +318,7 @@ impl fmt::Display for Refusal {
                 )
             }
             Refusal::NoLease { pool, key } => {
-                write!(
-                    f,
-                    "claim '{key}' in pool '{pool}' has no lease of a known length; say for how long with ttl"
-                )
+                write!(f, "claim '{key}' in pool '{pool}' has no lease; give a ttl")
             }
             Refusal::ValueOutside { pool, kind, value } => {
                 write!(f, "{} is outside the ranges of pool '{pool}'", kind.show(*value))
@@ -327,11 +327,7 @@ impl fmt::Display for Refusal {
                 write!(f, "{} is excluded in pool '{pool}'", kind.show(*value))
             }
             Refusal::ValueDraining { pool, kind, value } => {
-                write!(
-                    f,
-                    "{} is in a part of pool '{pool}' that is being drained",
-                    kind.show(*value)
-                )
+                write!(f, "{} is in a draining range of pool '{pool}'", kind.show(*value))
             }
             Refusal::ValueTaken { pool, kind, value, by } => {
                 write!(
@@ -345,7 +341,7 @@ impl fmt::Display for Refusal {
             Refusal::ValueQuarantined { pool, kind, value, .. } => {
                 write!(
                     f,
-                    "{} of pool '{pool}' was released and is kept for its former owner",
+                    "{} of pool '{pool}' is in quarantine, reserved for its former owner",
                     kind.show(*value)
                 )
             }

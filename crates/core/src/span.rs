@@ -1,12 +1,11 @@
-//! A closed interval of values, the one shape in which the core speaks of "some values".
+//! A closed interval of values, and operations on lists of intervals.
 //!
-//! Ids, addresses and prefixes are all points or intervals of a number line of 128 bits: an id is itself, an address is
-//! its integer, a prefix is the span of the addresses it covers. Which of the three a span means is the pool's
-//! [`crate::value::Kind`]; a span alone does not know.
+//! Ids, addresses and prefixes are points or intervals of a number line of 128 bits: an id is itself, an address is its
+//! integer, a prefix is the span of its addresses. The pool's [`crate::value::Kind`] says which of them a span is.
 
 use std::fmt;
 
-/// All values from `first` to `last`, both included. `first <= last` always holds.
+/// All values from `first` to `last`, both included; `first <= last`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     pub first: u128,
@@ -14,7 +13,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span from `first` to `last`; `None` when they are the wrong way round.
+    /// The span from `first` to `last`; `None` when `last` is below `first`.
     pub fn new(first: u128, last: u128) -> Option<Span> {
         (first <= last).then_some(Span { first, last })
     }
@@ -29,12 +28,12 @@ impl Span {
         Span { first: base, last: base | low_ones(bits) }
     }
 
-    /// How many values it has. The whole line has 2^128, which saturates to `u128::MAX`.
+    /// The number of values. The 2^128 values of the whole number line saturate to `u128::MAX`.
     pub fn len(&self) -> u128 {
         (self.last - self.first).saturating_add(1)
     }
 
-    /// A span is never empty; here so that `len` does not stand alone.
+    /// Always false; Clippy wants it beside `len`.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -56,7 +55,7 @@ impl Span {
     }
 }
 
-/// A number whose lowest `bits` bits are one; `bits` may be 128.
+/// A number with the lowest `bits` bits set; `bits` may be 128.
 pub fn low_ones(bits: u32) -> u128 {
     if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
 }
@@ -86,7 +85,7 @@ pub fn normalise(mut spans: Vec<Span>) -> Vec<Span> {
     out
 }
 
-/// The values of `from` that are in none of `minus`. Both sorted and disjoint, as [`normalise`] leaves them.
+/// The values of `from` that are in none of `minus`. Both must be sorted and disjoint.
 pub fn subtract(from: &[Span], minus: &[Span]) -> Vec<Span> {
     let mut out = Vec::with_capacity(from.len());
     let mut next = 0;
@@ -110,7 +109,7 @@ pub fn subtract(from: &[Span], minus: &[Span]) -> Vec<Span> {
     out
 }
 
-/// The values that are in both. Both sorted and disjoint, as [`normalise`] leaves them.
+/// The values that are in both lists. Both must be sorted and disjoint.
 pub fn intersect(a: &[Span], b: &[Span]) -> Vec<Span> {
     let (mut i, mut j, mut out) = (0, 0, Vec::new());
     while i < a.len() && j < b.len() {
@@ -120,13 +119,13 @@ pub fn intersect(a: &[Span], b: &[Span]) -> Vec<Span> {
     out
 }
 
-/// Whether sorted, disjoint `spans` have `value` among them.
+/// Whether one of the sorted, disjoint `spans` contains `value`.
 pub fn contains(spans: &[Span], value: u128) -> bool {
     let after = spans.partition_point(|span| span.first <= value);
     after > 0 && spans[after - 1].last >= value
 }
 
-/// How many values `spans` have together, saturating.
+/// The number of values of all `spans`, saturating.
 pub fn total(spans: &[Span]) -> u128 {
     spans.iter().fold(0, |sum: u128, span| sum.saturating_add(span.len()))
 }
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn subtract_cuts_every_span_it_meets() {
+    fn subtract_removes_from_every_overlapping_span() {
         assert_eq!(
             subtract(&spans(&[(0, 10), (20, 30)]), &spans(&[(5, 25)])),
             spans(&[(0, 4), (26, 30)])
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn intersect_keeps_what_both_have() {
+    fn intersect_returns_the_common_values() {
         assert_eq!(
             intersect(&spans(&[(0, 10), (20, 30)]), &spans(&[(5, 25), (30, 40)])),
             spans(&[(5, 10), (20, 25), (30, 30)])
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_line_is_an_ordinary_span() {
+    fn whole_number_line_is_an_ordinary_span() {
         let line = Span { first: 0, last: u128::MAX };
         assert_eq!(line.len(), u128::MAX);
         assert_eq!(Span::block(0, 128), line);

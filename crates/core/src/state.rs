@@ -1,7 +1,6 @@
-//! The state: what follows from all events up to a position.
+//! The state: the result of all events up to a position, with indexes.
 //!
-//! Plain data with indexes. It changes only through `apply` (and back, through [`undo`], while a decision is being
-//! made); deciding is in `decide`, reading for faces in `view`.
+//! It changes only through `apply`, and back through [`undo`]. Deciding is in `decide`, reading for faces in `view`.
 
 pub mod account;
 pub mod capacity;
@@ -24,26 +23,26 @@ use crate::event::RequestRemembered;
 use capacity::Capacity;
 use outbox::{Alarms, Outbox};
 use pool::Pool;
-use undo::Log;
+use undo::ChangeLog;
 
-/// Where a pool stands in [`State::pools`].
+/// The index of a pool in [`State::pools`].
 pub type PoolIx = u32;
 
-/// Where a claim stands in its pool.
+/// The index of a claim in its pool.
 pub type Slot = u32;
 
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    /// How many entries of the journal this state has seen.
+    /// The number of journal entries that were applied.
     pub position: u64,
-    /// When the last of them was decided, in milliseconds since 1970.
+    /// When the last entry was decided, in milliseconds since 1970.
     pub now_ms: u64,
     pub(crate) names: BTreeMap<Arc<str>, PoolIx>,
     pub(crate) pools: Vec<Option<Box<Pool>>>,
     pub(crate) vacant: Vec<PoolIx>,
-    /// Every claim, held or in quarantine, by who holds it.
+    /// All claims, held or in quarantine, by owner.
     pub(crate) owners: BTreeSet<(Arc<str>, PoolIx, Slot)>,
-    /// For each pool that has something to do at a certain time: when.
+    /// When the next quarantine, lease or cleanup of each pool is due.
     pub(crate) due: BTreeSet<(u64, PoolIx)>,
     pub(crate) requests: HashMap<Arc<str>, Arc<RequestRemembered>>,
     pub(crate) requests_due: BTreeSet<(u64, Arc<str>)>,
@@ -53,11 +52,11 @@ pub struct State {
     pub(crate) sync: BTreeMap<Arc<str>, BTreeSet<PoolIx>>,
     pub(crate) outbox: Outbox,
     pub(crate) alarms: Alarms,
-    /// The position from which on slots and places of pools have been counted here. Two states that have it and their
-    /// events in common have the same slots.
+    /// The position since which slots and pool indexes have been assigned here. Two states with the same value and the
+    /// same events since then have the same slots.
     pub(crate) counted_from: u64,
-    /// What has changed since the decision under way began; empty and off otherwise.
-    pub(crate) log: Log,
+    /// The changes of the decision in progress.
+    pub(crate) log: ChangeLog,
 }
 
 impl State {
@@ -78,7 +77,7 @@ impl State {
         self.names.values().filter_map(|&ix| self.pool_at(ix))
     }
 
-    /// When time itself will next change something, if at all.
+    /// When the next tick has something to do.
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
         let request = self.requests_due.first().map(|&(at, _)| at);

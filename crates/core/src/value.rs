@@ -1,13 +1,14 @@
-//! The kinds of value that a pool can hold, and how each is written.
+//! The kinds of value that a pool can have, and the text form of each.
 //!
-//! This is the only place that knows that 167772161 in an IPv4 pool reads `10.0.0.1`. Faces parse and print through it.
+//! Only this module knows that 167772161 in a pool of IPv4 addresses is written `10.0.0.1`.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use crate::span::{Span, low_ones};
 
-/// What the values of a pool are.
+/// The kind of a pool's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     Id32,
@@ -16,6 +17,17 @@ pub enum Kind {
     Address6,
     Prefix4,
     Prefix6,
+}
+
+/// A value of a pool as a client writes it. Only the pool's kind says what the text means, and only [`crate::decide`]
+/// knows the kind that the pool has when the command is decided, so commands carry text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueText(pub Arc<str>);
+
+impl From<&str> for ValueText {
+    fn from(text: &str) -> ValueText {
+        ValueText(text.into())
+    }
 }
 
 /// Why a text is not a value or a range of a kind.
@@ -38,7 +50,7 @@ impl Kind {
     pub const ALL: [Kind; 6] =
         [Kind::Id32, Kind::Id64, Kind::Address4, Kind::Address6, Kind::Prefix4, Kind::Prefix6];
 
-    /// The name by which users know it.
+    /// The name in all interfaces.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Id32 => "id32",
@@ -65,7 +77,7 @@ impl Kind {
         }
     }
 
-    /// How many bits a value has: the width of its number line.
+    /// The number of bits of a value.
     pub fn width(self) -> u32 {
         match self {
             Kind::Id32 | Kind::Address4 | Kind::Prefix4 => 32,
@@ -74,7 +86,7 @@ impl Kind {
         }
     }
 
-    /// All that a pool of this kind could ever hold.
+    /// All values that the kind has.
     pub fn line(self) -> Span {
         Span { first: 0, last: low_ones(self.width()) }
     }
@@ -91,7 +103,7 @@ impl Kind {
         matches!(self, Kind::Prefix4 | Kind::Prefix6)
     }
 
-    /// Writes one point of the line: an id, or an address.
+    /// Formats one point of the number line: an id, or an address.
     pub fn point(self, value: u128) -> String {
         match self {
             Kind::Id32 | Kind::Id64 => value.to_string(),
@@ -100,7 +112,7 @@ impl Kind {
         }
     }
 
-    /// Writes a value: a prefix as base and length, anything else as its point.
+    /// Formats a value: a prefix with its length, any other value as its point.
     pub fn show(self, value: Span) -> String {
         match self.prefix_len(value) {
             Some(len) if self.is_prefix() => format!("{}/{len}", self.point(value.first)),
@@ -109,7 +121,7 @@ impl Kind {
         }
     }
 
-    /// Writes a span as `first-last`, or as one point.
+    /// Formats a span as `first-last`, or as one point.
     pub fn show_range(self, span: Span) -> String {
         if span.first == span.last {
             self.point(span.first)
@@ -118,7 +130,7 @@ impl Kind {
         }
     }
 
-    /// The prefix length of an aligned block of this line; `None` when the span is not one.
+    /// The prefix length of an aligned block; `None` when the span is not one.
     pub fn prefix_len(self, span: Span) -> Option<u8> {
         let size_less_one = span.last - span.first;
         let bits = 128 - size_less_one.leading_zeros();
@@ -127,17 +139,17 @@ impl Kind {
         aligned.then_some(len as u8)
     }
 
-    /// Whether a span is one value of this kind: a block of a prefix pool, a point of any other.
-    pub fn is_value(self, span: Span) -> bool {
-        if self.is_prefix() { self.prefix_len(span).is_some() } else { span.first == span.last }
-    }
-
-    /// The block bits (log2 of the size) of a prefix of this length; `None` when it is longer than an address.
+    /// The size, as log2, of a prefix of this length; `None` when the length is above the width.
     pub fn block_bits(self, prefix_len: u8) -> Option<u32> {
         self.width().checked_sub(prefix_len.into())
     }
 
-    /// Reads one value as a client names it: an id, an address, or a prefix with its length.
+    /// Formats a value for a command.
+    pub fn text(self, value: Span) -> ValueText {
+        ValueText(self.show(value).into())
+    }
+
+    /// Parses one value: an id, an address, or a prefix with its length.
     pub fn parse(self, text: &str) -> Result<Span, NotAValue> {
         if self.is_prefix() {
             let (span, exact) = self.parse_cidr(text)?;
@@ -150,8 +162,8 @@ impl Kind {
         self.parse_point(text).map(Span::one)
     }
 
-    /// Reads a range as an operator configures it: a value, `first-last`, or for addresses and prefixes a subnet. Host
-    /// bits in a subnet are cut off. The second part of the answer is the subnet's length.
+    /// Parses a range of a pool's configuration: a value, `first-last`, or for addresses and prefixes a subnet. Host
+    /// bits of a subnet are cleared. Also returns the length of the subnet.
     pub fn parse_range(self, text: &str) -> Result<(Span, Option<u8>), NotAValue> {
         if !self.is_id() && text.contains('/') {
             let (span, _) = self.parse_cidr(text)?;
@@ -193,7 +205,7 @@ impl Kind {
         }
     }
 
-    /// The span of `address/length`, and whether the address had no bit beyond the length.
+    /// The span of `address/length`, and whether the address has no bit set beyond the length.
     fn parse_cidr(self, text: &str) -> Result<(Span, bool), NotAValue> {
         let Some((address, len)) = text.split_once('/') else {
             return Err(self.error(text, "a length is missing, as in /24"));
@@ -222,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_read_back_as_written() {
+    fn formatted_values_parse_to_the_same_value() {
         for (kind, text) in [
             (Kind::Id32, "0"),
             (Kind::Id32, "4294967295"),
@@ -240,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_value_says_why() {
+    fn parse_error_says_what_is_expected() {
         for (kind, text, why) in [
             (Kind::Id32, "4294967296", "the largest is 4294967295"),
             (Kind::Id32, "-1", "only digits"),
@@ -259,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_values_pairs_or_subnets() {
+    fn range_is_a_value_a_pair_or_a_subnet() {
         let read = |kind: Kind, text| {
             kind.parse_range(text).map(|(span, len)| (kind.show_range(span), len))
         };

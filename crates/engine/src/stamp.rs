@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use allod_core::dice;
+use allod_core::random;
 
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970. May step back; the engine does not follow.
@@ -34,7 +34,7 @@ impl Dice {
     }
 
     pub fn roll(&mut self) -> u64 {
-        dice::roll(&mut self.0)
+        random::next(&mut self.0)
     }
 
     pub fn batch(&mut self) -> u128 {

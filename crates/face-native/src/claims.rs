@@ -11,7 +11,6 @@ use allod_edge::{Call, Problem, Reply};
 use allod_engine::{CommitPoint, Snapshot};
 use http::StatusCode;
 
-use crate::from_wire::{Reader, Unclear};
 use crate::pools::{pool_unknown, wrong_outcome};
 use crate::query::{AFTER, LIMIT, Param, QueryParams};
 use crate::scope::AllowedPools;
@@ -56,18 +55,10 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
         let body: ClaimBody<'_> = call.json()?;
         let expect = from_wire::expect(&call)?;
-        let kind = |pool: &str| native.kind(pool);
-        let mut reader = Reader::new(&kind);
-        let op = from_wire::claim(0, vec![pool], key, body, expect, &mut reader)?;
-        Ok(Transact { read_as: reader.read_as, ..Transact::one(Op::Claim(op)) })
+        Ok(from_wire::claim(vec![pool], key, body, expect))
     };
-    let command = match read() {
-        Ok(command) => command,
-        Err(Unclear::Malformed(problem)) => return Err(problem.reply()),
-        Err(Unclear::PoolUnknown { refused, at }) => return Err(refusals::alone(&refused, &at)),
-        Err(Unclear::Unready(failure)) => return Err(refusals::failure(&failure).reply()),
-    };
-    let decided = native.submit(Command::Transact(command)).await?;
+    let op = read().map_err(|problem: Problem| problem.reply())?;
+    let decided = native.submit(Command::Transact(Transact::one(Op::Claim(op)))).await?;
     let receipt = decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
     let Some(Outcome::Claimed { claims, created }) = receipt.outcomes.first() else {
         return Err(wrong_outcome());

@@ -1,7 +1,7 @@
-//! What a request means: headers and bodies into the core's words.
+//! Translates headers and bodies of requests into the core's commands.
 //!
-//! Only syntax is judged here. Whether a pool has the value, whether a limit is passed, whether fields contradict each
-//! other: the core says.
+//! Only syntax is checked here. The core decides whether a text names a value of its pool, whether the pool has it,
+//! whether a limit is exceeded, and whether fields contradict each other.
 
 pub(crate) mod candidates;
 mod capacity;
@@ -12,15 +12,12 @@ use std::sync::Arc;
 use allod_core::claim::{Parity, Want};
 use allod_core::command::capacity::DeallocateOp;
 use allod_core::command::{
-    Check, ClaimOp, ConfirmOp, Expect, Idempotency, Op, PutPool, ReadAs, ReleaseOp, RenewOp,
-    Transact,
+    Check, ClaimOp, ConfirmOp, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp, Transact,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
-use allod_core::refusal::{Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Call, Problem, position};
-use allod_engine::{CommitPoint, EngineError};
 use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
@@ -31,61 +28,6 @@ use crate::wire::{
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
-/// Why a request is no command.
-#[derive(Debug)]
-pub(crate) enum Unclear {
-    Malformed(Problem),
-    /// It names a value of a pool, and what a value looks like only the pool's kind tells.
-    PoolUnknown {
-        refused: Refused,
-        at: CommitPoint,
-    },
-    /// The server cannot look at present.
-    Unready(EngineError),
-}
-
-impl From<Problem> for Unclear {
-    fn from(problem: Problem) -> Unclear {
-        Unclear::Malformed(problem)
-    }
-}
-
-/// The kind of a pool, from whoever knows, and where in the journal it was looked up.
-pub(crate) type KindOf<'a> = &'a dyn Fn(&str) -> Result<(Option<Kind>, CommitPoint), EngineError>;
-
-/// Reads values by the kinds of their pools, and remembers as what they were read: by the time that the command is
-/// decided a pool may be another one.
-pub(crate) struct Reader<'a> {
-    pub kind: KindOf<'a>,
-    pub read_as: Vec<ReadAs>,
-}
-
-impl<'a> Reader<'a> {
-    pub(crate) fn new(kind: KindOf<'a>) -> Reader<'a> {
-        Reader { kind, read_as: Vec::new() }
-    }
-
-    /// A value of a pool, for the operation with this number.
-    fn value(&mut self, op: usize, pool: &Arc<str>, text: &ValueText<'_>) -> Result<Span, Unclear> {
-        let kind = self.kind_of(op, pool)?;
-        Ok(kind.parse(&text.0).map_err(|error| Problem::malformed(format!("value: {error}")))?)
-    }
-
-    fn kind_of(&mut self, op: usize, pool: &Arc<str>) -> Result<Kind, Unclear> {
-        let pool = pool.clone();
-        match (self.kind)(&pool).map_err(Unclear::Unready)? {
-            (Some(kind), _) => {
-                self.read_as.push(ReadAs { op, pool, kind });
-                Ok(kind)
-            }
-            (None, at) => {
-                let refused = Refused { op, refusal: Refusal::PoolUnknown { pool } };
-                Err(Unclear::PoolUnknown { refused, at })
-            }
-        }
-    }
-}
 
 /// The last message that a client of a stream has seen, which it says when it comes again.
 pub(crate) fn last_event_id(call: &Call) -> Result<Option<u64>, Problem> {
@@ -160,21 +102,14 @@ fn range(
         .map_err(|error| Problem::malformed(format!("{field}[{index}]: {error}")))
 }
 
-/// A claim under one key; `op` is its place in the transaction.
 pub(crate) fn claim(
-    op: usize,
     pools: Vec<Arc<str>>,
     key: Arc<str>,
     body: ClaimBody<'_>,
     expect: Expect,
-    reader: &mut Reader<'_>,
-) -> Result<ClaimOp, Unclear> {
-    let value = match (&body.value, pools.first()) {
-        (Some(text), Some(pool)) => Some(reader.value(op, pool, text)?),
-        _ => None,
-    };
+) -> ClaimOp {
     let want = Want {
-        value,
+        value: body.value.as_ref().map(value),
         fallback: body.fallback,
         count: body.count.unwrap_or(1),
         contiguous: body.contiguous,
@@ -182,7 +117,7 @@ pub(crate) fn claim(
         parity: body.parity.map(parity),
         strategy: body.strategy.map(strategy),
     };
-    Ok(ClaimOp {
+    ClaimOp {
         pools,
         key,
         owner: body.owner.map(|owner| owner.as_ref().into()),
@@ -190,43 +125,33 @@ pub(crate) fn claim(
         ttl_ms: body.ttl.map(|seconds| seconds.ms),
         labels: labels(&body.labels),
         expect,
-    })
+    }
 }
 
-pub(crate) fn transaction(
-    call: &Call,
-    body: TransactionBody<'_>,
-    reader: &mut Reader<'_>,
-) -> Result<Transact, Unclear> {
+fn value(text: &ValueText<'_>) -> allod_core::value::ValueText {
+    allod_core::value::ValueText::from(&*text.0)
+}
+
+pub(crate) fn transaction(call: &Call, body: TransactionBody<'_>) -> Result<Transact, Problem> {
     let idempotency = call.header(&IDEMPOTENCY_KEY)?.map(|key| Idempotency {
         key: key.into(),
         fingerprint: *blake3::hash(&call.body).as_bytes(),
     });
     let mut ops = Vec::with_capacity(body.ops.len());
     for (index, op) in body.ops.into_iter().enumerate() {
-        let op = operation(index, op, reader).map_err(|unclear| placed(index, unclear))?;
-        ops.push(op);
-    }
-    let read_as = std::mem::take(&mut reader.read_as);
-    Ok(Transact { ops, dry_run: body.dry_run, read_as, idempotency })
-}
-
-/// Says in which operation something was malformed.
-fn placed(index: usize, unclear: Unclear) -> Unclear {
-    match unclear {
-        Unclear::Malformed(problem) => {
+        ops.push(operation(op).map_err(|problem| {
             let detail = format!("ops[{index}]: {}", problem.detail).into();
-            Unclear::Malformed(Problem { detail, ..problem })
-        }
-        other @ (Unclear::PoolUnknown { .. } | Unclear::Unready(_)) => other,
+            Problem { detail, ..problem }
+        })?);
     }
+    Ok(Transact { ops, dry_run: body.dry_run, idempotency })
 }
 
-fn operation(index: usize, op: OpBody<'_>, reader: &mut Reader<'_>) -> Result<Op, Unclear> {
+fn operation(op: OpBody<'_>) -> Result<Op, Problem> {
     let text = |text: Cow<'_, str>| -> Arc<str> { text.as_ref().into() };
     let or = |condition: Option<ExpectText>, usual| condition.map_or(usual, |given| given.0);
     Ok(match op {
-        OpBody::Claim(body) => Op::Claim(claim_op(index, body, reader)?),
+        OpBody::Claim(body) => Op::Claim(claim_op(body)?),
         OpBody::Release(body) => Op::Release(ReleaseOp {
             pool: text(body.pool),
             key: text(body.key),
@@ -249,21 +174,15 @@ fn operation(index: usize, op: OpBody<'_>, reader: &mut Reader<'_>) -> Result<Op
             expect: or(body.expect, Expect::Any),
         }),
         OpBody::Extend(body) => Op::Extend(capacity::extend(body)?),
-        OpBody::Check(CheckBody::Claim(body)) => {
-            let pool = text(body.pool);
-            let value = body.value.map(|named| reader.value(index, &pool, &named)).transpose()?;
-            Op::Check(Check::Claim {
-                value,
-                pool,
-                key: text(body.key),
-                expect: or(body.expect, Expect::Present),
-                owner: body.owner.map(text),
-            })
-        }
+        OpBody::Check(CheckBody::Claim(body)) => Op::Check(Check::Claim {
+            pool: text(body.pool),
+            key: text(body.key),
+            expect: or(body.expect, Expect::Present),
+            owner: body.owner.map(text),
+            value: body.value.as_ref().map(value),
+        }),
         OpBody::Check(CheckBody::Free(body)) => {
-            let pool = text(body.pool);
-            let value = reader.value(index, &pool, &body.value)?;
-            Op::Check(Check::Free { pool, value })
+            Op::Check(Check::Free { pool: text(body.pool), value: value(&body.value) })
         }
         OpBody::Check(CheckBody::Pool(body)) => Op::Check(Check::Pool {
             pool: text(body.pool),
@@ -280,20 +199,16 @@ fn operation(index: usize, op: OpBody<'_>, reader: &mut Reader<'_>) -> Result<Op
     })
 }
 
-fn claim_op(
-    index: usize,
-    body: ClaimOpBody<'_>,
-    reader: &mut Reader<'_>,
-) -> Result<ClaimOp, Unclear> {
+fn claim_op(body: ClaimOpBody<'_>) -> Result<ClaimOp, Problem> {
     let pools: Vec<Arc<str>> = match (body.pool, body.pools) {
         (Some(pool), None) => vec![pool.as_ref().into()],
         (None, Some(pools)) => pools.iter().map(|pool| pool.as_ref().into()).collect(),
-        (None, None) => return Err(Problem::malformed("claim: pool or pools is missing").into()),
+        (None, None) => return Err(Problem::malformed("claim: pool or pools is missing")),
         (Some(_), Some(_)) => {
-            return Err(Problem::malformed("claim: pool and pools exclude each other").into());
+            return Err(Problem::malformed("claim: pool and pools exclude each other"));
         }
     };
-    let asked = ClaimBody {
+    let params = ClaimBody {
         value: body.value,
         fallback: body.fallback,
         count: body.count,
@@ -306,7 +221,7 @@ fn claim_op(
         labels: body.labels,
     };
     let expect = body.expect.map_or(Expect::Any, |condition| condition.0);
-    claim(index, pools, body.key.as_ref().into(), asked, expect, reader)
+    Ok(claim(pools, body.key.as_ref().into(), params, expect))
 }
 
 fn labels(map: &LabelMap<'_>) -> Labels {
@@ -362,23 +277,5 @@ mod tests {
             let read: ParityName = serde_json::from_str(&format!("\"{}\"", name.name())).unwrap();
             assert_eq!(parity(read), name);
         }
-    }
-
-    #[test]
-    fn a_command_says_as_what_its_values_were_read() {
-        let at = CommitPoint { position: 7, ..CommitPoint::default() };
-        let kind = |pool: &str| Ok(((pool == "p").then_some(Kind::Address4), at));
-        let value = |pool: &str, text: &str| {
-            let mut reader = Reader::new(&kind);
-            let body = ClaimBody { value: Some(ValueText(text.into())), ..ClaimBody::default() };
-            let op = claim(3, vec![pool.into()], "k".into(), body, Expect::Any, &mut reader);
-            op.map(|op| (op.want.value, reader.read_as))
-        };
-        let read_as = ReadAs { op: 3, pool: "p".into(), kind: Kind::Address4 };
-        let read = value("p", "0.0.0.9").unwrap();
-        assert_eq!(read, (Some(Span::one(9)), vec![read_as]));
-        assert!(matches!(value("p", "9"), Err(Unclear::Malformed(_))));
-        let Err(Unclear::PoolUnknown { refused, at }) = value("q", "9") else { panic!("no pool") };
-        assert_eq!((refused.op, refused.refusal.code(), at.position), (3, "pool_unknown", 7));
     }
 }

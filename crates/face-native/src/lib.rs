@@ -38,9 +38,8 @@ use std::sync::{Arc, OnceLock};
 
 use allod_core::command::Command;
 use allod_core::search::SearchLimits;
-use allod_core::value::Kind;
 use allod_edge::{Access, Call, Consistency, Reply, Route};
-use allod_engine::{CommandReply as Decided, CommitPoint, EngineError, Handle, Snapshot};
+use allod_engine::{CommandReply as Decided, Handle, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
@@ -129,13 +128,5 @@ impl Native {
             Consistency::of(call).map_err(|problem| problem.reply())?;
         let waited = self.handle.wait_for_read(linearizable, min_position).await;
         waited.map_err(|failure| refusals::failure(&failure).reply())
-    }
-
-    /// The kind of a pool, which says how its values are written, and where in the journal it is of that kind.
-    fn kind(&self, pool: &str) -> Result<(Option<Kind>, CommitPoint), EngineError> {
-        self.handle.read(|snapshot| {
-            let kind = snapshot.state.pool(pool).map(|pool| pool.spec.kind);
-            (kind, snapshot.at)
-        })
     }
 }

@@ -38,6 +38,11 @@ pub(crate) fn of_question(refusal: &Refusal, at: &CommitPoint) -> Reply {
 }
 
 fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &CommitPoint) -> Reply {
+    if let Refusal::ValueMalformed { .. } = refusal {
+        // Answered like every other malformed field, without the members of a refusal.
+        let field = op.map_or_else(String::new, |op| format!("ops[{op}]: "));
+        return to_wire::at_position(Problem::malformed(format!("{field}{refusal}")).reply(), at);
+    }
     let problem = Problem::new(status, refusal.code(), title(refusal), refusal.to_string());
     let (advice, wait_until) = match refusal.advice() {
         Advice::Reread => ("reread", None),
@@ -51,7 +56,7 @@ fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &CommitPo
 
 pub(crate) fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::Invalid { .. } => StatusCode::BAD_REQUEST,
+        Refusal::Invalid { .. } | Refusal::ValueMalformed { .. } => StatusCode::BAD_REQUEST,
         Refusal::LimitExceeded { .. } | Refusal::IdempotencyDiffers { .. } => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
@@ -88,6 +93,7 @@ fn title(refusal: &Refusal) -> &'static str {
         Refusal::PoolUnknown { .. } => "there is no such pool",
         Refusal::PoolGenerationDiffers { .. } => "the pool is at another generation",
         Refusal::PoolKindDiffers { .. } => "the pool is of another kind",
+        Refusal::ValueMalformed { .. } => "the request is malformed",
         Refusal::PoolInUse { .. } => "the pool is in use",
         Refusal::HeldOutside { .. } => "held values would be outside the pool",
         Refusal::ClaimUnknown { .. } => "nothing is held under this key",
@@ -126,9 +132,9 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }
         }
         Refusal::IdempotencyDiffers { key } => RefusalMembers { key: Some(key), ..none },
-        Refusal::PoolUnknown { pool } | Refusal::PoolKindDiffers { pool, .. } => {
-            RefusalMembers { pool: Some(pool), ..none }
-        }
+        Refusal::PoolUnknown { pool }
+        | Refusal::PoolKindDiffers { pool, .. }
+        | Refusal::ValueMalformed { pool, .. } => RefusalMembers { pool: Some(pool), ..none },
         Refusal::PoolGenerationDiffers { pool, actual } => {
             RefusalMembers { pool: Some(pool), actual: *actual, ..none }
         }

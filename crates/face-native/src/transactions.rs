@@ -6,7 +6,6 @@ use allod_core::command::Command;
 use allod_edge::{Call, Reply};
 use http::StatusCode;
 
-use crate::from_wire::{Reader, Unclear};
 use crate::pools::wrong_outcome;
 use crate::query::QueryParams;
 use crate::scope::AllowedPools;
@@ -21,15 +20,7 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     };
     let body: TransactionBody<'_> = read().map_err(|problem| problem.reply())?;
     AllowedPools::of(&call).require_each(&body.ops)?;
-    let kind = |pool: &str| native.kind(pool);
-    let command = match from_wire::transaction(&call, body, &mut Reader::new(&kind)) {
-        Ok(command) => command,
-        Err(Unclear::Malformed(problem)) => return Err(problem.reply()),
-        Err(Unclear::PoolUnknown { refused, at }) => {
-            return Err(refusals::in_transaction(&refused, &at));
-        }
-        Err(Unclear::Unready(failure)) => return Err(refusals::failure(&failure).reply()),
-    };
+    let command = from_wire::transaction(&call, body).map_err(|problem| problem.reply())?;
     let dry_run = command.dry_run;
     let names: Vec<OpName> = command.ops.iter().map(OpName::of).collect();
     let decided = native.submit(Command::Transact(command)).await?;

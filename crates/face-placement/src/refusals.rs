@@ -56,6 +56,7 @@ pub(crate) fn fault(refusal: &Refusal, doing: &Doing<'_>) -> Fault {
         | Refusal::PoolUnknown { .. }
         | Refusal::PoolGenerationDiffers { .. }
         | Refusal::PoolKindDiffers { .. }
+        | Refusal::ValueMalformed { .. }
         | Refusal::PoolInUse { .. }
         | Refusal::HeldOutside { .. }
         | Refusal::ClaimUnknown { .. }

@@ -31,7 +31,7 @@ fn claim(n: u64) -> Claim {
         expires_ms: None,
         state: ClaimState::Held,
         labels: Labels::default(),
-        asked: None,
+        params: None,
     }
 }
 
@@ -47,7 +47,7 @@ fn grant(n: u64) -> Item {
         at_ms: claim.created_ms,
         expires_ms: None,
         labels: claim.labels,
-        asked: None,
+        params: None,
         cursor: None,
     });
     Item::Entry(Entry { at_ms: claim.created_ms, cause: Cause::Transact, events: vec![event] })

@@ -1,6 +1,6 @@
 //! Where the simulation's chance comes from: the seed alone.
 
-use allod_core::dice;
+use allod_core::random;
 
 /// A sequence of numbers that goes its own way.
 #[derive(Debug, Clone)]
@@ -12,7 +12,7 @@ impl Dice {
     }
 
     pub fn roll(&mut self) -> u64 {
-        dice::roll(&mut self.0)
+        random::next(&mut self.0)
     }
 
     /// A number below `n`; 0 when `n` is 0.

@@ -14,7 +14,7 @@ use allod_core::command::{
 use allod_core::limits::Limits;
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::span::Span;
-use allod_core::value::Kind;
+use allod_core::value::{Kind, ValueText};
 
 use crate::dice::Dice;
 
@@ -141,7 +141,7 @@ fn claim(dice: &mut Dice) -> ClaimOp {
     }
 }
 
-fn want(dice: &mut Dice, kind: Kind, range: &str) -> Want {
+fn want(dice: &mut Dice, kind: Kind, range: &str) -> Want<ValueText> {
     let mut want = Want::any();
     if kind.is_prefix() {
         want.prefix_len = Some((kind.width() - dice.below(4) as u32) as u8);
@@ -163,13 +163,13 @@ fn want(dice: &mut Dice, kind: Kind, range: &str) -> Want {
 }
 
 /// A value of the range or just outside it; a block of this length for prefixes.
-fn value(dice: &mut Dice, kind: Kind, range: &str, prefix_len: Option<u8>) -> Span {
+fn value(dice: &mut Dice, kind: Kind, range: &str, prefix_len: Option<u8>) -> ValueText {
     let (all, _) = kind.parse_range(range).expect("the table has ranges");
     let point = all.first.saturating_add(u128::from(dice.below(18))).min(kind.line().last);
-    match prefix_len.and_then(|len| kind.block_bits(len)) {
+    kind.text(match prefix_len.and_then(|len| kind.block_bits(len)) {
         Some(bits) => Span::block(point & !allod_core::span::low_ones(bits), bits),
         None => Span::one(point),
-    }
+    })
 }
 
 fn check(dice: &mut Dice) -> Check {

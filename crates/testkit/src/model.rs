@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::capacity::Capacity;
 
-use allod_core::claim::{Asked, Want};
+use allod_core::claim::{ClaimParams, Want};
 use allod_core::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded, RequestRemembered, Was,
 };
@@ -59,7 +59,7 @@ pub struct Claim {
     pub expires_ms: Option<u64>,
     pub until_ms: Option<u64>,
     pub labels: Labels,
-    pub asked: Asked,
+    pub params: ClaimParams,
 }
 
 impl Claim {
@@ -303,7 +303,7 @@ impl Model {
                 return Err(format!("claim '{key}' gets {span:?}, which is {zone:?}"));
             }
         }
-        let plain = || Asked { want: Want::any(), ttl_ms: None };
+        let plain = || ClaimParams { want: Want::any(), ttl_ms: None };
         pool.add(Claim {
             key: key.clone(),
             owner: event.owner.clone(),
@@ -313,7 +313,7 @@ impl Model {
             expires_ms: event.expires_ms,
             until_ms: None,
             labels: event.labels.clone(),
-            asked: event.asked.as_ref().map_or_else(plain, |asked| Asked::clone(asked)),
+            params: event.params.as_ref().map_or_else(plain, |params| ClaimParams::clone(params)),
         })
     }
 

@@ -10,7 +10,6 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, Expect, Op, Transact};
-use allod_core::value::Kind;
 use allod_engine::Hash;
 
 use crate::history::{Answer, Call, Request};
@@ -19,19 +18,10 @@ use crate::http::Client;
 pub use ask::{Wire, wire};
 pub use read::answer;
 
-/// The kind of a pool, which says how its values are written.
-pub type Kinds<'a> = &'a dyn Fn(&str) -> Kind;
-
 /// Sends a request and notes what came of it. The times are counted from `start`.
-pub fn call(
-    client: &mut Client,
-    request: Request,
-    kinds: Kinds<'_>,
-    start: Instant,
-    connection: u64,
-) -> Call {
-    let request = stamped(request, kinds);
-    let wire = wire(&request, kinds);
+pub fn call(client: &mut Client, request: Request, start: Instant, connection: u64) -> Call {
+    let request = stamped(request);
+    let wire = wire(&request);
     let headers: Vec<(&str, &str)> =
         wire.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let earliest_ms =
@@ -47,8 +37,8 @@ pub fn call(
 }
 
 /// The server's fingerprint of a request is that of its body, so the history has to have the same.
-fn stamped(request: Request, kinds: Kinds<'_>) -> Request {
-    let body = wire(&request, kinds).body.unwrap_or_default();
+fn stamped(request: Request) -> Request {
+    let body = wire(&request).body.unwrap_or_default();
     match request {
         Request::Command(Command::Transact(mut transact)) => {
             if let Some(idempotency) = &mut transact.idempotency {

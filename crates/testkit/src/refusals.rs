@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use allod_core::claim::Asked;
+use allod_core::claim::{ClaimParams, Want};
 use allod_core::command::{Check, ClaimOp, Command, Expect, Op, Transact};
 use allod_core::span::Span;
+use allod_core::value::ValueText;
 
 use crate::history::Refused;
 use crate::model::{Model, Pool, Whose, Zone};
@@ -160,7 +161,13 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
                 (
                     "value_outside" | "value_excluded" | "value_draining",
                     Check::Free { pool, value },
-                ) => zoned(model.pools.get(pool), *value, code),
+                ) => zoned_text(model.pools.get(pool), value, code),
+                (
+                    "malformed",
+                    Check::Claim { pool, value: Some(value), .. } | Check::Free { pool, value },
+                ) => {
+                    only_if(parsed(model.pools.get(pool), value).is_none(), "the value can be read")
+                }
                 _ => wrong(format!("'{code}' is no answer to a check")),
             };
         }
@@ -179,8 +186,8 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
             differs(expect, held.map(|claim| claim.version), refused.actual)
         }
         ("no_lease", Op::Renew(op)) => {
-            let asked = held.and_then(|claim| claim.asked.ttl_ms);
-            let lease = op.ttl_ms.or(asked).or(pool.spec.lease_ms);
+            let first = held.and_then(|claim| claim.params.ttl_ms);
+            let lease = op.ttl_ms.or(first).or(pool.spec.lease_ms);
             only_if(held.is_some() && lease.is_none(), "there is a lease")
         }
         _ => wrong(format!("'{code}' is no answer to {op:?}")),
@@ -202,6 +209,11 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
         pools.iter().zip(&held).filter(|(_, held)| held.is_none()).map(|(pool, _)| *pool).collect();
     let owner = op.owner.as_ref().unwrap_or(&op.key);
     let code = refused.code.as_str();
+    let want = match pools.first().map(|pool| op.want.parse(pool.spec.kind)) {
+        Some(Ok(want)) => want,
+        Some(Err(_)) => return only_if(code == "malformed", "the value cannot be read"),
+        None => return wrong("the first pool is not there"),
+    };
     match code {
         "kept_by_resource_manager" => {
             let mut each = op.pools.iter().map(|pool| only_if_asked(model, pool, &op.key));
@@ -214,9 +226,9 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
             only_if(!met && said, "the claim is as it was expected")
         }
         "params_differ" => {
-            let asked = Asked { want: op.want.clone(), ttl_ms: op.ttl_ms };
+            let params = ClaimParams { want: want.clone(), ttl_ms: op.ttl_ms };
             let mut others = held.iter().flatten().filter(|claim| {
-                claim.asked != asked || claim.owner != *owner || claim.labels != op.labels
+                claim.params != params || claim.owner != *owner || claim.labels != op.labels
             });
             only_if(others.next().is_some(), "the key holds what was asked for, or nothing")
         }
@@ -227,12 +239,12 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
         }
         _ if missing.is_empty() => wrong(format!("'{code}', although the key holds something")),
         "value_outside" | "value_excluded" | "value_draining" => {
-            let Some(value) = wanted(op, &held) else { return wrong("no value was asked for") };
+            let Some(value) = wanted(&want, &held) else { return wrong("no value was asked for") };
             let zones = missing.iter().map(|pool| zoned(Some(pool), value, code));
             zones.min_by_key(|zone| *zone != Right).unwrap_or(Open)
         }
         "taken" | "value_quarantined" => {
-            let Some(value) = wanted(op, &held) else { return wrong("no value was asked for") };
+            let Some(value) = wanted(&want, &held) else { return wrong("no value was asked for") };
             let found =
                 missing.iter().find_map(|pool| room::in_the_way(pool, value, owner, now_ms));
             let Some((whose, claim)) = found else { return wrong("nobody is in the way") };
@@ -248,12 +260,12 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
         }
         "exhausted" => {
             let [pool] = *missing.as_slice() else { return Open };
-            match room::would_get(pool, &op.want, &op.key, owner, now_ms) {
+            match room::would_get(pool, &want, &op.key, owner, now_ms) {
                 Some(why) => wrong(why),
                 None => Right,
             }
         }
-        "sync_exhausted" => match room::in_common(&missing, &op.want) {
+        "sync_exhausted" => match room::in_common(&missing, &want) {
             Some(value) => wrong(format!("{value} is free in all of them")),
             None => Right,
         },
@@ -262,8 +274,19 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
 }
 
 /// The value that a claim has to be for: the one that it names, or the one that it already has in another pool.
-fn wanted(op: &ClaimOp, held: &[Option<&crate::model::Claim>]) -> Option<Span> {
-    held.iter().flatten().map(|claim| claim.spans[0]).next().or(op.want.value)
+fn wanted(want: &Want, held: &[Option<&crate::model::Claim>]) -> Option<Span> {
+    held.iter().flatten().map(|claim| claim.spans[0]).next().or(want.value)
+}
+
+fn parsed(pool: Option<&Pool>, text: &ValueText) -> Option<Span> {
+    pool?.spec.kind.parse(&text.0).ok()
+}
+
+fn zoned_text(pool: Option<&Pool>, text: &ValueText, code: &str) -> Judgement {
+    match parsed(pool, text) {
+        Some(value) => zoned(pool, value, code),
+        None => wrong("the value cannot be read"),
+    }
 }
 
 fn zoned(pool: Option<&Pool>, value: Span, code: &str) -> Judgement {
@@ -285,18 +308,20 @@ pub fn holds(model: &Model, check: &Check, now_ms: u64) -> bool {
             let held = pool.held.get(key);
             meets(*expect, held.map(|claim| claim.version))
                 && owner.as_ref().is_none_or(|owner| held.is_some_and(|held| held.owner == *owner))
-                && value.is_none_or(|value| {
+                && value.as_ref().is_none_or(|value| {
+                    let Some(value) = parsed(Some(pool), value) else { return false };
                     held.is_some_and(|held| held.spans.iter().any(|span| span.covers(value)))
                 })
         }
         Check::Free { pool, value } => {
             let Some(pool) = model.pools.get(pool) else { return false };
+            let Some(value) = parsed(Some(pool), value) else { return false };
             let kept_over = |whose: &&Whose| {
                 let until = pool.claim(whose).and_then(|claim| claim.until_ms);
                 until.is_some_and(|until| until <= now_ms)
             };
-            let mut holders = pool.holders(*value).into_iter().filter(|whose| !kept_over(whose));
-            matches!(pool.zone(*value), Zone::Automatic | Zone::Manual) && holders.next().is_none()
+            let mut holders = pool.holders(value).into_iter().filter(|whose| !kept_over(whose));
+            matches!(pool.zone(value), Zone::Automatic | Zone::Manual) && holders.next().is_none()
         }
         Check::Pool { pool, expect } => {
             meets(*expect, model.pools.get(pool).map(|pool| pool.generation))

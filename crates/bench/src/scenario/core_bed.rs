@@ -13,7 +13,7 @@ use allod_core::event::{ClaimGranted, Event, PoolDefined};
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::span::Span;
 use allod_core::state::State;
-use allod_core::value::Kind;
+use allod_core::value::{Kind, ValueText};
 
 /// What a pool hands out.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,7 @@ impl Bed {
             at_ms: 1,
             expires_ms: None,
             labels: Labels::default(),
-            asked: None,
+            params: None,
             cursor: None,
         };
         self.state.apply_entry(1, &[Event::ClaimGranted(event)]);
@@ -170,13 +170,13 @@ impl Bed {
         let claim = |number: u128| {
             let first = self.block(1 + number * 7919 % (self.blocks - 1)).first;
             let bits = self.ground.prefix_len.map_or(0, |len| u32::from(128 - len));
-            let value = Some(Span::block(first, bits));
+            let value = Some(self.ground.kind.text(Span::block(first, bits)));
             self.claim(number, Want { value, prefix_len: None, ..Want::any() })
         };
         (0..count).map(claim).collect()
     }
 
-    fn claim(&self, number: u128, want: Want) -> Command {
+    fn claim(&self, number: u128, want: Want<ValueText>) -> Command {
         Command::Transact(Transact::one(Op::Claim(ClaimOp {
             pools: vec![self.pool.clone()],
             key: new_key(number),

@@ -18,7 +18,7 @@ use crate::state::undo;
 impl State {
     fn note_capacity(&mut self, change: impl IntoIterator<Item = Change>) {
         for change in change {
-            self.note(undo::Change::Capacity(change));
+            self.note(undo::StateChange::Capacity(change));
         }
     }
 

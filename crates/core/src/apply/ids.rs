@@ -3,8 +3,8 @@
 use crate::event::ids::{BlocksMoved, LedgerDefined};
 use crate::span::Span;
 use crate::state::account::{Account, CLEAN_MS, Change as AccountChange, Place, seconds};
-use crate::state::pool::Change as PoolChange;
-use crate::state::undo::Change;
+use crate::state::pool::PoolChange;
+use crate::state::undo::StateChange;
 use crate::state::zones::overlapping;
 use crate::state::{PoolIx, State};
 
@@ -14,7 +14,7 @@ impl State {
         let account = Box::new(Account::of(&event.ledger, self.position + 1));
         let before = self.change(ix, |pool| pool.account.replace(account));
         if let Some(before) = before {
-            self.note(Change::Pool(ix, PoolChange::Account(AccountChange::Whole(before))));
+            self.note(StateChange::Pool(ix, PoolChange::Account(AccountChange::Whole(before))));
         }
     }
 
@@ -105,7 +105,7 @@ impl State {
     ) {
         let changes = self.change(ix, change).unwrap_or_default();
         for change in changes {
-            self.note(Change::Pool(ix, PoolChange::Account(change)));
+            self.note(StateChange::Pool(ix, PoolChange::Account(change)));
         }
     }
 }

@@ -7,9 +7,9 @@ use crate::event::resource::{
 };
 use crate::resource::{Alarm, AlarmKind, ResourcePool};
 use crate::state::outbox::Notice;
-use crate::state::pool::Change as PoolChange;
+use crate::state::pool::PoolChange;
 use crate::state::requests::{Asked, Requests};
-use crate::state::undo::Change;
+use crate::state::undo::StateChange;
 use crate::state::{PoolIx, State};
 
 impl State {
@@ -17,7 +17,7 @@ impl State {
         let Some(&ix) = self.names.get(&event.pool) else { return };
         let config = Some((Arc::new(event.config.clone()), self.position + 1));
         let before = self.set_resource(ix, config);
-        self.note(Change::Pool(ix, PoolChange::Resource(before)));
+        self.note(StateChange::Pool(ix, PoolChange::Resource(before)));
     }
 
     /// Gives back the configuration that was there.
@@ -57,7 +57,7 @@ impl State {
         };
         let changed = requests.changed;
         let before = self.put_request(ix, key, now, self.position + 1);
-        self.note(Change::Pool(ix, PoolChange::Request { key: key.clone(), before, changed }));
+        self.note(StateChange::Pool(ix, PoolChange::Request { key: key.clone(), before, changed }));
     }
 
     /// Puts a request in the place of the one under its key, or takes that one out. Gives back what was there.
@@ -105,12 +105,12 @@ impl State {
             }
         };
         let before = self.put_alarm(object.clone(), kind, Some(alarm));
-        self.note(Change::Alarm { object, kind, before });
+        self.note(StateChange::Alarm { object, kind, before });
     }
 
     pub(super) fn alarm_purged(&mut self, object: &Arc<str>, kind: AlarmKind) {
         let before = self.put_alarm(object.clone(), kind, None);
-        self.note(Change::Alarm { object: object.clone(), kind, before });
+        self.note(StateChange::Alarm { object: object.clone(), kind, before });
     }
 
     pub(crate) fn put_alarm(
@@ -150,6 +150,6 @@ impl State {
 
     pub(super) fn put_notice(&mut self, number: u128, notice: Option<Notice>) {
         let before = self.outbox.put(number, notice.map(Arc::new));
-        self.note(Change::Notice { number, before });
+        self.note(StateChange::Notice { number, before });
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions that a transaction makes.
+//! Checks the conditions of a transaction.
 
 use super::{Draft, room, valid};
 use crate::command::{Check, Expect};
@@ -11,6 +11,7 @@ pub(super) fn run(draft: &mut Draft<'_>, check: &Check) -> Result<Outcome, Refus
             valid::key(key, draft.limits)?;
             let held = draft.pool(pool)?;
             let kind = held.spec.kind;
+            let value = value.as_ref().map(|text| valid::value(held, text)).transpose()?;
             let row = held.held(key).map(|(_, row)| row);
             let holds = expect.holds(row.map(|row| row.version))
                 && owner.as_ref().is_none_or(|owner| row.is_some_and(|row| row.owner() == owner))
@@ -25,13 +26,14 @@ pub(super) fn run(draft: &mut Draft<'_>, check: &Check) -> Result<Outcome, Refus
         }
         Check::Free { pool: name, value } => {
             let pool = draft.pool(name)?;
-            room::in_zone(pool, *value)?;
+            let value = valid::value(pool, value)?;
+            room::in_zone(pool, value)?;
             let now_ms = draft.now_ms;
-            let mut holders = pool.overlapping(*value).map(|(_, row, _)| row);
+            let mut holders = pool.overlapping(value).map(|(_, row, _)| row);
             let holder =
                 holders.find(|row| row.quarantined_until().is_none_or(|until| until > now_ms));
             holder.map(|row| {
-                let what = format!("that {} of pool '{name}' is free", pool.spec.kind.show(*value));
+                let what = format!("that {} of pool '{name}' is free", pool.spec.kind.show(value));
                 (what, format!("it is held under '{}' by '{}'", row.key, row.owner()))
             })
         }
@@ -54,7 +56,7 @@ pub(super) fn run(draft: &mut Draft<'_>, check: &Check) -> Result<Outcome, Refus
     }
 }
 
-/// What was expected of a thing that has a generation, and what is the case instead; `None`: it is as expected.
+/// Describes the condition and the actual generation; `None` when the condition holds.
 fn generation(
     expect: Expect,
     actual: Option<u64>,

@@ -1,4 +1,4 @@
-//! Why a pool has nothing to give.
+//! Reports why a pool has no value for a claim.
 
 use crate::refusal::Exhausted;
 use crate::state::pool::Pool;
@@ -29,7 +29,7 @@ pub(super) fn report(pool: &Pool, now_ms: u64) -> Exhausted {
     }
 }
 
-/// Values under leases that have run out. Counted only up to a point: a report must not become a scan.
+/// The number of values with an expired lease. Stops counting at a limit, so that a report does not become a scan.
 fn expired_values(pool: &Pool, now_ms: u64) -> u128 {
     const COUNTED_MAX: usize = 1000;
     let expired =

@@ -1,4 +1,4 @@
-//! Prolonging a lease, and making a leased claim permanent.
+//! Renews a lease, and makes a leased claim permanent.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::refusal::Refusal;
 
 pub(super) fn renew(draft: &mut Draft<'_>, op: &RenewOp) -> Result<Outcome, Refusal> {
     valid::ttl(op.ttl_ms, draft.limits)?;
-    let (_, asked_ttl) = held(draft, &op.pool, &op.key, op.expect)?;
-    let ttl = op.ttl_ms.or(asked_ttl).or(draft.pool(&op.pool)?.spec.lease_ms);
+    let (_, first_ttl) = held(draft, &op.pool, &op.key, op.expect)?;
+    let ttl = op.ttl_ms.or(first_ttl).or(draft.pool(&op.pool)?.spec.lease_ms);
     let Some(ttl) = ttl else {
         return Err(Refusal::NoLease { pool: op.pool.clone(), key: op.key.clone() });
     };
@@ -19,7 +19,7 @@ pub(super) fn renew(draft: &mut Draft<'_>, op: &RenewOp) -> Result<Outcome, Refu
     set(draft, &op.pool, &op.key, Some(expires_ms))
 }
 
-/// Confirming again changes nothing.
+/// Confirming a permanent claim changes nothing.
 pub(super) fn confirm(draft: &mut Draft<'_>, op: &ConfirmOp) -> Result<Outcome, Refusal> {
     let (expires_ms, _) = held(draft, &op.pool, &op.key, op.expect)?;
     if expires_ms.is_none() {
@@ -28,7 +28,7 @@ pub(super) fn confirm(draft: &mut Draft<'_>, op: &ConfirmOp) -> Result<Outcome, 
     set(draft, &op.pool, &op.key, None)
 }
 
-/// When the claim expires, and for how long it was asked for at first.
+/// When the claim expires, and the lease that it was claimed with.
 fn held(
     draft: &Draft<'_>,
     pool: &Arc<str>,
@@ -44,7 +44,7 @@ fn held(
         let actual = Some(row.version);
         return Err(Refusal::ClaimVersionDiffers { pool: pool.clone(), key: key.clone(), actual });
     }
-    Ok((row.expires_ms(), row.asked().and_then(|asked| asked.ttl_ms)))
+    Ok((row.expires_ms(), row.params().and_then(|params| params.ttl_ms)))
 }
 
 fn set(
@@ -58,7 +58,7 @@ fn set(
     claim::shown(draft, pool, key).map(Outcome::Leased)
 }
 
-/// The change of the lease of a held claim.
+/// The event that changes the lease of a held claim.
 pub(super) fn changed(
     draft: &Draft<'_>,
     name: &Arc<str>,

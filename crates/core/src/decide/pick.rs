@@ -1,46 +1,42 @@
-//! Which free values a claim gets: the strategies, for single values, runs and blocks.
+//! Picks free values for a claim: the strategies, for single values, runs and blocks.
 //!
-//! Nothing here walks a range: each pick is a few look-ups in the pool's free set.
+//! No pick walks a range: each is a few lookups in the pool's free set.
 
 use std::collections::BTreeSet;
 
 use crate::claim::{Parity, Want};
 use crate::pool::Strategy;
+use crate::random;
 use crate::span::{self, Span, low_ones};
 use crate::spanset::{self, SpanSet};
 use crate::state::pool::Pool;
 
 const MAX: u128 = u128::MAX;
 
-/// How many released spans are looked at for one of the right size or parity before any free one will do.
-const RELEASED_LOOKED_AT_MAX: usize = 1000;
+/// The most released spans that are examined for one of the right size or parity before any free one is taken.
+const RELEASED_EXAMINED_MAX: usize = 1000;
 
-/// How many runs are looked at for one that has its blocks aligned before only one that surely has will do.
-const RUNS_LOOKED_AT_MAX: usize = 1000;
+/// The most runs that are examined for aligned blocks before only a run that is certain to have them is taken.
+const RUNS_EXAMINED_MAX: usize = 1000;
 
-/// The spans that the claim gets, in ascending order; `None` when there are not enough.
-pub(super) fn pick(
-    pool: &Pool,
-    want: &Want,
-    strategy: Strategy,
-    dice: [u64; 2],
-) -> Option<Vec<Span>> {
-    let mut hand = Hand { pool, strategy, dice: Dice(dice) };
+/// Picks spans for the claim, in ascending order; `None` when not enough values are free.
+pub(super) fn pick(pool: &Pool, want: &Want, strategy: Strategy, seed: u64) -> Option<Vec<Span>> {
+    let mut picker = Picker { pool, strategy, seed };
     let count = want.count;
     if let Some(bits) = block_bits(pool, want) {
         return match count {
-            1 => hand.block(bits).map(|base| vec![Span::block(base, bits)]),
-            _ if want.contiguous => hand.blocks_in_a_row(bits, count),
-            _ => hand.blocks(bits, count),
+            1 => picker.block(bits).map(|base| vec![Span::block(base, bits)]),
+            _ if want.contiguous => picker.blocks_in_a_row(bits, count),
+            _ => picker.blocks(bits, count),
         };
     }
     match count {
-        1 => hand.single(want.parity).map(|value| vec![Span::one(value)]),
+        1 => picker.single(want.parity).map(|value| vec![Span::one(value)]),
         _ if want.contiguous => {
-            let first = hand.run(count.into())?;
+            let first = picker.run(count.into())?;
             Some(vec![Span { first, last: first + u128::from(count) - 1 }])
         }
-        _ => hand.singles(want.parity, count),
+        _ => picker.singles(want.parity, count),
     }
 }
 
@@ -58,7 +54,7 @@ pub(super) fn pick_common(pools: &[&Pool], want: &Want) -> Option<Span> {
     spanset::first_common(&sets, 0, want.parity).map(Span::one)
 }
 
-/// What of a span would do for the claim, or for one of its values if they need not follow each other.
+/// The part of a span that satisfies the claim, or one of its values if they need not be contiguous.
 pub(super) fn within(pool: &Pool, want: &Want, span: Span) -> Option<Span> {
     let in_a_row = want.contiguous && want.count > 1;
     if let Some(bits) = block_bits(pool, want) {
@@ -75,13 +71,13 @@ pub(super) fn within(pool: &Pool, want: &Want, span: Span) -> Option<Span> {
     first_in(span, want.parity).map(Span::one)
 }
 
-/// Which of the values of a pick came last, for the strategy that goes round.
+/// The value of a pick that was given last: the new cursor of [`Strategy::Next`].
 pub(super) fn given_last(pool: &Pool, want: &Want, spans: &[Span]) -> Option<u128> {
     let highest = spans.iter().map(|span| span.last).max();
     if want.count == 1 || want.contiguous {
         return highest;
     }
-    // What is below the start was given after what is above it.
+    // Values below the start were picked after the search wrapped around.
     let start = after_cursor(pool);
     let below = spans.iter().filter(|span| span.first < start);
     let below = below
@@ -89,25 +85,25 @@ pub(super) fn given_last(pool: &Pool, want: &Want, spans: &[Span]) -> Option<u12
     below.max().or(highest)
 }
 
-/// Where the next strategy starts to look.
+/// Where [`Strategy::Next`] starts to search.
 fn after_cursor(pool: &Pool) -> u128 {
     pool.cursor.and_then(|cursor| cursor.checked_add(1)).unwrap_or(0)
 }
 
-/// The size of the block that is asked for, for pools of prefixes.
+/// Prefix pools: the size of the requested block, as log2.
 pub(super) fn block_bits(pool: &Pool, want: &Want) -> Option<u32> {
     let kind = pool.spec.kind;
     let len = want.prefix_len.or_else(|| kind.prefix_len(want.value?));
     if kind.is_prefix() { kind.block_bits(len?) } else { None }
 }
 
-struct Hand<'a> {
+struct Picker<'a> {
     pool: &'a Pool,
     strategy: Strategy,
-    dice: Dice,
+    seed: u64,
 }
 
-impl Hand<'_> {
+impl Picker<'_> {
     fn free(&self) -> &SpanSet {
         &self.pool.free
     }
@@ -116,10 +112,10 @@ impl Hand<'_> {
         after_cursor(self.pool)
     }
 
-    /// A free value, each as likely.
-    fn anywhere(&mut self, parity: Option<Parity>) -> Option<u128> {
+    /// A free value, with equal probability for each.
+    fn random_single(&mut self, parity: Option<Parity>) -> Option<u128> {
         let count = self.free().count_of(parity);
-        let rank = self.dice.below(count)?;
+        let rank = random_below(&mut self.seed, count)?;
         nth(self.free(), rank, parity)
     }
 
@@ -131,20 +127,21 @@ impl Hand<'_> {
             Strategy::Next => {
                 first(free, self.after_cursor(), parity).or_else(|| first(free, 0, parity))
             }
-            Strategy::Random => self.anywhere(parity),
+            Strategy::Random => self.random_single(parity),
             Strategy::LeastRecentlyUsed => self.least_recent(0, parity),
         }
     }
 
-    /// The lowest value from `from` on that was never given or long ago, else the one released first.
+    /// The lowest cold value at or after `from`, else the value that was released first.
     fn least_recent(&self, from: u128, parity: Option<Parity>) -> Option<u128> {
         let released = || {
-            let oldest = self.pool.recent.oldest_first().take(RELEASED_LOOKED_AT_MAX);
+            let oldest = self.pool.recent.oldest_first().take(RELEASED_EXAMINED_MAX);
             oldest.filter_map(|piece| first_in(piece.span, parity)).next()
         };
         self.first_cold(from, parity).or_else(released).or_else(|| first(self.free(), 0, parity))
     }
 
+    /// The lowest free value at or after `from` that was not released recently.
     fn first_cold(&self, from: u128, parity: Option<Parity>) -> Option<u128> {
         if let Some(cold) = &self.pool.cold {
             return first(cold, from, parity);
@@ -184,14 +181,14 @@ impl Hand<'_> {
             }
             Strategy::Random => {
                 let total = free.count_of(parity);
-                let ranks = self.dice.distinct_below(total, count);
+                let ranks = distinct_below(&mut self.seed, total, count);
                 ranks.into_iter().filter_map(|rank| nth(free, rank, parity)).collect()
             }
             Strategy::LeastRecentlyUsed => {
                 let cold = std::iter::successors(self.first_cold(0, parity), |value| {
                     value.checked_add(1).and_then(|next| self.first_cold(next, parity))
                 });
-                let oldest = self.pool.recent.oldest_first().take(RELEASED_LOOKED_AT_MAX + count);
+                let oldest = self.pool.recent.oldest_first().take(RELEASED_EXAMINED_MAX + count);
                 let recent = oldest.flat_map(|piece| {
                     (piece.span.first..=piece.span.last)
                         .filter(move |value| parity.is_none_or(|p| Parity::of(*value) == p))
@@ -210,7 +207,7 @@ impl Hand<'_> {
             .then(|| span::normalise(values.into_iter().map(Span::one).collect()))
     }
 
-    /// The start of values that follow each other.
+    /// The start of a run of free values.
     fn run(&mut self, len: u128) -> Option<u128> {
         let free = self.free();
         match self.strategy {
@@ -220,7 +217,7 @@ impl Hand<'_> {
                 free.first_run(self.after_cursor(), len).or_else(|| free.first_run(0, len))
             }
             Strategy::Random => {
-                let start = self.anywhere(None)?;
+                let start = self.random_single(None)?;
                 self.free().first_run(start, len).or_else(|| self.free().first_run(0, len))
             }
             Strategy::LeastRecentlyUsed => {
@@ -240,8 +237,8 @@ impl Hand<'_> {
                 free.first_block(self.after_cursor(), bits).or_else(|| free.first_block(0, bits))
             }
             Strategy::Random => {
-                // The block around a free value, so that each whole free block is as likely as the others.
-                let start = self.anywhere(None)? & !low_ones(bits);
+                // The block around a random free value: each free block has the same probability.
+                let start = self.random_single(None)? & !low_ones(bits);
                 self.free().first_block(start, bits).or_else(|| self.free().first_block(0, bits))
             }
             Strategy::LeastRecentlyUsed => self
@@ -262,9 +259,9 @@ impl Hand<'_> {
         Some(base)
     }
 
-    /// The block released first, of those that are large enough.
+    /// The block that was released first, of those that are large enough.
     fn released_block(&self, bits: u32) -> Option<u128> {
-        let oldest = self.pool.recent.oldest_first().take(RELEASED_LOOKED_AT_MAX);
+        let oldest = self.pool.recent.oldest_first().take(RELEASED_EXAMINED_MAX);
         oldest.filter_map(|piece| first_block_in(piece.span, bits)).next()
     }
 
@@ -291,7 +288,7 @@ impl Hand<'_> {
                 let start = if self.strategy == Strategy::Next {
                     self.after_cursor()
                 } else {
-                    self.anywhere(None)?
+                    self.random_single(None)?
                 };
                 ascending(start)
                     .chain(ascending(0).take_while(|base| *base < start))
@@ -304,11 +301,11 @@ impl Hand<'_> {
         (blocks.len() == count).then_some(blocks)
     }
 
-    /// Blocks of one size that follow each other, each aligned.
+    /// Contiguous blocks of one size, each aligned.
     fn blocks_in_a_row(&mut self, bits: u32, count: u32) -> Option<Vec<Span>> {
         let size = 1u128.checked_shl(bits)?;
         let Some(len) = size.checked_mul(count.into()) else {
-            // Only the whole line has that many, and only as blocks that fill it.
+            // Only the whole number line has that many values, and only if the blocks fill it.
             let fills = count.is_power_of_two() && bits + count.ilog2() == 128;
             let whole = self.free().covers(Span { first: 0, last: MAX });
             return (fills && whole).then(|| in_a_row(0, bits, count));
@@ -321,16 +318,16 @@ impl Hand<'_> {
                 self.row_from(start, size, len).or_else(|| self.row_from(0, size, len))
             }
             Strategy::Random => {
-                let start = self.anywhere(None)?;
+                let start = self.random_single(None)?;
                 self.row_from(start, size, len).or_else(|| self.row_from(0, size, len))
             }
         }?;
         Some(in_a_row(base, bits, count))
     }
 
-    /// The lowest multiple of `size` from `from` on that has `len` free values behind it.
+    /// The lowest multiple of `size` at or after `from` at which `len` free values start.
     fn row_from(&self, mut from: u128, size: u128, len: u128) -> Option<u128> {
-        for _ in 0..RUNS_LOOKED_AT_MAX {
+        for _ in 0..RUNS_EXAMINED_MAX {
             let run = self.free().first_run(from, len)?;
             let around = self.free().span_at(run)?;
             let base = run.checked_next_multiple_of(size)?;
@@ -343,10 +340,10 @@ impl Hand<'_> {
         run.checked_next_multiple_of(size)
     }
 
-    /// The highest multiple of `size` that has `len` free values behind it.
+    /// The highest multiple of `size` at which `len` free values start.
     fn row_below(&self, size: u128, len: u128) -> Option<u128> {
         let mut upto = MAX;
-        for _ in 0..RUNS_LOOKED_AT_MAX {
+        for _ in 0..RUNS_EXAMINED_MAX {
             let run = self.free().last_run(upto, len)?;
             let around = self.free().span_at(run)?;
             let base = run - run % size;
@@ -360,7 +357,7 @@ impl Hand<'_> {
     }
 }
 
-/// Blocks that follow each other.
+/// Contiguous blocks from `base` on.
 fn in_a_row(base: u128, bits: u32, count: u32) -> Vec<Span> {
     (0..u128::from(count)).map(|n| Span::block(base + (n << bits), bits)).collect()
 }
@@ -401,34 +398,21 @@ fn first_block_in(span: Span, bits: u32) -> Option<u128> {
     span.covers(Span::block(base, bits)).then_some(base)
 }
 
-/// Random numbers out of two.
-struct Dice([u64; 2]);
+/// A random number below `n`; `None` when `n` is 0.
+fn random_below(seed: &mut u64, n: u128) -> Option<u128> {
+    let high = u128::from(random::next(seed)) << 64;
+    (high | u128::from(random::next(seed))).checked_rem(n)
+}
 
-impl Dice {
-    fn roll(&mut self) -> u128 {
-        let [a, b] = &mut self.0;
-        *a = a.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        *b ^= *b << 13;
-        *b ^= *b >> 7;
-        *b ^= *b << 17;
-        (u128::from(*a ^ b.rotate_left(32)) << 64) | u128::from(a.rotate_left(17) ^ *b)
-    }
-
-    /// A number below `n`.
-    fn below(&mut self, n: u128) -> Option<u128> {
-        self.roll().checked_rem(n)
-    }
-
-    /// Different numbers below `n`, by Floyd's method: one roll for each.
-    fn distinct_below(&mut self, n: u128, count: usize) -> Vec<u128> {
-        let mut chosen = BTreeSet::new();
-        let from = n.saturating_sub(count as u128);
-        for upper in from..n {
-            let roll = self.below(upper + 1).unwrap_or(0);
-            if !chosen.insert(roll) {
-                chosen.insert(upper);
-            }
+/// `count` different random numbers below `n`, by Floyd's method.
+fn distinct_below(seed: &mut u64, n: u128, count: usize) -> Vec<u128> {
+    let mut chosen = BTreeSet::new();
+    let from = n.saturating_sub(count as u128);
+    for upper in from..n {
+        let number = random_below(seed, upper + 1).unwrap_or(0);
+        if !chosen.insert(number) {
+            chosen.insert(upper);
         }
-        chosen.into_iter().collect()
     }
+    chosen.into_iter().collect()
 }

@@ -1,4 +1,4 @@
-//! Defining, changing and removing pools.
+//! Creates, changes and deletes pools.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::span;
 use crate::state::pool::Pool;
 use crate::state::zones::Zones;
 
-/// How many holders a refusal names.
+/// The most holders that a refusal names.
 const SAMPLE: usize = 10;
 
 pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refusal> {
@@ -29,7 +29,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
         Some(pool) if *pool.spec == put.spec => {
             return Ok(Outcome::PoolPut { created: false, generation: pool.generation }.into());
         }
-        Some(pool) => may_become(pool, put)?,
+        Some(pool) => ensure_compatible(pool, put)?,
     }
     let generation = actual.unwrap_or(0) + 1;
     let (pool, spec) = (put.pool.clone(), put.spec.clone());
@@ -49,8 +49,8 @@ pub(super) fn kept(pool: Option<&Pool>) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a change that would leave held values without a place.
-fn may_become(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
+/// Refuses a change of the kind, and one that leaves held values outside of the ranges.
+fn ensure_compatible(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
     if pool.spec.kind != put.spec.kind {
         return Err(Refusal::PoolKindDiffers { pool: pool.name.clone(), actual: pool.spec.kind });
     }

@@ -1,4 +1,4 @@
-//! Giving a claim back.
+//! Releases a claim.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) fn not_kept(pool: &Pool, key: &Arc<str>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The release of a held claim, with the quarantine that the pool asks for.
+/// The event that releases a held claim, with the quarantine of its pool.
 pub(super) fn released(draft: &Draft<'_>, pool: &Pool, row: &Row, cause: ReleaseCause) -> Event {
     let quarantine_ms = pool.spec.quarantine_ms;
     let until = draft.now_ms.saturating_add(quarantine_ms).min(u64::MAX - 1);

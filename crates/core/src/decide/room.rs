@@ -1,12 +1,12 @@
-//! Making room: a value that is kept or held may still be had, if its quarantine or its lease is over.
+//! Makes values available whose quarantine or lease has ended, for a claim that needs them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Draft;
+use super::claim::ParsedClaim;
 use super::pick::{self, block_bits};
 use crate::claim::{Parity, Values, Want};
-use crate::command::ClaimOp;
 use crate::event::{ClaimReleased, Event, QuarantineEnded, ReleaseCause};
 use crate::limits::at_most;
 use crate::refusal::{Holder, Refusal};
@@ -15,38 +15,39 @@ use crate::state::pool::{LeaseClass, Pool};
 use crate::state::rows::Row;
 use crate::state::zones::Zone;
 
-/// How many expired claims of a class are looked at for one that helps.
-const EXPIRED_LOOKED_AT_MAX: usize = 1000;
+/// The most expired claims of one lease class that are examined.
+const EXPIRED_EXAMINED_MAX: usize = 1000;
 
-/// How many releases of one key and owner are looked at for one that fits.
-const GIVEN_BACK_LOOKED_AT_MAX: usize = 16;
+/// The most releases of one key and owner that are examined.
+const RELEASES_EXAMINED_MAX: usize = 16;
 
-/// Clears the way for a claim that names its value, in all of the pools, or says who stands in it and clears nothing.
+/// Ends every expired claim and quarantine that overlaps a named value, in all of the pools. If anything else overlaps
+/// it, refuses with the holder and ends nothing.
 pub(super) fn for_value(
     draft: &mut Draft<'_>,
-    op: &ClaimOp,
+    claim: &ParsedClaim<'_>,
     pools: &[Arc<str>],
     value: Span,
 ) -> Result<(), Refusal> {
     let mut events = Vec::new();
     for name in pools {
-        in_the_way(draft, op, name, value, &mut events)?;
+        conflicts(draft, claim, name, value, &mut events)?;
     }
     events.into_iter().for_each(|event| draft.end(event));
     Ok(())
 }
 
-/// What has to end so that the claim can have its value.
-fn in_the_way(
+/// Adds to `events` what has to end so that the claim can have its value.
+fn conflicts(
     draft: &Draft<'_>,
-    op: &ClaimOp,
+    claim: &ParsedClaim<'_>,
     name: &Arc<str>,
     value: Span,
     events: &mut Vec<Event>,
 ) -> Result<(), Refusal> {
     let (pool, now_ms) = (draft.pool(name)?, draft.now_ms);
     let kind = pool.spec.kind;
-    let owner = op.owner.as_ref().unwrap_or(&op.key);
+    let owner = claim.owner();
     in_zone(pool, value)?;
     if pool.free.covers(value) {
         return Ok(());
@@ -84,7 +85,7 @@ fn in_the_way(
     Ok(())
 }
 
-/// Refuses a value that the pool never gives.
+/// Refuses a value that no claim can have in this pool.
 pub(super) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
     let (name, kind) = (pool.name.clone(), pool.spec.kind);
     match pool.zones.worst(value) {
@@ -95,22 +96,21 @@ pub(super) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
     }
 }
 
-/// The values that this key and owner gave back not long ago, if they are what is asked for now.
+/// The values that this key and owner released and that are still in quarantine for them, if they satisfy the claim.
 pub(super) fn given_back(
     draft: &Draft<'_>,
-    op: &ClaimOp,
+    claim: &ParsedClaim<'_>,
     name: &Arc<str>,
 ) -> Result<Option<(Values, Event)>, Refusal> {
     let pool = draft.pool(name)?;
     if pool.returned.is_empty() {
         return Ok(None);
     }
-    let owner = op.owner.as_ref().unwrap_or(&op.key);
-    let mut rows = pool.given_back(&op.key, owner).take(GIVEN_BACK_LOOKED_AT_MAX);
+    let mut rows = pool.given_back(&claim.op.key, claim.owner()).take(RELEASES_EXAMINED_MAX);
     let given = |span| matches!(pool.zones.worst(span), Zone::Automatic | Zone::Manual);
     let row = rows.find(|row| {
         let values = row.values();
-        fits(&values, &op.want, pool) && values.spans().all(given)
+        fits(&values, &claim.want, pool) && values.spans().all(given)
     });
     Ok(row.map(|row| (row.values(), quarantine_ended(pool, row))))
 }
@@ -137,7 +137,7 @@ fn in_a_row(values: &Values) -> bool {
     values.spans().zip(next).all(|(a, b)| a.last.checked_add(1) == Some(b.first))
 }
 
-/// Ends a quarantine that is over. Says whether there was any.
+/// Ends one quarantine whose time is over. Returns whether there was one.
 pub(super) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<bool, Refusal> {
     let pool = draft.pool(name)?;
     let over = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms);
@@ -148,14 +148,14 @@ pub(super) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<b
     Ok(found)
 }
 
-/// Takes the claim that has been expired for longest, of those that help. Says whether there was any.
+/// Takes the useful claim that expired first. Returns whether there was one.
 pub(super) fn take_expired(
     draft: &mut Draft<'_>,
     want: &Want,
     name: &Arc<str>,
 ) -> Result<bool, Refusal> {
     let pool = draft.pool(name)?;
-    let oldest = helpful(pool, want, draft.now_ms).filter_map(|mut class| class.next());
+    let oldest = useful_expired(pool, want, draft.now_ms).filter_map(|mut class| class.next());
     let oldest = oldest.min_by_key(|(at, row, _)| (*at, row.first.first));
     let event = oldest.map(|(_, row, _)| taken(draft.version, pool, row));
     let found = event.is_some();
@@ -163,24 +163,25 @@ pub(super) fn take_expired(
     Ok(found)
 }
 
-/// Values that expired claims of the pools could make room for, the longest expired first.
+/// Values that expired claims of the pools could make available, in the order of expiry.
 pub(super) fn expired_values(
     draft: &Draft<'_>,
-    op: &ClaimOp,
+    claim: &ParsedClaim<'_>,
     pools: &[Arc<str>],
 ) -> Result<Vec<Span>, Refusal> {
     let mut found = Vec::new();
     for name in pools {
-        let classes = helpful(draft.pool(name)?, &op.want, draft.now_ms);
+        let classes = useful_expired(draft.pool(name)?, &claim.want, draft.now_ms);
         found.extend(classes.flatten().map(|(at, _, value)| (at, value)));
     }
     found.sort_unstable();
-    found.truncate(EXPIRED_LOOKED_AT_MAX);
+    found.truncate(EXPIRED_EXAMINED_MAX);
     Ok(found.into_iter().map(|(_, value)| value).collect())
 }
 
-/// Expired claims with a value, a run or a block that would serve, one list for each class, oldest first.
-fn helpful<'a>(
+/// Expired claims with a value, a run or a block that satisfies the claim: one iterator for each lease class, in the
+/// order of expiry.
+fn useful_expired<'a>(
     pool: &'a Pool,
     want: &'a Want,
     now_ms: u64,
@@ -193,11 +194,11 @@ fn helpful<'a>(
         }
         LeaseClass::Block(bits) => wanted_bits.is_some_and(|wanted| *bits >= wanted),
         LeaseClass::Several => true,
-        LeaseClass::Apart => false,
+        LeaseClass::NotAutomatic => false,
     });
     classes.map(move |(_, leases)| {
         let expired = leases.iter().take_while(move |(at, _)| *at <= now_ms);
-        expired.take(EXPIRED_LOOKED_AT_MAX).filter_map(move |&(at, first)| {
+        expired.take(EXPIRED_EXAMINED_MAX).filter_map(move |&(at, first)| {
             let (_, row, _) = pool.at(first)?;
             let value = row.values().spans().find_map(|span| pick::within(pool, want, span))?;
             Some((at, row, value))

@@ -1,11 +1,11 @@
-//! What time does by itself: quarantines end, leases of pools that reap are released, allocations whose lease has run out
-//! are taken back, old answers are forgotten.
+//! Does what is due: ends quarantines, releases expired claims of pools that reap and expired allocations, deletes old
+//! idempotency records.
 
 use super::{Draft, capacity, ids, release, room};
 use crate::event::{Event, ReleaseCause, RequestForgotten};
 use crate::receipt::{Outcome, Receipt};
 
-/// How much one tick does; the rest is left to the next, so that nobody waits long behind it.
+/// The most events of one tick. The rest is left to the next one, so that no command waits long.
 const EVENTS_MAX: usize = 256;
 
 pub(super) fn run(draft: &mut Draft<'_>) -> Receipt {

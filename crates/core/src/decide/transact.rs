@@ -1,9 +1,9 @@
-//! All operations of a transaction, or none.
+//! Decides the operations of a transaction: all of them, or none.
 
 use std::sync::Arc;
 
 use super::{Draft, capacity, check, claim, lease, release};
-use crate::command::{Idempotency, Op, ReadAs, Transact};
+use crate::command::{Idempotency, Op, Transact};
 use crate::event::{Event, RequestRemembered};
 use crate::limits::at_most;
 use crate::receipt::Receipt;
@@ -31,9 +31,6 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     {
         return Ok(receipt);
     }
-    for read_as in &transact.read_as {
-        still_of_kind(draft, read_as).map_err(|refusal| Refused { op: read_as.op, refusal })?;
-    }
     let mut outcomes = Vec::with_capacity(ops.len());
     for (op, operation) in ops.iter().enumerate() {
         let outcome = match operation {
@@ -60,18 +57,7 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     Ok(receipt)
 }
 
-/// Refuses values that were read as those of another kind than the pool is of. A pool that is not there is for the
-/// operation to refuse.
-fn still_of_kind(draft: &Draft<'_>, read_as: &ReadAs) -> Result<(), Refusal> {
-    match draft.state.pool(&read_as.pool) {
-        Some(pool) if pool.spec.kind != read_as.kind => {
-            Err(Refusal::PoolKindDiffers { pool: pool.name.clone(), actual: pool.spec.kind })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The answer that was given before under this key, if any.
+/// The receipt that is stored under this key, if any.
 fn remembered(draft: &Draft<'_>, idempotency: &Idempotency) -> Result<Option<Receipt>, Refusal> {
     let key = &idempotency.key;
     at_most("key_bytes_max", draft.limits.key_bytes_max, key.len() as u64)?;

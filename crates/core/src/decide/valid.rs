@@ -1,4 +1,4 @@
-//! What can be said of a request before looking at what anybody holds: sizes, and whether its parts fit each other.
+//! Validates the parts of a command that do not depend on claims: sizes, and fields that contradict each other.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::pool::{Labels, PoolSpec};
 use crate::refusal::Refusal;
 use crate::resource::{Given, Request, ResourcePool, blocks_of};
 use crate::span::Span;
-use crate::value::Kind;
+use crate::state::pool::Pool;
+use crate::value::{Kind, NotAValue, ValueText};
 
 pub(super) fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
     Err(Refusal::Invalid { what: what.into(), fix })
@@ -52,8 +53,7 @@ pub(super) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
     at_most("lease_ms_max", limits.lease_ms_max, ttl_ms.unwrap_or(0))
 }
 
-/// A pool's definition.
-/// Who asks for a resource, and for whom.
+/// Validates the lengths of a request's texts.
 pub(super) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal> {
     let services = &request.services;
     at_most("services_per_request_max", limits.services_per_request_max, services.len() as u64)?;
@@ -110,7 +110,7 @@ pub(super) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
     labels(&spec.labels, limits)
 }
 
-/// A claim, as far as it can be judged without its pools.
+/// Validates a claim without its pools.
 pub(super) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
     let limits = draft.limits;
     if op.pools.is_empty() {
@@ -135,7 +135,16 @@ pub(super) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
     want(&op.want, op.pools.len() > 1, limits)
 }
 
-fn want(want: &Want, sync: bool, limits: &Limits) -> Result<(), Refusal> {
+/// The value that a text names in a pool.
+pub(super) fn value(pool: &Pool, text: &ValueText) -> Result<Span, Refusal> {
+    pool.spec.kind.parse(&text.0).map_err(|error| malformed(pool, error))
+}
+
+pub(super) fn malformed(pool: &Pool, error: NotAValue) -> Refusal {
+    Refusal::ValueMalformed { pool: pool.name.clone(), error }
+}
+
+fn want(want: &Want<ValueText>, sync: bool, limits: &Limits) -> Result<(), Refusal> {
     at_most("values_per_claim_max", limits.values_per_claim_max, want.count.into())?;
     if want.count == 0 {
         return invalid("count is zero", "ask for at least one value");
@@ -164,11 +173,8 @@ fn want(want: &Want, sync: bool, limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a claim asks for, against the kind of the pool.
+/// Validates what a claim asks for against the kind of the pool.
 pub(super) fn want_of_kind(want: &Want, sync: bool, kind: Kind) -> Result<(), Refusal> {
-    if want.value.is_some_and(|value| !kind.is_value(value)) {
-        return invalid(format!("value is not one value of {}", kind.name()), "name exactly one");
-    }
     if kind.is_prefix() {
         if sync && want.count > 1 {
             return invalid(

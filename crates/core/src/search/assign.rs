@@ -55,7 +55,7 @@ impl Assign {
         let tried = order.iter().map(|slot| {
             let count = tree.options(*slot).len() as u64;
             let mut spin = spin.map(|spin| spin ^ *slot as u64);
-            (0, spin.as_mut().map_or(0, |spin| (crate::dice::roll(spin) % count.max(1)) as u32))
+            (0, spin.as_mut().map_or(0, |spin| (crate::random::next(spin) % count.max(1)) as u32))
         });
         Assign {
             tried: tried.collect(),

@@ -1,7 +1,7 @@
 //! Sets of providers that were never written down: what must hold of a provider, as bitmaps that are met word by word.
 
 use crate::capacity::Uuid;
-use crate::dice;
+use crate::random;
 use crate::search::Traits;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::{Bits, members};
@@ -150,13 +150,13 @@ impl Walk {
         let mut walk =
             Walk { words, start: 0, stride: 1, rounds: 1, turn: 0, been: 0, at: 0, word: 0 };
         if let Some(mut seed) = seed.filter(|_| words > 0) {
-            walk.start = (dice::roll(&mut seed) % words as u64) as usize;
-            walk.stride = (1 + dice::roll(&mut seed) % words as u64) as usize;
+            walk.start = (random::next(&mut seed) % words as u64) as usize;
+            walk.stride = (1 + random::next(&mut seed) % words as u64) as usize;
             while common_factor(walk.stride, words) > 1 {
                 walk.stride += 1;
             }
             walk.rounds = ROUNDS;
-            walk.turn = (dice::roll(&mut seed) % 64) as u32;
+            walk.turn = (random::next(&mut seed) % 64) as u32;
         }
         walk
     }

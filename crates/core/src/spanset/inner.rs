@@ -1,67 +1,66 @@
-//! An inner node: subtrees, with what is known about each.
+//! An inner node: its subtrees, with the lowest value and the summary of each.
 
-use super::node::{Node, reserve_step, upper_half};
+use super::node::{TreeNode, reserve_step, upper_half};
 use super::ordered::count_leading;
-use super::summary::Summary;
+use super::summary::SubtreeSummary;
 
-/// Three columns of equal length and not one list of rows: a walk down looks at all of the first column, at one entry of
-/// the last, and most often at none of the widest.
+/// Three columns of equal length and not one list of rows: a descent reads all of `firsts`, one entry of `nodes`, and
+/// usually nothing of `sums`, which is the widest.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Inner {
+pub(super) struct InnerNode {
     /// The lowest value of each subtree.
     pub firsts: Vec<u128>,
-    pub nodes: Vec<Node>,
-    pub sums: Vec<Summary>,
+    pub nodes: Vec<TreeNode>,
+    pub sums: Vec<SubtreeSummary>,
 }
 
-impl Inner {
+impl InnerNode {
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Which subtree has the spans from `value` on, unless they are behind it: the last that does not begin after
-    /// `value`.
+    /// The last subtree that does not begin after `value`.
     #[inline]
     pub fn child_for(&self, value: u128) -> usize {
         count_leading(&self.firsts, |&first| first <= value).saturating_sub(1)
     }
 
-    pub fn push(&mut self, node: Node) {
+    pub fn push(&mut self, node: TreeNode) {
         self.firsts.push(node.first());
         self.sums.push(node.sum());
         self.nodes.push(node);
     }
 
-    /// Gives away the upper half.
-    pub fn split(&mut self) -> Inner {
-        Inner {
+    /// Splits off the upper half.
+    pub fn split(&mut self) -> InnerNode {
+        InnerNode {
             firsts: upper_half(&mut self.firsts),
             nodes: upper_half(&mut self.nodes),
             sums: upper_half(&mut self.sums),
         }
     }
 
-    /// Takes over all that a sibling to the right has.
-    pub fn append(&mut self, mut right: Inner) {
+    /// Appends all subtrees of the sibling to the right.
+    pub fn append(&mut self, mut right: InnerNode) {
         self.firsts.append(&mut right.firsts);
         self.nodes.append(&mut right.nodes);
         self.sums.append(&mut right.sums);
     }
 
-    /// The level above this one: nodes that take up to `size` subtrees each.
-    pub fn into_groups(self, size: usize) -> Inner {
-        let mut upper = Inner::default();
+    /// The level above this one: nodes of up to `size` subtrees each.
+    pub fn into_groups(self, size: usize) -> InnerNode {
+        let mut upper = InnerNode::default();
         let mut rest = self.nodes.into_iter().peekable();
         while rest.peek().is_some() {
-            let mut group = Inner::default();
+            let mut group = InnerNode::default();
             rest.by_ref().take(size).for_each(|node| group.push(node));
-            upper.push(Node::Inner(Box::new(group)));
+            upper.push(TreeNode::Inner(Box::new(group)));
         }
         upper
     }
 
-    /// Splits the subtree at `at` when its root is too large; joins it with a sibling when it is too small, and splits
-    /// the two again, evenly, when together they are too large. What all subtrees sum up to stays as it is.
+    /// Splits the subtree at `at` when its root is too large. Merges it with a sibling when it is too small, and splits
+    /// the result evenly when that is too large. The summary of all subtrees together does not change.
     pub fn rebalance(&mut self, mut at: usize) {
         if self.nodes[at].is_under() && self.len() > 1 {
             at = at.saturating_sub(1);

@@ -1,20 +1,20 @@
-//! The spans of a set, one after the other.
+//! Iterates over the spans of a set.
 
 use crate::span::Span;
 
 use super::cursor::Cursor;
-use super::node::Node;
+use super::node::TreeNode;
 
-/// Ascending spans, cut to a window. Made by [`super::SpanSet::iter`] and its kin.
+/// Ascending spans, clipped to a window.
 #[derive(Debug, Clone)]
 pub struct Iter<'a> {
     cursor: Cursor<'a>,
-    /// `None` once the spans lie behind it.
+    /// `None` after the last span of the window.
     window: Option<Span>,
 }
 
 impl<'a> Iter<'a> {
-    pub(super) fn new(root: &'a Node, window: Span) -> Iter<'a> {
+    pub(super) fn new(root: &'a TreeNode, window: Span) -> Iter<'a> {
         Iter { cursor: Cursor::new(root, window.first), window: Some(window) }
     }
 }

@@ -1,38 +1,38 @@
-//! The nodes of the tree and the ways to change them.
+//! The nodes of the tree, and the edits of them.
 //!
-//! All leaves are at the same depth. Every node but the root is between its least and its greatest size; an edit may
-//! leave one node of a level outside these bounds, and its parent puts that right on the way up.
+//! All leaves have the same depth. The size of every node but the root is between its minimum and its maximum. An edit
+//! may leave one node of each level outside these bounds; its parent rebalances it.
 
 use crate::span::Span;
 
-use super::inner::Inner;
+use super::inner::InnerNode;
 use super::ordered::count_leading;
-use super::summary::Summary;
+use super::summary::SubtreeSummary;
 
-// Small nodes in unit tests, so that a few dozen spans make a tree of several levels. The greatest sizes are one less
-// than a round number because a node is split when it has one too many.
+// Small nodes in unit tests, so that a few dozen spans make a tree of several levels. The maximum is one less than a
+// power of two because a node is split when it has one item more.
 pub(super) const LEAF_MAX: usize = if cfg!(test) { 5 } else { 31 };
 pub(super) const FAN_MAX: usize = if cfg!(test) { 4 } else { 63 };
-// A third and not half, so that a node that was just split or joined takes many edits to need it again.
+// A third and not half: a node that was just split or merged takes many edits until the next split or merge.
 pub(super) const LEAF_MIN: usize = if cfg!(test) { 2 } else { LEAF_MAX / 3 };
 pub(super) const FAN_MIN: usize = if cfg!(test) { 2 } else { FAN_MAX / 3 };
 
-/// Nodes grow and shrink by so many places at a time. Doubling would leave a quarter of the memory unused.
+/// Capacity that a node adds or drops at once. Doubling would leave a quarter of the memory unused.
 const STEP: usize = 8;
 
 #[derive(Debug, Clone)]
-pub(super) enum Node {
+pub(super) enum TreeNode {
     Leaf(Vec<Span>),
-    Inner(Box<Inner>),
+    Inner(Box<InnerNode>),
 }
 
-impl Node {
+impl TreeNode {
     /// A tree over spans that are sorted, disjoint and do not touch; and its summary.
-    pub fn build(spans: &[Span]) -> (Node, Summary) {
-        // Not quite full, so that the first inserts do not split every leaf.
-        let mut level = Inner::default();
+    pub fn build(spans: &[Span]) -> (TreeNode, SubtreeSummary) {
+        // Not full, so that the first inserts do not split every leaf.
+        let mut level = InnerNode::default();
         for group in spans.chunks(LEAF_MAX - LEAF_MAX / 8) {
-            level.push(Node::Leaf(group.to_vec()));
+            level.push(TreeNode::Leaf(group.to_vec()));
         }
         loop {
             if level.len() > 1 {
@@ -45,22 +45,22 @@ impl Node {
         }
         match (level.nodes.pop(), level.sums.pop()) {
             (Some(root), Some(sum)) => (root, sum),
-            _ => (Node::Leaf(Vec::new()), Summary::NOTHING),
+            _ => (TreeNode::Leaf(Vec::new()), SubtreeSummary::NOTHING),
         }
     }
 
-    /// Applies `change` to the leaf where `key` belongs and brings everything above it up to date. `change` also gets the
-    /// lowest value of the next leaf. `sum` is the summary of this node, `next` the lowest value behind it.
+    /// Applies `change` to the leaf for `key` and updates the nodes above it. `change` also gets the lowest value of the
+    /// next leaf. `sum` is the summary of this node, `next` the lowest value after it.
     pub fn edit<R>(
         &mut self,
-        sum: &mut Summary,
+        sum: &mut SubtreeSummary,
         key: u128,
         next: Option<u128>,
-        change: impl FnOnce(&mut Leaf<'_>, Option<u128>) -> R,
+        change: impl FnOnce(&mut LeafEdit<'_>, Option<u128>) -> R,
     ) -> R {
         match self {
-            Node::Leaf(spans) => change(&mut Leaf { spans, sum }, next),
-            Node::Inner(inner) => {
+            TreeNode::Leaf(spans) => change(&mut LeafEdit { spans, sum }, next),
+            TreeNode::Inner(inner) => {
                 let at = inner.child_for(key);
                 let next = inner.firsts.get(at + 1).copied().or(next);
                 let before = inner.sums[at];
@@ -74,15 +74,15 @@ impl Node {
         }
     }
 
-    /// Makes a root that outgrew its size the child of a new one, and an only child the root.
+    /// Splits a root that is too large under a new root; replaces a root with one child by that child.
     pub fn fit_height(&mut self) {
         if self.is_over() {
-            let mut inner = Inner::default();
-            inner.push(std::mem::replace(self, Node::Leaf(Vec::new())));
+            let mut inner = InnerNode::default();
+            inner.push(std::mem::replace(self, TreeNode::Leaf(Vec::new())));
             inner.rebalance(0);
-            *self = Node::Inner(Box::new(inner));
+            *self = TreeNode::Inner(Box::new(inner));
         }
-        while let Node::Inner(inner) = self
+        while let TreeNode::Inner(inner) = self
             && inner.len() == 1
             && let Some(only) = inner.nodes.pop()
         {
@@ -92,50 +92,52 @@ impl Node {
 
     pub fn is_over(&self) -> bool {
         match self {
-            Node::Leaf(spans) => spans.len() > LEAF_MAX,
-            Node::Inner(inner) => inner.len() > FAN_MAX,
+            TreeNode::Leaf(spans) => spans.len() > LEAF_MAX,
+            TreeNode::Inner(inner) => inner.len() > FAN_MAX,
         }
     }
 
     pub fn is_under(&self) -> bool {
         match self {
-            Node::Leaf(spans) => spans.len() < LEAF_MIN,
-            Node::Inner(inner) => inner.len() < FAN_MIN,
+            TreeNode::Leaf(spans) => spans.len() < LEAF_MIN,
+            TreeNode::Inner(inner) => inner.len() < FAN_MIN,
         }
     }
 
-    /// The lowest value; of no meaning when there is none, which lasts only until the parent has joined the node.
+    /// The lowest value. Meaningless for an empty node, which exists only until the parent has merged it.
     pub fn first(&self) -> u128 {
         match self {
-            Node::Leaf(spans) => spans.first().map_or(0, |span| span.first),
-            Node::Inner(inner) => inner.firsts.first().copied().unwrap_or(0),
+            TreeNode::Leaf(spans) => spans.first().map_or(0, |span| span.first),
+            TreeNode::Inner(inner) => inner.firsts.first().copied().unwrap_or(0),
         }
     }
 
-    pub fn sum(&self) -> Summary {
+    pub fn sum(&self) -> SubtreeSummary {
         match self {
-            Node::Leaf(spans) => sum_of(spans),
-            Node::Inner(inner) => inner.sums.iter().copied().fold(Summary::NOTHING, Summary::and),
+            TreeNode::Leaf(spans) => sum_of(spans),
+            TreeNode::Inner(inner) => {
+                inner.sums.iter().copied().fold(SubtreeSummary::NOTHING, SubtreeSummary::and)
+            }
         }
     }
 
-    /// Gives away the upper half.
-    pub fn split(&mut self) -> Node {
+    /// Splits off the upper half.
+    pub fn split(&mut self) -> TreeNode {
         match self {
-            Node::Leaf(spans) => Node::Leaf(upper_half(spans)),
-            Node::Inner(inner) => Node::Inner(Box::new(inner.split())),
+            TreeNode::Leaf(spans) => TreeNode::Leaf(upper_half(spans)),
+            TreeNode::Inner(inner) => TreeNode::Inner(Box::new(inner.split())),
         }
     }
 
-    /// Takes over all that a sibling to the right has.
-    pub fn append(&mut self, right: Node) {
+    /// Appends all items of the sibling to the right.
+    pub fn append(&mut self, right: TreeNode) {
         match (self, right) {
-            (Node::Leaf(spans), Node::Leaf(more)) => {
+            (TreeNode::Leaf(spans), TreeNode::Leaf(more)) => {
                 spans.reserve_exact(more.len());
                 spans.extend(more);
             }
-            (Node::Inner(inner), Node::Inner(more)) => inner.append(*more),
-            // All leaves are at the same depth, so siblings are of one kind.
+            (TreeNode::Inner(inner), TreeNode::Inner(more)) => inner.append(*more),
+            // All leaves have the same depth, so siblings are both leaves or both inner nodes.
             _ => debug_assert!(false, "a leaf beside an inner node"),
         }
     }
@@ -147,27 +149,30 @@ pub(super) fn upper_half<T>(items: &mut Vec<T>) -> Vec<T> {
     half
 }
 
-/// Makes room for one more.
+/// Reserves capacity for one more item.
 pub(super) fn reserve_step<T>(items: &mut Vec<T>) {
     if items.len() == items.capacity() {
         items.reserve_exact(STEP);
     }
 }
 
-fn sum_of(spans: &[Span]) -> Summary {
-    spans.iter().map(|&span| Summary::of(span)).fold(Summary::NOTHING, Summary::and)
+fn sum_of(spans: &[Span]) -> SubtreeSummary {
+    spans
+        .iter()
+        .map(|&span| SubtreeSummary::of(span))
+        .fold(SubtreeSummary::NOTHING, SubtreeSummary::and)
 }
 
 /// A leaf being edited.
-pub(super) struct Leaf<'a> {
+pub(super) struct LeafEdit<'a> {
     spans: &'a mut Vec<Span>,
-    sum: &'a mut Summary,
+    sum: &'a mut SubtreeSummary,
 }
 
-impl Leaf<'_> {
-    /// Puts `span` in, together with all spans that it overlaps or touches, and says by how many spans there are more.
-    /// When the next leaf's first span is one of these, nothing is changed and that span's lowest value returned: it
-    /// has to be taken out first.
+impl LeafEdit<'_> {
+    /// Adds `span`, merged with all spans that it overlaps or touches, and returns the change of the number of spans. If
+    /// the first span of the next leaf is one of these, changes nothing and returns its lowest value as the error: the
+    /// caller has to remove it first.
     pub fn unite(&mut self, span: Span, next: Option<u128>) -> Result<isize, u128> {
         let from = count_leading(self.spans, |other| other.last.saturating_add(1) < span.first);
         let beyond = span.last.saturating_add(1);
@@ -185,7 +190,7 @@ impl Leaf<'_> {
         }
     }
 
-    /// Takes out what of `span` is here, and says by how many spans there are more.
+    /// Removes the values of `span` from the leaf, and returns the change of the number of spans.
     pub fn subtract(&mut self, span: Span) -> isize {
         let from = count_leading(self.spans, |other| other.last < span.first);
         let met = self.spans[from..].iter().take_while(|other| other.first <= span.last).count();
@@ -201,7 +206,7 @@ impl Leaf<'_> {
         }
     }
 
-    /// Puts `new` in the place of `count` spans from `from` on.
+    /// Replaces `count` spans from `from` on by `new`.
     #[inline]
     fn replace(&mut self, from: usize, count: usize, new: &[Span]) -> isize {
         let spans = &mut *self.spans;
@@ -218,7 +223,7 @@ impl Leaf<'_> {
                 spans.shrink_to(spans.len() + STEP);
             }
         }
-        self.sum.exchange(gone, sum_of(new), || spans.iter().map(|&span| Summary::of(span)));
+        self.sum.exchange(gone, sum_of(new), || spans.iter().map(|&span| SubtreeSummary::of(span)));
         new.len() as isize - count as isize
     }
 }

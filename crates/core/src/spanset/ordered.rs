@@ -1,11 +1,11 @@
-//! Searching in the items of one node.
+//! Searches the sorted items of one node.
 
-/// What a processor fetches from memory at a time, in bytes.
+/// Bytes that a processor fetches from memory at once.
 const CACHE_LINE: usize = 64;
 
-/// How many items at the beginning fulfil `holds`; behind them none may. Like `slice::partition_point`, made for items
-/// that are not in the processor's cache: halving waits for memory at every step, while this asks for one item of every
-/// cache line at once, waits for all of them together, and has the rest of the right line at hand.
+/// Like `slice::partition_point`, but faster for items that are not in the processor's cache. A binary search waits for
+/// memory at every step. This reads one item of every cache line, waits for all of them together, and then has the
+/// right line in the cache.
 #[inline]
 pub(super) fn count_leading<T>(items: &[T], holds: impl Fn(&T) -> bool) -> usize {
     let stride = const { CACHE_LINE / size_of::<T>() };

@@ -1,30 +1,30 @@
-//! What a subtree knows about its spans without looking at them, and the aligned blocks that one span consists of.
+//! The summary that an inner node has of each subtree, and the decomposition of a span into aligned blocks.
 
 use crate::claim::Parity;
 use crate::span::Span;
 
-/// The whole line has this many even values, and as many odd ones.
+/// The number of even values of the whole number line, and of odd ones.
 const HALF_LINE: u128 = 1 << 127;
 
-/// The sum of some spans. Even and odd values are counted apart because each count fits even for the whole line,
-/// while their sum does not.
+/// Counts of some spans. Even and odd values are counted separately: each count fits in 128 bits for the whole number
+/// line, their sum does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Summary {
+pub(super) struct SubtreeSummary {
     pub even: u128,
     pub odd: u128,
     /// The length of the longest span, saturating.
     pub longest: u128,
-    /// Bit `e` is set when a span has a block of 2^`e` in its decomposition. The block of 2^128 has no bit of its own
-    /// and counts as one of 2^127; [`Summary::is_whole_line`] tells them apart.
+    /// Bit `e` is set when the decomposition of a span has a block of 2^`e`. The block of 2^128 has no bit; it counts as
+    /// one of 2^127, and [`SubtreeSummary::is_whole_line`] distinguishes them.
     pub blocks: u128,
 }
 
-impl Summary {
-    pub const NOTHING: Summary = Summary { even: 0, odd: 0, longest: 0, blocks: 0 };
+impl SubtreeSummary {
+    pub const NOTHING: SubtreeSummary = SubtreeSummary { even: 0, odd: 0, longest: 0, blocks: 0 };
 
     #[inline]
-    pub fn of(span: Span) -> Summary {
-        Summary {
+    pub fn of(span: Span) -> SubtreeSummary {
+        SubtreeSummary {
             even: span.last / 2 + 1 - (span.first / 2 + (span.first & 1)),
             odd: span.last / 2 + (span.last & 1) - span.first / 2,
             longest: span.len(),
@@ -33,8 +33,8 @@ impl Summary {
     }
 
     #[inline]
-    pub fn and(self, other: Summary) -> Summary {
-        Summary {
+    pub fn and(self, other: SubtreeSummary) -> SubtreeSummary {
+        SubtreeSummary {
             even: self.even + other.even,
             odd: self.odd + other.odd,
             longest: self.longest.max(other.longest),
@@ -42,12 +42,12 @@ impl Summary {
         }
     }
 
-    /// Follows a change by which `gone` became `come`. `all` are the parts that there are after the change; they are
-    /// only looked at when something was lost that another part may still have.
+    /// Updates the summary after `gone` was replaced by `come`. `all` returns the parts after the change; it is called
+    /// only when a maximum or a block size was lost that another part may still have.
     #[inline]
-    pub fn exchange<I>(&mut self, gone: Summary, come: Summary, all: impl Fn() -> I)
+    pub fn exchange<I>(&mut self, gone: SubtreeSummary, come: SubtreeSummary, all: impl Fn() -> I)
     where
-        I: Iterator<Item = Summary>,
+        I: Iterator<Item = SubtreeSummary>,
     {
         self.even = self.even - gone.even + come.even;
         self.odd = self.odd - gone.odd + come.odd;
@@ -82,13 +82,13 @@ impl Summary {
         self.even == HALF_LINE && self.odd == HALF_LINE
     }
 
-    /// Whether there is an aligned block of 2^`bits`, alone or as part of a larger one.
+    /// Whether there is an aligned block of 2^`bits` values, alone or within a larger block.
     #[inline]
     pub fn has_block(&self, bits: u32) -> bool {
         if bits < 128 { self.blocks >> bits != 0 } else { bits == 128 && self.is_whole_line() }
     }
 
-    /// The size of the smallest block that is at least 2^`bits`.
+    /// The size, as log2, of the smallest block with at least 2^`bits` values.
     pub fn smallest_block(&self, bits: u32) -> Option<u32> {
         if !self.has_block(bits) {
             None
@@ -104,8 +104,8 @@ impl Summary {
     }
 }
 
-/// The fewest aligned blocks that make up a span. They grow up to the point `middle`, which is the most aligned one
-/// in the span or just behind it, and shrink from there on. In each part no size comes twice, so the sizes of a part
+/// The fewest aligned blocks that make up a span. Their sizes grow up to `middle`, which is the most aligned point in
+/// the span or directly after it, and shrink from there on. In each part no size occurs twice, so the sizes of a part
 /// are the bits of its length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Decomposition {
@@ -122,12 +122,12 @@ impl Decomposition {
         let first = span.first;
         match span.last.checked_add(1) {
             Some(end) => {
-                // The highest bit in which the ends differ is where the most aligned point gets its last one.
+                // The most aligned point has zeros below the highest bit in which the ends differ.
                 let shift = (first ^ end).ilog2();
                 let middle = end >> shift << shift;
                 Decomposition { rising: middle - first, middle, falling: end - middle }
             }
-            // The middle is 2^128, so all blocks lie in the growing part.
+            // The middle would be 2^128, so all blocks are in the growing part.
             None if first > 0 => {
                 Decomposition { rising: first.wrapping_neg(), middle: 0, falling: 0 }
             }

@@ -1,14 +1,14 @@
-//! The set against a model that answers every question by looking at each value, on trees of tiny nodes. Large sets and
-//! the real node sizes are in `tests/it/spanset.rs`.
+//! Compares the set, with tiny nodes, with a model that examines each value. Large sets and the real node sizes are in
+//! `tests/it/spanset.rs`.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// How many values the model knows about.
+/// The number of values in the model's window.
 const SIZE: usize = 128;
 
-/// A window of the line, value by value. Outside it the set is empty.
+/// A window of the number line, value by value. Outside of it the set is empty.
 #[derive(Clone)]
 struct Model {
     base: u128,
@@ -73,14 +73,14 @@ impl Model {
         blocks
     }
 
-    /// The values where an aligned block of 2^`bits` begins that is all there.
+    /// The bases of the aligned blocks of 2^`bits` values that are all in the set.
     fn block_bases(&self, bits: u32) -> impl DoubleEndedIterator<Item = u128> + '_ {
         self.values().filter(move |&base| {
             base & low_ones(bits) == 0 && self.has_all(Span::block(base, bits))
         })
     }
 
-    /// The values where a run of `len` begins.
+    /// The starts of runs of `len` values.
     fn run_starts(&self, len: u128) -> impl DoubleEndedIterator<Item = u128> + '_ {
         self.values().filter(move |&start| {
             start
@@ -93,7 +93,7 @@ impl Model {
 
 const PARITIES: [Parity; 2] = [Parity::Even, Parity::Odd];
 
-/// Asks the set everything that there is to ask.
+/// Compares the results of all operations.
 fn compare(set: &SpanSet, model: &Model) {
     assert_eq!(set.check(), Ok(()));
     let spans = model.spans();
@@ -121,7 +121,7 @@ fn compare(set: &SpanSet, model: &Model) {
         }
     }
 
-    // Beyond the window on either side as well, where the line goes on.
+    // Outside of the window as well, on both sides.
     let outside =
         [model.base.checked_sub(1), model.base.checked_add(SIZE as u128), Some(0), Some(u128::MAX)];
     for at in model.window().chain(outside.into_iter().flatten()) {
@@ -130,7 +130,7 @@ fn compare(set: &SpanSet, model: &Model) {
     compare_blocks(set, model);
 }
 
-/// The questions that begin or end at a value.
+/// Compares the operations that begin or end at a value.
 fn compare_at(set: &SpanSet, model: &Model, at: u128, spans: &[Span], values: &[u128]) {
     let lowest = |found: &[u128]| found.iter().copied().find(|&value| value >= at);
     let highest = |found: &[u128]| found.iter().copied().rfind(|&value| value <= at);
@@ -158,7 +158,7 @@ fn compare_at(set: &SpanSet, model: &Model, at: u128, spans: &[Span], values: &[
     assert_eq!(set.iter_from(at).collect::<Vec<_>>(), rest);
 }
 
-/// Runs and blocks of every size that the window has room for, and of one more.
+/// Compares runs and blocks of every size that fits in the window, and of one more.
 fn compare_blocks(set: &SpanSet, model: &Model) {
     for len in [1, 2, 3, 4, 6, 9, 16, 40, SIZE as u128, SIZE as u128 + 1] {
         let starts: Vec<u128> = model.run_starts(len).collect();
@@ -196,12 +196,12 @@ enum Step {
     Subtract,
 }
 
-/// The low end of the line, the high end, and a place where a large power of two is in the middle.
+/// Windows at the low end, at the high end, and around a large power of two.
 fn bases() -> impl Strategy<Value = u128> {
     prop_oneof![Just(0), Just(u128::MAX - (SIZE as u128 - 1)), Just((1 << 64) - 45)]
 }
 
-/// Mostly short, so that there come to be many spans; now and then across many leaves.
+/// Mostly short spans, so that the set has many; some cross many leaves.
 fn windows() -> impl Strategy<Value = (u128, u128)> {
     let len = prop_oneof![6 => 1..4u128, 2 => 1..12u128, 1 => 1..SIZE as u128];
     (0..SIZE as u128, len).prop_map(|(at, len)| (at, (at + len - 1).min(SIZE as u128 - 1)))
@@ -212,7 +212,7 @@ fn steps() -> impl Strategy<Value = Vec<(Step, (u128, u128))>> {
     prop::collection::vec((step, windows()), 1..48)
 }
 
-/// A set to begin with: one value in `stride`, nothing, or everything.
+/// The initial set: one value in `stride`, nothing, or everything.
 fn comb(base: u128, stride: usize) -> Model {
     let mut model = Model::empty(base);
     for at in 0..SIZE {
@@ -225,7 +225,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_set_answers_as_the_model_does(base in bases(), stride in 0..4usize, steps in steps()) {
+    fn set_agrees_with_the_model(base in bases(), stride in 0..4usize, steps in steps()) {
         let mut model = comb(base, stride);
         let mut set = SpanSet::from_spans(model.spans());
         compare(&set, &model);
@@ -244,7 +244,7 @@ proptest! {
     }
 
     #[test]
-    fn common_things_are_those_of_the_intersection(
+    fn common_values_are_those_of_the_intersection(
         base in bases(),
         sets in prop::collection::vec((1..3usize, steps()), 1..4),
     ) {
@@ -278,8 +278,8 @@ proptest! {
     }
 
     #[test]
-    fn any_span_anywhere_sums_up_right(ends in prop::array::uniform2((any::<u128>(), 0..128u32))) {
-        // Shifted, so that the ends are of all magnitudes and alignments.
+    fn summary_of_any_span_is_correct(ends in prop::array::uniform2((any::<u128>(), 0..128u32))) {
+        // Shifted, so that the ends have all magnitudes and alignments.
         let [a, b] = ends.map(|(bits, shift)| (bits >> shift, bits << shift));
         for (a, b) in [(a.0, b.0), (a.0, b.1), (a.1, b.1), (a.0, u128::MAX - b.0)] {
             let span = Span { first: a.min(b), last: a.max(b) };
@@ -300,14 +300,14 @@ proptest! {
 }
 
 #[test]
-fn no_sets_have_nothing_in_common() {
+fn no_sets_have_no_common_value() {
     assert_eq!(first_common(&[], 0, None), None);
     assert_eq!(first_common_run(&[], 0, 1), None);
     assert_eq!(first_common_block(&[], 0, 0), None);
 }
 
 #[test]
-fn a_tree_of_many_levels_is_taken_apart_again() {
+fn tree_of_many_levels_shrinks_to_an_empty_root() {
     let mut set = SpanSet::new();
     let order: Vec<u128> = (0..3000).map(|at| at * 1009 % 3000 * 2).collect();
     for &value in &order {
@@ -327,12 +327,12 @@ fn a_tree_of_many_levels_is_taken_apart_again() {
 }
 
 #[test]
-fn one_span_may_swallow_or_cut_many_leaves() {
+fn one_span_can_absorb_or_remove_many_leaves() {
     let comb = SpanSet::from_spans((0..500).map(|at| Span::one(at * 3)));
     let mut set = comb.clone();
     set.unite(Span { first: 4, last: 1400 });
     assert_eq!(set.check(), Ok(()));
-    // What it only touches, 3 and 1401, becomes part of it as well.
+    // Spans that it only touches, at 3 and 1401, are merged as well.
     assert_eq!(set.span_at(4), Span::new(3, 1401));
     let mut set = comb.clone();
     set.unite(Span { first: 0, last: u128::MAX });

@@ -1,7 +1,7 @@
-//! One pool: its spec, its claims, and the indexes that make every question about them quick.
+//! One pool: its configuration, its claims and their indexes.
 //!
-//! The operations here keep the indexes in step with the rows. What they mean (a grant, a release) is `apply`'s; that
-//! each can be taken back is `undo`'s.
+//! The operations here update rows and indexes together. The meaning of events (a grant, a release) is in `apply`; undoing
+//! an operation is in `undo`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher, RandomState};
@@ -12,7 +12,7 @@ use hashbrown::HashTable;
 use super::Slot;
 use super::account::{Account, Change as AccountChange};
 use super::hosts::Hosts;
-use super::recent::{Piece, Recent, pieces_max};
+use super::recent::{RecentReleases, ReleasedSpan, pieces_max};
 use super::requests::{Asked, Requests};
 use super::rows::{FrozenRows, Row};
 use super::slots::Slots;
@@ -23,13 +23,13 @@ use crate::resource::{Given, ResourcePool};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
 
-/// A change of one pool, with what is needed to take it back.
+/// A change of one pool, with what is needed to undo it.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
+pub(crate) enum PoolChange {
     RowAdded(Slot),
     RowRemoved(Row),
-    PieceAdded(Piece),
-    PieceRemoved(Piece),
+    PieceAdded(ReleasedSpan),
+    PieceRemoved(ReleasedSpan),
     Cursor(Option<u128>),
     Ages(u64),
     Spec { spec: Arc<PoolSpec>, generation: u64 },
@@ -38,7 +38,7 @@ pub(crate) enum Change {
     Request { key: Arc<str>, before: Option<Asked>, changed: u64 },
 }
 
-/// Expired claims are looked for by what their values could serve.
+/// Groups leases by the claims that could use their values, so that a search for expired claims skips useless ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LeaseClass {
     /// One id or address of this parity.
@@ -47,8 +47,8 @@ pub(crate) enum LeaseClass {
     Block(u32),
     /// Several values.
     Several,
-    /// Not to be had by a claim that names no value.
-    Apart,
+    /// Values that only a claim that names them can get.
+    NotAutomatic,
 }
 
 #[derive(Debug, Clone)]
@@ -57,27 +57,27 @@ pub struct Pool {
     pub generation: u64,
     pub spec: Arc<PoolSpec>,
     pub(crate) zones: Arc<Zones>,
-    /// What the server may pick: the automatic zone without what is held or in quarantine.
+    /// The values that the server may pick: the automatic zone without values that are held or in quarantine.
     pub(crate) free: SpanSet,
     pub(crate) rows: Slots<Row>,
-    /// The first value of each span of each claim.
+    /// The claims by the first value of each of their spans.
     pub(crate) taken: BTreeMap<u128, Slot>,
     by_key: HashTable<Slot>,
-    /// Different in every process, so that nobody can choose keys that collide. Only look-ups use it: no order, and so
-    /// no decision, comes out of it.
+    /// Random in every process, so that clients cannot choose colliding keys. Used only for lookups, so no decision
+    /// depends on it.
     hasher: RandomState,
     /// Claims in quarantine by key, owner, version and first value: one key may have released many.
     pub(crate) returned: BTreeSet<(Arc<str>, Arc<str>, u64, u128)>,
-    /// When each lease ends, and the first value that it is for.
+    /// When each lease ends, with the first value of its claim.
     pub(crate) leases: BTreeMap<LeaseClass, BTreeSet<(u64, u128)>>,
-    /// When each quarantine ends, and the first value that it is for.
+    /// When each quarantine ends, with the first value of its claim.
     pub(crate) quarantine: BTreeSet<(u64, u128)>,
-    pub(crate) recent: Recent,
-    /// Pools of the least recently used strategy: what is free and not in `recent`.
+    pub(crate) recent: RecentReleases,
+    /// Pools with the least recently used strategy: the free values that are not in `recent`.
     pub(crate) cold: Option<SpanSet>,
-    /// Counts releases, for `recent`.
+    /// The number of releases, for `recent`.
     pub(crate) ages: u64,
-    /// The value from which the next strategy goes on.
+    /// The value that [`Strategy::Next`] gave last.
     pub(crate) cursor: Option<u128>,
     pub(crate) held_in: [u128; ZONES],
     pub(crate) quarantined_in: [u128; ZONES],
@@ -106,7 +106,7 @@ impl Pool {
             returned: BTreeSet::new(),
             leases: BTreeMap::new(),
             quarantine: BTreeSet::new(),
-            recent: Recent::default(),
+            recent: RecentReleases::default(),
             cold: None,
             ages: 0,
             cursor: None,
@@ -117,7 +117,7 @@ impl Pool {
             requests: None,
             hosts: None,
         };
-        pool.chill();
+        pool.rebuild_cold();
         pool
     }
 
@@ -130,7 +130,7 @@ impl Pool {
         self.rows.get(slot).map(|row| (slot, row))
     }
 
-    /// Released claims of this key and owner whose values are still kept for it, the last one first.
+    /// Claims of this key and owner that are in quarantine, the last release first.
     pub(crate) fn given_back(
         &self,
         key: &Arc<str>,
@@ -141,18 +141,18 @@ impl Pool {
         rows.filter_map(|(_, _, _, first)| self.at(*first).map(|(_, row, _)| row))
     }
 
-    /// How many values of a zone are held.
+    /// The number of held values of a zone.
     pub(crate) fn held_of(&self, zone: Zone) -> u128 {
         self.zones.shown(zone, self.held_in[zone as usize], self.held_claims > 0)
     }
 
-    /// How many values of a zone are in quarantine.
+    /// The number of values of a zone that are in quarantine.
     pub(crate) fn quarantined_of(&self, zone: Zone) -> u128 {
         let any = self.rows.len() as u64 > self.held_claims;
         self.zones.shown(zone, self.quarantined_in[zone as usize], any)
     }
 
-    /// The claim that has this value, held or in quarantine, and the span of it that does.
+    /// The claim that has this value, held or in quarantine, and its span with the value.
     pub(crate) fn at(&self, value: u128) -> Option<(Slot, &Row, Span)> {
         let (&first, &slot) = self.taken.range(..=value).next_back()?;
         let row = self.rows.get(slot)?;
@@ -162,11 +162,11 @@ impl Pool {
 
     /// Whether any claim has a value of this span.
     pub(crate) fn is_taken(&self, span: Span) -> bool {
-        // What is free is looked at next in any case; the claims are not.
+        // The caller reads `free` next anyway, so it is checked first.
         !self.free.covers(span) && self.overlapping(span).next().is_some()
     }
 
-    /// The claims that have values of this span, with the part of them that does, in ascending order.
+    /// The claims that overlap this span, each with its span that does, in ascending order.
     pub(crate) fn overlapping(&self, span: Span) -> impl Iterator<Item = (Slot, &Row, Span)> {
         let before = self.at(span.first).filter(|(_, _, held)| held.first < span.first);
         let within = self.taken.range(span.first..=span.last).filter_map(|(&first, &slot)| {
@@ -176,7 +176,7 @@ impl Pool {
         before.into_iter().chain(within)
     }
 
-    /// When time itself will next change something here.
+    /// When the next quarantine, lease or cleanup of this pool is due.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         let quarantine = self.quarantine.first().map(|&(at, _)| at);
         let lease = if self.spec.reap { self.first_lease().map(|(at, _)| at) } else { None };
@@ -184,7 +184,7 @@ impl Pool {
         quarantine.into_iter().chain(lease).chain(clean).min()
     }
 
-    /// The claim whose lease ends, or ended, first.
+    /// The lease that ends first: when, and the first value of its claim.
     pub(crate) fn first_lease(&self) -> Option<(u64, u128)> {
         self.leases.values().filter_map(|class| class.first().copied()).min()
     }
@@ -198,7 +198,7 @@ impl Pool {
         self.rows_by_value().map(Row::claim)
     }
 
-    /// The keys that hold something, in the order of their first values.
+    /// The keys of held claims, in the order of their first values.
     pub(crate) fn held_keys(&self) -> impl Iterator<Item = &Arc<str>> {
         self.rows_by_value().filter(|row| row.held()).map(|row| &row.key)
     }
@@ -210,7 +210,7 @@ impl Pool {
         self.taken.iter().filter_map(first)
     }
 
-    // --- changing: each of these is one [`Change`] -------------------------------------------------------------
+    // --- changing: each of these is one [`PoolChange`] ---------------------------------------------------------
 
     pub(crate) fn add_row(&mut self, row: Row) -> Slot {
         let values = row.values();
@@ -226,7 +226,7 @@ impl Pool {
         slot
     }
 
-    /// Adds a row to everything but `taken` and `free`.
+    /// Adds a row to all indexes but `taken` and `free`.
     pub(super) fn index_row(&mut self, row: Row) -> Slot {
         let slot = self.rows.insert(row.clone());
         let (rows, hasher) = (&self.rows, &self.hasher);
@@ -234,7 +234,7 @@ impl Pool {
         if row.held() {
             self.by_key.insert_unique(self.hasher.hash_one(&*row.key), slot, rehash);
         } else {
-            self.returned.insert(back(&row));
+            self.returned.insert(returned_entry(&row));
         }
         self.count(&row, true);
         slot
@@ -244,7 +244,7 @@ impl Pool {
         let hash = self.hasher.hash_one(&*self.rows.get(slot)?.key);
         let row = self.rows.remove(slot)?;
         if !row.held() {
-            self.returned.remove(&back(&row));
+            self.returned.remove(&returned_entry(&row));
         } else if let Ok(entry) = self.by_key.find_entry(hash, |other| *other == slot) {
             entry.remove();
         }
@@ -252,7 +252,7 @@ impl Pool {
             self.taken.remove(&span.first);
             for part in overlapping(&self.zones.automatic, span) {
                 self.free.insert(part);
-                cool(&mut self.cold, &self.recent, part);
+                add_cold(&mut self.cold, &self.recent, part);
                 self.hosts.iter_mut().for_each(|hosts| hosts.changed(part, &self.free));
             }
         }
@@ -260,7 +260,7 @@ impl Pool {
         Some(row)
     }
 
-    /// Adds a claim to the counts and to the order of leases and quarantines, or takes it out of them.
+    /// Adds a claim to the counts and to the orders of leases and quarantines, or removes it from them.
     fn count(&mut self, row: &Row, add: bool) {
         let counts = if row.held() { &mut self.held_in } else { &mut self.quarantined_in };
         for span in row.values().spans() {
@@ -290,7 +290,7 @@ impl Pool {
     pub(crate) fn lease_class(&self, row: &Row) -> LeaseClass {
         let values = row.values();
         if values.spans().any(|span| self.zones.worst(span) != Zone::Automatic) {
-            return LeaseClass::Apart;
+            return LeaseClass::NotAutomatic;
         }
         let alone = values.spans().nth(1).is_none();
         match self.spec.kind.prefix_len(row.first).and_then(|len| self.spec.kind.block_bits(len)) {
@@ -302,7 +302,7 @@ impl Pool {
         }
     }
 
-    /// Redefines the pool. The cost is that of what changes zone, not of the pool.
+    /// Changes the configuration. The cost depends on the values that change their zone, not on the size of the pool.
     pub(crate) fn set_spec(&mut self, spec: Arc<PoolSpec>, generation: u64) {
         let zones = Zones::of(&spec);
         let mut moved: Vec<Slot> = Vec::new();
@@ -324,7 +324,7 @@ impl Pool {
             let taken: Vec<Span> = self.overlapping(new).map(|(_, _, span)| span).collect();
             for gap in span::subtract(&[new], &taken) {
                 self.free.insert(gap);
-                cool(&mut self.cold, &self.recent, gap);
+                add_cold(&mut self.cold, &self.recent, gap);
             }
         }
         let strategy = self.spec.strategy;
@@ -332,7 +332,7 @@ impl Pool {
         self.spec = spec;
         self.generation = generation;
         if self.spec.strategy != strategy {
-            self.chill();
+            self.rebuild_cold();
         }
         self.settle_hosts();
         for row in &moved {
@@ -349,20 +349,21 @@ impl Pool {
         };
     }
 
-    pub(crate) fn add_piece(&mut self, piece: Piece) {
+    /// Adds a span to the released values that [`Strategy::LeastRecentlyUsed`] avoids.
+    pub(crate) fn add_piece(&mut self, piece: ReleasedSpan) {
         self.recent.add(piece);
         self.cold.iter_mut().for_each(|cold| cold.subtract(piece.span));
     }
 
-    pub(crate) fn remove_piece(&mut self, piece: Piece) {
+    pub(crate) fn remove_piece(&mut self, piece: ReleasedSpan) {
         self.recent.remove(piece);
         if let Some(cold) = &mut self.cold {
             self.free.iter_within(piece.span).for_each(|part| cold.insert(part));
         }
     }
 
-    /// Works out `cold` anew, for a pool whose strategy asks for it.
-    pub(super) fn chill(&mut self) {
+    /// Rebuilds `cold` if the strategy needs it.
+    pub(super) fn rebuild_cold(&mut self) {
         self.cold = (self.spec.strategy == Strategy::LeastRecentlyUsed).then(|| {
             let mut cold = self.free.clone();
             self.recent.oldest_first().for_each(|piece| cold.subtract(piece.span));
@@ -370,19 +371,19 @@ impl Pool {
         });
     }
 
-    /// What `recent` must lose and gain when these values are no longer free.
-    pub(crate) fn settle_recent(&self, gone: Span) -> (Vec<Piece>, Vec<Piece>) {
+    /// The changes of `recent` when values are taken: the spans to remove, and the parts of them to add again.
+    pub(crate) fn recent_without(&self, gone: Span) -> (Vec<ReleasedSpan>, Vec<ReleasedSpan>) {
         let out = self.recent.overlapping(gone);
         let keep = out.iter().flat_map(|piece| {
             let rest = span::subtract(&[piece.span], &[gone]);
-            rest.into_iter().map(|span| Piece { span, age: piece.age })
+            rest.into_iter().map(|span| ReleasedSpan { span, age: piece.age })
         });
         let keep = keep.collect();
         (out, keep)
     }
 
-    /// The pieces that are too many, oldest first.
-    pub(crate) fn excess_recent(&self) -> Vec<Piece> {
+    /// The oldest spans of `recent` beyond its limit.
+    pub(crate) fn excess_recent(&self) -> Vec<ReleasedSpan> {
         let excess = self.recent.len().saturating_sub(pieces_max(self.spec.strategy));
         self.recent.oldest_first().take(excess).collect()
     }
@@ -393,14 +394,15 @@ fn span_from(row: &Row, first: u128) -> Option<Span> {
     if row.first.first == first { Some(row.first) } else { row.values().starting_at(first) }
 }
 
-/// How a claim in quarantine is found by who gave it back.
-fn back(row: &Row) -> (Arc<str>, Arc<str>, u64, u128) {
+/// The entry of a claim in [`Pool::returned`].
+fn returned_entry(row: &Row) -> (Arc<str>, Arc<str>, u64, u128) {
     (row.key.clone(), row.owner().clone(), row.version, row.first.first)
 }
 
-/// Puts what has become free into `cold`, but for what `recent` remembers already.
-fn cool(cold: &mut Option<SpanSet>, recent: &Recent, part: Span) {
+/// Adds values that have become free to `cold`, except those in `recent`.
+fn add_cold(cold: &mut Option<SpanSet>, recent: &RecentReleases, part: Span) {
     let Some(cold) = cold else { return };
-    let warm: Vec<Span> = recent.overlapping(part).into_iter().map(|piece| piece.span).collect();
-    span::subtract(&[part], &warm).into_iter().for_each(|part| cold.insert(part));
+    let released: Vec<Span> =
+        recent.overlapping(part).into_iter().map(|piece| piece.span).collect();
+    span::subtract(&[part], &released).into_iter().for_each(|part| cold.insert(part));
 }

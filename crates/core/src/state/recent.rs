@@ -1,53 +1,53 @@
-//! Which free values were released, and in what order: the memory of the least recently used strategy.
+//! The order in which free values were released, for the least recently used strategy.
 //!
-//! The memory is bounded; what it forgets counts as never used, which is what "long ago" means here.
+//! The number of entries is limited; values whose entry was dropped count as never used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::pool::Strategy;
 use crate::span::Span;
 
-/// Released spans that are still free, with the number of their release.
+/// Released spans that are still free, by value and by age.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Recent {
+pub(crate) struct RecentReleases {
     pieces: BTreeMap<u128, (u128, u64)>,
     by_age: BTreeSet<(u64, u128)>,
 }
 
-/// A released span and its number in the order of releases.
+/// A released span. A higher age is a later release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct ReleasedSpan {
     pub span: Span,
     pub age: u64,
 }
 
-/// How many released spans a pool remembers. Part of the meaning of the journal: it must never change for a pool that
-/// has been written, so it is no limit that an operator sets.
+/// The most released spans that a pool stores. Replaying a journal depends on it, so it must never change and is not
+/// configurable.
 pub(crate) fn pieces_max(strategy: Strategy) -> usize {
     match strategy {
         Strategy::LeastRecentlyUsed => 4096,
-        // For claims that override the strategy: few enough to step over one by one.
+        // For claims that override the strategy: few enough to skip one by one.
         Strategy::Lowest | Strategy::Highest | Strategy::Next | Strategy::Random => 64,
     }
 }
 
-impl Recent {
+impl RecentReleases {
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    pub fn add(&mut self, piece: Piece) {
+    pub fn add(&mut self, piece: ReleasedSpan) {
         self.pieces.insert(piece.span.first, (piece.span.last, piece.age));
         self.by_age.insert((piece.age, piece.span.first));
     }
 
-    pub fn remove(&mut self, piece: Piece) {
+    pub fn remove(&mut self, piece: ReleasedSpan) {
         self.pieces.remove(&piece.span.first);
         self.by_age.remove(&(piece.age, piece.span.first));
     }
 
-    /// The last piece that has values of this span.
-    pub fn last_overlapping(&self, span: Span) -> Option<Piece> {
+    /// The last entry that overlaps this span.
+    pub fn last_overlapping(&self, span: Span) -> Option<ReleasedSpan> {
         self.pieces
             .range(..=span.last)
             .next_back()
@@ -55,8 +55,8 @@ impl Recent {
             .filter(|piece| piece.span.last >= span.first)
     }
 
-    /// The pieces that have values of this span.
-    pub fn overlapping(&self, span: Span) -> Vec<Piece> {
+    /// The entries that overlap this span.
+    pub fn overlapping(&self, span: Span) -> Vec<ReleasedSpan> {
         let Some(last) = self.last_overlapping(span) else { return Vec::new() };
         if last.span.first <= span.first {
             return vec![last];
@@ -70,11 +70,11 @@ impl Recent {
         before.into_iter().chain(within).map(piece).collect()
     }
 
-    pub fn oldest_first(&self) -> impl Iterator<Item = Piece> + '_ {
+    pub fn oldest_first(&self) -> impl Iterator<Item = ReleasedSpan> + '_ {
         self.by_age.iter().filter_map(|&(_, first)| self.pieces.get_key_value(&first).map(piece))
     }
 }
 
-fn piece((&first, &(last, age)): (&u128, &(u128, u64))) -> Piece {
-    Piece { span: Span { first, last }, age }
+fn piece((&first, &(last, age)): (&u128, &(u128, u64))) -> ReleasedSpan {
+    ReleasedSpan { span: Span { first, last }, age }
 }

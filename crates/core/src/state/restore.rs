@@ -1,4 +1,4 @@
-//! The state of one moment, taken apart for a checkpoint and put together again.
+//! Takes a state apart for a checkpoint, and rebuilds it from the parts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use super::capacity::names::Named;
 use super::outbox::Notice;
 use super::pool::Pool;
-use super::recent::Piece;
+use super::recent::ReleasedSpan;
 use super::requests::{Asked, FrozenRequests, Requests};
 use super::rows::{FrozenRows, Row};
 use crate::capacity::Uuid;
@@ -21,21 +21,21 @@ use crate::resource::{Alarm, ResourcePool};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
 
-/// Everything about a pool but its claims.
+/// A pool without its claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolImage {
     pub name: Arc<str>,
     pub generation: u64,
     pub spec: PoolSpec,
     pub cursor: Option<u128>,
-    /// Released and still free, oldest first.
+    /// Released values that are still free, oldest first.
     pub released: Vec<Span>,
     pub account: Option<AccountImage>,
     /// How the resource-manager has it configured, and when anything about that last changed.
     pub resource: Option<(ResourcePool, u64)>,
 }
 
-/// A pool that no longer changes.
+/// An immutable copy of a pool.
 #[derive(Debug)]
 pub struct FrozenPool {
     pub image: PoolImage,
@@ -43,7 +43,7 @@ pub struct FrozenPool {
     pub requests: Option<FrozenRequests>,
 }
 
-/// A state that no longer changes. Taking one costs little; it shares what it can with the state it came from.
+/// An immutable copy of the state. It is cheap, because it shares data with the original.
 #[derive(Debug)]
 pub struct Frozen {
     pub position: u64,
@@ -106,13 +106,13 @@ impl Frozen {
     }
 }
 
-/// Puts a state together from its parts: a pool, then its claims, then the next pool; custom names before the providers
-/// that use them, all providers before any consumer.
+/// Builds a state from its parts. The order is: a pool, then its claims, then the next pool; custom names before the
+/// providers that use them; all providers before any consumer.
 #[derive(Debug, Default)]
 pub struct Restorer {
     state: State,
     pool: Option<(PoolImage, Vec<Row>, Vec<Asked>)>,
-    /// Providers and their parents, which may come after them.
+    /// Providers and their parents, which may follow later.
     parents: Vec<(Uuid, Uuid)>,
 }
 
@@ -177,7 +177,7 @@ impl Restorer {
         pool.load_rows(rows);
         pool.cursor = image.cursor;
         for span in image.released {
-            pool.add_piece(Piece { span, age: pool.ages });
+            pool.add_piece(ReleasedSpan { span, age: pool.ages });
             pool.ages += 1;
         }
         pool.account = image.account.map(|image| Box::new(Account::restore(&image)));
@@ -192,9 +192,9 @@ impl Restorer {
 }
 
 impl Pool {
-    /// Fills an empty pool. The same as adding the rows one by one, but sorted first, which is several times faster.
+    /// Fills an empty pool. Sorting the rows first is several times faster than adding them one by one.
     fn load_rows(&mut self, mut rows: Vec<Row>) {
-        // The slots then depend on what the claims are, and not on what happened before.
+        // The slots then depend only on the claims, not on the order in which they were made.
         rows.sort_unstable_by_key(|row| row.first.first);
         let mut taken: Vec<(Span, super::Slot)> = Vec::with_capacity(rows.len());
         for row in rows {
@@ -206,7 +206,7 @@ impl Pool {
         let spans: Vec<Span> = taken.iter().map(|(span, _)| *span).collect();
         let free = span::subtract(&self.zones.automatic, &spans);
         self.free = SpanSet::from_spans(free);
-        self.chill();
+        self.rebuild_cold();
         self.taken = BTreeMap::from_iter(taken.into_iter().map(|(span, slot)| (span.first, slot)));
     }
 }

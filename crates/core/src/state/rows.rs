@@ -1,15 +1,15 @@
-//! The claims of a pool as compact rows.
+//! The compact form of a claim in the state.
 
 use std::sync::Arc;
 
 use super::slots::FrozenSlots;
-use crate::claim::{Asked, Claim, ClaimState, Values};
+use crate::claim::{Claim, ClaimParams, ClaimState, Values};
 use crate::event::Was;
 use crate::pool::Labels;
 use crate::span::Span;
 use crate::value::Kind;
 
-/// A claim as stored: what nearly every claim has inline, the rest behind one pointer.
+/// A claim: the fields that all claims have inline, the others behind one pointer.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub key: Arc<str>,
@@ -23,13 +23,13 @@ pub(crate) struct Row {
     extra: Option<Arc<Extra>>,
 }
 
-/// What most claims do not have.
+/// Fields that most claims do not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Extra {
     owner: Option<Arc<str>>,
     values: Option<Values>,
     labels: Labels,
-    asked: Option<Arc<Asked>>,
+    params: Option<Arc<ClaimParams>>,
 }
 
 const NEVER: u64 = u64::MAX;
@@ -40,12 +40,12 @@ impl Row {
             owner: (claim.owner != claim.key).then_some(claim.owner),
             values: claim.values.spans().nth(1).is_some().then(|| claim.values.clone()),
             labels: claim.labels,
-            asked: claim.asked,
+            params: claim.params,
         };
         let plain = extra.owner.is_none()
             && extra.values.is_none()
             && extra.labels.is_empty()
-            && extra.asked.is_none();
+            && extra.params.is_none();
         Row {
             key: claim.key,
             first: claim.values.first(),
@@ -70,11 +70,11 @@ impl Row {
             expires_ms: self.expires_ms(),
             state: self.state(),
             labels: self.extra.as_ref().map(|extra| extra.labels.clone()).unwrap_or_default(),
-            asked: self.asked().cloned(),
+            params: self.params().cloned(),
         }
     }
 
-    /// Whose values these are, for an event that is about them.
+    /// The owner and the values, for an event about them.
     pub fn was(&self, kind: Kind) -> Option<Was> {
         Some(Was { owner: self.owner().clone(), values: self.values(), kind })
     }
@@ -83,8 +83,8 @@ impl Row {
         self.extra.as_ref().and_then(|extra| extra.owner.as_ref()).unwrap_or(&self.key)
     }
 
-    pub fn asked(&self) -> Option<&Arc<Asked>> {
-        self.extra.as_ref().and_then(|extra| extra.asked.as_ref())
+    pub fn params(&self) -> Option<&Arc<ClaimParams>> {
+        self.extra.as_ref().and_then(|extra| extra.params.as_ref())
     }
 
     pub fn labels(&self) -> Option<&Labels> {
@@ -122,7 +122,7 @@ impl Row {
     }
 }
 
-/// The rows of one moment.
+/// An immutable copy of the rows.
 #[derive(Debug, Clone)]
 pub struct FrozenRows(pub(super) FrozenSlots<Row>);
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_is_small() {
+    fn row_fits_in_96_bytes() {
         assert!(size_of::<Option<Row>>() <= 96, "{}", size_of::<Option<Row>>());
     }
 }

@@ -1,6 +1,6 @@
-//! Rows by slot, in shared chunks.
+//! Rows by slot, in chunks that copies of the state share.
 //!
-//! A checkpoint or a second copy of the state shares the chunks and pays only for those that change while it lives.
+//! A checkpoint or a second copy of the state costs only the chunks that change while it exists.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Slot;
 
 const CHUNK: usize = 256;
 
-/// Slots are given back last in, first out, so that undoing restores exactly what was there.
+/// Vacant slots are used last in, first out, so that undoing an operation restores the same slots.
 #[derive(Debug, Clone)]
 pub(crate) struct Slots<T> {
     chunks: Vec<Arc<Vec<Option<T>>>>,
@@ -39,7 +39,7 @@ impl<T: Clone> Slots<T> {
     pub fn insert(&mut self, row: T) -> Slot {
         self.len += 1;
         if let Some(slot) = self.vacant.pop() {
-            self.place(slot, Some(row));
+            self.set(slot, Some(row));
             return slot;
         }
         match self.chunks.last_mut() {
@@ -50,16 +50,16 @@ impl<T: Clone> Slots<T> {
     }
 
     pub fn remove(&mut self, slot: Slot) -> Option<T> {
-        let row = self.place(slot, None)?;
+        let row = self.set(slot, None)?;
         self.len -= 1;
         self.vacant.push(slot);
         Some(row)
     }
 
-    fn place(&mut self, slot: Slot, row: Option<T>) -> Option<T> {
+    fn set(&mut self, slot: Slot, row: Option<T>) -> Option<T> {
         let chunk = self.chunks.get_mut(slot as usize / CHUNK)?;
-        let place = Arc::make_mut(chunk).get_mut(slot as usize % CHUNK)?;
-        std::mem::replace(place, row)
+        let entry = Arc::make_mut(chunk).get_mut(slot as usize % CHUNK)?;
+        std::mem::replace(entry, row)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {
@@ -67,13 +67,13 @@ impl<T: Clone> Slots<T> {
         (0..).zip(rows).filter_map(|(slot, row)| Some((slot, row.as_ref()?)))
     }
 
-    /// The chunks as they are now, unchanged by what happens to the rows afterwards.
+    /// An immutable copy, which shares the chunks.
     pub fn freeze(&self) -> FrozenSlots<T> {
         FrozenSlots(self.chunks.clone())
     }
 }
 
-/// The rows of one moment.
+/// An immutable copy of the rows.
 #[derive(Debug, Clone)]
 pub(crate) struct FrozenSlots<T>(Vec<Arc<Vec<Option<T>>>>);
 
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_come_back_last_in_first_out_and_a_frozen_copy_stays() {
+    fn vacant_slots_are_used_last_in_first_out_and_a_frozen_copy_does_not_change() {
         let mut rows: Slots<u32> = Slots::default();
         for n in 0..1000 {
             assert_eq!(rows.insert(n), n);

@@ -1,20 +1,20 @@
-//! Taking back what a decision has changed.
+//! Undoes a decision.
 //!
-//! A transaction is decided operation by operation on the speculative copy, each seeing what the ones before it did. If
-//! one is refused, all that they changed is undone, in reverse; what is left is what was there, to the last index.
+//! A transaction is decided operation by operation on the speculative copy; each operation sees the changes of those
+//! before it. If one is refused, all changes are undone in reverse order, which restores every index exactly.
 
 use std::sync::Arc;
 
 use super::capacity::change::Change as CapacityChange;
 use super::outbox::Notice;
-use super::pool::{Change as PoolChange, Pool};
+use super::pool::{Pool, PoolChange};
 use super::{PoolIx, State};
 use crate::event::RequestRemembered;
 use crate::resource::{Alarm, AlarmKind};
 
-/// One thing that changed, and what it was before.
+/// One change of the state, with what is needed to undo it.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
+pub(crate) enum StateChange {
     Clock { position: u64, now_ms: u64 },
     PoolAdded(PoolIx),
     PoolDropped(Box<Pool>),
@@ -26,38 +26,38 @@ pub(crate) enum Change {
     Notice { number: u128, before: Option<Arc<Notice>> },
 }
 
-/// The changes of the decision under way.
+/// The changes of the decision in progress.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Log {
+pub(crate) struct ChangeLog {
     pub on: bool,
-    pub changes: Vec<Change>,
+    pub changes: Vec<StateChange>,
 }
 
-/// How to take back one decision. Good only while nothing newer has been decided, or after that was taken back.
+/// Undoes one decision. Valid only while no newer decision exists, or after the newer ones were undone.
 #[derive(Debug, Default)]
-#[must_use = "a decision that is not to stand must be undone"]
-pub struct Undo(Vec<Change>);
+#[must_use = "a decision that is not durable must be undone"]
+pub struct Undo(Vec<StateChange>);
 
 impl State {
-    /// From here on, remember how to take back what changes.
+    /// Starts to log changes.
     pub(crate) fn begin(&mut self) {
         self.log.on = true;
         self.log.changes.clear();
-        self.note(Change::Clock { position: self.position, now_ms: self.now_ms });
+        self.note(StateChange::Clock { position: self.position, now_ms: self.now_ms });
     }
 
-    /// The changes since [`State::begin`], which may now stand.
+    /// Stops the log and returns the changes since [`State::begin`].
     pub(crate) fn end(&mut self) -> Undo {
         self.log.on = false;
         Undo(std::mem::take(&mut self.log.changes))
     }
 
-    /// How far the decision under way has come.
+    /// The current length of the log, for [`State::back_to`].
     pub(crate) fn mark(&self) -> usize {
         self.log.changes.len()
     }
 
-    /// Takes back the part of the decision under way that came after the mark.
+    /// Undoes the changes after the mark.
     pub(crate) fn back_to(&mut self, mark: usize) {
         let later = self.log.changes.split_off(mark);
         self.log.on = false;
@@ -65,28 +65,27 @@ impl State {
         self.log.on = true;
     }
 
-    /// Takes a decision back.
     pub fn undo(&mut self, undo: Undo) {
         for change in undo.0.into_iter().rev() {
             match change {
-                Change::Clock { position, now_ms } => {
+                StateChange::Clock { position, now_ms } => {
                     (self.position, self.now_ms) = (position, now_ms)
                 }
-                Change::PoolAdded(ix) => drop(self.drop_pool(ix)),
-                Change::PoolDropped(pool) => self.add_pool(pool),
-                Change::Pool(ix, change) => self.undo_pool(ix, change),
-                Change::RequestAdded(key) => drop(self.drop_request(&key)),
-                Change::RequestDropped(request) => self.add_request(request),
-                Change::Capacity(change) => self.capacity.undo(change),
-                Change::Alarm { object, kind, before } => {
+                StateChange::PoolAdded(ix) => drop(self.drop_pool(ix)),
+                StateChange::PoolDropped(pool) => self.add_pool(pool),
+                StateChange::Pool(ix, change) => self.undo_pool(ix, change),
+                StateChange::RequestAdded(key) => drop(self.drop_request(&key)),
+                StateChange::RequestDropped(request) => self.add_request(request),
+                StateChange::Capacity(change) => self.capacity.undo(change),
+                StateChange::Alarm { object, kind, before } => {
                     drop(self.put_alarm(object, kind, before))
                 }
-                Change::Notice { number, before } => drop(self.outbox.put(number, before)),
+                StateChange::Notice { number, before } => drop(self.outbox.put(number, before)),
             }
         }
     }
 
-    pub(crate) fn note(&mut self, change: Change) {
+    pub(crate) fn note(&mut self, change: StateChange) {
         if self.log.on {
             self.log.changes.push(change);
         }

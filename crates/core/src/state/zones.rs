@@ -1,9 +1,9 @@
-//! What a pool's spec says about each value: which zone of the pool it is in.
+//! The zone of each value of a pool, from the pool's configuration.
 
 use crate::pool::PoolSpec;
 use crate::span::{self, Span};
 
-/// The zones, from what may be picked freely to what is not the pool's at all.
+/// What a claim may do with a value, from the least to the most restrictive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zone {
     Automatic,
@@ -16,12 +16,12 @@ pub enum Zone {
 pub(crate) const ZONES: usize = 5;
 
 impl Zone {
-    /// All zones that are the pool's.
+    /// The zones within the pool's ranges.
     pub(crate) const INSIDE: [Zone; 4] =
         [Zone::Automatic, Zone::Manual, Zone::Draining, Zone::Excluded];
 }
 
-/// The spec worked out: sorted, disjoint spans for each zone.
+/// Sorted, disjoint spans for each zone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Zones {
     pub members: Vec<Span>,
@@ -29,7 +29,7 @@ pub(crate) struct Zones {
     pub manual: Vec<Span>,
     pub draining: Vec<Span>,
     pub excluded: Vec<Span>,
-    /// How many values there are in all.
+    /// The number of values in all ranges.
     pub size: u128,
     sizes: [u128; ZONES],
 }
@@ -52,7 +52,7 @@ impl Zones {
         zones
     }
 
-    /// The zone that the whole span is in, or the worst of those that it touches.
+    /// The most restrictive zone that the span overlaps.
     pub fn worst(&self, span: Span) -> Zone {
         if covered(&self.automatic, span) {
             return Zone::Automatic;
@@ -65,7 +65,7 @@ impl Zones {
         zones.into_iter().find(touched).unwrap_or(Zone::Automatic)
     }
 
-    /// How many values of the span are in each zone, modulo 2^128: only the whole line, all in one zone, is 0.
+    /// The number of values of the span in each zone, modulo 2^128: only the whole number line in one zone wraps, to 0.
     pub fn split(&self, span: Span) -> [u128; ZONES] {
         let size = |span: Span| (span.last - span.first).wrapping_add(1);
         let mut parts = [0; ZONES];
@@ -84,14 +84,13 @@ impl Zones {
         parts
     }
 
-    /// A sum of parts as [`Zones::split`] counts them, as a number to show: saturating, like every count of values.
-    /// `any`: whether anything was added up at all.
+    /// Turns a sum of [`Zones::split`] counts into a saturating count. `any`: whether the sum has any part at all.
     pub fn shown(&self, zone: Zone, sum: u128, any: bool) -> u128 {
         let line = [Span { first: 0, last: u128::MAX }];
         if sum == 0 && any && self.spans(zone) == line { u128::MAX } else { sum }
     }
 
-    /// How many values a zone has.
+    /// The number of values of a zone.
     pub fn size_of(&self, zone: Zone) -> u128 {
         self.sizes[zone as usize]
     }
@@ -106,7 +105,7 @@ impl Zones {
         }
     }
 
-    /// Every value that is in another zone of `other` than here.
+    /// The values that have another zone in `other`.
     pub fn changed(&self, other: &Zones) -> Vec<Span> {
         let pairs = [
             (&self.members, &other.members),
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_of_subnets_are_kept_back_where_they_mean_something() {
+    fn edges_of_address_subnets_are_excluded() {
         let free =
             |kind, ranges: &[&str]| span::total(&zones(kind, ranges, &[], &[], &[]).automatic);
         assert_eq!(free(Kind::Address4, &["10.0.0.0/24"]), 254);

@@ -1,4 +1,4 @@
-//! The set at real node sizes: the ends of the line, very large and very small blocks, and a hundred thousand spans.
+//! The set with its real node sizes: the ends of the number line, the largest and smallest blocks, 100,000 spans.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ fn set(spans: &[(u128, u128)]) -> SpanSet {
     set
 }
 
-/// A fixed sequence of numbers without visible order.
+/// A deterministic pseudo-random sequence.
 struct Numbers(u64);
 
 impl Numbers {
@@ -37,7 +37,7 @@ impl Numbers {
 }
 
 #[test]
-fn the_whole_line() {
+fn whole_number_line_is_an_ordinary_set() {
     let line = set(&[(0, MAX)]);
     assert_eq!(line.len(), MAX);
     assert_eq!(line.count_of(Some(Parity::Even)), 1 << 127);
@@ -77,7 +77,7 @@ fn the_whole_line() {
 }
 
 #[test]
-fn the_line_short_of_one_value_has_no_block_of_all() {
+fn line_without_one_value_has_no_block_of_2_to_the_128() {
     for hole in [0, 1, 1 << 127, MAX - 1, MAX] {
         let mut short = set(&[(0, MAX)]);
         short.remove(Span::one(hole));
@@ -88,7 +88,7 @@ fn the_line_short_of_one_value_has_no_block_of_all() {
         assert_eq!(short.best_fit_block(128), None);
         assert_eq!(short.nth(MAX), None);
         assert_eq!(short.nth(MAX - 1), Some(if hole == MAX { MAX - 1 } else { MAX }));
-        // Next to the hole lies the only free single value, so that is what a request for one gets.
+        // The only block of one value is next to the hole, so the best fit takes that.
         assert_eq!(short.best_fit_block(0), Some(hole ^ 1));
         short.insert(Span::one(hole));
         assert_eq!(short.check(), Ok(()));
@@ -97,7 +97,7 @@ fn the_line_short_of_one_value_has_no_block_of_all() {
 }
 
 #[test]
-fn the_two_ends() {
+fn values_at_both_ends_of_the_line_are_found() {
     for end in [0, MAX] {
         let mut one = set(&[(end, end)]);
         assert_eq!(one.len(), 1);
@@ -127,8 +127,8 @@ fn the_two_ends() {
 }
 
 #[test]
-fn blocks_are_cut_from_the_tightest_place() {
-    // 10.0.0.0/8 of which 10.0.0.0/24 is taken: a /24 comes from beside it, not from the large blocks.
+fn best_fit_takes_a_block_from_the_smallest_free_block() {
+    // 10.0.0.0/8 without 10.0.0.0/24: the next /24 is taken from beside it, not from the large blocks.
     let base: u128 = 10 << 24;
     let mut four = set(&[(base, base + (1 << 24) - 1)]);
     four.remove(Span::block(base, 8));
@@ -142,7 +142,7 @@ fn blocks_are_cut_from_the_tightest_place() {
 }
 
 #[test]
-fn every_address_of_four_bytes() {
+fn all_ipv4_addresses_are_one_span() {
     let mut all = set(&[(0, (1 << 32) - 1)]);
     assert_eq!(all.len(), 1 << 32);
     assert_eq!(all.largest_block_bits(), Some(32));
@@ -156,8 +156,8 @@ fn every_address_of_four_bytes() {
 }
 
 #[test]
-fn small_prefixes_of_a_large_network() {
-    // Blocks of two out of 2^80, every other one taken.
+fn small_prefixes_of_a_large_network_are_found() {
+    // Blocks of two values out of 2^80, every other one taken.
     let network = Span::block(0x2001_0db8 << 96, 80);
     let mut free = SpanSet::from_spans([network]);
     for at in 0..10_000 {
@@ -179,7 +179,7 @@ fn small_prefixes_of_a_large_network() {
 }
 
 #[test]
-fn the_other_parity_is_not_walked_through() {
+fn search_for_a_parity_skips_subtrees_of_the_other() {
     let mut free = SpanSet::from_spans((0..200_000).map(|at| Span::one(2 * at)));
     assert_eq!(free.first_of_parity(0, Parity::Odd), None);
     free.insert(Span::one(1_000_001));
@@ -191,11 +191,11 @@ fn the_other_parity_is_not_walked_through() {
 }
 
 #[test]
-fn a_hundred_thousand_spans_come_and_go() {
+fn hundred_thousand_spans_are_inserted_and_removed() {
     let mut numbers = Numbers(7);
     let mut model: BTreeMap<u128, u128> = BTreeMap::new();
     let mut set = SpanSet::new();
-    // Places that do not touch each other, of various lengths.
+    // Spans of various lengths that do not touch each other.
     let mut spans: Vec<Span> = (0..100_000u128)
         .map(|at| {
             let first = at * 1000 + u128::from(numbers.next() % 400);
@@ -233,7 +233,7 @@ fn a_hundred_thousand_spans_come_and_go() {
 
     numbers.shuffle(&mut spans);
     for (done, &span) in spans.iter().enumerate() {
-        // From the middle first, so that each span is in two parts for a while.
+        // The middle first, so that each span is in two parts for a while.
         let middle = Span::one(span.first + (span.last - span.first) / 2);
         set.remove(middle);
         set.subtract(span);
@@ -247,7 +247,7 @@ fn a_hundred_thousand_spans_come_and_go() {
 }
 
 #[test]
-fn sets_that_rarely_agree_are_leapfrogged() {
+fn common_value_of_sets_that_rarely_agree_is_found_fast() {
     let threes = SpanSet::from_spans((0..20_000).map(|at| Span::one(3 * at)));
     let fives = SpanSet::from_spans((0..20_000).map(|at| Span::one(5 * at)));
     let sevens = SpanSet::from_spans((0..20_000).map(|at| Span::one(7 * at)));

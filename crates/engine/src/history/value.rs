@@ -376,8 +376,8 @@ impl ValueSearch<'_> {
             _ => None,
         };
         if let Some((_, grant)) = self.reader.last_event(&groups, (oldest, position), grants)? {
-            let Claim { created_ms, labels, asked, .. } = grant;
-            return Ok(Some(Claim { created_ms, labels, asked, ..claim }));
+            let Claim { created_ms, labels, params, .. } = grant;
+            return Ok(Some(Claim { created_ms, labels, params, ..claim }));
         }
         // What a grant says never changes: if it is still the same claim, it is there to be seen.
         let (live, end) = self.reader.shared.read(|snapshot| {
@@ -386,10 +386,10 @@ impl ValueSearch<'_> {
         self.reader.await_position(end, CommitPoint { position: end, ..CommitPoint::default() })?;
         let again = self.reader.first_event(&groups, (position + 1, end), grants)?;
         match live {
-            Some(ClaimIn { claim: Claim { created_ms, labels, asked, .. }, .. })
+            Some(ClaimIn { claim: Claim { created_ms, labels, params, .. }, .. })
                 if again.is_none() =>
             {
-                Ok(Some(Claim { created_ms, labels, asked, ..claim }))
+                Ok(Some(Claim { created_ms, labels, params, ..claim }))
             }
             _ => Err(HistoryError::Trimmed { oldest_position: oldest - 1 }),
         }
@@ -406,7 +406,7 @@ fn granted(event: &ClaimGranted) -> Claim {
         expires_ms: event.expires_ms,
         state: ClaimState::Held,
         labels: event.labels.clone(),
-        asked: event.asked.clone(),
+        params: event.params.clone(),
     }
 }
 
@@ -427,6 +427,6 @@ fn changed(
         expires_ms,
         state,
         labels: Default::default(),
-        asked: None,
+        params: None,
     }
 }

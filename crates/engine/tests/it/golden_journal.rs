@@ -145,12 +145,7 @@ fn script() -> Vec<(u64, Command)> {
         (1002, one(claim(&["vlan", "worn"], "same", |op| op.want.parity = Some(Parity::Odd)))),
         (1003, one(claim(&["wide"], "high", |op| op.want.strategy = Some(Strategy::Highest)))),
         (1004, one(claim(&["net"], "link", |op| op.want.prefix_len = Some(127)))),
-        (
-            1005,
-            one(claim(&["host"], "named", |op| {
-                op.want.value = Some(Kind::Address4.parse("10.0.0.5").unwrap())
-            })),
-        ),
+        (1005, one(claim(&["host"], "named", |op| op.want.value = Some("10.0.0.5".into())))),
         (
             1006,
             one(claim(&["ring"], "block", |op| (op.want.count, op.want.contiguous) = (8, true))),

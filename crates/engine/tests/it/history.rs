@@ -342,7 +342,7 @@ fn a_pool_that_came_back_says_nothing_of_the_one_before_it() {
         pools: vec!["p".into()],
         key: "k".into(),
         owner: None,
-        want: Want { value: Some(Kind::Address4.parse("10.0.0.8").unwrap()), ..Want::any() },
+        want: Want { value: Some("10.0.0.8".into()), ..Want::any() },
         ttl_ms: None,
         labels: Labels::default(),
         expect: Expect::Any,

@@ -56,11 +56,9 @@ mod tests {
     use allod_core::capacity::Uuid;
     use allod_core::command::capacity::DeallocateOp;
     use allod_core::command::{Check, Command, Op, Transact};
-    use allod_core::value::Kind;
-    use allod_engine::CommitPoint;
     use allod_testkit::history::Request;
 
-    use super::super::{Reader, operation};
+    use super::super::operation;
     use super::*;
     use crate::wire::TransactionBody;
 
@@ -98,13 +96,10 @@ mod tests {
         ];
         let transact = Transact { ops: ops.clone(), ..Transact::default() };
         let request = Request::Command(Command::Transact(transact));
-        let wire = allod_testkit::native::wire(&request, &|_| Kind::Id32);
+        let wire = allod_testkit::native::wire(&request);
         let text = wire.body.unwrap();
         let body: TransactionBody<'_> = serde_json::from_str(&text).unwrap();
-        let kind = |_: &str| Ok((None, CommitPoint::default()));
-        let mut reader = Reader::new(&kind);
-        let read = body.ops.into_iter().enumerate();
-        let read: Vec<Op> = read.map(|(n, op)| operation(n, op, &mut reader).unwrap()).collect();
+        let read: Vec<Op> = body.ops.into_iter().map(|op| operation(op).unwrap()).collect();
         assert_eq!(read, ops);
     }
 }

@@ -225,11 +225,11 @@ fn sets<'a>(
 
 #[cfg(test)]
 mod tests {
-    use allod_core::dice;
     use allod_core::event::Event;
     use allod_core::event::capacity::{
         AggregatesSet, InventoriesSet, InventorySet, ProviderDefined, TraitsSet,
     };
+    use allod_core::random;
     use allod_core::state::State;
 
     use super::*;
@@ -248,14 +248,14 @@ mod tests {
     }
 
     fn some<T: Copy>(seed: &mut u64, of: &[T]) -> Vec<T> {
-        of.iter().copied().filter(|_| dice::roll(seed).is_multiple_of(2)).collect()
+        of.iter().copied().filter(|_| random::next(seed).is_multiple_of(2)).collect()
     }
 
     fn make(seed: &mut u64, state: &mut State, count: usize) -> Vec<TestProvider> {
         let mut all: Vec<TestProvider> = Vec::new();
         for n in 0..count {
-            let uuid = Uuid(u128::from(dice::roll(seed)) << 64 | n as u128);
-            let above = dice::roll(seed) as usize % (n + 1);
+            let uuid = Uuid(u128::from(random::next(seed)) << 64 | n as u128);
+            let above = random::next(seed) as usize % (n + 1);
             let parent = all.get(above).map(|above| (above.uuid, above.root));
             let made = TestProvider {
                 uuid,
@@ -295,10 +295,10 @@ mod tests {
         let all = make(&mut seed, &mut state, 120);
         let mut shown = 0;
         for _ in 0..400 {
-            let member = &all[dice::roll(&mut seed) as usize % all.len()];
+            let member = &all[random::next(&mut seed) as usize % all.len()];
             let filter = ProviderFilter {
-                name_prefix: ["", "", "host", "card-1"][dice::roll(&mut seed) as usize % 4],
-                in_tree: dice::roll(&mut seed).is_multiple_of(3).then_some(member.uuid),
+                name_prefix: ["", "", "host", "card-1"][random::next(&mut seed) as usize % 4],
+                in_tree: random::next(&mut seed).is_multiple_of(3).then_some(member.uuid),
                 traits: some(&mut seed, &TRAITS),
                 classes: some(&mut seed, &CLASSES),
                 aggregates: some(&mut seed, &[Uuid(1), Uuid(2)]),
@@ -312,7 +312,7 @@ mod tests {
             };
             let wanted: Vec<Uuid> = all.iter().filter(fits).map(|made| made.uuid).collect();
             let (mut found, mut after) = (Vec::new(), None);
-            let limit = 1 + dice::roll(&mut seed) as usize % 40;
+            let limit = 1 + random::next(&mut seed) as usize % 40;
             loop {
                 let page =
                     page(state.capacity(), &filter, ProviderFields::ALL, after, limit).unwrap();

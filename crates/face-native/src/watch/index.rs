@@ -117,11 +117,11 @@ fn take(
 
 #[cfg(test)]
 mod tests {
-    use allod_core::dice;
     use allod_core::event::capacity::{
         Allocated, AllocationsReleased, AllocationsSet, ProviderRemoved,
     };
     use allod_core::event::{Event, ReleaseCause};
+    use allod_core::random;
     use allod_engine::history::Parties;
 
     use super::*;
@@ -129,11 +129,11 @@ mod tests {
     const NAMES: [&str; 8] = ["", "a", "ab", "abc", "b", "ba", "ä", "äb"];
 
     fn pick<'a>(seed: &mut u64, from: &[&'a str]) -> &'a str {
-        from[(dice::roll(seed) % from.len() as u64) as usize]
+        from[(random::next(seed) % from.len() as u64) as usize]
     }
 
     fn some_uuid(seed: &mut u64) -> Uuid {
-        Uuid(u128::from(dice::roll(seed) % 5))
+        Uuid(u128::from(random::next(seed) % 5))
     }
 
     /// A change of capacity that concerns up to four providers.
@@ -141,7 +141,7 @@ mod tests {
         let (consumer, generation) = (some_uuid(seed), 1);
         let (project, user) = ("p".into(), "u".into());
         let held = |seed: &mut u64| Allocated { provider: some_uuid(seed), resources: vec![] };
-        match dice::roll(seed) % 3 {
+        match random::next(seed) % 3 {
             0 => {
                 let (provider, name) = (some_uuid(seed), "n".into());
                 Event::ProviderRemoved(ProviderRemoved { provider, name })
@@ -169,24 +169,24 @@ mod tests {
 
     fn some_filter(seed: &mut u64) -> WatchFilter {
         let mut filter = WatchFilter::default();
-        for _ in 0..dice::roll(seed) % 3 {
+        for _ in 0..random::next(seed) % 3 {
             filter.pool(pick(seed, &NAMES));
         }
-        if dice::roll(seed).is_multiple_of(2) {
+        if random::next(seed).is_multiple_of(2) {
             filter.owner_prefix(pick(seed, &NAMES));
         }
-        if dice::roll(seed).is_multiple_of(4) {
+        if random::next(seed).is_multiple_of(4) {
             filter.scope(pick(seed, &NAMES));
         }
-        if dice::roll(seed).is_multiple_of(3) {
-            for _ in 0..dice::roll(seed) % 4 {
+        if random::next(seed).is_multiple_of(3) {
+            for _ in 0..random::next(seed) % 4 {
                 filter.provider(some_uuid(seed));
             }
-            for _ in 0..dice::roll(seed) % 3 {
+            for _ in 0..random::next(seed) % 3 {
                 filter.consumer(some_uuid(seed));
             }
         }
-        for _ in 0..dice::roll(seed) % 3 {
+        for _ in 0..random::next(seed) % 3 {
             assert!(filter.kind(pick(seed, &crate::to_wire::KINDS)));
         }
         filter
@@ -198,23 +198,23 @@ mod tests {
         let mut index = Index::default();
         let mut filters: Vec<(usize, WatchFilter)> = Vec::new();
         for round in 0..3000 {
-            if filters.len() < 30 || dice::roll(&mut seed).is_multiple_of(2) {
+            if filters.len() < 30 || random::next(&mut seed).is_multiple_of(2) {
                 let filter = some_filter(&mut seed);
                 index.insert(&filter, round);
                 filters.push((round, filter));
             } else {
-                let at = dice::roll(&mut seed) as usize % filters.len();
+                let at = random::next(&mut seed) as usize % filters.len();
                 let (number, filter) = filters.swap_remove(at);
                 index.remove(&filter, number);
             }
             let change = some_change(&mut seed);
             let of_pool = About {
-                kind: dice::roll(&mut seed) as usize % 6,
+                kind: random::next(&mut seed) as usize % 6,
                 pool: Some(pick(&mut seed, &NAMES)),
-                owner: dice::roll(&mut seed).is_multiple_of(3).then(|| pick(&mut seed, &NAMES)),
+                owner: random::next(&mut seed).is_multiple_of(3).then(|| pick(&mut seed, &NAMES)),
                 parties: Parties::default(),
             };
-            let about = match dice::roll(&mut seed).is_multiple_of(2) {
+            let about = match random::next(&mut seed).is_multiple_of(2) {
                 true => of_pool,
                 false => About::of(&change).unwrap(),
             };

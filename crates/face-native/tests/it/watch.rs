@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use allod_core::dice;
+use allod_core::random;
 use allod_edge::{App, Body};
 use allod_engine::{Config, Engine, Handle};
 use allod_face_native::{Native, WatchLimits, change};
@@ -88,21 +88,21 @@ fn uuid(letter: char, n: u64) -> String {
 impl Wish {
     fn roll(seed: &mut u64) -> Wish {
         let mut wish = Wish::default();
-        for _ in 0..dice::roll(seed) % 3 {
-            wish.pools.push(format!("pool-{}", dice::roll(seed) % 5));
+        for _ in 0..random::next(seed) % 3 {
+            wish.pools.push(format!("pool-{}", random::next(seed) % 5));
         }
-        if dice::roll(seed).is_multiple_of(2) {
-            let owner = format!("owner-{}", dice::roll(seed) % 12);
-            wish.owner_prefix = Some(owner[..4 + dice::roll(seed) as usize % 4].to_owned());
+        if random::next(seed).is_multiple_of(2) {
+            let owner = format!("owner-{}", random::next(seed) % 12);
+            wish.owner_prefix = Some(owner[..4 + random::next(seed) as usize % 4].to_owned());
         }
-        if dice::roll(seed).is_multiple_of(3) {
+        if random::next(seed).is_multiple_of(3) {
             // Whoever asks for these sees nothing of pools.
             wish = Wish::default();
-            for _ in 0..1 + dice::roll(seed) % 2 {
-                wish.providers.push(uuid('a', dice::roll(seed) % 3));
+            for _ in 0..1 + random::next(seed) % 2 {
+                wish.providers.push(uuid('a', random::next(seed) % 3));
             }
-            for _ in 0..dice::roll(seed) % 3 {
-                wish.consumers.push(uuid('c', dice::roll(seed) % 5));
+            for _ in 0..random::next(seed) % 3 {
+                wish.consumers.push(uuid('c', random::next(seed) % 5));
             }
         }
         let kinds = [
@@ -114,8 +114,8 @@ impl Wish {
             "lease_changed",
             "quarantine_ended",
         ];
-        for _ in 0..dice::roll(seed) % 3 {
-            wish.kinds.push(kinds[dice::roll(seed) as usize % kinds.len()].to_owned());
+        for _ in 0..random::next(seed) % 3 {
+            wish.kinds.push(kinds[random::next(seed) as usize % kinds.len()].to_owned());
         }
         wish
     }
@@ -210,7 +210,7 @@ async fn watch(
     loop {
         let path = format!("/v1/watch?from={from}{}", wish.query());
         let mut messages = Messages::new(server.send("GET", &path, "").await);
-        for _ in 0..dice::roll(&mut seed) % 60 {
+        for _ in 0..random::next(&mut seed) % 60 {
             let (id, data) = messages.next().await.unwrap();
             assert!(id > from || (id == from && data.is_none()), "{id} after {from}");
             let heartbeat = data.is_none();
@@ -222,9 +222,9 @@ async fn watch(
                     return got;
                 }
             }
-            if dice::roll(&mut seed).is_multiple_of(8) {
+            if random::next(&mut seed).is_multiple_of(8) {
                 // Slow enough to lose its place in the hub, which keeps next to nothing.
-                tokio::time::sleep(Duration::from_millis(dice::roll(&mut seed) % 8)).await;
+                tokio::time::sleep(Duration::from_millis(random::next(&mut seed) % 8)).await;
             }
         }
     }
@@ -241,15 +241,15 @@ async fn some_changes(server: &Server, mut seed: u64, count: usize) {
         server.change("PUT", &format!("/v1/pools/pool-{n}"), &body).await;
     }
     for _ in 0..count {
-        let pool = dice::roll(&mut seed) % 5;
-        let (key, owner) = (dice::roll(&mut seed) % 40, dice::roll(&mut seed) % 12);
+        let pool = random::next(&mut seed) % 5;
+        let (key, owner) = (random::next(&mut seed) % 40, random::next(&mut seed) % 12);
         let path = format!("/v1/pools/pool-{pool}/claims/k{key}");
         let size = if pool.is_multiple_of(2) { "" } else { r#","prefix_len":24"# };
-        match dice::roll(&mut seed) % 8 {
+        match random::next(&mut seed) % 8 {
             6 => {
                 let consumer = uuid('c', key % 5);
                 let held: Vec<String> = (0..3)
-                    .filter(|_| dice::roll(&mut seed).is_multiple_of(2))
+                    .filter(|_| random::next(&mut seed).is_multiple_of(2))
                     .map(|n| format!(r#""{}":{{"VCPU":1}}"#, uuid('a', n)))
                     .collect();
                 let held = held.join(",");
@@ -276,7 +276,7 @@ async fn some_changes(server: &Server, mut seed: u64, count: usize) {
                 server.change("POST", "/v1/transactions", &body).await;
             }
             _ => {
-                let labels = dice::roll(&mut seed) % 9;
+                let labels = random::next(&mut seed) % 9;
                 let body =
                     format!(r#"{{"kind":"id32","ranges":["0-999"],"labels":{{"n":"{labels}"}}}}"#);
                 server.change("PUT", "/v1/pools/pool-0", &body).await;
@@ -299,7 +299,8 @@ async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes
         .map(|n| {
             // Some want the same and share a group.
             let wish = Wish::roll(&mut (seed + n % 9));
-            let watching = watch(server.clone(), wish.clone(), dice::roll(&mut dice), done.clone());
+            let watching =
+                watch(server.clone(), wish.clone(), random::next(&mut dice), done.clone());
             (wish, tokio::spawn(watching))
         })
         .collect();

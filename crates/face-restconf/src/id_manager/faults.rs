@@ -43,6 +43,7 @@ impl IdManager {
             Refusal::ValueOutside { pool, .. }
             | Refusal::ValueExcluded { pool, .. }
             | Refusal::ValueDraining { pool, .. }
+            | Refusal::ValueMalformed { pool, .. }
             | Refusal::HeldOutside { pool, .. } => {
                 said(Tag::InvalidValue, refusal.to_string()).at_path(at_pool(pool))
             }

@@ -28,7 +28,8 @@ impl ResourcePools {
             }
             Refusal::ValueOutside { .. }
             | Refusal::ValueExcluded { .. }
-            | Refusal::ValueDraining { .. } => said(Tag::InvalidValue),
+            | Refusal::ValueDraining { .. }
+            | Refusal::ValueMalformed { .. } => said(Tag::InvalidValue),
             Refusal::NoLease { .. }
             | Refusal::IdempotencyDiffers { .. }
             | Refusal::SyncDiffers { .. }

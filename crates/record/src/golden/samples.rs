@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_core::claim::{Asked, Claim, ClaimState, Parity, Values, Want};
+use allod_core::claim::{Claim, ClaimParams, ClaimState, Parity, Values, Want};
 use allod_core::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
     ReleaseCause, RequestForgotten, RequestRemembered, Was,
@@ -199,12 +199,12 @@ fn plain_claim() -> Claim {
         expires_ms: None,
         state: ClaimState::Held,
         labels: Labels::default(),
-        asked: None,
+        params: None,
     }
 }
 
-fn full_asked() -> Arc<Asked> {
-    Arc::new(Asked {
+fn full_params() -> Arc<ClaimParams> {
+    Arc::new(ClaimParams {
         want: Want {
             value: Some(span(0, u128::MAX)),
             fallback: true,
@@ -228,7 +228,7 @@ fn full_claim() -> Claim {
         expires_ms: Some(AT_MS + 90_000),
         state: ClaimState::Quarantined { until_ms: AT_MS + 60_000 },
         labels: labels(&[("a", ""), ("b", "c")]),
-        asked: Some(full_asked()),
+        params: Some(full_params()),
     }
 }
 
@@ -243,7 +243,7 @@ pub(super) fn plain_grant() -> ClaimGranted {
         at_ms: AT_MS,
         expires_ms: None,
         labels: Labels::default(),
-        asked: None,
+        params: None,
         cursor: None,
     }
 }
@@ -256,7 +256,7 @@ fn full_grant() -> ClaimGranted {
         values: claim.values,
         expires_ms: claim.expires_ms,
         labels: claim.labels,
-        asked: claim.asked,
+        params: claim.params,
         cursor: Some(u128::MAX),
         ..plain_grant()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_core::claim::{Asked, Claim, ClaimState, Want};
+use allod_core::claim::{Claim, ClaimParams, ClaimState, Want};
 use allod_core::event::{ClaimGranted, ClaimReleased, LeaseChanged, QuarantineEnded, Was};
 
 use super::number::{KindV1, ParityV1, ReleaseCauseV1, StrategyV1};
@@ -145,7 +145,7 @@ impl<'a> From<&'a ClaimGranted> for ClaimGrantedV1<'a> {
             at_ms: event.at_ms,
             expires_ms: event.expires_ms,
             labels: LabelsV1(event.labels.clone()),
-            asked: event.asked.as_deref().map(AskedV1::from),
+            asked: event.params.as_deref().map(AskedV1::from),
             cursor: event.cursor,
         }
     }
@@ -164,7 +164,7 @@ impl From<ClaimGrantedV1<'_>> for ClaimGranted {
             at_ms: stored.at_ms,
             expires_ms: stored.expires_ms,
             labels: stored.labels.0,
-            asked: stored.asked.map(|asked| Arc::new(asked.into())),
+            params: stored.asked.map(|params| Arc::new(params.into())),
             cursor: stored.cursor,
         }
     }
@@ -309,7 +309,7 @@ impl<'a> From<&'a Claim> for ClaimV1<'a> {
                 ClaimState::Quarantined { until_ms } => Some(until_ms),
             },
             labels: LabelsV1(claim.labels.clone()),
-            asked: claim.asked.as_deref().map(AskedV1::from),
+            asked: claim.params.as_deref().map(AskedV1::from),
         }
     }
 }
@@ -327,14 +327,14 @@ impl From<ClaimV1<'_>> for Claim {
             expires_ms: stored.expires_ms,
             state: stored.quarantined_until_ms.map_or(ClaimState::Held, quarantined),
             labels: stored.labels.0,
-            asked: stored.asked.map(|asked| Arc::new(asked.into())),
+            params: stored.asked.map(|params| Arc::new(params.into())),
         }
     }
 }
 
-impl From<&Asked> for AskedV1 {
-    fn from(asked: &Asked) -> AskedV1 {
-        let want = &asked.want;
+impl From<&ClaimParams> for AskedV1 {
+    fn from(params: &ClaimParams) -> AskedV1 {
+        let want = &params.want;
         AskedV1 {
             want: WantV1 {
                 value: want.value.map(SpanV1),
@@ -345,14 +345,14 @@ impl From<&Asked> for AskedV1 {
                 parity: want.parity.map(ParityV1),
                 strategy: want.strategy.map(StrategyV1),
             },
-            ttl_ms: asked.ttl_ms,
+            ttl_ms: params.ttl_ms,
         }
     }
 }
 
-impl From<AskedV1> for Asked {
-    fn from(AskedV1 { want, ttl_ms }: AskedV1) -> Asked {
-        Asked {
+impl From<AskedV1> for ClaimParams {
+    fn from(AskedV1 { want, ttl_ms }: AskedV1) -> ClaimParams {
+        ClaimParams {
             want: Want {
                 value: want.value.map(|SpanV1(span)| span),
                 fallback: want.fallback,

@@ -11,7 +11,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use allod_core::claim::{Asked, Claim, ClaimState, Parity, Values, Want};
+use allod_core::claim::{Claim, ClaimParams, ClaimState, Parity, Values, Want};
 use allod_core::event::{
     ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
     ReleaseCause, RequestForgotten, RequestRemembered, Was,
@@ -89,14 +89,14 @@ fn spec() -> impl Strategy<Value = PoolSpec> {
     })
 }
 
-fn asked() -> impl Strategy<Value = Arc<Asked>> {
+fn params() -> impl Strategy<Value = Arc<ClaimParams>> {
     let parity = option::of(select(vec![Parity::Even, Parity::Odd]));
     let flags = (any::<bool>(), any::<bool>());
     let want = (option::of(span()), any::<u32>(), any::<Option<u8>>(), parity, option::of(pick()));
     (want, flags, option::of(number())).prop_map(|(want, (fallback, contiguous), ttl_ms)| {
         let (value, count, prefix_len, parity, strategy) = want;
         let want = Want { value, fallback, count, contiguous, prefix_len, parity, strategy };
-        Arc::new(Asked { want, ttl_ms })
+        Arc::new(ClaimParams { want, ttl_ms })
     })
 }
 
@@ -111,8 +111,8 @@ pub fn claim() -> impl Strategy<Value = Claim> {
         None => ClaimState::Held,
     });
     let numbers = (number(), number(), option::of(number()));
-    (key_and_owner(), values(), numbers, state, labels(), option::of(asked())).prop_map(
-        |((key, owner), values, (version, created_ms, expires_ms), state, labels, asked)| Claim {
+    (key_and_owner(), values(), numbers, state, labels(), option::of(params())).prop_map(
+        |((key, owner), values, (version, created_ms, expires_ms), state, labels, params)| Claim {
             key,
             owner,
             values,
@@ -121,7 +121,7 @@ pub fn claim() -> impl Strategy<Value = Claim> {
             expires_ms,
             state,
             labels,
-            asked,
+            params,
         },
     )
 }
@@ -149,7 +149,7 @@ fn grant() -> impl Strategy<Value = ClaimGranted> {
             at_ms: claim.created_ms,
             expires_ms: claim.expires_ms,
             labels: claim.labels,
-            asked: claim.asked,
+            params: claim.params,
             cursor,
         },
     )

@@ -127,7 +127,7 @@ fn claim(n: u64) -> Claim {
         expires_ms: None,
         state: ClaimState::Held,
         labels: Labels::default(),
-        asked: None,
+        params: None,
     }
 }
 

@@ -6,7 +6,6 @@ use allod_core::command::{Check, ClaimOp, Command, Expect, Op, PutPool, Transact
 use allod_core::span::Span;
 use serde_json::{Map, Value, json};
 
-use super::Kinds;
 use crate::history::Request;
 
 /// A request as it goes over the wire.
@@ -18,7 +17,7 @@ pub struct Wire {
     pub body: Option<String>,
 }
 
-pub fn wire(request: &Request, kinds: Kinds<'_>) -> Wire {
+pub fn wire(request: &Request) -> Wire {
     let get = |path: String| Wire { method: "GET", path, headers: Vec::new(), body: None };
     match request {
         Request::GetClaim { pool, key } => get(claim_path(pool, key)),
@@ -32,7 +31,7 @@ pub fn wire(request: &Request, kinds: Kinds<'_>) -> Wire {
         Request::Command(Command::DeletePool(delete)) => {
             with_expect("DELETE", pool_path(&delete.pool), delete.expect, None)
         }
-        Request::Command(Command::Transact(transact)) => transaction(transact, kinds),
+        Request::Command(Command::Transact(transact)) => transaction(transact),
         // Requests about capacity go through the Placement face, which has its own tests.
         Request::Command(
             Command::Tick | Command::Capacity(_) | Command::Ids(_) | Command::Resource(_),
@@ -97,14 +96,14 @@ fn pool_body(put: &PutPool) -> Value {
     })
 }
 
-fn transaction(transact: &Transact, kinds: Kinds<'_>) -> Wire {
+fn transaction(transact: &Transact) -> Wire {
     let plain = !transact.dry_run && transact.idempotency.is_none();
     match transact.ops.as_slice() {
         [Op::Claim(op)] if plain && op.pools.len() == 1 => with_expect(
             "PUT",
             claim_path(&op.pools[0], &op.key),
             op.expect,
-            Some(Value::Object(claim_body(op, kinds))),
+            Some(Value::Object(claim_body(op))),
         ),
         [Op::Release(op)] if plain => {
             with_expect("DELETE", claim_path(&op.pool, &op.key), op.expect, None)
@@ -119,7 +118,7 @@ fn transaction(transact: &Transact, kinds: Kinds<'_>) -> Wire {
             with_expect("POST", path, op.expect, Some(json!({})))
         }
         ops => {
-            let ops: Vec<Value> = ops.iter().map(|op| operation(op, kinds)).collect();
+            let ops: Vec<Value> = ops.iter().map(|op| operation(op)).collect();
             let key = transact.idempotency.as_ref().map(|given| given.key.to_string());
             Wire {
                 method: "POST",
@@ -135,10 +134,9 @@ fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }
 
-fn claim_body(op: &ClaimOp, kinds: Kinds<'_>) -> Map<String, Value> {
+fn claim_body(op: &ClaimOp) -> Map<String, Value> {
     let want = &op.want;
-    let kind = op.pools.first().map(|pool| kinds(pool));
-    let value = want.value.zip(kind).map(|(value, kind)| Value::from(kind.show(value)));
+    let value = want.value.as_ref().map(|value| Value::from(&*value.0));
     let labels: Map<String, Value> =
         op.labels.iter().map(|(name, text)| (name.to_string(), Value::from(&**text))).collect();
     let parts = [
@@ -165,10 +163,10 @@ fn condition(expect: Expect) -> Value {
     }
 }
 
-fn operation(op: &Op, kinds: Kinds<'_>) -> Value {
+fn operation(op: &Op) -> Value {
     match op {
         Op::Claim(op) => {
-            let mut body = claim_body(op, kinds);
+            let mut body = claim_body(op);
             let pools: Vec<&str> = op.pools.iter().map(|pool| &**pool).collect();
             body.insert("pools".into(), pools.into());
             body.insert("key".into(), Value::from(&*op.key));
@@ -187,11 +185,11 @@ fn operation(op: &Op, kinds: Kinds<'_>) -> Value {
         Op::Check(Check::Claim { pool, key, expect, owner, value }) => {
             json!({ "check": { "claim": {
             "pool": &**pool, "key": &**key, "expect": condition(*expect), "owner": owner.as_deref(),
-            "value": value.map(|value| kinds(pool).show(value)),
+            "value": value.as_ref().map(|value| &*value.0),
         } } })
         }
         Op::Check(Check::Free { pool, value }) => {
-            json!({ "check": { "free": { "pool": &**pool, "value": kinds(pool).show(*value) } } })
+            json!({ "check": { "free": { "pool": &**pool, "value": &*value.0 } } })
         }
         Op::Check(Check::Pool { pool, expect }) => {
             json!({ "check": { "pool": { "pool": &**pool, "expect": condition(*expect) } } })

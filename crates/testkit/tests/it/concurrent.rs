@@ -55,7 +55,9 @@ fn request(seed: &mut u64) -> Request {
             match roll(seed, 6) {
                 0 => want.parity = Some(Parity::Even),
                 1 => want.count = 2,
-                2 if pool != "kept" => want.value = Some(Span::one(roll(seed, 30).into())),
+                2 if pool != "kept" => {
+                    want.value = Some(Kind::Id32.text(Span::one(roll(seed, 30).into())))
+                }
                 _ => {}
             }
         }

@@ -247,12 +247,12 @@ fn refusals_without_a_reason() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 1)));
     let a = run.claim("p", "a");
-    let named = |value| {
-        let want = Want { value: Some(Span::one(value)), ..Want::any() };
+    let named = |value: &str| {
+        let want = Want { value: Some(value.into()), ..Want::any() };
         Op::Claim(ClaimOp { want, ..claim("p", "n") })
     };
-    let taken = run.op(named(0));
-    let outside = run.op(named(7));
+    let taken = run.op(named("0"));
+    let outside = run.op(named("7"));
     let b = run.claim("p", "b");
     let exhausted = run.claim("p", "c");
     let differ = run.op(Op::Claim(ClaimOp { ttl_ms: Some(5_000), ..claim("p", "a") }));

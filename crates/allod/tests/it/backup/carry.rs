@@ -9,7 +9,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{Call, History, Request, check, native, read_chain};
 
 use crate::backup::{allod, backup, done, goes_on, text, with_claims};
-use crate::crash::load::{self, Dice, POOLS, kind};
+use crate::crash::load::{self, Dice, POOLS};
 use crate::crash::server::{self, Server};
 
 /// The calls that the journal `chain` knows of.
@@ -26,7 +26,7 @@ fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
     let mut calls = Vec::new();
     let mut first = server.client();
     for request in load::pools() {
-        calls.push(native::call(&mut first, request, &kind, start, 0));
+        calls.push(native::call(&mut first, request, start, 0));
     }
     let enough = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> =
@@ -56,11 +56,11 @@ fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
         let (mut client, mut dice) = (server.client(), Dice(7));
         for pool in POOLS {
             let request = Request::GetPool { pool: pool.into() };
-            history.calls.push(native::call(&mut client, request, &kind, start, 99));
+            history.calls.push(native::call(&mut client, request, start, 99));
         }
         for _ in 0..200 {
             let request = load::request(&mut dice, &POOLS);
-            history.calls.push(native::call(&mut client, request, &kind, start, 99));
+            history.calls.push(native::call(&mut client, request, start, 99));
         }
         assert_eq!(server.stop().0, Some(0));
         let chain = read_chain(&Embedded::open(&data).unwrap().journal).unwrap();

@@ -8,7 +8,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{History, check, native, read_chain};
 
 use crate::backup::{backup, done, fails, names, text};
-use crate::crash::load::{self, Dice, kind};
+use crate::crash::load::{self, Dice};
 use crate::crash::server::{self, Server};
 
 fn start(data: &Path, archive: &Path, history: &str) -> Server {
@@ -32,12 +32,12 @@ fn until_trimmed(server: &Server, records: u64) -> History {
     let mut history = History::default();
     let (start, mut client, mut dice) = (Instant::now(), server.client(), Dice(3));
     for request in load::pools() {
-        history.calls.push(native::call(&mut client, request, &kind, start, 0));
+        history.calls.push(native::call(&mut client, request, start, 0));
     }
     while metric(server, "allod_trimmed_records_total ") < records {
         for _ in 0..50 {
             let request = load::request(&mut dice, &load::POOLS);
-            history.calls.push(native::call(&mut client, request, &kind, start, 0));
+            history.calls.push(native::call(&mut client, request, start, 0));
         }
         assert!(start.elapsed() < Duration::from_secs(30), "too little is trimmed");
     }

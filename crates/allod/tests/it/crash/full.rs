@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use allod_journal::embedded::Embedded;
 use allod_testkit::{Answer, Call, History, check, native, read_chain};
 
-use crate::crash::load::{self, kind};
+use crate::crash::load;
 use crate::crash::server::{Server, arguments};
 
 /// A small disk of memory. It is mounted where only those see it who are let in, and goes with the process that holds
@@ -88,10 +88,10 @@ fn a_full_disk_refuses_writes_and_nothing_else() {
     let mut history = History::default();
     let mut client = server.client();
     for request in load::pools() {
-        history.calls.push(native::call(&mut client, request, &kind, start, 0));
+        history.calls.push(native::call(&mut client, request, start, 0));
     }
     let mut claim = |key: String| -> Call {
-        let call = native::call(&mut client, native::claim_request("ids", &key), &kind, start, 0);
+        let call = native::call(&mut client, native::claim_request("ids", &key), start, 0);
         history.calls.push(call.clone());
         call
     };

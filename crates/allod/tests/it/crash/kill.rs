@@ -10,7 +10,7 @@ use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
 use allod_testkit::{Answer, Chain, History, Verdict, check, native, read_chain};
 
-use crate::crash::load::{self, Dice, POOLS, kind};
+use crate::crash::load::{self, Dice, POOLS};
 use crate::crash::server::{self, Server};
 
 const LIVES: u64 = 100;
@@ -26,7 +26,7 @@ fn life<T>(
 ) -> T {
     let mut first = server.client();
     for request in load::pools() {
-        history.calls.push(native::call(&mut first, request, &kind, start, 0));
+        history.calls.push(native::call(&mut first, request, start, 0));
     }
     let enough = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..CLIENTS)

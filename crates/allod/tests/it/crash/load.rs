@@ -11,7 +11,6 @@ use allod_core::command::{
     Transact,
 };
 use allod_core::pool::{PoolRange, PoolSpec, Strategy};
-use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_testkit::http::Client;
 use allod_testkit::{Answer, Call, Request, native};
@@ -119,7 +118,7 @@ fn claim(dice: &mut Dice, pool: &str, key: &Arc<str>) -> ClaimOp {
     let mut want = Want::any();
     match pool {
         "nets" => want.prefix_len = Some(125 + dice.below(4) as u8),
-        "ids" if dice.below(5) == 0 => want.value = Some(Span::one((100 + dice.below(45)).into())),
+        "ids" if dice.below(5) == 0 => want.value = Some(value(dice, pool).as_str().into()),
         "leased" if dice.below(5) == 0 => want.count = 3,
         _ => {}
     }
@@ -147,7 +146,7 @@ pub fn client(
         let mut calls = Vec::new();
         while !enough.load(Ordering::Relaxed) {
             let request = request(&mut dice, pools);
-            calls.push(native::call(&mut client, request, &kind, start, seed));
+            calls.push(native::call(&mut client, request, start, seed));
             if calls.last().is_some_and(|call| call.answer == Answer::Lost) {
                 break;
             }

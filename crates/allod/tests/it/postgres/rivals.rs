@@ -15,7 +15,7 @@ use allod_testkit::http::Client;
 use allod_testkit::postgres::{Cluster, signal};
 use allod_testkit::{Answer, Call, History, Request, check, native, read_chain};
 
-use crate::crash::load::{self, Dice, POOLS, kind};
+use crate::crash::load::{self, Dice, POOLS};
 use crate::crash::server::Server;
 use crate::postgres::start;
 
@@ -60,7 +60,7 @@ fn client(
         let mut client = Client::new(at, Duration::from_secs(20));
         while !enough.load(Ordering::Relaxed) {
             let request = load::request(&mut dice, &POOLS);
-            let call = native::call(&mut client, request, &kind, start, seed);
+            let call = native::call(&mut client, request, start, seed);
             if matches!(call.answer, Answer::Lost | Answer::Failed) {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -119,7 +119,7 @@ fn under_fire(
     let mut history = History::default();
     let mut first = places[0].server.as_ref().unwrap().client();
     for request in load::pools() {
-        history.calls.push(native::call(&mut first, request, &kind, start, 0));
+        history.calls.push(native::call(&mut first, request, start, 0));
     }
     let enough = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..2 * CLIENTS)

@@ -39,6 +39,36 @@ fn a_server_that_writes_nothing_follows_one_that_does() {
     assert_eq!(verified.status.code(), Some(3));
 }
 
+#[test]
+fn lagging_server_answers_a_named_value_of_a_new_pool_from_the_shared_journal() {
+    let cluster = Cluster::start(&[]).unwrap();
+    let (one, other) = (start(&cluster.url()), start(&cluster.url()));
+    for n in 0..20 {
+        // The other server has had no time to read that the pool exists.
+        let pool = format!("p{n}");
+        assert_eq!(one.put(&format!("/v1/pools/{pool}"), POOL).status, 201);
+        let claim = |body: &str| other.put(&format!("/v1/pools/{pool}/claims/k"), body);
+        let transact = |op: &str| {
+            let body = format!(r#"{{"ops":[{}]}}"#, op.replace("POOL", &pool));
+            other.client().send("POST", "/v1/transactions", &[], Some(&body)).unwrap()
+        };
+        let (answer, status, detail) = match n % 4 {
+            0 => (claim(r#"{"value":"7"}"#), 201, ""),
+            1 => (claim(r#"{"value":"10.0.0.7"}"#), 400, r#""detail":"value: '10.0.0.7' is not"#),
+            2 => (transact(r#"{"check":{"free":{"pool":"POOL","value":7}}}"#), 200, ""),
+            _ => {
+                let op = r#"{"claim":{"pool":"POOL","key":"k","value":"x"}}"#;
+                (transact(op), 400, r#""detail":"ops[0]: value: 'x' is not"#)
+            }
+        };
+        let text = answer.text();
+        assert_eq!(answer.status, status, "{text}");
+        assert!(text.contains(detail), "{text}");
+        assert!(answer.header("allod-position").is_some(), "{text}");
+    }
+    assert_eq!((one.stop().0, other.stop().0), (Some(0), Some(0)));
+}
+
 /// How many writers there were.
 fn epochs(cluster: &Cluster) -> String {
     cluster.sql("SELECT count(DISTINCT epoch) FROM allod.journal").unwrap()

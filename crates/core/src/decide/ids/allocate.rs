@@ -216,7 +216,7 @@ pub(super) fn granted(
         at_ms: draft.now_ms,
         expires_ms,
         labels: Default::default(),
-        asked: None,
+        params: None,
         cursor,
     }));
     Ok(())

@@ -33,17 +33,17 @@ pub(super) fn gift(
     name: &Arc<str>,
     request: &Request,
 ) -> Result<Result<Gift, Failure>, Refusal> {
-    let dice = [draft.roll(), draft.roll()];
+    let seed = draft.random();
     let (pool, kept) = requests(draft, name)?;
     Ok(match (&request.want, &kept.config.given) {
-        (Wanted::Id(want), Given::Ids(_)) => id(pool, want, dice),
-        (Wanted::Prefix(want), Given::Addresses(given)) => prefix(pool, want, given.six, dice),
+        (Wanted::Id(want), Given::Ids(_)) => id(pool, want, seed),
+        (Wanted::Prefix(want), Given::Addresses(given)) => prefix(pool, want, given.six, seed),
         (Wanted::Id(_), Given::Addresses(_)) => Err(Failure::NoAddresses),
         (Wanted::Prefix(_), Given::Ids(_)) => Err(Failure::Exhausted),
     })
 }
 
-fn id(pool: &Pool, want: &WantedId, dice: [u64; 2]) -> Result<Gift, Failure> {
+fn id(pool: &Pool, want: &WantedId, seed: u64) -> Result<Gift, Failure> {
     if let Some(id) = want.id {
         return exactly(pool, id).map(|value| Gift { value, cursor: Some(value.last) });
     }
@@ -52,7 +52,7 @@ fn id(pool: &Pool, want: &WantedId, dice: [u64; 2]) -> Result<Gift, Failure> {
         None | Some(Method::FirstFree) => Strategy::Lowest,
     };
     let wanted = Want { parity: want.parity(), ..Want::any() };
-    let spans = pick::pick(pool, &wanted, strategy, dice).ok_or(Failure::Exhausted)?;
+    let spans = pick::pick(pool, &wanted, strategy, seed).ok_or(Failure::Exhausted)?;
     let value = spans.first().copied().ok_or(Failure::Exhausted)?;
     let cursor = (strategy == Strategy::Next).then_some(value.last);
     Ok(Gift { value, cursor })
@@ -70,7 +70,7 @@ pub(super) fn exactly(pool: &Pool, id: u32) -> Result<Span, Failure> {
     }
 }
 
-fn prefix(pool: &Pool, want: &WantedPrefix, six: bool, dice: [u64; 2]) -> Result<Gift, Failure> {
+fn prefix(pool: &Pool, want: &WantedPrefix, six: bool, seed: u64) -> Result<Gift, Failure> {
     // A prefix of the other version is none of this pool, however long it is.
     if let Some((start_six, address)) = want.start.filter(|(start_six, _)| *start_six != six) {
         let other = GivenAddresses { six: start_six, ..GivenAddresses::default() };
@@ -88,7 +88,7 @@ fn prefix(pool: &Pool, want: &WantedPrefix, six: bool, dice: [u64; 2]) -> Result
         return host(pool).map(|address| gift(Span::one(address))).ok_or(Failure::NoAddresses);
     }
     let wanted = Want { prefix_len: Some(len), ..Want::any() };
-    match pick::pick(pool, &wanted, pool.spec.strategy, dice) {
+    match pick::pick(pool, &wanted, pool.spec.strategy, seed) {
         Some(spans) => spans.first().copied().map(gift).ok_or(Failure::NoAddresses),
         None => Err(too_big(pool)),
     }
@@ -178,7 +178,7 @@ pub(super) fn grant(
         at_ms: draft.now_ms,
         expires_ms: None,
         labels: Default::default(),
-        asked: None,
+        params: None,
         cursor: gift.cursor,
     }));
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use allod_core::dice;
+use allod_core::random;
 use allod_core::search::{Found, Query, SearchLimits, candidates, explain};
 
 use crate::search::check::lines;
@@ -14,7 +14,7 @@ struct Dice(u64);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        dice::roll(&mut self.0) % n
+        random::next(&mut self.0) % n
     }
 
     fn one_in(&mut self, n: u64) -> bool {

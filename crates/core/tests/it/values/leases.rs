@@ -24,7 +24,7 @@ fn renew_confirm_and_the_same_request_again() {
         claim p a ttl=10s -> same 1
         at +100d
         claim p b -> new 2
-        renew p b -> no no_lease: claim 'b' in pool 'p' has no lease of a known length; say for how long with ttl
+        renew p b -> no no_lease: claim 'b' in pool 'p' has no lease; give a ttl
         renew p b ttl=5s -> 2
         show p b -> 2 by b v7 lease 5s
         renew p b expect=6 ttl=5s -> no claim_version_differs: claim 'b' in pool 'p' is at version 7
@@ -164,7 +164,7 @@ fn an_expired_claim_in_a_part_that_is_drained_is_not_given_on() {
         pool p id32 1-2 draining=1
         at +1h
         claim p c -> no exhausted: pool 'p' has no value free [size 2, held 2, expired 1]
-        claim p c value=1 -> no value_draining: 1 is in a part of pool 'p' that is being drained
+        claim p c value=1 -> no value_draining: 1 is in a draining range of pool 'p'
         claim p a ttl=10s -> same 1
         ",
     );

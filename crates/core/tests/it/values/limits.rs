@@ -61,7 +61,7 @@ fn what_contradicts_itself() {
         claim p a value=1 count=2 -> no invalid: value and count are both given; name a value, or say how many
         claim p a count=2 contiguous odd -> no invalid: values that follow each other cannot all be even or odd; drop contiguous or parity
         claim p a len=24 -> no invalid: prefix_len is given for a pool of id32; leave it out
-        claim p a value=1-3 -> no invalid: value is not one value of id32; name exactly one
+        claim p a value=1-3 -> no malformed: value: '1-3' is not an id of 32 bits such as 4094: only digits are allowed
         ",
     );
 }

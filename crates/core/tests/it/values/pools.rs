@@ -14,7 +14,7 @@ fn defining_twice_the_same_is_nothing_new() {
         pool p id32 1-9 expect=2 -> generation 3
         pool q id32 1-9 expect=present -> no pool_generation_differs: pool 'q' does not exist
         pool q id32 1-9 expect=absent -> created 1
-        pool p id64 1-9 -> no pool_kind_differs: pool 'p' is of kind id32, and the request takes it for another
+        pool p id64 1-9 -> no pool_kind_differs: pool 'p' is of kind id32, which cannot be changed
         pools -> p q
         ",
     );
@@ -149,7 +149,7 @@ fn draining_gives_nothing_new_and_reports_what_is_left() {
         list p within=2-2 -> a=1-3
         list p within=4-5 ->
         list p within=19-4294967295 -> f=6-11,14-17,19-20
-        claim p x value=5 -> no value_draining: 5 is in a part of pool 'p' that is being drained
+        claim p x value=5 -> no value_draining: 5 is in a draining range of pool 'p'
         claim p x -> new 4
         claim p y -> no exhausted: pool 'p' has no value free [size 20, held 19, draining 1]
         renew p c

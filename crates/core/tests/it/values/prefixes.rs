@@ -77,7 +77,7 @@ fn exactly_this_prefix() {
         claim n h -> no invalid: prefix_len is missing; say how long a prefix is wanted
         claim n h len=33 -> no invalid: prefix_len is above 32; give a shorter one
         claim n h len=30 even -> no invalid: a prefix is neither even nor odd; leave parity out
-        claim n h value=10.0.0.70-10.0.0.80 len=28 -> no invalid: value is not one value of ipv4_prefix; name exactly one
+        claim n h value=10.0.0.70-10.0.0.80 len=28 -> no malformed: value: '10.0.0.70-10.0.0.80' is not an IPv4 prefix such as 10.0.0.0/24: a length is missing, as in /24
         who n 10.0.0.32/29 -> held c
         who n 10.0.0.40/29 -> free
         ",
@@ -92,7 +92,7 @@ fn exclusions_bands_and_draining_cut_blocks() {
         claim n a len=26 -> new 10.0.0.192/26
         claim n b len=26 -> no exhausted: pool 'n' has no value free [size 256, held 64, excluded 64, draining 64, manual 64]
         claim n b value=10.0.0.64/26 -> new 10.0.0.64/26
-        claim n c value=10.0.0.128/26 -> no value_draining: 10.0.0.128/26 is in a part of pool 'n' that is being drained
+        claim n c value=10.0.0.128/26 -> no value_draining: 10.0.0.128/26 is in a draining range of pool 'n'
         claim n c value=10.0.0.48/28 -> no value_excluded: 10.0.0.48/28 is excluded in pool 'n'
         claim n c value=10.0.0.0/25 -> no value_excluded: 10.0.0.0/25 is excluded in pool 'n'
         ",

@@ -14,7 +14,7 @@ fn a_released_value_is_kept_back() {
         show p a -> none
         claim p b -> new 2
         claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 30s]
-        claim p c value=1 -> no value_quarantined: 1 of pool 'p' was released and is kept for its former owner [for 30s]
+        claim p c value=1 -> no value_quarantined: 1 of pool 'p' is in quarantine, reserved for its former owner [for 30s]
         at +29s
         claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 1s]
         at +1s
@@ -57,7 +57,7 @@ fn the_former_owner_gets_it_back_by_key_or_by_value() {
         claim p b owner=eve -> new 5
         release p b
         # By value any key of the owner will do.
-        claim p other owner=eve value=2 -> no value_quarantined: 2 of pool 'p' was released and is kept for its former owner [for 30s]
+        claim p other owner=eve value=2 -> no value_quarantined: 2 of pool 'p' is in quarantine, reserved for its former owner [for 30s]
         claim p other owner=bob value=2 -> new 2
         claim p c owner=bob -> new 3
         usage p -> size 9 claims 4 held 4 quarantined 1 free 4
@@ -125,7 +125,7 @@ fn nobody_gets_back_what_the_pool_no_longer_gives() {
         claim p a -> new 4
         claim p b -> new 5
         claim p c -> new 6
-        claim p c2 owner=c value=3 -> no value_draining: 3 is in a part of pool 'p' that is being drained
+        claim p c2 owner=c value=3 -> no value_draining: 3 is in a draining range of pool 'p'
         at +30s
         tick -> 3 events
         usage p -> size 8 claims 3 held 3 excluded 1 draining 1 free 3

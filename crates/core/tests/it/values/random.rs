@@ -7,7 +7,7 @@ use allod_core::command::{
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy as Picking};
 use allod_core::receipt::Outcome;
 use allod_core::span::Span;
-use allod_core::value::Kind;
+use allod_core::value::{Kind, ValueText};
 use allod_core::view;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -217,6 +217,11 @@ impl WantSeed {
             strategy: self.strategy,
         }
     }
+
+    fn text(&self, pools: &[usize]) -> Want<ValueText> {
+        let (want, kind) = (self.want(pools), POOLS[pools[0]].1);
+        want.with_value(want.value.map(|value| kind.text(value)))
+    }
 }
 
 fn key(n: u8) -> String {
@@ -238,7 +243,7 @@ fn command(op: &OpSeed) -> Op {
             pools: pools.iter().map(|pool| name(*pool)).collect(),
             key: key(*k).into(),
             owner: (*o > 0).then(|| owner(*o, "").into()),
-            want: want.want(pools),
+            want: want.text(pools),
             ttl_ms: ttl_s.map(|ttl| ttl * 1000),
             labels: Labels::default(),
             expect: Expect::Any,

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use allod_core::claim::{Parity, Want};
 use allod_core::command::{
-    Check, ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReadAs,
-    ReleaseOp, RenewOp, Transact,
+    Check, ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp,
+    RenewOp, Transact,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::span::Span;
-use allod_core::state::State;
-use allod_core::value::Kind;
+use allod_core::value::{Kind, ValueText};
 
 use crate::values::answer;
 use crate::values::capacity;
@@ -106,7 +105,6 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             let transact = Transact {
                 ops: open.take().expect("begin comes first"),
                 dry_run: words.has("dry"),
-                read_as: words.get("read_as").map(read_as).into_iter().collect(),
                 idempotency: words.get("key").map(|key| Idempotency {
                     key: text(key),
                     fingerprint: [words.get("fingerprint").map_or(0, number) as u8; 32],
@@ -133,7 +131,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             expect: expect(&words, Expect::Any),
         }),
         _ => {
-            let op = capacity::op(request).unwrap_or_else(|| op(&world.state, &words));
+            let op = capacity::op(request).unwrap_or_else(|| op(&words));
             if let Some(ops) = open {
                 ops.push(op);
                 return String::new();
@@ -185,14 +183,6 @@ impl<'a> Words<'a> {
     }
 }
 
-/// As what the values of a pool were read, from `op.pool.kind`.
-fn read_as(given: &str) -> ReadAs {
-    let parts: Vec<&str> = given.split('.').collect();
-    let [op, pool, kind] = parts[..] else { panic!("'{given}' is not op.pool.kind") };
-    let kind = Kind::from_name(kind).expect("a kind");
-    ReadAs { op: number(op) as usize, pool: text(pool), kind }
-}
-
 fn put(words: &Words<'_>) -> PutPool {
     let kind = Kind::from_name(words.plain(1)).expect("a kind");
     let range = |text: &str| kind.parse_range(text).expect("a range");
@@ -219,23 +209,17 @@ fn put(words: &Words<'_>) -> PutPool {
     PutPool { pool: text(words.plain(0)), spec, expect: expect(words, Expect::Any), keep_held }
 }
 
-fn op(state: &State, words: &Words<'_>) -> Op {
+fn op(words: &Words<'_>) -> Op {
     let pools: Vec<Arc<str>> =
         words.plain(0).split('+').filter(|name| *name != "none").map(text).collect();
     let name = || pools.first().cloned().expect("a pool");
-    let kind = pools.iter().find_map(|name| state.pool(name)).map_or(Kind::Id32, |p| p.spec.kind);
-    let value = |text: &str| match kind.parse(text) {
-        Ok(value) => value,
-        // Not a value: what a face would have refused, given to the core all the same.
-        Err(_) => kind.parse_range(text).expect("a value or a range").0,
-    };
     let expect = expect(words, Expect::Any);
     let ttl_ms = words.get("ttl").map(duration);
     match words.verb {
         "claim" => Op::Claim(ClaimOp {
             key: text(words.plain(1)),
             owner: words.get("owner").map(text),
-            want: want(words, value),
+            want: want(words),
             ttl_ms,
             labels: labels(words),
             expect,
@@ -249,17 +233,17 @@ fn op(state: &State, words: &Words<'_>) -> Op {
             key: text(words.plain(1)),
             expect,
             owner: words.get("owner").map(text),
-            value: words.get("value").map(value),
+            value: words.get("value").map(ValueText::from),
         }),
-        "check_free" => Op::Check(Check::Free { pool: name(), value: value(words.plain(1)) }),
+        "check_free" => Op::Check(Check::Free { pool: name(), value: words.plain(1).into() }),
         "check_pool" => Op::Check(Check::Pool { pool: name(), expect }),
         other => panic!("'{other}' is no request"),
     }
 }
 
-fn want(words: &Words<'_>, value: impl Fn(&str) -> Span) -> Want {
+fn want(words: &Words<'_>) -> Want<ValueText> {
     Want {
-        value: words.get("value").map(value),
+        value: words.get("value").map(ValueText::from),
         fallback: words.has("fallback"),
         count: words.get("count").map_or(1, |count| number(count) as u32),
         contiguous: words.has("contiguous"),

@@ -71,7 +71,7 @@ fn release_then_claim_of_the_same_value_in_quarantine() {
         begin
         release p a
         claim p b owner=other value=1
-        end -> no op 1: value_quarantined: 1 of pool 'p' was released and is kept for its former owner [for 3600s]
+        end -> no op 1: value_quarantined: 1 of pool 'p' is in quarantine, reserved for its former owner [for 3600s]
         show p a -> 1 by o v2
         begin
         release p a
@@ -272,33 +272,48 @@ fn every_field_in_which_two_requests_differ_is_named() {
 }
 
 #[test]
-fn a_value_that_was_read_as_another_kind_is_not_taken_for_one_of_this() {
+fn a_value_is_parsed_by_the_kind_that_its_pool_has_when_the_operation_is_decided() {
     check(
         "
         pool p id32 1-9
+        pool a ipv4_address 10.0.0.0/24
+        pool n ipv4_prefix 10.0.0.0/24
+        claim p k value=10.0.0.7 -> no malformed: value: '10.0.0.7' is not an id of 32 bits such as 4094: only digits are allowed
+        claim a k value=7 -> no malformed: value: '7' is not an IPv4 address such as 10.0.0.1: four decimal numbers with dots are expected
+        claim n k value=10.0.0.7/24 -> no malformed: value: '10.0.0.7/24' is not an IPv4 prefix such as 10.0.0.0/24: it has bits set beyond its length
+        check p k expect=absent value=x -> no malformed: value: 'x' is not an id of 32 bits such as 4094: only digits are allowed
+        check_free a ::1 -> no malformed: value: '::1' is not an IPv4 address such as 10.0.0.1: four decimal numbers with dots are expected
+        # An unknown pool is refused before the text, which nothing can parse.
+        claim gone k value=x -> no pool_unknown: there is no pool 'gone'
+        check_free gone x -> no pool_unknown: there is no pool 'gone'
+        # The operations before it decide first.
+        begin
+        release p k expect=present
+        claim p k value=x
+        end -> no op 0: claim_unknown: nothing is held under 'k' in pool 'p'
+        begin
+        claim p k value=1
+        check_free p x
+        end -> no op 1: malformed: value: 'x' is not an id of 32 bits such as 4094: only digits are allowed
+        usage p -> size 9 free 9
+        # A pool of another kind under the same name reads the same text differently.
+        claim p k value=7 -> new 7
+        release p k
+        delete p
+        pool p ipv4_address 0.0.0.0-0.0.0.9
+        claim p k value=7 -> no malformed: value: '7' is not an IPv4 address such as 10.0.0.1: four decimal numbers with dots are expected
+        claim p k value=0.0.0.7 -> new 0.0.0.7
+        # A stored answer is repeated although its pool is of another kind now.
         pool q id32 1-9
         begin
-        claim p a value=1
-        claim q a value=7
-        end read_as=1.q.ipv4_address -> no op 1: pool_kind_differs: pool 'q' is of kind id32, and the request takes it for another
+        claim q k value=2
+        end key=once -> new 2
+        release q k
+        delete q
+        pool q ipv4_address 10.0.0.0/24
         begin
-        check_free p 7
-        end read_as=0.p.id64 -> no pool_kind_differs: pool 'p' is of kind id32, and the request takes it for another
-        usage p -> size 9 free 9
-        begin
-        claim q a value=7
-        end read_as=0.q.id32 -> new 7
-        begin
-        claim p a
-        release gone a
-        end read_as=1.gone.id32 -> no op 1: pool_unknown: there is no pool 'gone'
-        # What was done is told again, whatever its pools are now.
-        begin
-        claim p b value=2
-        end read_as=0.p.id32 key=once -> new 2
-        begin
-        claim p b value=2
-        end read_as=0.p.id64 key=once -> new 2
+        claim q k value=2
+        end key=once -> new 2
         ",
     );
 }

@@ -134,7 +134,7 @@ fn an_event_that_does_not_fit_changes_nothing() {
             at_ms: 0,
             expires_ms: None,
             labels: Labels::default(),
-            asked: None,
+            params: None,
             cursor: Some(7),
         })
     };

@@ -12,8 +12,8 @@ use allod_core::command::resource::{EditResources, PutResource, ResourceCommand,
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Op, PutPool, ReleaseOp, RenewOp, Transact,
 };
-use allod_core::dice;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::random;
 use allod_core::resource::{
     AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
 };
@@ -39,7 +39,7 @@ pub struct Dice(pub u64);
 
 impl Dice {
     pub fn below(&mut self, n: u64) -> u64 {
-        dice::roll(&mut self.0) % n.max(1)
+        random::next(&mut self.0) % n.max(1)
     }
 
     pub fn one_in(&mut self, n: u64) -> bool {
@@ -109,7 +109,7 @@ fn op(dice: &mut Dice, kinds: &impl Fn(&str) -> Option<Kind>) -> Op {
                 (want.count, want.contiguous) = (2 + dice.below(3) as u32, dice.one_in(2));
             }
             if dice.one_in(4) && want.count == 1 {
-                want.value = Some(value(dice, kind));
+                want.value = Some(kind.text(value(dice, kind)));
                 want.prefix_len = None;
             }
             let labels: Labels = match dice.one_in(3) {

@@ -2,11 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
+use allod_core::command::{Command, DeletePool, Expect};
+use allod_core::value::Kind;
 use allod_engine::{Config, EngineError, Halt};
 use allod_journal::Journal;
 use allod_journal::memory::{InjectedFault, MemoryStorage};
 
-use crate::writer::world::{claim, code, epochs, frames, lead, pool, release, value};
+use crate::writer::world::{
+    claim, claim_value, code, epochs, frames, lead, pool, pool_of, release, value,
+};
 
 #[test]
 fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
@@ -66,6 +70,26 @@ fn no_answer_is_from_before_what_another_has_acknowledged() {
     b.write_batch(&[release("p", "b"), claim("p", "d")]);
     assert_eq!(code(&a.write_batch(&[claim("p", "b")])[0]), Some("exhausted"));
     assert_eq!(a.hash(), b.hash());
+}
+
+#[test]
+fn named_value_is_parsed_by_the_kind_that_its_pool_has_at_the_shared_tail() {
+    let storage = MemoryStorage::new();
+    let mut lagging = lead(&storage, &Config::default());
+    let mut other = lead(&storage, &Config::default());
+    other.write_batch(&[pool("p", 9)]);
+    // The lagging writer has not read that the pool exists.
+    let answers = lagging.write_batch(&[claim_value("p", "7", "a"), claim_value("p", "x", "b")]);
+    assert_eq!((value(&answers[0]), code(&answers[1])), (Some(7), Some("malformed")));
+    // Nor that another pool of another kind has its name now.
+    let addresses = pool_of("p", Kind::Address4, 9);
+    let delete = Command::DeletePool(DeletePool { pool: "p".into(), expect: Expect::Any });
+    other.write_batch(&[release("p", "a"), delete, addresses]);
+    let answers =
+        lagging.write_batch(&[claim_value("p", "7", "a"), claim_value("p", "0.0.0.7", "a")]);
+    assert_eq!((code(&answers[0]), value(&answers[1])), (Some("malformed"), Some(7)));
+    let refused = answers[0].as_ref().unwrap();
+    assert!(refused.at.position >= other.writer.tail().position, "{refused:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use allod_core::invariant;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::receipt::Outcome;
 use allod_core::span::Span;
-use allod_core::value::Kind;
+use allod_core::value::{Kind, ValueText};
 use allod_engine::{
     BatchWriter, Clock, CommandReply, Config, EngineError, Halt, Hash, Replayed, SharedState,
     state_hash,
@@ -129,21 +129,34 @@ impl Server {
 
 /// A pool of ids from 0 on.
 pub fn pool(name: &str, size: u128) -> Command {
+    pool_of(name, Kind::Id32, size)
+}
+
+pub fn pool_of(name: &str, kind: Kind, size: u128) -> Command {
     let span = Span { first: 0, last: size - 1 };
     Command::PutPool(PutPool {
         pool: name.into(),
-        spec: PoolSpec::new(Kind::Id32, vec![PoolRange { span, subnet_len: None }]),
+        spec: PoolSpec::new(kind, vec![PoolRange { span, subnet_len: None }]),
         expect: Expect::Any,
         keep_held: false,
     })
 }
 
 pub fn claim(pool: &str, key: &str) -> Command {
+    claim_wanted(pool, Want::any(), key)
+}
+
+/// A claim that names its value.
+pub fn claim_value(pool: &str, value: &str, key: &str) -> Command {
+    claim_wanted(pool, Want { value: Some(value.into()), ..Want::any() }, key)
+}
+
+fn claim_wanted(pool: &str, want: Want<ValueText>, key: &str) -> Command {
     Command::Transact(Transact::one(Op::Claim(ClaimOp {
         pools: vec![pool.into()],
         key: key.into(),
         owner: None,
-        want: Want::any(),
+        want,
         ttl_ms: None,
         labels: Labels::default(),
         expect: Expect::Any,

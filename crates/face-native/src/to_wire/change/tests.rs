@@ -34,7 +34,7 @@ fn granted(kind: Option<Kind>, values: Values) -> Event {
         at_ms: 0,
         expires_ms: Some(1000),
         labels: Arc::from([("a".into(), "b".into())]),
-        asked: None,
+        params: None,
         cursor: None,
     })
 }

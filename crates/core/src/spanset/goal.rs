@@ -1,29 +1,31 @@
-//! The things that can be looked for in a set. Each knows from a summary whether a subtree has one, and finds its lowest
-//! and its highest in a single span; the walk through the tree is the same for all (`search`, `cursor`).
+//! The goals of a search in a set: any value, a value of one parity, a run, a block.
+//!
+//! A goal says from a summary whether a subtree has a match, and finds the lowest and the highest match in one span. The
+//! descent is the same for all goals: `search` and `cursor`.
 
 use crate::claim::Parity;
 use crate::span::{Span, low_ones};
 
-use super::summary::{Decomposition, Summary};
+use super::summary::{Decomposition, SubtreeSummary};
 
-pub(super) trait Sought: Copy {
-    /// Whether spans with this summary have one. Exact, so that no subtree is entered in vain.
-    fn is_in(self, sum: &Summary) -> bool;
+pub(super) trait SearchGoal: Copy {
+    /// Whether spans with this summary have a match. Exact, so that a search enters no subtree without a match.
+    fn is_in(self, sum: &SubtreeSummary) -> bool;
 
-    /// The lowest in `span`.
+    /// The lowest match in `span`.
     fn lowest(self, span: Span) -> Option<u128>;
 
-    /// The highest in `span`.
+    /// The highest match in `span`.
     fn highest(self, span: Span) -> Option<u128>;
 }
 
 /// Any value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Any;
+pub(super) struct AnyValue;
 
-impl Sought for Any {
+impl SearchGoal for AnyValue {
     #[inline]
-    fn is_in(self, sum: &Summary) -> bool {
+    fn is_in(self, sum: &SubtreeSummary) -> bool {
         sum.longest > 0
     }
 
@@ -42,9 +44,9 @@ impl Sought for Any {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OfParity(pub Parity);
 
-impl Sought for OfParity {
+impl SearchGoal for OfParity {
     #[inline]
-    fn is_in(self, sum: &Summary) -> bool {
+    fn is_in(self, sum: &SubtreeSummary) -> bool {
         sum.count(Some(self.0)) > 0
     }
 
@@ -67,23 +69,23 @@ impl Sought for OfParity {
     }
 }
 
-/// The start of a run of values without a gap.
+/// The start of a run of consecutive values.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
-    /// How far its last value is from its first.
+pub(super) struct FreeRun {
+    /// The last value minus the first.
     reach: u128,
 }
 
-impl Run {
-    /// A run of `len` values; `None` for none.
-    pub fn of(len: u128) -> Option<Run> {
-        len.checked_sub(1).map(|reach| Run { reach })
+impl FreeRun {
+    /// A run of `len` values; `None` when `len` is 0.
+    pub fn of(len: u128) -> Option<FreeRun> {
+        len.checked_sub(1).map(|reach| FreeRun { reach })
     }
 }
 
-impl Sought for Run {
+impl SearchGoal for FreeRun {
     #[inline]
-    fn is_in(self, sum: &Summary) -> bool {
+    fn is_in(self, sum: &SubtreeSummary) -> bool {
         sum.longest > self.reach
     }
 
@@ -98,15 +100,15 @@ impl Sought for Run {
     }
 }
 
-/// The base of an aligned block of 2^`bits`, wherever it can be cut from.
+/// The base of an aligned block of 2^`bits` values, alone or within a larger block.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Block {
+pub(super) struct FreeBlock {
     pub bits: u32,
 }
 
-impl Sought for Block {
+impl SearchGoal for FreeBlock {
     #[inline]
-    fn is_in(self, sum: &Summary) -> bool {
+    fn is_in(self, sum: &SubtreeSummary) -> bool {
         sum.has_block(self.bits)
     }
 
@@ -133,28 +135,28 @@ pub(super) struct ExactBlock {
 
 impl ExactBlock {
     fn in_rising(self, span: Span, parts: Decomposition) -> Option<u128> {
-        // Smaller blocks come before it.
+        // Only smaller blocks come before it.
         (parts.rising >> self.bits & 1 == 1)
             .then(|| span.first + (parts.rising & low_ones(self.bits)))
     }
 
     fn in_falling(self, parts: Decomposition) -> Option<u128> {
-        // Larger blocks come before it.
+        // Only larger blocks come before it.
         (parts.falling >> self.bits & 1 == 1)
             .then(|| parts.middle + (parts.falling & !low_ones(self.bits + 1)))
     }
 }
 
-impl Sought for ExactBlock {
+impl SearchGoal for ExactBlock {
     #[inline]
-    fn is_in(self, sum: &Summary) -> bool {
+    fn is_in(self, sum: &SubtreeSummary) -> bool {
         if self.bits < 128 { sum.blocks >> self.bits & 1 == 1 } else { sum.is_whole_line() }
     }
 
     #[inline]
     fn lowest(self, span: Span) -> Option<u128> {
         if self.bits >= 128 {
-            return Block { bits: self.bits }.lowest(span);
+            return FreeBlock { bits: self.bits }.lowest(span);
         }
         let parts = Decomposition::of(span);
         self.in_rising(span, parts).or_else(|| self.in_falling(parts))
@@ -163,7 +165,7 @@ impl Sought for ExactBlock {
     #[inline]
     fn highest(self, span: Span) -> Option<u128> {
         if self.bits >= 128 {
-            return Block { bits: self.bits }.highest(span);
+            return FreeBlock { bits: self.bits }.highest(span);
         }
         let parts = Decomposition::of(span);
         self.in_falling(parts).or_else(|| self.in_rising(span, parts))
