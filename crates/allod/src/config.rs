@@ -1,9 +1,9 @@
-//! What an operator can say, and where: a flag, else the environment, else `allod.toml`, else the default.
+//! The settings of `allod serve`. Precedence: flag, environment variable, `allod.toml`, default.
 //!
-//! The keys are data: see `keys`, where a new one is one row. The flags of `allod serve`, their environment variables, the
-//! lines that `allod.toml` may have, `allod config` and the reference are all made from these rows.
+//! The keys are rows of the tables in `keys` and `tables`. The flags, the environment variables, the keys of `allod.toml`,
+//! `allod config` and the reference are generated from them.
 
-mod given;
+mod arguments;
 mod history;
 mod keys;
 mod tables;
@@ -20,19 +20,17 @@ use allod_reactor::webhook::{WebhookSettings, Webhooks};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-pub use given::ServeArguments;
-pub use keys::{KEYS, Key};
+pub use arguments::ServeArguments;
+pub use keys::{ConfigKey, KEYS};
 pub use tables::TABLE_KEYS;
 
-use crate::limits::Limits;
+use crate::limits::AllLimits;
 
-/// Read when there is one and `--config` names no other.
-pub const CONFIG_USUAL: &str = "allod.toml";
+/// The configuration file if `--config` is not given. It may be missing.
+const CONFIG_DEFAULT: &str = "allod.toml";
 
-/// The table of `allod.toml` that has the limits by name.
 const LIMITS: &str = "limits";
 
-/// The tables of `allod.toml` that have a webhook each.
 const WEBHOOK: &str = "webhook";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -42,14 +40,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// As meant: everything has a value.
 #[derive(Debug)]
-pub struct Settings {
+pub struct ServerSettings {
     pub listen: SocketAddr,
     pub data: PathBuf,
-    /// The folder was named, and is not just the usual one.
+    /// The folder was given, and is not the default.
     pub data_given: bool,
-    /// In place of the one in the folder.
+    /// Replaces the journal in the folder.
     pub journal: Option<PostgresAddress>,
     pub ha: bool,
     pub log: String,
@@ -61,18 +58,18 @@ pub struct Settings {
     pub history: RetentionPolicy,
     pub archive: Option<PathBuf>,
     pub placement: allod_face_placement::Settings,
-    /// Without its limits, which are among the limits.
+    /// Its limits are in `limits`.
     pub restconf: allod_face_restconf::Settings,
     pub id_manager: allod_face_restconf::id_manager::Settings,
     pub cors: Cors,
-    /// In the order in which they are tried.
+    /// The first that matches a target is used.
     pub webhooks: Vec<WebhookSettings>,
-    pub limits: Limits,
+    pub limits: AllLimits,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for ServerSettings {
+    fn default() -> ServerSettings {
+        ServerSettings {
             listen: SocketAddr::from(([127, 0, 0, 1], 8778)),
             data: "allod-data".into(),
             data_given: false,
@@ -91,90 +88,87 @@ impl Default for Settings {
             id_manager: allod_face_restconf::id_manager::Settings::default(),
             cors: Cors::default(),
             webhooks: Vec::new(),
-            limits: Limits::default(),
+            limits: AllLimits::default(),
         }
     }
 }
 
-/// Where a setting was said. What comes later here counts more.
+/// Where a setting was set, in order of increasing precedence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SettingSource {
     Default,
     File(PathBuf),
     Environment(String),
     Flag(String),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SettingSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Default => f.write_str("default"),
-            Source::File(path) => write!(f, "{}", path.display()),
-            Source::Environment(name) => f.write_str(name),
-            Source::Flag(name) => f.write_str(name),
+            SettingSource::Default => f.write_str("default"),
+            SettingSource::File(path) => write!(f, "{}", path.display()),
+            SettingSource::Environment(name) => f.write_str(name),
+            SettingSource::Flag(name) => f.write_str(name),
         }
     }
 }
 
-/// One setting as it will be used, and where it was said.
+/// The effective value of a setting, and where it was set.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Effective {
+pub struct EffectiveSetting {
     pub name: &'static str,
-    /// As text, with nothing in it that must not be shown.
+    /// The value without passwords.
     pub text: String,
-    pub source: Source,
+    pub source: SettingSource,
 }
 
-/// All settings, and where each was said.
 #[derive(Debug)]
-pub struct Resolved {
-    pub settings: Settings,
-    /// In the order of the table of keys.
-    pub keys: Vec<Effective>,
-    /// In the order of the table of limits.
-    pub limits: Vec<Effective>,
+pub struct ResolvedSettings {
+    pub settings: ServerSettings,
+    pub keys: Vec<EffectiveSetting>,
+    pub limits: Vec<EffectiveSetting>,
 }
 
 impl ServeArguments {
-    pub fn settings(self) -> Result<Settings> {
+    pub fn settings(self) -> Result<ServerSettings> {
         Ok(self.resolve()?.settings)
     }
 
-    /// Puts together what was said in all places.
-    pub fn resolve(self) -> Result<Resolved> {
+    /// Combines flags, environment and file.
+    pub fn resolve(self) -> Result<ResolvedSettings> {
         let path = match self.config {
             Some(path) => Some(path),
-            None => Some(PathBuf::from(CONFIG_USUAL)).filter(|path| path.exists()),
+            None => Some(PathBuf::from(CONFIG_DEFAULT)).filter(|path| path.exists()),
         };
         let file = path.as_deref().map(read).transpose()?.unwrap_or_default();
-        let from_file = || path.clone().map_or(Source::Default, Source::File);
-        let mut settings = Settings::default();
+        let from_file = || path.clone().map_or(SettingSource::Default, SettingSource::File);
+        let mut settings = ServerSettings::default();
         let mut keys = Vec::new();
         for key in KEYS {
             let given = self.given.iter().find(|given| given.key.name == key.name);
             let (text, source) = match (given, file.keys.get(key.name)) {
                 (Some(given), _) => (given.text.as_str(), given.source.clone()),
                 (None, Some(text)) => (text.as_str(), from_file()),
-                (None, None) => (key.default, Source::Default),
+                (None, None) => (key.default, SettingSource::Default),
             };
-            if source != Source::Default {
+            if source != SettingSource::Default {
                 (key.set)(&mut settings, text)
                     .map_err(anyhow::Error::msg)
                     .with_context(|| format!("{} = \"{}\", from {source}", key.name, mask(text)))?;
             }
-            keys.push(Effective { name: key.name, text: mask(text), source });
+            keys.push(EffectiveSetting { name: key.name, text: mask(text), source });
         }
         for key in TABLE_KEYS {
             let (text, source) = match file.tables.get(key.name) {
                 Some(text) => (text.as_str(), from_file()),
-                None => (key.default, Source::Default),
+                None => (key.default, SettingSource::Default),
             };
-            if source != Source::Default {
+            if source != SettingSource::Default {
                 (key.set)(&mut settings, text)
                     .map_err(anyhow::Error::msg)
                     .with_context(|| format!("{} = \"{text}\", from {source}", key.name))?;
             }
-            keys.push(Effective { name: key.name, text: text.to_owned(), source });
+            keys.push(EffectiveSetting { name: key.name, text: text.to_owned(), source });
         }
         settings.placement.policy.rules = file.rules;
         settings
@@ -186,42 +180,42 @@ impl ServeArguments {
         if !file.webhooks.is_empty() {
             let shown = file.webhooks.iter().map(|hook| mask(&hook.url));
             let text = shown.collect::<Vec<_>>().join(", ");
-            keys.push(Effective { name: WEBHOOK, text, source: from_file() });
+            keys.push(EffectiveSetting { name: WEBHOOK, text, source: from_file() });
         }
         settings.webhooks = file.webhooks;
         let (in_file, flags) = (file.limits, self.limits);
         settings.limits.set(in_file.clone()).context("in [limits]")?;
         settings.limits.set(flags.clone()).context("in --limit")?;
-        settings.reachable()?;
+        settings.build_webhooks()?;
         let limits = settings.limits.list().into_iter().map(|(name, value)| {
             let source = if flags.iter().any(|(flag, _)| flag == name) {
                 self.limits_source.clone()
             } else if in_file.contains_key(name) {
                 from_file()
             } else {
-                Source::Default
+                SettingSource::Default
             };
-            Effective { name, text: value.to_string(), source }
+            EffectiveSetting { name, text: value.to_string(), source }
         });
         let limits = limits.collect();
-        Ok(Resolved { settings, keys, limits })
+        Ok(ResolvedSettings { settings, keys, limits })
     }
 }
 
-impl Settings {
-    /// The webhooks as they are meant.
-    pub fn reachable(&self) -> Result<Webhooks> {
+impl ServerSettings {
+    /// Checks the webhooks and reads their certificates.
+    pub fn build_webhooks(&self) -> Result<Webhooks> {
         Webhooks::new(&self.webhooks, self.limits.reactor)
             .map_err(anyhow::Error::msg)
             .context("in [[webhook]]")
     }
 }
 
-/// What `allod.toml` says, not yet understood.
+/// The contents of `allod.toml`, with values as text.
 #[derive(Debug, Default)]
-struct File {
+struct ConfigFile {
     keys: BTreeMap<String, String>,
-    /// The keys that stand in tables, with the table before them.
+    /// The keys in tables, as `table.key`.
     tables: BTreeMap<String, String>,
     /// `[policy.rules]`.
     rules: BTreeMap<String, String>,
@@ -229,22 +223,22 @@ struct File {
     webhooks: Vec<WebhookSettings>,
 }
 
-fn read(path: &Path) -> Result<File> {
+fn read(path: &Path) -> Result<ConfigFile> {
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("the configuration {} cannot be read", path.display()))?;
-    parse(&text).with_context(|| format!("the configuration {} is wrong", path.display()))
+        .with_context(|| format!("cannot read the configuration {}", path.display()))?;
+    parse(&text).with_context(|| format!("the configuration {} is invalid", path.display()))
 }
 
-fn parse(text: &str) -> Result<File> {
+fn parse(text: &str) -> Result<ConfigFile> {
     let table: toml::Table = text.parse()?;
     let known: Vec<&str> =
         KEYS.iter().map(|key| key.name).chain(tables::TABLES).chain([LIMITS, WEBHOOK]).collect();
     let unknown: Vec<&str> =
         table.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
     if !unknown.is_empty() {
-        bail!("unknown keys {}; known are {}", unknown.join(", "), known.join(", "));
+        bail!("unknown keys: {}; the keys are {}", unknown.join(", "), known.join(", "));
     }
-    let mut file = File::default();
+    let mut file = ConfigFile::default();
     for (name, value) in table {
         if name == LIMITS {
             file.limits = value.try_into().context("in [limits]")?;
@@ -253,14 +247,14 @@ fn parse(text: &str) -> Result<File> {
         } else if tables::TABLES.contains(&name.as_str()) {
             tables::read(&mut file, &name, value)?;
         } else {
-            let text = as_text(&value).with_context(|| format!("{name} must be one value"))?;
+            let text = as_text(&value).with_context(|| format!("{name} must be a single value"))?;
             file.keys.insert(name, text);
         }
     }
     Ok(file)
 }
 
-/// A value of the file as it would stand on the command line: a list is its members with commas between.
+/// A value of the file as on the command line. Lists are comma-separated.
 fn as_text(value: &toml::Value) -> Option<String> {
     match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -275,7 +269,7 @@ fn as_text(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// The text without the passwords that may be in it: `scheme://user:password@host` and `password=…`.
+/// Hides passwords: `scheme://user:password@host` and `password=…`.
 fn mask(text: &str) -> String {
     const HIDDEN: &str = "***";
     let mut shown = text.to_owned();
@@ -299,18 +293,18 @@ fn mask(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// What `allod serve` with these flags and this file would do.
-    fn with_file(text: &str, flags: &[&str]) -> Result<Resolved> {
+    /// Resolves the settings from this file and these flags.
+    fn with_file(text: &str, flags: &[&str]) -> Result<ResolvedSettings> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("allod.toml");
         std::fs::write(&path, text)?;
         let mut flags = flags.to_vec();
         flags.extend(["--config", path.to_str().unwrap()]);
-        given::typed(&flags)?.resolve()
+        arguments::parse(&flags)?.resolve()
     }
 
     #[test]
-    fn what_is_said_nearer_counts_and_the_rest_has_defaults() {
+    fn flags_override_the_file_and_the_file_overrides_defaults() {
         let file = "listen = \"127.0.0.1:1\"\nlog = \"debug\"\nhistory = \"since-checkpoint\"\n[limits]\nkey_bytes_max = 5\nlabels_max = 6\n";
         let flags = ["--listen", "127.0.0.1:2", "--limit", "key_bytes_max=7"];
         let resolved = with_file(file, &flags).unwrap();
@@ -333,20 +327,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_named() {
+    fn errors_name_the_invalid_setting() {
         for (text, words) in [
-            ("lisen = 1\ndat = 2", "unknown keys dat, lisen; known are listen, data"),
+            ("lisen = 1\ndat = 2", "unknown keys: dat, lisen; the keys are listen, data"),
             ("listen = \"here\"", "invalid socket address"),
             ("auth = \"magic\"", "'magic' is no way to authenticate"),
-            ("log_format = \"xml\"", "'xml' is none of text, json"),
-            ("data = { a = 1 }", "data must be one value"),
-            ("[limits]\nkeys_max = 1", "unknown limits keys_max; known are"),
+            ("log_format = \"xml\"", "'xml' is not one of text, json"),
+            ("data = { a = 1 }", "data must be a single value"),
+            ("[limits]\nkeys_max = 1", "unknown limits: keys_max; the limits are"),
             ("limits = 7", "in [limits]"),
             ("cors = 7", "write [cors]"),
             ("webhook = 7", "in [[webhook]]"),
             ("[[webhook]]\nmatch = \"/a\"", "missing field `url`"),
             ("[[webhook]]\nurl = \"here\"", "in [[webhook]]: the webhook to 'here'"),
-            ("[placement]\nmax = 1", "unknown key max in [placement]; known are randomize_"),
+            ("[placement]\nmax = 1", "unknown key max in [placement]; the keys are randomize_"),
             ("[placement]\nmax_allocation_candidates = \"x\"", "invalid digit"),
             ("[policy.rules]\nx = 1", "in [policy.rules]"),
             (
@@ -361,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_have_the_names_that_openstack_has() {
+    fn tables_use_the_option_names_of_openstack() {
         let file = "[placement]\nmax_allocation_candidates = 7\nallocation_candidates_generation_strategy = \"breadth-first\"\nallocation_conflict_retry_count = 3\n[policy]\nenforce_new_defaults = false\n[policy.rules]\n\"placement:usages\" = \"@\"\n[cors]\nallowed_origin = [\"http://a\", \"http://b\"]\nallow_headers = \"x,y\"\n";
         let resolved = with_file(file, &[]).unwrap();
         let settings = &resolved.settings;
@@ -373,11 +367,11 @@ mod tests {
         assert_eq!(settings.cors.allow_headers, ["x", "y"]);
         let row = |name: &str| resolved.keys.iter().find(|row| row.name == name).unwrap();
         assert_eq!(row("placement.max_allocation_candidates").text, "7");
-        assert_eq!(row("cors.max_age").source, Source::Default);
+        assert_eq!(row("cors.max_age").source, SettingSource::Default);
     }
 
     #[test]
-    fn webhooks_are_read_in_the_order_in_which_they_stand() {
+    fn webhooks_keep_the_order_of_the_file() {
         let file = "[[webhook]]\nmatch = \"/a\"\nurl = \"http://a/{target}\"\n[[webhook]]\nshape = \"nso\"\nurl = \"http://nso\"\n";
         let resolved = with_file(file, &["--limit", "outbox_attempts_max=2"]).unwrap();
         let urls = resolved.settings.webhooks.iter().map(|hook| hook.url.as_str());
@@ -388,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_are_not_shown() {
+    fn passwords_are_hidden() {
         for (text, shown) in [
             ("postgres://me:secret@host/db", "postgres://me:***@host/db"),
             ("postgres://me:se@cret@host", "postgres://me:***@host"),

@@ -1,28 +1,31 @@
-//! Every limit of the server under its one name, for `[limits]` in `allod.toml`, `--limit`, and `/v1/limits`.
+//! All limits of the server by name, for `[limits]` in `allod.toml`, `--limit`, and `/v1/limits`.
 
 use anyhow::{Result, bail};
 
-/// The limits of all parts.
+/// The limits of all crates.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct AllLimits {
     pub edge: allod_edge::HttpLimits,
     pub core: allod_core::limits::Limits,
     pub engine: allod_engine::Config,
     pub native: allod_face_native::WatchLimits,
     pub search: allod_core::search::SearchLimits,
-    /// Only what is a number of it.
+    /// Only its numbers are limits.
     pub restconf: allod_face_restconf::Settings,
     pub reactor: allod_reactor::ReactorLimits,
 }
 
-/// How many notices may wait where there is a webhook to tell them to.
-const OUTBOX_MAX_USUAL: u64 = 100_000;
+/// The size of the outbox if webhooks are configured.
+const OUTBOX_MAX_DEFAULT: u64 = 100_000;
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for AllLimits {
+    fn default() -> AllLimits {
+        AllLimits {
             edge: Default::default(),
-            core: allod_core::limits::Limits { outbox_max: OUTBOX_MAX_USUAL, ..Default::default() },
+            core: allod_core::limits::Limits {
+                outbox_max: OUTBOX_MAX_DEFAULT,
+                ..Default::default()
+            },
             engine: Default::default(),
             native: Default::default(),
             search: Default::default(),
@@ -32,15 +35,15 @@ impl Default for Limits {
     }
 }
 
-struct Limit {
+struct LimitRow {
     name: &'static str,
-    get: fn(&Limits) -> u64,
-    set: fn(&mut Limits, u64),
+    get: fn(&AllLimits) -> u64,
+    set: fn(&mut AllLimits, u64),
 }
 
 macro_rules! table {
     ($($part:ident.$name:ident),* $(,)?) => {
-        &[$(Limit {
+        &[$(LimitRow {
             name: stringify!($name),
             get: |limits| limits.$part.$name as u64,
             set: |limits, value| limits.$part.$name = value as _,
@@ -48,7 +51,7 @@ macro_rules! table {
     };
 }
 
-static TABLE: &[Limit] = table![
+static TABLE: &[LimitRow] = table![
     edge.body_bytes_max,
     edge.header_bytes_max,
     edge.uri_bytes_max,
@@ -121,26 +124,26 @@ static TABLE: &[Limit] = table![
     reactor.webhook_answer_bytes_max,
 ];
 
-/// What the engine writes by itself when time has passed must fit into one record.
+/// The entries that the engine writes for expired leases must fit into one record.
 const BATCH_BYTES_MIN: u64 = 1 << 20;
 
-impl Limits {
-    /// Sets limits by name; says which names are none.
+impl AllLimits {
+    /// Sets limits by name.
     pub fn set(&mut self, given: impl IntoIterator<Item = (String, u64)>) -> Result<()> {
         let mut unknown = Vec::new();
         for (name, value) in given {
             match TABLE.iter().find(|limit| limit.name == name) {
                 None => unknown.push(name),
-                Some(_) if value == 0 => bail!("limit {name} is 0; at least 1 is expected"),
+                Some(_) if value == 0 => bail!("limit {name} is 0, but must be at least 1"),
                 Some(_) if name == "batch_bytes_max" && value < BATCH_BYTES_MIN => {
-                    bail!("limit {name} is {value}; at least {BATCH_BYTES_MIN} is expected")
+                    bail!("limit {name} is {value}, but must be at least {BATCH_BYTES_MIN}")
                 }
                 Some(limit) => (limit.set)(self, value),
             }
         }
         if !unknown.is_empty() {
             let known: Vec<&str> = TABLE.iter().map(|limit| limit.name).collect();
-            bail!("unknown limits {}; known are {}", unknown.join(", "), known.join(", "));
+            bail!("unknown limits: {}; the limits are {}", unknown.join(", "), known.join(", "));
         }
         Ok(())
     }
@@ -159,7 +162,7 @@ impl Limits {
 mod tests {
     use super::*;
 
-    /// The names of the number fields of a struct, from how it is printed.
+    /// The names of the numeric fields of a struct, from its debug output.
     fn fields(shown: &str) -> Vec<&str> {
         let inside = &shown[shown.find('{').unwrap() + 1..shown.rfind('}').unwrap()];
         let parts = inside.split(", ").filter_map(|part| part.split_once(": "));
@@ -170,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_of_every_part_is_in_the_table() {
-        let limits = Limits::default();
+    fn the_table_has_every_limit() {
+        let limits = AllLimits::default();
         let shown = [
             format!("{:?}", limits.edge),
             format!("{:?}", limits.core),
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn limits_are_set_by_name() {
-        let mut limits = Limits::default();
+        let mut limits = AllLimits::default();
         limits
             .set([("key_bytes_max".to_owned(), 7), ("queue_commands_max".to_owned(), 8)])
             .unwrap();
@@ -199,22 +202,24 @@ mod tests {
         assert_eq!(limits.engine().queue_commands_max, 8);
         assert!(limits.list().contains(&("key_bytes_max", 7)));
         let error = limits.set([("a".to_owned(), 1), ("b".to_owned(), 1)]).unwrap_err();
-        assert!(error.to_string().starts_with("unknown limits a, b; known are body_bytes_max"));
+        assert!(
+            error.to_string().starts_with("unknown limits: a, b; the limits are body_bytes_max")
+        );
         assert!(limits.set([("key_bytes_max".to_owned(), 0)]).is_err());
         assert!(limits.set([("batch_bytes_max".to_owned(), 1000)]).is_err());
     }
 
     #[test]
-    fn the_guide_has_every_limit_with_its_default() {
+    fn the_guide_lists_every_limit_with_its_default() {
         let guide = include_str!("../../../docs/guides/operating.md");
-        let limits = guide.split("\n## ").find(|part| part.starts_with("Limits\n")).unwrap();
+        let limits = guide.split("\n## ").find(|part| part.starts_with("AllLimits\n")).unwrap();
         let rows = limits.lines().filter_map(|line| line.strip_prefix("| `"));
-        let told: Vec<String> = rows
+        let documented: Vec<String> = rows
             .map(|row| row.split(" | ").take(2).collect::<Vec<_>>().join(" ").replace('`', ""))
             .collect();
-        let limits = Limits::default().list();
+        let limits = AllLimits::default().list();
         let known: Vec<String> =
             limits.into_iter().map(|(name, value)| format!("{name} {value}")).collect();
-        assert_eq!(told, known);
+        assert_eq!(documented, known);
     }
 }

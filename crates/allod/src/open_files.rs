@@ -1,17 +1,16 @@
-//! How many files and connections the process may have open: as many as it is allowed to.
+//! Raises the limit of open files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 
-/// Besides the connections: the journal, checkpoints, the log and what the libraries need.
+/// Files besides the connections: the journal, checkpoints, the log, and those of libraries.
 const OTHERS: u64 = 64;
 
-/// Raises the limit that a shell sets low for the sake of old programs to the one that the operator has set, and says so
-/// when that is not enough for `connections_max`.
+/// Raises the soft limit to the hard limit, and warns if that is not enough for `connections_max`.
 pub fn raise_limit(connections_max: u64) {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
-        warn!(%error, "the limit of open files could not be raised");
+        warn!(%error, "cannot raise the limit of open files");
     }
     let needed = connections_max.saturating_add(OTHERS);
     let Rlimit { current, .. } = getrlimit(Resource::Nofile);
@@ -19,7 +18,7 @@ pub fn raise_limit(connections_max: u64) {
         warn!(
             allowed,
             connections_max,
-            "fewer files may be open than connections_max allows for; raise the hard limit of the process (ulimit -Hn, LimitNOFILE)"
+            "the limit of open files is too low for connections_max; raise the hard limit (ulimit -Hn, LimitNOFILE)"
         );
     }
 }

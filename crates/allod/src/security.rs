@@ -1,16 +1,15 @@
-//! What keeps strangers out of `allod serve`: its tokens and its certificate, opened as the settings say.
+//! The tokens and the TLS certificate of `allod serve`.
 
 use std::sync::Arc;
 
 use allod_edge::{App, Auth, Guard, Listener, Reload, Reloader, Tls, Tokens};
 use anyhow::{Result, anyhow, bail};
 
-use crate::config::Settings;
+use crate::config::ServerSettings;
 
-/// The key under which a token's scope stands in the file: the beginning of the names of the pools that it is for.
+/// The key of a token's scope in the tokens file: the prefix of the names of its pools.
 pub const SCOPE_WORD: &str = "pools";
 
-/// Everything that has been read from files, and stays as they are.
 pub struct Security {
     auth: Auth,
     tokens: Option<Arc<Tokens>>,
@@ -18,7 +17,7 @@ pub struct Security {
 }
 
 impl Security {
-    pub fn open(settings: &Settings) -> Result<Security> {
+    pub fn open(settings: &ServerSettings) -> Result<Security> {
         let tokens = match (settings.auth, &settings.tokens) {
             (Auth::None | Auth::NoAuth2, None) => None,
             (Auth::Tokens, Some(path)) => {
@@ -26,11 +25,11 @@ impl Security {
             }
             (Auth::Tokens, None) => {
                 bail!(
-                    "--auth tokens needs --tokens FILE; make one with allod token new --file FILE"
+                    "--auth tokens needs --tokens FILE; create the file with allod token new --file FILE"
                 )
             }
             (Auth::None | Auth::NoAuth2, Some(_)) => {
-                bail!("--tokens is of no use without --auth tokens")
+                bail!("--tokens needs --auth tokens")
             }
         };
         let tls = match (&settings.tls_cert, &settings.tls_key) {
@@ -52,7 +51,7 @@ impl Security {
         if listener.is_unencrypted_beyond_loopback() {
             tracing::warn!(
                 address = %listener.address(),
-                "tokens can be read on the way: there is no TLS; give --tls-cert and --tls-key, or have a proxy do it"
+                "tokens are sent without encryption; set --tls-cert and --tls-key, or use a TLS proxy"
             );
         }
         listener
@@ -70,9 +69,9 @@ impl Security {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// Reads files again when they change or SIGHUP comes, from now on. Where there are none, SIGHUP ends the process as
-    /// it always did.
-    pub fn keep_fresh(self) -> std::io::Result<()> {
+    /// Starts to reload the files when they change and on SIGHUP. Without files, SIGHUP ends the process, which is the
+    /// default.
+    pub fn start_reloading(self) -> std::io::Result<()> {
         let tokens = self.tokens.map(|tokens| tokens as Arc<dyn Reload>);
         let tls = self.tls.map(|tls| tls as Arc<dyn Reload>);
         let sources: Vec<_> = tokens.into_iter().chain(tls).collect();

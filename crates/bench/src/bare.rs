@@ -1,7 +1,7 @@
-//! What HTTP and JSON alone cost: an axum handler that reads the body of a claim into a struct, and answers.
+//! The cost of HTTP and JSON alone: an axum handler that parses the body of a claim and answers, without pool or journal.
 //!
-//! No pool, no journal, no thought. It has the same routes, the same allocator and the same runtime as the real server,
-//! and its answers are as long, so that what is left of a comparison is the work that the real one does.
+//! It has the same routes, allocator and runtime as allod, and answers of the same length, so that a comparison shows the
+//! cost of the actual work.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 
-/// The body of a claim with every field that the real one may have.
+/// The body of a claim with all fields of the real one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ClaimBody {
@@ -36,15 +36,15 @@ struct ClaimReply<'a> {
     pool: &'a str,
     key: &'a str,
     owner: &'a str,
-    /// Anything that was asked for is named, so that the compiler cannot drop the reading of it.
+    /// Uses all fields of the body, so that the compiler does not remove their parsing.
     asked: usize,
     padding: &'a str,
 }
 
-/// Of an answer without its texts.
+/// The length of an answer without its strings.
 const FIXED_BYTES: usize = 54;
 
-/// Serves on `listener` until the process ends. Bodies of answers are `reply_bytes` long, if they fit.
+/// Serves until the process ends. Bodies are at least `reply_bytes` long.
 pub fn serve(listener: TcpListener, reply_bytes: usize) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -63,13 +63,13 @@ pub fn serve(listener: TcpListener, reply_bytes: usize) -> Result<()> {
     })
 }
 
-/// As many bytes as asked for.
+/// A body of the requested length.
 async fn blob(Path(bytes): Path<usize>) -> impl IntoResponse {
     static SPACES: [u8; 4 << 20] = [b' '; 4 << 20];
     ([("content-type", "application/json")], &SPACES[..bytes.min(SPACES.len())])
 }
 
-/// The body of Placement's PUT of allocations, of which as much is looked at as the compiler needs to read it.
+/// The body of Placement's PUT of allocations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AllocationsBody {
@@ -96,9 +96,9 @@ async fn allocate(Path(consumer): Path<String>, Json(body): Json<AllocationsBody
     StatusCode::NO_CONTENT
 }
 
-/// As the real server sets it: an answer is written whole, so there is nothing to wait for.
+/// Disables Nagle's algorithm, as allod does: an answer is one write.
 fn without_delay(tcp: &mut tokio::net::TcpStream) {
-    // A connection that is gone already will be noticed soon enough.
+    // Fails only on a closed connection, which the next read reports.
     let _ = tcp.set_nodelay(true);
 }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_as_long_as_was_asked_for() {
+    fn an_answer_has_the_requested_length() {
         let reply = ClaimReply { pool: "p", key: "k", owner: "o", asked: 0, padding: "" };
         assert_eq!(serde_json::to_string(&reply).unwrap().len(), FIXED_BYTES + 3);
     }

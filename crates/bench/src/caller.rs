@@ -1,4 +1,4 @@
-//! One request at a time, for setting a scene and looking at the result. Measuring is `load`'s.
+//! A client that sends one request at a time, to prepare a scenario and check its result. `load` does the measuring.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ impl Caller {
         Ok(Caller { stream })
     }
 
-    /// The status and the body, as text.
+    /// Returns the status and the body.
     pub fn call(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<(u16, String)> {
         let mut out = Vec::new();
         write_request(&mut out, method, path, body.map(str::as_bytes));
@@ -42,7 +42,7 @@ impl Caller {
         }
     }
 
-    /// A request that must succeed.
+    /// Sends a request that must succeed.
     pub fn expect(&mut self, method: &str, path: &str, body: Option<&str>) -> Result<String> {
         let (status, text) = self.call(method, path, body)?;
         if !(200..300).contains(&status) {
@@ -57,6 +57,6 @@ impl Caller {
 
     pub fn get(&mut self, path: &str) -> Result<Value> {
         let text = self.expect("GET", path, None)?;
-        serde_json::from_str(&text).with_context(|| format!("GET {path} answered no JSON"))
+        serde_json::from_str(&text).with_context(|| format!("the answer to GET {path} is not JSON"))
     }
 }

@@ -1,4 +1,4 @@
-//! What the disk alone costs: appending 4 KiB to a file and waiting until it is there.
+//! The cost of the disk alone: appending 4 KiB to a file and syncing it.
 
 use std::fs::File;
 use std::io::Write;
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_append_takes_some_time_and_leaves_nothing_behind() {
+    fn appends_are_timed_and_the_file_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let latencies = fdatasync(folder.path(), 5).unwrap();
         assert_eq!(latencies.len(), 5);

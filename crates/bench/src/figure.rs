@@ -1,11 +1,11 @@
-//! What a scenario found: figures beside their bars, and the lines that explain them.
+//! The result of a scenario: figures, the bars that they must meet, and notes.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// What a figure must not miss.
+/// The bar that a figure must meet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bar {
     AtLeast(f64),
@@ -28,11 +28,11 @@ impl Figure {
         }
     }
 
-    fn shown(&self) -> String {
+    fn value_text(&self) -> String {
         show(self.value, self.unit)
     }
 
-    fn bar_shown(&self) -> String {
+    fn bar_text(&self) -> String {
         match self.bar {
             Bar::AtLeast(least) => format!("at least {}", show(least, self.unit)),
             Bar::AtMost(most) => format!("at most {}", show(most, self.unit)),
@@ -53,23 +53,22 @@ fn show(value: f64, unit: &str) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
-/// Everything that one scenario has to say.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct ScenarioReport {
     pub figures: Vec<Figure>,
-    /// Lines that say how the figures came about.
+    /// Lines that explain the figures.
     pub notes: Vec<String>,
 }
 
-impl Report {
-    /// Adds a figure and prints it, so that a long run shows where it is.
+impl ScenarioReport {
+    /// Adds a figure and prints it at once, as progress of a long run.
     pub fn figure(&mut self, name: impl Into<String>, value: f64, unit: &'static str, bar: Bar) {
         let figure = Figure { name: name.into(), value, unit, bar };
         println!(
             "{}: {}  {}  {}",
             figure.name,
-            figure.shown(),
-            figure.bar_shown(),
+            figure.value_text(),
+            figure.bar_text(),
             figure.verdict()
         );
         self.figures.push(figure);
@@ -85,7 +84,7 @@ impl Report {
         self.figures.iter().all(Figure::met)
     }
 
-    /// As Markdown, for the document.
+    /// The report as Markdown.
     fn markdown(&self) -> String {
         let mut out = String::from("| figure | measured | bar | |\n|---|---|---|---|\n");
         for figure in &self.figures {
@@ -94,8 +93,8 @@ impl Report {
                 out,
                 "| {} | {} | {} | {} |",
                 figure.name,
-                figure.shown(),
-                figure.bar_shown(),
+                figure.value_text(),
+                figure.bar_text(),
                 figure.verdict()
             );
         }
@@ -106,8 +105,8 @@ impl Report {
     }
 }
 
-/// Puts the report of `scenario` in its place in the document.
-pub fn write_document(path: &Path, scenario: &str, report: &Report) -> Result<()> {
+/// Replaces the report of `scenario` in the document.
+pub fn write_document(path: &Path, scenario: &str, report: &ScenarioReport) -> Result<()> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let text = replace_block(&text, scenario, &report.markdown())
@@ -130,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_met_or_missed() {
+    fn figures_are_compared_with_their_bar() {
         let figure = |value, bar| Figure { name: "x".into(), value, unit: "%", bar };
         assert_eq!(figure(49.9, Bar::AtLeast(50.0)).verdict(), "missed");
         assert_eq!(figure(50.0, Bar::AtLeast(50.0)).verdict(), "ok");

@@ -1,7 +1,7 @@
-//! `allod-bench`: measures the server that is in this repository. Started by `cargo xtask bench`.
+//! `allod-bench`: the benchmarks, run by `cargo xtask bench`.
 //!
-//! Every figure is a ratio of two things measured in the same run, in rounds that take turns, because the machine is
-//! never quiet and never the same. The scenarios are in `scenario/`, one file each.
+//! Every figure is a ratio of two measurements of the same run, in alternating rounds, because machines differ and are never
+//! idle. The scenarios are in `scenario/`, one file each.
 
 #![expect(
     clippy::print_stdout,
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every bar was met.
+/// Returns whether every bar was met.
 fn run(args: &[String]) -> Result<bool> {
     if let [first, address, reply_bytes] = args
         && first == "bare"
@@ -63,7 +63,7 @@ fn run(args: &[String]) -> Result<bool> {
             other => {
                 let known: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
                 bail!(
-                    "'{other}' is no scenario; there are {}, --quick and --write",
+                    "unknown argument '{other}'; expected {}, --quick or --write",
                     known.join(", ")
                 );
             }

@@ -1,4 +1,4 @@
-//! A PostgreSQL server for the length of a scenario, set up as one who knows it would for one hot table.
+//! A PostgreSQL server for a scenario, tuned for one hot table.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 use allod_testkit::postgres::Cluster;
 use anyhow::Result;
 
-/// Set for throughput on a small machine. Everything about durability stays as it is by default, which is on.
+/// Tuned for throughput on a small machine. Durability settings keep their defaults (on).
 const SETTINGS: [&str; 10] = [
     "max_connections=100",
     "shared_buffers=512MB",
@@ -25,7 +25,7 @@ const SETTINGS: [&str; 10] = [
 pub fn start(folder: &Path) -> Result<Cluster> {
     let home = folder.join("pg");
     std::fs::create_dir(&home)?;
-    // The server's account has to get through to its own folder.
+    // The user of the server needs access to its folder.
     std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
     Cluster::start_in(&home, &SETTINGS)
 }

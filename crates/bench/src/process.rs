@@ -1,4 +1,4 @@
-//! Servers under test: started as processes of their own, stopped by their own process id.
+//! Starts and stops the servers under test as child processes.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 
 use crate::caller::Caller;
 
-/// How long a server may take to start; reading a large journal counts.
+/// How long a server may take to start, including the replay of a large journal.
 const START_MAX: Duration = Duration::from_secs(120);
 const STOP_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
-pub struct Server {
+pub struct BenchServer {
     child: Child,
     pub address: SocketAddr,
     /// From the start of the process until it was ready.
     pub ready_after: Duration,
 }
 
-impl Server {
-    /// `allod serve` on this data folder, ready to answer. Its log goes to a file in `scratch`.
-    pub fn allod(data: &Path, scratch: &Path, more: &[&str]) -> Result<Server> {
+impl BenchServer {
+    /// Starts `allod serve` and waits until it is ready. Its log goes to a file in `scratch`.
+    pub fn allod(data: &Path, scratch: &Path, more: &[&str]) -> Result<BenchServer> {
         let program = std::env::var_os("ALLOD_BENCH_SERVER").map_or_else(beside_us, PathBuf::from);
         let address = free_address()?;
         let log = scratch.join("allod.log");
@@ -42,8 +42,8 @@ impl Server {
         })
     }
 
-    /// The bare server, with answers of this length.
-    pub fn bare(reply_bytes: usize) -> Result<Server> {
+    /// Starts the bare server, with answers of this length.
+    pub fn bare(reply_bytes: usize) -> Result<BenchServer> {
         let program = std::env::current_exe()?;
         let address = free_address()?;
         let mut command = Command::new(&program);
@@ -57,18 +57,18 @@ impl Server {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        kib.map(|kib| kib * 1024).context("the system does not say how much memory a process has")
+        kib.map(|kib| kib * 1024).context("cannot read the memory of a process from /proc")
     }
 
-    /// Asks it to stop, and waits until it has.
+    /// Stops the server and waits for its end.
     pub fn stop(mut self) -> Result<()> {
         stop(&mut self.child, "TERM", STOP_MAX)
     }
 }
 
-impl Drop for Server {
+impl Drop for BenchServer {
     fn drop(&mut self) {
-        // Both fail when it has ended already, which is what is wanted.
+        // Errors mean that it has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -79,11 +79,10 @@ fn start(
     program: &Path,
     address: SocketAddr,
     ready: impl Fn(SocketAddr) -> bool,
-) -> Result<Server> {
+) -> Result<BenchServer> {
     let begun = Instant::now();
-    let child =
-        command.spawn().with_context(|| format!("{} cannot be started", program.display()))?;
-    let mut server = Server { child, address, ready_after: Duration::ZERO };
+    let child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+    let mut server = BenchServer { child, address, ready_after: Duration::ZERO };
     while !ready(address) {
         if let Some(status) = server.child.try_wait()? {
             bail!("{} ended at once with {status}", program.display());
@@ -97,16 +96,16 @@ fn start(
     Ok(server)
 }
 
-/// Sends a signal by name to our own child.
+/// Sends a signal to a child process.
 pub fn signal(child: &Child, name: &str) -> Result<()> {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(child.id().to_string()).status();
-    if !sent.context("kill cannot be started")?.success() {
-        bail!("process {} cannot be signalled", child.id());
+    if !sent.context("cannot start kill")?.success() {
+        bail!("cannot signal process {}", child.id());
     }
     Ok(())
 }
 
-/// The same, and waits for its end.
+/// Sends a signal to a child process and waits for its end.
 pub fn stop(child: &mut Child, name: &str, wait_max: Duration) -> Result<()> {
     signal(child, name)?;
     let begun = Instant::now();
@@ -120,22 +119,22 @@ pub fn stop(child: &mut Child, name: &str, wait_max: Duration) -> Result<()> {
     }
 }
 
-fn beside_us() -> PathBuf {
+fn own_folder() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.with_file_name("allod")
 }
 
-/// An address on loopback that nothing listens on at the moment.
+/// An unused loopback address.
 pub fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
-/// A folder for one scenario, gone afterwards. Not in the folder for temporary files, which may be in memory: what is
-/// measured is durability. `ALLOD_BENCH_DIR` names another place.
+/// A temporary folder, in `ALLOD_BENCH_DIR` or the working directory. The system's temporary folder may be in memory, which
+/// would not measure durability.
 pub fn scratch() -> Result<TempDir> {
     let parent = std::env::var("ALLOD_BENCH_DIR").unwrap_or_else(|_| "/var/tmp".into());
     tempfile::Builder::new()
         .prefix("allod-bench-")
         .tempdir_in(&parent)
-        .with_context(|| format!("no folder can be made in {parent}"))
+        .with_context(|| format!("cannot create a folder in {parent}"))
 }

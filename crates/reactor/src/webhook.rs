@@ -18,6 +18,7 @@ mod template;
 use std::sync::Arc;
 
 use allod_core::state::outbox::Notice;
+use allod_outbound::HttpClient;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
@@ -28,7 +29,6 @@ pub use settings::WebhookSettings;
 use crate::limits::ReactorLimits;
 use crate::transport::{ChannelId, Delivery, DeliveryOutcome, Transport};
 use credentials::Credentials;
-use endpoint::Endpoint;
 use nso::Nso;
 use pattern::TargetPattern;
 use template::{Escape, Template};
@@ -49,7 +49,7 @@ pub struct Webhooks {
 #[derive(Debug)]
 struct Webhook {
     matches: TargetPattern,
-    endpoint: Endpoint,
+    client: HttpClient,
     shape: RequestFormat,
     method: Method,
     headers: Vec<(HeaderName, Template)>,
@@ -66,7 +66,7 @@ impl Webhooks {
     /// Validates the settings and reads the certificates. The error is for the operator.
     pub fn new(settings: &[WebhookSettings], limits: ReactorLimits) -> Result<Webhooks, String> {
         let hook = |settings: &WebhookSettings| {
-            let hook = settings.webhook();
+            let hook = settings.webhook(&limits);
             hook.map(Arc::new).map_err(|why| format!("the webhook to '{}': {why}", settings.url))
         };
         Ok(Webhooks { hooks: settings.iter().map(hook).collect::<Result<_, _>>()?, limits })
@@ -96,7 +96,7 @@ impl Transport for Webhooks {
                 Ok(request) => request,
                 Err(error) => return DeliveryOutcome::Failed(error),
             };
-            match send::send(&hook.endpoint, request, &limits).await {
+            match send::send(&hook.client, request, &limits).await {
                 Ok(()) => DeliveryOutcome::Delivered,
                 Err(error) => DeliveryOutcome::Failed(error),
             }
@@ -123,7 +123,7 @@ impl Webhook {
         let name = HeaderValue::try_from(notice.name()).map_err(|error| error.to_string())?;
         headers.insert(NOTICE, name);
         headers.insert(ATTEMPTS, notice.attempts.into());
-        headers.insert(HOST, self.endpoint.host_header().clone());
+        headers.insert(HOST, self.client.endpoint().host_header().clone());
         let (url, body) = match &self.shape {
             RequestFormat::Plain { url, body, escape } => {
                 let body = match body {
@@ -191,7 +191,8 @@ mod tests {
     /// The request for the sample, as text.
     async fn request(settings: &str) -> Result<String, String> {
         let settings: WebhookSettings = toml::from_str(settings).map_err(|e| e.to_string())?;
-        let (head, body) = settings.webhook()?.request(&sample())?.into_parts();
+        let (head, body) =
+            settings.webhook(&ReactorLimits::default())?.request(&sample())?.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let headers = ["content-type", "x-user", "allod-notice", "allod-attempts", "host"];
         let headers = headers.into_iter().filter_map(|name| {

@@ -1,26 +1,24 @@
-//! Server-sent events out of a stream of bytes, however it is cut into pieces.
+//! Parses server-sent events from a stream of bytes.
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Message {
-    /// Empty for the usual kind of message.
+pub struct SseMessage {
+    /// Empty for a message without an `event` field.
     pub event: String,
     pub data: String,
-    /// The last id that was seen, up to and with this message.
+    /// The last ID in the stream so far.
     pub id: Option<String>,
 }
 
-/// Collects bytes and gives out the messages that are complete.
 #[derive(Debug, Default)]
-pub struct Reader {
-    /// Bytes of a line whose end has not come yet.
+pub struct SseReader {
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    message: Message,
+    message: SseMessage,
     has_data: bool,
 }
 
-impl Reader {
-    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Message> {
+impl SseReader {
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<SseMessage> {
         let mut done = Vec::new();
         self.rest.extend_from_slice(bytes);
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -31,10 +29,10 @@ impl Reader {
         done
     }
 
-    /// Takes one line; an empty one completes a message.
-    fn line(&mut self, line: &str) -> Option<Message> {
+    /// Parses one line. An empty line completes a message.
+    fn line(&mut self, line: &str) -> Option<SseMessage> {
         if line.is_empty() {
-            let message = Message { id: self.message.id.clone(), ..Message::default() };
+            let message = SseMessage { id: self.message.id.clone(), ..SseMessage::default() };
             let message = std::mem::replace(&mut self.message, message);
             return std::mem::take(&mut self.has_data).then_some(message);
         }
@@ -50,7 +48,7 @@ impl Reader {
                 self.message.data.push_str(value);
                 self.has_data = true;
             }
-            // A comment, or a field that a later server may send.
+            // A comment, or an unknown field.
             _ => {}
         }
         None
@@ -64,8 +62,8 @@ mod tests {
     const STREAM: &str = ": hello\n\nid: 7\ndata: {\"a\":1}\n\nevent: heartbeat\r\nid: 9\r\ndata: {}\r\n\r\ndata: x\ndata: y\n\nid: 10\n\ndata";
 
     #[test]
-    fn messages_are_the_same_however_the_stream_is_cut() {
-        let message = |event: &str, data: &str, id: &str| Message {
+    fn messages_do_not_depend_on_how_the_stream_is_split() {
+        let message = |event: &str, data: &str, id: &str| SseMessage {
             event: event.into(),
             data: data.into(),
             id: Some(id.into()),
@@ -76,9 +74,9 @@ mod tests {
             message("", "x\ny", "9"),
         ];
         for size in [1, 2, 3, 7, STREAM.len()] {
-            let mut reader = Reader::default();
+            let mut reader = SseReader::default();
             let pieces = STREAM.as_bytes().chunks(size);
-            let got: Vec<Message> = pieces.flat_map(|piece| reader.feed(piece)).collect();
+            let got: Vec<SseMessage> = pieces.flat_map(|piece| reader.feed(piece)).collect();
             assert_eq!(got, wanted, "in pieces of {size}");
         }
     }

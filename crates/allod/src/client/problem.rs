@@ -1,16 +1,16 @@
-//! What an answer that is no success means: which exit code, in which words, and what to do next.
+//! Turns an error answer of the server into a command error with advice.
 
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
 
-use crate::cli::format::{number, time};
-use crate::failed::{Advised, Failed};
+use crate::error::{AdvisedError, CommandError};
+use crate::output::format::{number, time};
 
-/// Problem details (RFC 9457) with the members that say what to do.
+/// Problem details (RFC 9457).
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Problem {
+struct ProblemAnswer {
     title: String,
     detail: String,
     code: String,
@@ -24,11 +24,11 @@ struct Problem {
     amount: Option<u64>,
     limit: Option<String>,
     oldest_position: Option<u64>,
-    exhausted: Vec<Exhausted>,
+    exhausted: Vec<PoolReport>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Exhausted {
+struct PoolReport {
     pool: String,
     size: u128,
     held: u128,
@@ -39,112 +39,113 @@ struct Exhausted {
     free: u128,
 }
 
-/// `several` tells whether the request had several operations, of which the refused one must be named.
-pub(super) fn failed(status: StatusCode, body: Bytes, several: bool) -> Failed {
-    let problem = serde_json::from_slice::<Problem>(&body).ok();
+/// With `several` operations in the request, the error names the one that was refused.
+pub(super) fn to_error(status: StatusCode, body: Bytes, several: bool) -> CommandError {
+    let problem = serde_json::from_slice::<ProblemAnswer>(&body).ok();
     let Some(problem) = problem.filter(|problem| !problem.code.is_empty()) else {
-        let what = format!("the server answered {status}, and not in the words of allod");
-        let advice = vec!["is --server right, or is there a proxy in between?".to_owned()];
-        return by_status(status, "")(Advised { what, advice, body: None }.into());
+        let what = format!("the server answered {status}, which is not an answer of allod");
+        let advice = vec!["check --server; perhaps a proxy answered".to_owned()];
+        return error_kind(status, "")(AdvisedError { what, advice, body: None }.into());
     };
-    let said = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
+    let text = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
     let what = match problem.op {
         Some(op) if several => {
-            format!("operation {op} was refused, and so none was done: {said}")
+            format!("the transaction was refused because of operation {op}: {text}")
         }
-        _ => said.clone(),
+        _ => text.clone(),
     };
     let what = format!("{what} [{}]", problem.code);
-    let mut advice: Vec<String> = problem.exhausted.iter().map(where_it_is).collect();
-    advice.extend(next(status, &problem));
-    by_status(status, &problem.code)(Advised { what, advice, body: Some(body) }.into())
+    let mut advice: Vec<String> = problem.exhausted.iter().map(describe).collect();
+    advice.extend(advise(status, &problem));
+    error_kind(status, &problem.code)(AdvisedError { what, advice, body: Some(body) }.into())
 }
 
-/// The kind of failure, which is the exit code. In a transaction things that are missing are a conflict, so the code
-/// counts more than the status.
-fn by_status(status: StatusCode, code: &str) -> fn(anyhow::Error) -> Failed {
+/// The kind of error, which determines the exit code. The code takes precedence over the status, because in a transaction
+/// a missing pool is a 409.
+fn error_kind(status: StatusCode, code: &str) -> fn(anyhow::Error) -> CommandError {
     match (status.as_u16(), code) {
         (404 | 410, _)
         | (_, "pool_unknown" | "claim_unknown" | "provider_unknown" | "consumer_unknown") => {
-            Failed::Missing
+            CommandError::NotFound
         }
-        (401 | 403, _) => Failed::Denied,
-        (400, _) => Failed::Asked,
-        (408 | 429 | 503 | 504, _) => Failed::Later,
-        (status, _) if status >= 500 => Failed::Running,
-        _ => Failed::Refused,
+        (401 | 403, _) => CommandError::Denied,
+        (400, _) => CommandError::Usage,
+        (408 | 429 | 503 | 504, _) => CommandError::Unavailable,
+        (status, _) if status >= 500 => CommandError::Failed,
+        _ => CommandError::Refused,
     }
 }
 
-/// Where the values of a pool are that has none to give.
-fn where_it_is(report: &Exhausted) -> String {
+/// The state of the values of an exhausted pool.
+fn describe(report: &PoolReport) -> String {
     let parts = [
         ("held", report.held),
         ("in quarantine", report.quarantined),
         ("excluded", report.excluded),
         ("draining", report.draining),
-        ("only by name (--value)", report.manual),
+        ("available only with --value", report.manual),
         ("free", report.free),
     ];
     let parts = parts.iter().filter(|(_, count)| *count > 0);
     let parts: Vec<String> =
         parts.map(|(name, count)| format!("{} {name}", number(*count))).collect();
-    format!("of the {} values of {}: {}", number(report.size), report.pool, parts.join(", "))
+    format!("{} has {} values: {}", report.pool, number(report.size), parts.join(", "))
 }
 
-/// What to do next.
-fn next(status: StatusCode, problem: &Problem) -> Option<String> {
+fn advise(status: StatusCode, problem: &ProblemAnswer) -> Option<String> {
     let pool = problem.pool.as_deref().unwrap_or("POOL");
     let key = problem.key.as_deref().unwrap_or("KEY");
     let text = match problem.code.as_str() {
-        "pool_unknown" => "`allod pool list` shows the pools, `allod pool set` makes one".into(),
-        "claim_unknown" => format!("`allod who {pool}` shows what is held there"),
+        "pool_unknown" => "`allod pool list` lists the pools, `allod pool set` creates one".into(),
+        "claim_unknown" => format!("`allod who {pool}` lists the claims"),
         "claim_version_differs" => {
-            format!("`allod who {pool} --key {key}` shows it as it is now")
+            format!("`allod who {pool} --key {key}` shows the present claim")
         }
         "pool_generation_differs" => {
-            format!("`allod pool show {pool}` shows it as it is now")
+            format!("`allod pool show {pool}` shows the present definition")
         }
-        "provider_unknown" => "`allod provider list` shows the providers".into(),
-        "consumer_unknown" => "`allod consumer list` shows who holds something".into(),
-        "notice_unknown" => "`allod outbox list` shows what is to be told".into(),
-        "alarm_not_over" => "`allod alarms --over` shows all of them, and which are over".into(),
+        "provider_unknown" => "`allod provider list` lists the providers".into(),
+        "consumer_unknown" => "`allod consumer list` lists the consumers".into(),
+        "notice_unknown" => "`allod outbox list` lists the notifications".into(),
+        "alarm_not_over" => "`allod alarms --over` lists all alarms, and which are cleared".into(),
         "consumer_generation_differs" => {
             let consumer = problem.consumer.as_deref().unwrap_or("UUID");
-            format!("`allod consumer show {consumer}` shows it as it is now")
+            format!("`allod consumer show {consumer}` shows the present allocations")
         }
         "capacity_exceeded" | "not_in_stock" | "portion_violated" => {
             let class = problem.class.as_deref().unwrap_or("CLASS");
             let amount = problem.amount.unwrap_or(1);
-            format!("`allod candidates --resources {class}:{amount} --explain` says who has it")
+            format!(
+                "`allod candidates --resources {class}:{amount} --explain` lists providers with free capacity"
+            )
         }
-        "params_differ" => {
-            "a key holds one claim: release it first, or use another key for another claim".into()
-        }
-        "pool_in_use" => format!("`allod who {pool}` shows who is in it; release that first"),
-        "held_outside" => "--keep-held leaves them held outside the new ranges".into(),
+        "params_differ" => "a key has one claim: release it first, or use another key".into(),
+        "pool_in_use" => format!("release its claims first; `allod who {pool}` lists them"),
+        "held_outside" => "--keep-held keeps claims outside the new ranges".into(),
         "limit_exceeded" => {
             let limit = problem.limit.as_deref().unwrap_or("NAME");
-            format!("ask for less, or start the server with a higher --limit {limit}=…")
+            format!("request less, or start the server with a higher --limit {limit}=…")
         }
         "idempotency_differs" => "use a new --idempotency-key for a new request".into(),
-        "no_lease" => "say for how long with --ttl".into(),
+        "no_lease" => "give a duration with --ttl".into(),
         "position_trimmed" => match problem.oldest_position {
-            Some(oldest) => format!("the oldest position that is kept is {oldest}"),
-            None => "history goes back only as far as the server keeps it".into(),
+            Some(oldest) => format!("the oldest retained position is {oldest}"),
+            None => "the server does not retain history that old".into(),
         },
-        "route_unknown" => "is the server as new as this program? `allod status` tells".into(),
+        "route_unknown" => {
+            "the server may be older than this program; `allod status` shows its version".into()
+        }
         _ => match (status.as_u16(), problem.advice.as_str(), &problem.wait_until) {
-            (401, ..) => "name a token with --token-file, or ALLOD_TOKEN in the environment".into(),
-            (403, ..) => "this token may not do that; use one that may".into(),
+            (401, ..) => "give a token with --token-file or ALLOD_TOKEN".into(),
+            (403, ..) => "use a token with the necessary role".into(),
             (408 | 503 | 504, ..) => {
-                "try again in a moment; `allod status` says how it is doing".into()
+                "try again later; `allod status` shows the state of the server".into()
             }
-            (_, "wait_until", Some(until)) => format!("it may be had after {}", time(until)),
+            (_, "wait_until", Some(until)) => format!("it becomes available after {}", time(until)),
             (_, "wait_for_release", _) => {
                 format!("wait for a release: `allod watch --pool {pool} --kind claim_released`")
             }
-            (_, "reread", _) => "look again, then repeat".into(),
+            (_, "reread", _) => "read it again, then retry".into(),
             _ => return None,
         },
     };
@@ -155,36 +156,36 @@ fn next(status: StatusCode, problem: &Problem) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The exit code's name, what is said, and the advice.
-    fn told(status: u16, body: &str) -> (String, String) {
+    /// The variant of the error, and whether it has the body.
+    fn converted(status: u16, body: &str) -> (String, String) {
         let status = StatusCode::from_u16(status).unwrap();
-        let failed = failed(status, Bytes::from(body.to_owned()), false);
-        let name = format!("{failed:?}").split('(').next().unwrap().to_owned();
-        (name, failed.body().is_some().to_string())
+        let error = to_error(status, Bytes::from(body.to_owned()), false);
+        let name = format!("{error:?}").split('(').next().unwrap().to_owned();
+        (name, error.body().is_some().to_string())
     }
 
     #[test]
-    fn the_kind_of_failure_follows_status_and_code() {
+    fn status_and_code_determine_the_exit_code() {
         for (status, code, name) in [
-            (400, "malformed", "Asked"),
+            (400, "malformed", "Usage"),
             (401, "token_missing", "Denied"),
             (403, "role", "Denied"),
-            (404, "pool_unknown", "Missing"),
-            (409, "pool_unknown", "Missing"),
+            (404, "pool_unknown", "NotFound"),
+            (409, "pool_unknown", "NotFound"),
             (409, "taken", "Refused"),
-            (409, "consumer_unknown", "Missing"),
+            (409, "consumer_unknown", "NotFound"),
             (409, "capacity_exceeded", "Refused"),
-            (410, "position_trimmed", "Missing"),
+            (410, "position_trimmed", "NotFound"),
             (412, "claim_version_differs", "Refused"),
             (422, "limit_exceeded", "Refused"),
-            (500, "internal", "Running"),
-            (503, "queue_full", "Later"),
-            (504, "answer_too_slow", "Later"),
+            (500, "internal", "Failed"),
+            (503, "queue_full", "Unavailable"),
+            (504, "answer_too_slow", "Unavailable"),
         ] {
             let body = format!(r#"{{"code":"{code}","detail":"d","title":"t"}}"#);
-            assert_eq!(told(status, &body), (name.to_owned(), "true".to_owned()), "{code}");
+            assert_eq!(converted(status, &body), (name.to_owned(), "true".to_owned()), "{code}");
         }
-        assert_eq!(told(502, "<html>"), ("Running".into(), "false".into()));
-        assert_eq!(told(404, "{}"), ("Missing".into(), "false".into()));
+        assert_eq!(converted(502, "<html>"), ("Failed".into(), "false".into()));
+        assert_eq!(converted(404, "{}"), ("NotFound".into(), "false".into()));
     }
 }

@@ -1,37 +1,37 @@
-//! How much of the journal to keep, as typed: `all`, `since-checkpoint`, a time as `30d`, a size as `10GB`, or both.
+//! Parses the retention setting: `all`, `since-checkpoint`, a time such as `30d`, a size such as `10GB`, or both.
 
 use allod_engine::RetentionPolicy;
 
-/// How it is written, for help and errors.
-pub const FORMS: &str = "all, since-checkpoint, a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB";
+const FORMS: &str =
+    "all, since-checkpoint, a time such as 30d, a size such as 10GB, or both, such as 30d,10GB";
 
-/// By what a number is followed: milliseconds, and bytes.
+/// Units in milliseconds and in bytes.
 const TIMES: [(&str, u64); 4] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)];
 const SIZES: [(&str, u64); 4] =
     [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1000)];
 
-pub fn read(text: &str) -> Result<RetentionPolicy, String> {
+pub fn parse(text: &str) -> Result<RetentionPolicy, String> {
     match text.trim() {
         "all" => return Ok(RetentionPolicy::All),
         "since-checkpoint" => return Ok(RetentionPolicy::SinceCheckpoint),
         _ => {}
     }
-    let wrong = || format!("'{text}' is none of {FORMS}");
+    let invalid = || format!("'{text}' is not one of {FORMS}");
     let (mut ms_max, mut bytes_max) = (None, None);
     for part in text.split(',').map(str::trim) {
-        let place = match (amount(part, &TIMES), amount(part, &SIZES)) {
+        let (setting, amount) = match (amount(part, &TIMES), amount(part, &SIZES)) {
             (Some(ms), _) => (&mut ms_max, ms),
             (None, Some(bytes)) => (&mut bytes_max, bytes),
-            (None, None) => return Err(wrong()),
+            (None, None) => return Err(invalid()),
         };
-        if place.0.replace(place.1).is_some() {
-            return Err(wrong());
+        if setting.replace(amount).is_some() {
+            return Err(invalid());
         }
     }
     Ok(RetentionPolicy::Within { ms_max, bytes_max })
 }
 
-/// A number with its unit; nothing and too much are none.
+/// A positive number with its unit.
 fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (_, unit) = units.iter().find(|(name, _)| *name == &text[digits..])?;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_be_meant_is_read_and_nothing_else() {
+    fn valid_settings_are_parsed_and_others_refused() {
         let within = |ms_max, bytes_max| Ok(RetentionPolicy::Within { ms_max, bytes_max });
         for (text, wanted) in [
             ("all", Ok(RetentionPolicy::All)),
@@ -55,7 +55,7 @@ mod tests {
             ("30d,10GB", within(Some(2_592_000_000), Some(10_000_000_000))),
             ("1TB, 90m", within(Some(5_400_000), Some(1_000_000_000_000))),
         ] {
-            assert_eq!(read(text), wanted, "{text}");
+            assert_eq!(parse(text), wanted, "{text}");
         }
         for text in [
             "",
@@ -70,7 +70,7 @@ mod tests {
             "10gb",
             "99999999999999999d",
         ] {
-            let error = read(text).unwrap_err();
+            let error = parse(text).unwrap_err();
             assert!(error.contains("30d,10GB"), "{error}");
         }
     }

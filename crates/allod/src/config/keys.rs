@@ -1,7 +1,6 @@
-//! Every key of `allod.toml`, which is also a flag and an environment variable of `allod serve`.
+//! The keys of `allod.toml` that are also flags and environment variables of `allod serve`.
 //!
-//! To add one: a field in `Settings` with its default there, and a row here. Limits are not here: they have names of
-//! their own in `limits`.
+//! To add one, add a field with its default to `ServerSettings`, and a row here. Limits are in `limits`.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -9,128 +8,126 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
-use super::{Settings, history};
-use crate::place;
+use super::{ServerSettings, history};
+use crate::journal_location;
 
-/// One thing that an operator can set.
 #[derive(Debug)]
-pub struct Key {
-    /// As in `allod.toml`. With `-` for `_` it is the flag, in capitals after `ALLOD_` the environment variable.
+pub struct ConfigKey {
+    /// The key in `allod.toml`. The flag has `-` for `_`; the environment variable is in capitals after `ALLOD_`.
     pub name: &'static str,
-    /// What kind of value follows the flag, for its help.
+    /// The name of the value in the help.
     pub value: &'static str,
-    /// As it would be typed; empty when there is none.
+    /// Empty if there is no default.
     pub default: &'static str,
     pub about: &'static str,
-    /// All values that there are, if they can be listed. With just `true` and `false` the flag may stand alone.
+    /// The possible values, if they can be listed. A flag with `true` and `false` needs no value.
     pub choices: &'static [&'static str],
-    pub set: fn(&mut Settings, &str) -> Result<(), String>,
+    pub set: fn(&mut ServerSettings, &str) -> Result<(), String>,
 }
 
-/// In the order in which they are shown.
-pub static KEYS: &[Key] = &[
-    Key {
+pub static KEYS: &[ConfigKey] = &[
+    ConfigKey {
         name: "listen",
         value: "ADDRESS",
         default: "127.0.0.1:8778",
-        about: "Where to listen; port 0 takes any that is free",
+        about: "Address and port to listen on; port 0 selects a free port",
         choices: &[],
         set: |settings, text| put(&mut settings.listen, text),
     },
-    Key {
+    ConfigKey {
         name: "data",
         value: "FOLDER",
         default: "allod-data",
-        about: "The folder of the journal; made when it is not there",
+        about: "Data folder with the journal; created if missing",
         choices: &[],
         set: |settings, text| {
             settings.data_given = true;
             put(&mut settings.data, text)
         },
     },
-    Key {
+    ConfigKey {
         name: "journal",
         value: "ADDRESS",
         default: "",
-        about: "Keep the journal in PostgreSQL, as in postgres://user@host/database, instead of in the folder",
+        about: "Store the journal in PostgreSQL, such as postgres://user@host/database, instead of in the data folder",
         choices: &[],
         set: |settings, text| {
-            settings.journal = Some(place::address(text)?);
+            settings.journal = Some(journal_location::parse_address(text)?);
             Ok(())
         },
     },
-    Key {
+    ConfigKey {
         name: "ha",
-        value: "YES OR NO",
+        value: "BOOL",
         default: "false",
-        about: "Refuse to write what would not survive the loss of one machine",
+        about: "High availability: refuse writes that are not replicated to a second machine",
         choices: &["true", "false"],
         set: |settings, text| put(&mut settings.ha, text),
     },
-    Key {
+    ConfigKey {
         name: "log",
         value: "LEVELS",
         default: "info",
-        about: "What to log: a level, or levels by target as in \"info,allod::access=debug\"",
+        about: "Log level, or levels by target, such as \"info,allod::access=debug\"",
         choices: &[],
         set: |settings, text| put(&mut settings.log, text),
     },
-    Key {
+    ConfigKey {
         name: "log_format",
         value: "FORMAT",
         default: "text",
-        about: "How a log line looks",
+        about: "Format of log lines",
         choices: &["text", "json"],
         set: |settings, text| choose(&mut settings.log_format, text),
     },
-    Key {
+    ConfigKey {
         name: "auth",
-        value: "HOW",
+        value: "METHOD",
         default: "none",
-        about: "How clients prove who they are; none, and noauth2 for tests, are for loopback only",
+        about: "Authentication of clients; none, and noauth2 for tests, are allowed on loopback only",
         choices: &["none", "tokens", "noauth2"],
         set: |settings, text| put(&mut settings.auth, text),
     },
-    Key {
+    ConfigKey {
         name: "tokens",
         value: "FILE",
         default: "",
-        about: "With --auth tokens: the file that says which tokens may do what; see allod token new",
+        about: "Tokens file for --auth tokens; see allod token new",
         choices: &[],
         set: |settings, text| name_file(&mut settings.tokens, text),
     },
-    Key {
+    ConfigKey {
         name: "tls_cert",
         value: "FILE",
         default: "",
-        about: "Speak TLS with this certificate, in PEM form and with its chain; needs --tls-key",
+        about: "TLS certificate with its chain, in PEM format; needs --tls-key",
         choices: &[],
         set: |settings, text| name_file(&mut settings.tls_cert, text),
     },
-    Key {
+    ConfigKey {
         name: "tls_key",
         value: "FILE",
         default: "",
-        about: "The private key of --tls-cert, in PEM form",
+        about: "Private key of --tls-cert, in PEM format",
         choices: &[],
         set: |settings, text| name_file(&mut settings.tls_key, text),
     },
-    Key {
+    ConfigKey {
         name: "history",
-        value: "HOW MUCH",
+        value: "RETENTION",
         default: "all",
-        about: "How much of the journal to keep: all, since-checkpoint (only what the oldest checkpoint needs), a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB",
+        about: "How page of the journal to keep: all, since-checkpoint (only what the oldest checkpoint needs), a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB",
         choices: &[],
         set: |settings, text| {
-            settings.history = history::read(text)?;
+            settings.history = history::parse(text)?;
             Ok(())
         },
     },
-    Key {
+    ConfigKey {
         name: "archive",
         value: "FOLDER",
         default: "",
-        about: "The folder that records are archived in before they are trimmed from the journal; without one they are gone",
+        about: "Folder to archive records in before they are trimmed from the journal; without it they are deleted",
         choices: &[],
         set: |settings, text| {
             settings.archive = (!text.is_empty()).then(|| text.into());
@@ -139,7 +136,7 @@ pub static KEYS: &[Key] = &[
     },
 ];
 
-impl Key {
+impl ConfigKey {
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
@@ -148,33 +145,33 @@ impl Key {
         format!("ALLOD_{}", self.name.to_uppercase())
     }
 
-    /// Whether it can be meant, and if not why.
+    /// Checks a value.
     pub fn check(&self, text: &str) -> Result<(), String> {
-        (self.set)(&mut Settings::default(), text)
+        (self.set)(&mut ServerSettings::default(), text)
     }
 }
 
-/// Sets what can be read from a text.
-fn put<T: FromStr<Err: Display>>(place: &mut T, text: &str) -> Result<(), String> {
-    *place = text.parse().map_err(|error: T::Err| error.to_string())?;
+/// Parses a value and sets it.
+pub(super) fn put<T: FromStr<Err: Display>>(setting: &mut T, text: &str) -> Result<(), String> {
+    *setting = text.parse().map_err(|error: T::Err| error.to_string())?;
     Ok(())
 }
 
-/// Sets the path of a file that need not be given.
-fn name_file(place: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+/// Sets the path of an optional file.
+fn name_file(setting: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
     if text.is_empty() {
-        return Err("the name of a file is expected".to_owned());
+        return Err("expected the name of a file".to_owned());
     }
-    *place = Some(text.into());
+    *setting = Some(text.into());
     Ok(())
 }
 
-/// Sets what has a few named values.
-fn choose<T: ValueEnum>(place: &mut T, text: &str) -> Result<(), String> {
-    *place = T::from_str(text, false).map_err(|_| {
+/// Sets an enum by the name of a value.
+fn choose<T: ValueEnum>(setting: &mut T, text: &str) -> Result<(), String> {
+    *setting = T::from_str(text, false).map_err(|_| {
         let known = T::value_variants().iter().filter_map(T::to_possible_value);
         let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
-        format!("'{text}' is none of {}", known.join(", "))
+        format!("'{text}' is not one of {}", known.join(", "))
     })?;
     Ok(())
 }
@@ -184,19 +181,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_that_are_shown_are_those_that_count() {
-        let mut settings = Settings::default();
+    fn documented_defaults_match_the_settings() {
+        let mut settings = ServerSettings::default();
         let wanted = format!("{settings:?}");
         for key in KEYS.iter().filter(|key| !key.default.is_empty()) {
             (key.set)(&mut settings, key.default).unwrap();
-            // That it was said is no part of what it is.
+            // Set by giving any value, even the default.
             settings.data_given = false;
             assert_eq!(format!("{settings:?}"), wanted, "{}", key.name);
         }
     }
 
     #[test]
-    fn every_choice_can_be_meant() {
+    fn every_choice_is_accepted() {
         for key in KEYS {
             for choice in key.choices {
                 key.check(choice).unwrap();

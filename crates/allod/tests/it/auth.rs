@@ -1,5 +1,4 @@
-//! Tokens and certificates as an operator meets them: made, used, changed under a running server, and refused when they make
-//! no sense.
+//! Tokens and certificates: created, used, changed while the server runs, and refused if invalid.
 
 mod server;
 
@@ -10,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use server::{Server, allod, ask, eventually, run};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -37,12 +36,12 @@ impl Authority {
     }
 }
 
-/// Makes a token and appends it to the file.
+/// Creates a token and appends it to the file.
 fn new_token(file: &str, name: &str, role: &str, more: &[&str]) -> String {
     let arguments = ["token", "new", "--file", file, "--name", name, "--role", role];
     let made = allod(&arguments).args(more).output().unwrap();
     assert!(made.status.success(), "{made:?}");
-    // stdout is the token and nothing else.
+    // stdout has only the token.
     let token = String::from_utf8(made.stdout).unwrap();
     assert_eq!(token.trim().len(), 70, "{token}");
     token.trim().to_owned()
@@ -51,7 +50,7 @@ fn new_token(file: &str, name: &str, role: &str, more: &[&str]) -> String {
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
 
 #[test]
-fn tokens_are_made_used_and_taken_back_while_the_server_runs() {
+fn tokens_are_added_and_removed_while_the_server_runs() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tokens.toml");
     let file = file.to_str().unwrap();
@@ -75,15 +74,15 @@ fn tokens_are_made_used_and_taken_back_while_the_server_runs() {
     assert_eq!(status("PUT", "/v1/pools/other/claims/k", &tenant, "{}"), 403);
     assert_eq!(status("GET", "/v1/pools/other", &over, ""), 401);
 
-    // Another one while it runs, noticed by itself.
+    // The server reloads the file without a signal.
     let late = new_token(file, "late", "reader", &[]);
     eventually("the new token works", || status("GET", "/v1/limits", &late, "") == 200);
     let first = std::fs::read_to_string(file).unwrap();
 
-    // A broken file changes nothing, and is told.
+    // An invalid file changes nothing and is logged.
     std::fs::write(file, "[[token]]\nname = ").unwrap();
     server.signal("HUP");
-    // Once or twice: it is noticed by itself, and SIGHUP insists.
+    // Logged once or twice: on the change of the file, and on SIGHUP.
     let none = "allod_reloads_total{what=\"tokens\",outcome=\"failed\"} 0";
     eventually("the failure is counted", || {
         let metrics = ask(&mut server.connect(), "GET", "/metrics", &late, "");
@@ -91,7 +90,7 @@ fn tokens_are_made_used_and_taken_back_while_the_server_runs() {
     });
     assert_eq!(status("GET", "/v1/limits", &admin, ""), 200);
 
-    // One taken back: the others stay.
+    // One token is removed; the others stay.
     let without = first.split("\n\n").filter(|table| !table.contains("\"admin\"\nrole"));
     std::fs::write(file, without.collect::<Vec<_>>().join("\n\n")).unwrap();
     server.signal("HUP");
@@ -109,7 +108,7 @@ fn tokens_are_made_used_and_taken_back_while_the_server_runs() {
 }
 
 #[test]
-fn a_server_with_a_certificate_speaks_tls_and_shows_a_new_one_when_there_is_one() {
+fn a_changed_certificate_is_used_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     authority.sign(folder.path());
@@ -138,7 +137,7 @@ fn a_server_with_a_certificate_speaks_tls_and_shows_a_new_one_when_there_is_one(
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_code_2_before_anything_is_opened() {
+fn invalid_security_settings_end_the_start_with_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let data = path("data");
@@ -159,8 +158,8 @@ fn what_makes_no_sense_is_refused_with_code_2_before_anything_is_opened() {
             "with --auth noauth2, because every client",
         ),
         (&["--auth", "tokens"], "--auth tokens needs --tokens FILE"),
-        (&["--tokens", &good], "--tokens is of no use without --auth tokens"),
-        (&["--auth", "tokens", "--tokens", ""], "the name of a file is expected"),
+        (&["--tokens", &good], "--tokens needs --auth tokens"),
+        (&["--auth", "tokens", "--tokens", ""], "expected the name of a file"),
         (&["--auth", "tokens", "--tokens", "/nowhere"], "cannot read /nowhere"),
         (&["--auth", "tokens", "--tokens", &broken], "token 1 'a': role is missing"),
         (&["--auth", "tokens", "--tokens", &open], "all users of this machine can write to it"),
@@ -179,7 +178,7 @@ fn what_makes_no_sense_is_refused_with_code_2_before_anything_is_opened() {
 }
 
 #[test]
-fn tokens_are_listed_without_their_hashes_and_made_without_a_file() {
+fn tokens_are_listed_without_hashes_and_created_without_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tokens.toml");
     let file = file.to_str().unwrap();
@@ -201,7 +200,7 @@ fn tokens_are_listed_without_their_hashes_and_made_without_a_file() {
     let again = run(&["token", "new", "--file", file, "--name", "ci", "--role", "reader"]);
     assert_eq!(again.status.code(), Some(1));
     assert!(again.stdout.is_empty(), "a token that is not in the file is not shown");
-    // What is printed for the file can be put there as it is.
+    // The printed entry can be appended to the file.
     let made = run(&["token", "new", "--name", "by hand", "--role", "reader"]);
     let table = String::from_utf8(made.stderr).unwrap();
     let text = std::fs::read_to_string(file).unwrap();

@@ -1,5 +1,5 @@
-//! Backups and restores with the real binary: under load, through pipes, cut off, damaged; judged by the checker, which is
-//! not the server.
+//! Backups and restores with the real binary: under load, through pipes, interrupted, damaged. An independent checker
+//! verifies the answers.
 
 mod broken;
 mod carry;
@@ -10,20 +10,19 @@ use std::process::Output;
 
 use crate::crash::server::{self, Server};
 
-/// Runs a command to its end.
 fn allod(arguments: &[&str]) -> Output {
     let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
     server::allod(&arguments).output().unwrap()
 }
 
-/// Runs a command that must succeed; what it printed.
+/// Runs a command that must succeed, and returns its stdout.
 fn done(arguments: &[&str]) -> String {
     let Output { status, stdout, stderr } = allod(arguments);
     assert!(status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
     String::from_utf8(stdout).unwrap()
 }
 
-/// Runs a command that must fail like this; what it said.
+/// Runs a command that must fail with this code, and returns its stderr.
 fn fails(arguments: &[&str], code: i32) -> String {
     let Output { status, stderr, .. } = allod(arguments);
     let said = String::from_utf8(stderr).unwrap();
@@ -35,7 +34,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// A server on `data` with a pool and so many claims in it.
+/// A server on `data` with a pool and this many claims.
 fn with_claims(data: &Path, count: u32) -> Server {
     let server = server::start(data);
     assert_eq!(server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["0-99999"]}"#).status, 201);
@@ -49,8 +48,8 @@ fn claims(server: &Server, from: u32, count: u32) {
     }
 }
 
-/// All of the claims are there, and the next one gets the next value.
-fn goes_on(server: &Server, count: u32) {
+/// Asserts that all claims exist and that the next one gets the next value.
+fn assert_continues(server: &Server, count: u32) {
     for n in 0..count {
         let claim = server.get(&format!("/v1/pools/p/claims/{n}")).text();
         assert!(claim.contains(&format!("\"value\":{n},")), "{claim}");

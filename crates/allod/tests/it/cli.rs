@@ -1,8 +1,8 @@
-//! The command line as a person meets it: transcripts of commands, each above what it printed.
+//! Transcripts of the command line.
 //!
-//! Each file under `transcripts/` is a session in an empty folder, with a server of its own. `$ ` begins a command, which
-//! a shell runs, and `> ` continues it. Below stand its output, what it said on stderr with `! ` before it, and its exit
-//! code where it was not 0. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was printed into the files instead of comparing.
+//! Each file in `transcripts/` is a shell session in an empty folder with its own server. `$ ` begins a command, `> `
+//! continues it. Its stdout follows, its stderr after `! `, and its exit code if it is not 0. `ALLOD_UPDATE_GOLDEN=1` writes
+//! the actual output into the files instead of comparing.
 
 mod canned;
 mod steady;
@@ -18,14 +18,14 @@ use allod_testkit::golden;
 use allod_testkit::server::Server;
 use canned::Canned;
 
-/// A session: where its commands run, and what is theirs to talk to.
+/// A folder to run commands in, with its servers.
 struct Session {
     folder: tempfile::TempDir,
     server: Server,
     canned: Canned,
 }
 
-/// No command takes longer than this.
+/// The time limit of a command.
 const COMMAND_MAX: Duration = Duration::from_secs(30);
 
 impl Session {
@@ -40,7 +40,7 @@ impl Session {
         Session { folder, server, canned: Canned::start() }
     }
 
-    /// Runs a command and writes down what came of it.
+    /// Runs a command and returns its transcript.
     fn run(&self, command: &str) -> String {
         let (out, err) = (self.folder.path().join(".out"), self.folder.path().join(".err"));
         let binary = Path::new(env!("CARGO_BIN_EXE_allod")).parent().unwrap();
@@ -52,7 +52,7 @@ impl Session {
             .env("PATH", path)
             .env("ALLOD_SERVER", format!("http://{}", self.server.address))
             .env("CANNED", format!("http://{}", self.canned.address))
-            // A group of its own, so that what it leaves in the background can be ended with it.
+            // Its own process group, so that background processes can be ended with it.
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(std::fs::File::create(&out).unwrap())
@@ -88,7 +88,7 @@ impl Session {
         shown
     }
 
-    /// Plays a transcript, and writes it anew with what was printed this time.
+    /// Runs the commands of a transcript, and returns it with the actual output.
     fn play(&self, transcript: &str) -> String {
         let mut played = String::new();
         for block in transcript.split("\n\n").map(str::trim_end).filter(|block| !block.is_empty()) {
@@ -96,7 +96,7 @@ impl Session {
                 played.push('\n');
             }
             let Some(first) = block.strip_prefix("$ ") else {
-                // Either a remark, or the output of the command above from its first empty line on.
+                // A remark, or output after an empty line.
                 if block.starts_with('#') {
                     writeln!(played, "{block}").unwrap();
                 } else {
@@ -116,7 +116,7 @@ impl Session {
     }
 }
 
-/// Leaves a certificate for this machine in the folder, with its key, and one of a stranger. They vouch for themselves.
+/// Writes a self-signed certificate for this machine with its key, and an unrelated one.
 fn certify(folder: &Path) {
     let make = || rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let (made, key) = (make(), folder.join("key.pem"));
@@ -145,7 +145,7 @@ macro_rules! transcripts {
         })*
 
         #[test]
-        fn every_transcript_is_played() {
+        fn every_transcript_is_run() {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/cli/transcripts");
             let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
             let mut files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();

@@ -1,4 +1,4 @@
-//! The real binary, killed, damaged and starved; judged by the checker, which is not the server.
+//! The real binary, killed, with damaged files and with a full disk. An independent checker verifies the answers.
 
 mod damage;
 mod full;

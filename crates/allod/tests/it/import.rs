@@ -1,5 +1,5 @@
-//! `allod import placement`, from the real Placement and from another allod: what it copies, that it can be cut off and run
-//! again, what it says when the two sides differ, and that it never writes to the source.
+//! `allod import placement` from the real Placement and from another allod: what it copies, that it can be interrupted and
+//! resumed, how it reports differences, and that it never writes to the source.
 
 mod cloud;
 mod real;
@@ -46,22 +46,22 @@ fn import(from: &Placement, to: &Placement, more: &[&str]) -> Command {
     command
 }
 
-/// Runs an import to its end: its exit code, its report, and what it said.
+/// Runs an import. Returns its exit code, its report and its stderr.
 fn run(from: &Placement, to: &Placement, more: &[&str]) -> (i32, Value, String) {
     let done = import(from, to, more).output().unwrap();
     let report = serde_json::from_slice(&done.stdout).unwrap_or_default();
     (done.status.code().unwrap(), report, String::from_utf8(done.stderr).unwrap())
 }
 
-/// The same of one that must end with both sides agreed.
-fn agreed(from: &Placement, to: &Placement, more: &[&str]) -> Value {
+/// Runs an import after which the servers must agree.
+fn run_to_agreement(from: &Placement, to: &Placement, more: &[&str]) -> Value {
     let (code, report, said) = run(from, to, more);
     assert_eq!(code, 0, "{said}\n{report:#}");
     assert_eq!(report["agrees"], json!(true));
     report
 }
 
-/// The sum of one column of what was copied.
+/// The sum of a column of the copy counts.
 fn copied(report: &Value, column: &str) -> u64 {
     let kinds = report["copied"]["kinds"].as_object().unwrap();
     kinds.values().map(|of| of[column].as_u64().unwrap()).sum()
@@ -74,7 +74,7 @@ fn assert_counts(report: &Value) {
     }
 }
 
-/// `of member: source, target` of everything that differs.
+/// All differences, as `of member: source, target`.
 fn differences(report: &Value) -> Vec<String> {
     let all = report["compared"]["differences"].as_array().unwrap();
     let line = |row: &Value| {
@@ -94,17 +94,17 @@ fn differences(report: &Value) -> Vec<String> {
 }
 
 #[test]
-fn the_real_placement_is_copied_there_and_back() {
+fn the_real_placement_is_copied_and_copied_back() {
     let (real, allod) = (Real::start(), Allod::start());
     fill(&real.placement);
-    // Whatever is written to a provider or by a consumer shows in its generation.
+    // Every write to a provider or consumer changes its generation.
     let generations = |placement: &Placement| {
         let shared = format!("/resource_providers/{}/allocations", provider_uuid(SHARING));
         (placement.get("/resource_providers"), placement.get(&shared))
     };
     let before = generations(&real.placement);
 
-    // Cut off while it copies providers, and while it copies allocations.
+    // Interrupted while it copies providers, and while it copies allocations.
     let count = |path: &str, list: &str| allod.placement.get(path)[list].as_array().unwrap().len();
     for (requests, consumers) in [(PROVIDERS / 2 * 3, false), (4 + PROVIDERS * 4 + 6, true)] {
         let relay = Relay::start(real.placement.address, requests);
@@ -123,14 +123,14 @@ fn the_real_placement_is_copied_there_and_back() {
     }
     let (code, report, _) = run(&real.placement, &allod.placement, &["--verify"]);
     assert_eq!((code, &report["agrees"], &report["copied"]), (4, &json!(false), &Value::Null));
-    let report = agreed(&real.placement, &allod.placement, &[]);
+    let report = run_to_agreement(&real.placement, &allod.placement, &[]);
     assert!(copied(&report, "written") > 0 && copied(&report, "equal") > 0, "{report:#}");
     assert_eq!(copied(&report, "refused") + copied(&report, "differing"), 0);
     assert_counts(&report);
 
-    // Once more: nothing is left to do.
+    // Run again, it writes nothing.
     let there = allod.placement.everything();
-    let report = agreed(&real.placement, &allod.placement, &[]);
+    let report = run_to_agreement(&real.placement, &allod.placement, &[]);
     assert_eq!(copied(&report, "written"), 0, "{report:#}");
     assert_eq!(allod.placement.everything(), there);
     assert_eq!(report["lost"], json!([]));
@@ -146,7 +146,7 @@ fn the_real_placement_is_copied_there_and_back() {
     let path = format!("/resource_providers/{}/usages", provider_uuid(SHRUNK));
     assert_eq!(allod.placement.get(&path)["usages"], json!({ "VCPU": 60, "DISK_GB": 7 }));
 
-    // A wrong address and a missing token are told, and what to do about them.
+    // A wrong address and a missing token are reported with advice.
     let mut refused = import(&real.placement, &allod.placement, &[]);
     let refused = refused.env_remove("ALLOD_FROM_TOKEN").output().unwrap();
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -155,19 +155,19 @@ fn the_real_placement_is_copied_there_and_back() {
         "{said}"
     );
 
-    // The way back, into a Placement that is empty.
+    // Back into an empty Placement.
     drop(real);
     let real = Real::start();
-    let report = agreed(&allod.placement, &real.placement, &[]);
+    let report = run_to_agreement(&allod.placement, &real.placement, &[]);
     assert_counts(&report);
     assert_eq!(copied(&report, "refused"), 0);
 }
 
 #[test]
-fn what_differs_is_told_and_replaced_only_when_that_is_asked_for() {
+fn differences_are_reported_and_replaced_only_with_replace() {
     let (from, to) = (Allod::start(), Allod::start());
     fill(&from.placement);
-    assert_counts(&agreed(&from.placement, &to.placement, &[]));
+    assert_counts(&run_to_agreement(&from.placement, &to.placement, &[]));
 
     // Moves, releases and new sizes at the source.
     let source = &from.placement;
@@ -189,9 +189,9 @@ fn what_differs_is_told_and_replaced_only_when_that_is_asked_for() {
     let there = to.placement.everything();
     let (code, report, said) = run(source, &to.placement, &[]);
     assert_eq!((code, copied(&report, "written")), (4, 0), "{report:#}");
-    assert!(said.contains("do not agree"), "{said}");
+    assert!(said.contains("the servers differ"), "{said}");
     assert_eq!(to.placement.everything(), there, "something was overwritten");
-    let told = differences(&report);
+    let reported = differences(&report);
     for wanted in [
         format!("providers {} \"name\": \"renamed\", \"provider-{BARE}\"", provider_uuid(BARE)),
         format!("inventories {} \"VCPU.total\": 9, 8", provider_uuid(SHRUNK)),
@@ -202,17 +202,17 @@ fn what_differs_is_told_and_replaced_only_when_that_is_asked_for() {
         ),
         format!("consumers {} \"consumer_type\": \"unknown\", \"INSTANCE\"", consumer_uuid(3)),
     ] {
-        assert!(told.contains(&wanted), "{wanted} is not in {told:#?}");
+        assert!(reported.contains(&wanted), "{wanted} is not in {reported:#?}");
     }
 
-    let report = agreed(source, &to.placement, &["--replace"]);
+    let report = run_to_agreement(source, &to.placement, &["--replace"]);
     assert_eq!(report["copied"]["kinds"]["consumers"]["removed"], json!(1));
     assert_eq!(copied(&report, "refused"), 0, "{report:#}");
-    assert_eq!(copied(&agreed(source, &to.placement, &["--replace"]), "written"), 0);
+    assert_eq!(copied(&run_to_agreement(source, &to.placement, &["--replace"]), "written"), 0);
 }
 
 #[test]
-fn providers_of_others_are_refused_kept_or_deleted() {
+fn providers_that_only_the_target_has_are_refused_kept_or_deleted() {
     let (from, to) = (Allod::start(), Allod::start());
     from.placement.create(1, None);
     to.placement.create(7, None);
@@ -221,62 +221,63 @@ fn providers_of_others_are_refused_kept_or_deleted() {
     to.placement.hold(&consumer_uuid(1), Some("INSTANCE"), &[(8, json!({ "VCPU": 1 }))]);
     let there = to.placement.everything();
     let (code, _, said) = run(&from.placement, &to.placement, &[]);
-    assert!(code == 4 && said.contains("has 2 providers that the source has not"), "{said}");
+    assert!(code == 4 && said.contains("has 2 providers that the source does not have"), "{said}");
     assert_eq!(to.placement.everything(), there);
-    let report = agreed(&from.placement, &to.placement, &["--others", "keep"]);
+    let report = run_to_agreement(&from.placement, &to.placement, &["--others", "keep"]);
     assert_eq!(report["compared"]["others"], json!(2));
-    // A machine that was set up anew has its old name and a new uuid.
+    // A reinstalled host has its old name and a new UUID.
     from.placement.create(2, None);
     let path = format!("/resource_providers/{}", provider_uuid(7));
     to.placement.write("PUT", &path, &json!({ "name": "provider-2" }));
     let (code, _, said) = run(&from.placement, &to.placement, &["--others", "delete"]);
     assert!(code == 2 && said.contains("needs --replace"), "{said}");
-    let report = agreed(&from.placement, &to.placement, &["--others", "delete", "--replace"]);
+    let report =
+        run_to_agreement(&from.placement, &to.placement, &["--others", "delete", "--replace"]);
     assert_eq!(copied(&report, "removed"), 3);
     assert_eq!(to.placement.everything()["resource_providers"].as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn an_old_source_loses_types_and_a_widened_inventory_is_put_right() {
+fn an_old_source_has_no_types_and_a_widened_inventory_is_restored() {
     let (from, to) = (Allod::start(), Allod::start());
     fill(&from.placement);
-    let report = agreed(&from.placement, &to.placement, &["--from-version", "1.30"]);
+    let report = run_to_agreement(&from.placement, &to.placement, &["--from-version", "1.30"]);
     assert_eq!(report["source"]["version"], "1.30");
     assert_eq!(report["lost"].as_array().unwrap().len(), 1);
     let consumer = to.placement.get(&format!("/allocations/{}", consumer_uuid(1)));
     assert_eq!(consumer["consumer_type"], "unknown");
-    agreed(&from.placement, &to.placement, &["--verify", "--from-version", "1.14"]);
+    run_to_agreement(&from.placement, &to.placement, &["--verify", "--from-version", "1.14"]);
     let (code, _, said) = run(&from.placement, &to.placement, &["--from-version", "1.13"]);
-    assert!(code == 2 && said.contains("1.14 is needed"), "{said}");
-    // Types that the source tells now are differences, and so written only when asked for.
+    assert!(code == 2 && said.contains("1.14 is required"), "{said}");
+    // With a newer version the types are differences, which need --replace.
     assert_eq!(run(&from.placement, &to.placement, &["--verify"]).0, 4);
-    agreed(&from.placement, &to.placement, &["--replace"]);
+    run_to_agreement(&from.placement, &to.placement, &["--replace"]);
 
-    // As an import leaves it that is cut off while it writes what has no room.
+    // As an import leaves it that is interrupted while an inventory is widened.
     let wide = json!({
         "total": i32::MAX, "reserved": 0, "min_unit": 1, "max_unit": i32::MAX, "step_size": 1,
         "allocation_ratio": 1.0,
     });
     to.placement.set(SHRUNK, "inventories", json!({ "VCPU": wide, "DISK_GB": wide }));
-    let report = agreed(&from.placement, &to.placement, &[]);
+    let report = run_to_agreement(&from.placement, &to.placement, &[]);
     assert_eq!(report["copied"]["kinds"]["inventories"]["written"], json!(1));
 }
 
 #[test]
-fn what_cannot_work_is_said_before_anything_is_done() {
+fn wrong_addresses_are_refused_before_anything_is_written() {
     let allod = Allod::start();
     let none = Placement::at(([127, 0, 0, 1], 1).into(), "");
     let nowhere = Placement::at(allod.server.address, "/v1");
     for (from, to, code, wanted) in [
-        (&none, &allod.placement, 1, "no server answers at http://127.0.0.1:1"),
-        (&allod.placement, &none, 1, "no server answers at http://127.0.0.1:1"),
+        (&none, &allod.placement, 1, "at http://127.0.0.1:1: cannot connect"),
+        (&allod.placement, &none, 1, "at http://127.0.0.1:1: cannot connect"),
         (&nowhere, &allod.placement, 2, "there is no Placement at"),
         (&allod.placement, &allod.placement, 2, "source and target are the same"),
     ] {
         let (found, _, said) = run(from, to, &[]);
         assert!(found == code && said.contains(wanted), "{found}: {said}");
         assert!(
-            said.contains("help: --from names") || said.contains("help: --to or --server"),
+            said.contains("help: --from ") || said.contains("help: set its URL with --to"),
             "{said}"
         );
     }

@@ -20,13 +20,13 @@ fn start(url: &str) -> Server {
     Server::of(command(url, &["--limit", "checkpoint_bytes=20000"]))
 }
 
-/// Runs a server that is expected to end by itself: its exit code, and what it said.
+/// Runs a server that must fail to start. Returns its exit code and stderr.
 fn refused(url: &str, more: &[&str]) -> (Option<i32>, String) {
     let output = command(url, more).output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// Asks until the answer is yes.
+/// Waits until the condition holds.
 #[track_caller]
 fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! RESTCONF on the real binary: what hostile clients send, and pools that two interfaces share.
+//! RESTCONF on the real binary: hostile requests, and pools shared by two interfaces.
 
 mod hostile;
 mod memory;

@@ -1,4 +1,4 @@
-//! The binary as an operator meets it: starts, serves, stops, says what is wrong.
+//! Starting, serving and stopping, and errors of the configuration.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -26,7 +26,7 @@ fn start(data: &Path, more: &[&str]) -> Server {
 }
 
 #[test]
-fn what_was_claimed_is_there_after_a_stop_and_after_a_kill() {
+fn claims_survive_a_stop_and_a_kill() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path(), &[]);
     let reply = server.put("/v1/pools/p", r#"{"kind":"id32","ranges":["5-9"]}"#);
@@ -56,7 +56,7 @@ fn what_was_claimed_is_there_after_a_stop_and_after_a_kill() {
 }
 
 #[test]
-fn a_second_server_on_the_same_folder_refuses() {
+fn a_second_server_on_the_same_folder_is_refused() {
     let data = tempfile::tempdir().unwrap();
     let first = start(data.path(), &[]);
     let folder = data.path().to_str().unwrap();
@@ -70,7 +70,7 @@ fn a_second_server_on_the_same_folder_refuses() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_code_2() {
+fn invalid_arguments_end_the_start_with_code_2() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("allod.toml");
     std::fs::write(&config, "lisen = 1\n").unwrap();
@@ -78,10 +78,10 @@ fn what_cannot_be_meant_is_refused_with_code_2() {
     let (config, data) = (config.to_str().unwrap(), data.to_str().unwrap());
     for (arguments, words) in [
         (&["serve", "--data", data, "--listen", "0.0.0.0:0"][..], "listen on 127.0.0.1"),
-        (&["serve", "--data", data, "--config", config], "unknown keys lisen"),
-        (&["serve", "--data", data, "--config", "/nowhere.toml"], "cannot be read"),
-        (&["serve", "--data", data, "--log", "=="], "--log '==' is not understood"),
-        (&["serve", "--data", data, "--limit", "keys=1"], "unknown limits keys"),
+        (&["serve", "--data", data, "--config", config], "unknown keys: lisen"),
+        (&["serve", "--data", data, "--config", "/nowhere.toml"], "cannot read the configuration"),
+        (&["serve", "--data", data, "--log", "=="], "--log '==' is invalid"),
+        (&["serve", "--data", data, "--limit", "keys=1"], "unknown limits: keys"),
         (
             &["serve", "--data", data, "--listen", "0.0.0.0:1", "--auth", "none"],
             "or use --auth tokens",
@@ -99,7 +99,7 @@ fn what_cannot_be_meant_is_refused_with_code_2() {
 }
 
 #[test]
-fn limits_and_the_log_come_from_anywhere() {
+fn limits_and_log_settings_come_from_flags_environment_and_file() {
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("allod.toml");
     std::fs::write(&config, "log = \"info,allod::access=debug\"\n[limits]\nkey_bytes_max = 3\n")
@@ -118,14 +118,14 @@ fn limits_and_the_log_come_from_anywhere() {
     assert!(said.contains("allod::access") && said.contains("status=422"), "{said}");
 }
 
-/// A log on a full disk is lost, and nothing else is.
+/// A full disk loses only the log.
 #[test]
-fn a_server_whose_stderr_cannot_be_written_serves_all_the_same() {
+fn a_server_continues_if_stderr_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).unwrap();
     let (data, listen) = (folder.path().join("data"), free.to_string());
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    // What is asked is logged, too, and by other threads.
+    // Requests are logged by other threads.
     let log = ["--log", "debug", "--limit", "checkpoint_bytes=1000"];
     let mut command = allod(&["serve", "--listen", &listen, "--data", data.to_str().unwrap()]);
     command.args(log).stderr(full);
@@ -139,7 +139,7 @@ fn a_server_whose_stderr_cannot_be_written_serves_all_the_same() {
 }
 
 #[test]
-fn the_guide_has_the_metrics_that_are_exported() {
+fn the_guide_lists_all_exported_metrics() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path(), &[]);
     let exported = server.get("/metrics").text();
@@ -155,7 +155,7 @@ fn the_guide_has_the_metrics_that_are_exported() {
 }
 
 #[test]
-fn placement_is_at_the_root_and_the_others_keep_their_own_words() {
+fn each_interface_has_its_own_error_format() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path(), &[]);
     let uuid = "11111111-1111-4111-8111-111111111111";

@@ -1,7 +1,7 @@
-//! Services are told what they wait for: by a real server, to a real webhook, over a kill, and with an operator's help.
+//! Notifications of a real server to a webhook: across kills, with retries, and with commands of the operator.
 //!
-//! In `requests` a service asks over RESTCONF. Elsewhere what is queued is written into the journal beforehand, as a server does
-//! it.
+//! In `requests`, services send requests over RESTCONF. Elsewhere the queued notifications are written into the journal
+//! beforehand.
 
 mod hook;
 mod requests;
@@ -21,7 +21,7 @@ use allod_engine::{Config, Engine};
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
 use allod_testkit::server::Server;
-use hook::{Hook, Manner};
+use hook::{Hook, HookBehaviour};
 
 /// A folder with a server's data, its settings, and notices in its outbox: one for each of these services, in this order.
 struct Folder(tempfile::TempDir);
@@ -46,7 +46,7 @@ impl Folder {
         Server::of(self.allod(&start))
     }
 
-    /// What a command of the command line prints, and what it says.
+    /// Runs a command, and returns its stdout and stderr.
     fn run(&self, server: &Server, arguments: &[&str]) -> String {
         let url = format!("http://{}", server.address);
         let output = self.allod(arguments).env("ALLOD_SERVER", url).output().unwrap();
@@ -104,21 +104,24 @@ fn metric(server: &Server, name: &str) -> Option<String> {
 }
 
 #[test]
-fn a_kill_between_queue_and_answer_loses_nothing_and_keeps_the_order() {
-    let hook = Hook::start(Manner::Silent);
+fn a_kill_before_delivery_loses_no_notification_and_keeps_the_order() {
+    let hook = Hook::start(HookBehaviour::Silent);
     let folder = Folder::new(&["/s", "/s", "/s", "/t"], &hook.settings());
     let server = folder.serve();
-    hook.wait_for("the first of each is sent", |told| told.len() == 2);
+    hook.wait_for("the first of each is sent", |received| received.len() == 2);
     server.kill();
-    hook.now(Manner::Answer(200));
+    hook.now(HookBehaviour::Answer(200));
     let server = folder.serve();
-    hook.wait_for("all is told", |told| told.len() == 6);
+    hook.wait_for("all are delivered", |received| received.len() == 6);
     let of = |target: &str| {
-        let own = hook.told().into_iter().filter(|told| told.target == target);
-        own.map(|told| told.notice).collect::<Vec<String>>()
+        let own = hook.received().into_iter().filter(|received| received.target == target);
+        own.map(|received| received.notice).collect::<Vec<String>>()
     };
-    let told = of("/s");
-    assert!(told[0] == told[1] && told[1] < told[2] && told[2] < told[3], "{told:?}");
+    let received = of("/s");
+    assert!(
+        received[0] == received[1] && received[1] < received[2] && received[2] < received[3],
+        "{received:?}"
+    );
     assert_eq!(of("/t").len(), 2);
     eventually("the outbox is not empty", || {
         server.get("/v1/outbox").text() == r#"{"notices":[],"next":null}"#
@@ -131,8 +134,8 @@ fn a_kill_between_queue_and_answer_loses_nothing_and_keeps_the_order() {
 }
 
 #[test]
-fn what_was_given_up_is_an_alarm_until_an_operator_has_it_told_again() {
-    let hook = Hook::start(Manner::Answer(500));
+fn a_given_up_notification_raises_an_alarm_until_it_is_retried() {
+    let hook = Hook::start(HookBehaviour::Answer(500));
     let folder = Folder::new(&["/ncs:services/v:vpn[name='a']", "/other"], &hook.settings());
     let server = folder.serve();
     eventually("they are not given up", || {
@@ -149,31 +152,31 @@ fn what_was_given_up_is_an_alarm_until_an_operator_has_it_told_again() {
         metric(&server, "allod_alarms{kind=\"undelivered\"}").as_deref() == Some("2")
             && metric(&server, "allod_outbox_dead").as_deref() == Some("2")
     });
-    // One is dropped, the other told.
+    // One is discarded, the other delivered.
     let dropped = folder.run(&server, &["outbox", "drop", number]);
-    assert_eq!(dropped, format!("dropped {number}\n"));
+    assert_eq!(dropped, format!("discarded {number}\n"));
     let again = folder.run(&server, &["outbox", "drop", number]);
     assert!(again.contains(&format!("there is no notice {number} in the outbox")), "{again}");
-    hook.now(Manner::Answer(204));
+    hook.now(HookBehaviour::Answer(204));
     let retried = folder.run(&server, &["outbox", "retry", "--dead"]);
-    assert!(retried.starts_with("due now: "), "{retried}");
-    eventually("it is not told", || {
-        folder.run(&server, &["outbox", "list"]).starts_with("nobody is to be told")
+    assert!(retried.starts_with("retrying "), "{retried}");
+    eventually("it is not delivered", || {
+        folder.run(&server, &["outbox", "list"]).starts_with("no matching notifications")
     });
-    assert_eq!(folder.run(&server, &["alarms"]), "no alarm is raised\n");
+    assert_eq!(folder.run(&server, &["alarms"]), "no active alarms\n");
     let over = folder.run(&server, &["alarms", "list", "--over", "--kind", "undelivered"]);
     assert_eq!(over.lines().count(), 3, "{over}");
     let purged = folder.run(&server, &["alarms", "purge", "/other", "undelivered"]);
-    assert_eq!(purged, "purged undelivered of /other\n");
+    assert_eq!(purged, "purged alarm undelivered of /other\n");
     assert_eq!(folder.run(&server, &["alarms", "--over"]).lines().count(), 2);
     let purged = folder.run(&server, &["alarms", "purge", "--over"]);
-    assert_eq!(purged, "purged undelivered of /ncs:services/v:vpn[name='a']\n");
-    assert_eq!(folder.run(&server, &["alarms", "--over"]), "there are no alarms\n");
+    assert_eq!(purged, "purged alarm undelivered of /ncs:services/v:vpn[name='a']\n");
+    assert_eq!(folder.run(&server, &["alarms", "--over"]), "no alarms\n");
 }
 
 #[test]
-fn an_endpoint_that_is_down_is_told_when_it_is_back() {
-    let hook = Hook::start(Manner::Answer(200));
+fn a_notification_is_delivered_when_the_endpoint_is_back() {
+    let hook = Hook::start(HookBehaviour::Answer(200));
     let (settings, address) = (hook.settings(), hook.address);
     hook.stop();
     let folder = Folder::new(&["/s"], &settings);
@@ -181,28 +184,28 @@ fn an_endpoint_that_is_down_is_told_when_it_is_back() {
     eventually("it is not tried", || {
         metric(&server, "allod_notices_failed_total").is_some_and(|count| count != "0")
     });
-    let hook = Hook::at(address, Manner::Answer(200));
-    // It may have been given up meanwhile, on a slow machine.
-    eventually("it is not told", || {
+    let hook = Hook::at(address, HookBehaviour::Answer(200));
+    // On a slow machine it may have been given up meanwhile.
+    eventually("it is not delivered", || {
         drop(folder.run(&server, &["outbox", "retry", "--dead"]));
-        !hook.told().is_empty()
+        !hook.received().is_empty()
     });
-    assert_eq!(hook.told()[0].target, "/s");
+    assert_eq!(hook.received()[0].target, "/s");
 }
 
 #[test]
-fn a_slow_webhook_holds_up_no_stop() {
-    let hook = Hook::start(Manner::Silent);
+fn a_slow_webhook_does_not_delay_the_stop() {
+    let hook = Hook::start(HookBehaviour::Silent);
     let folder = Folder::new(&["/s"], &hook.settings());
     let server = folder.serve();
-    hook.wait_for("it is sent", |told| !told.is_empty());
+    hook.wait_for("it is sent", |received| !received.is_empty());
     let began = Instant::now();
     assert_eq!(server.stop().0, Some(0));
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
-fn settings_that_cannot_be_meant_are_told_at_the_start() {
+fn invalid_webhooks_end_the_start() {
     let folder = Folder::new(&[], "[[webhook]]\nurl = \"http://h/{who}\"\n");
     let output = folder.allod(&["serve", "--data", "data"]).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

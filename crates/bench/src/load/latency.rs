@@ -1,4 +1,4 @@
-//! How long answers took: every single one is kept, so that a percentile is one that happened.
+//! Latencies. Every one is stored, so percentiles are exact.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Latencies {
         self.nanos.len()
     }
 
-    /// The time within which this share of the answers came; zero when there were none.
+    /// The latency that this percentage of the answers did not exceed; zero without answers.
     pub fn percentile(&self, percent: f64) -> Duration {
         let mut sorted = self.nanos.clone();
         sorted.sort_unstable();
@@ -27,7 +27,7 @@ impl Latencies {
     }
 }
 
-/// The middle one of several measurements: what the machine did to one round falls out.
+/// The median, which ignores outliers.
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_values_that_happened() {
+    fn percentiles_are_measured_values() {
         let mut latencies = Latencies::default();
         (1..=1000).rev().for_each(|micros| latencies.add(Duration::from_micros(micros)));
         assert_eq!(latencies.percentile(50.0), Duration::from_micros(500));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_ignores_one_bad_round() {
+    fn the_median_ignores_an_outlier() {
         assert_eq!(median(vec![3.0, 900.0, 1.0]), 3.0);
         assert_eq!(median(vec![4.0, 2.0]), 3.0);
         assert!(median(Vec::new()).is_nan());

@@ -1,4 +1,4 @@
-//! Just enough of HTTP/1.1 to read the answers of the servers that we measure: a status, and a body with a length.
+//! A minimal HTTP/1.1 parser for the answers of the measured servers: status and a body with a length.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ pub struct Parsed {
     pub body: Range<usize>,
 }
 
-/// The first answer in `buffer`; `None` when it is not complete yet.
+/// The first answer in `buffer`; `None` if it is incomplete.
 pub fn parse(buffer: &[u8]) -> Result<Option<Parsed>, String> {
     let Some(head_len) = find(buffer, b"\r\n\r\n") else { return Ok(None) };
     let head = &buffer[..head_len];
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_complete_only_with_its_whole_body() {
+    fn an_answer_without_its_whole_body_is_incomplete() {
         let text = b"HTTP/1.1 201 Created\r\nContent-Length: 4\r\nx: y\r\n\r\nbody";
         for end in 0..text.len() {
             assert_eq!(parse(&text[..end]), Ok(None), "after {end} bytes");
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_cannot_read_is_an_error_and_not_a_guess() {
+    fn an_answer_without_a_length_is_an_error() {
         assert!(parse(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
         assert!(parse(b"SSH-2.0\r\n\r\n").is_err());
     }

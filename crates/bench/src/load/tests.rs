@@ -1,9 +1,9 @@
-//! The load generator against the bare server, and against one that misbehaves.
+//! Tests of the load generator against the bare server, and against a misbehaving one.
 
 use super::*;
 use crate::bare;
 
-/// Claims under keys of its own, so many times.
+/// Sends a number of claims under its own keys.
 struct Claims {
     left: u32,
     answered: u32,
@@ -35,7 +35,7 @@ fn bare_server() -> SocketAddr {
 }
 
 #[test]
-fn every_script_is_played_to_its_end() {
+fn every_script_runs_to_its_end() {
     let scripts = (0..8).map(|left| Claims { left, answered: 0, pad: 4 }).collect();
     let measured = run(bare_server(), scripts, Length::UntilDone).unwrap();
     assert_eq!(measured.replies, 28);
@@ -43,7 +43,7 @@ fn every_script_is_played_to_its_end() {
 }
 
 #[test]
-fn a_timed_run_ends_and_counts_only_what_is_in_its_time() {
+fn a_timed_run_counts_only_answers_in_its_time() {
     let scripts = (0..4).map(|_| Claims { left: u32::MAX, answered: 0, pad: 4 }).collect();
     let (warm_up, measure) = (Duration::from_millis(50), Duration::from_millis(100));
     let measured = run(bare_server(), scripts, Length::Timed { warm_up, measure }).unwrap();
@@ -52,13 +52,13 @@ fn a_timed_run_ends_and_counts_only_what_is_in_its_time() {
 }
 
 #[test]
-fn a_request_larger_than_the_socket_takes_at_once_arrives_whole() {
+fn a_request_larger_than_the_socket_buffer_is_sent_completely() {
     let scripts = vec![Claims { left: 3, answered: 0, pad: 1_500_000 }];
     assert_eq!(run(bare_server(), scripts, Length::UntilDone).unwrap().replies, 3);
 }
 
 #[test]
-fn an_answer_that_the_script_does_not_like_ends_the_run() {
+fn an_answer_that_the_script_rejects_ends_the_run() {
     struct Wrong;
     impl Script for Wrong {
         fn request(&mut self, out: &mut Vec<u8>) -> bool {
@@ -74,7 +74,7 @@ fn an_answer_that_the_script_does_not_like_ends_the_run() {
 }
 
 #[test]
-fn a_connection_that_is_cut_is_an_error() {
+fn a_closed_connection_is_an_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || listener.accept().map(drop));

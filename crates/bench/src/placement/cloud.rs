@@ -1,5 +1,5 @@
-//! The cloud that both servers are loaded with. Every uuid, trait and aggregate follows from a number, so whoever loads and
-//! whoever asks agree without talking.
+//! The cloud that both servers are loaded with. UUIDs, traits and aggregates are computed from numbers, so the scripts that
+//! query need no state from those that load.
 
 use std::io::Write;
 
@@ -10,11 +10,11 @@ use crate::placement::script::{put_head, request};
 pub const ZONES: u64 = 4;
 /// Hosts in a rack; each rack is an aggregate.
 pub const RACK: u64 = 40;
-/// Hosts that never run out, for writes that all go to the same few.
+/// Hosts with unlimited inventory, for concurrent writes to a few hosts.
 pub const HOT: u64 = 4;
 
 #[derive(Debug, Clone, Copy)]
-pub enum Of {
+pub enum UuidKind {
     Host = 1,
     Zone = 2,
     Rack = 3,
@@ -31,8 +31,8 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The uuid of the nth of a kind.
-pub fn uuid(of: Of, n: u64) -> String {
+/// The UUID of number `n` of a kind.
+pub fn uuid(of: UuidKind, n: u64) -> String {
     let seed = mix((of as u64) << 56 ^ n);
     let (high, low) = (mix(seed ^ 1), mix(seed ^ 2));
     format!(
@@ -45,7 +45,7 @@ pub fn uuid(of: Of, n: u64) -> String {
     )
 }
 
-/// What a host of a usual cloud reports.
+/// The traits of a typical host.
 pub const TRAITS: [&str; 24] = [
     "COMPUTE_NODE",
     "COMPUTE_ACCELERATORS",
@@ -75,9 +75,9 @@ pub const TRAITS: [&str; 24] = [
 
 pub const CUSTOM_TRAITS: [&str; 2] = ["CUSTOM_PHYSNET_A", "CUSTOM_PHYSNET_B"];
 
-/// One provider, with all that is said about it.
+/// A provider with its inventories, traits and aggregates.
 #[derive(Debug, Clone)]
-pub struct Provider {
+pub struct CloudProvider {
     pub uuid: String,
     pub name: String,
     pub parent: Option<String>,
@@ -87,7 +87,7 @@ pub struct Provider {
     pub aggregates: Vec<String>,
 }
 
-pub fn host(n: u64) -> Provider {
+pub fn host(n: u64) -> CloudProvider {
     let dice = mix(n ^ 0x517c_c1b7_2722_0a95);
     let mut traits = TRAITS.to_vec();
     if dice % 100 < 80 {
@@ -96,8 +96,8 @@ pub fn host(n: u64) -> Provider {
     if (dice >> 8) % 100 < 2 {
         traits.push("COMPUTE_STATUS_DISABLED");
     }
-    let uuid = uuid(Of::Host, n);
-    Provider {
+    let uuid = uuid(UuidKind::Host, n);
+    CloudProvider {
         root: uuid.clone(),
         uuid,
         name: format!("host-{n:06}"),
@@ -108,15 +108,18 @@ pub fn host(n: u64) -> Provider {
             ("DISK_GB", 20_000, 1.0),
         ],
         traits,
-        aggregates: vec![self::uuid(Of::Zone, n % ZONES), self::uuid(Of::Rack, n / RACK)],
+        aggregates: vec![
+            self::uuid(UuidKind::Zone, n % ZONES),
+            self::uuid(UuidKind::Rack, n / RACK),
+        ],
     }
 }
 
-/// A host in no zone, with as much as there can be of everything.
-pub fn hot(n: u64) -> Provider {
-    let uuid = uuid(Of::Hot, n);
+/// A host outside all zones, with maximum inventories.
+pub fn hot(n: u64) -> CloudProvider {
+    let uuid = uuid(UuidKind::Hot, n);
     let all = i32::MAX as u64;
-    Provider {
+    CloudProvider {
         root: uuid.clone(),
         uuid,
         name: format!("hot-{n}"),
@@ -127,10 +130,10 @@ pub fn hot(n: u64) -> Provider {
     }
 }
 
-/// A host with two NUMA nodes, below each of them two network cards with virtual functions.
-pub fn tree(n: u64) -> Vec<Provider> {
-    let root = uuid(Of::Host, n);
-    let below = |of: Of, n: u64, name: String, parent: &str| Provider {
+/// A host with two NUMA nodes, each with two network cards that have virtual functions.
+pub fn tree(n: u64) -> Vec<CloudProvider> {
+    let root = uuid(UuidKind::Host, n);
+    let below = |of: UuidKind, n: u64, name: String, parent: &str| CloudProvider {
         uuid: uuid(of, n),
         name,
         parent: Some(parent.to_owned()),
@@ -139,7 +142,7 @@ pub fn tree(n: u64) -> Vec<Provider> {
         traits: vec![],
         aggregates: vec![],
     };
-    let mut all = vec![Provider {
+    let mut all = vec![CloudProvider {
         uuid: root.clone(),
         name: format!("host-{n:06}"),
         parent: None,
@@ -149,13 +152,13 @@ pub fn tree(n: u64) -> Vec<Provider> {
         aggregates: vec![],
     }];
     for numa in n * 2..n * 2 + 2 {
-        let mut node = below(Of::Numa, numa, format!("numa-{numa:06}"), &root);
+        let mut node = below(UuidKind::Numa, numa, format!("numa-{numa:06}"), &root);
         node.inventories = vec![("VCPU", 32, 4.0), ("MEMORY_MB", 262_144, 1.0)];
         node.traits = vec!["HW_NUMA_ROOT"];
         let parent = node.uuid.clone();
         all.push(node);
         for nic in numa * 2..numa * 2 + 2 {
-            let mut card = below(Of::Nic, nic, format!("nic-{nic:06}"), &parent);
+            let mut card = below(UuidKind::Nic, nic, format!("nic-{nic:06}"), &parent);
             card.inventories = vec![("SRIOV_NET_VF", 8, 1.0)];
             card.traits = vec![CUSTOM_TRAITS[(nic % 2) as usize]];
             all.push(card);
@@ -164,17 +167,16 @@ pub fn tree(n: u64) -> Vec<Provider> {
     all
 }
 
-/// What is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cloud {
-    /// So many hosts, and the hot ones.
+    /// A number of hosts, and the hot ones.
     Flat(u64),
-    /// So many trees.
+    /// A number of trees.
     Nested(u64),
 }
 
 impl Cloud {
-    pub fn providers(self) -> Vec<Provider> {
+    pub fn providers(self) -> Vec<CloudProvider> {
         match self {
             Cloud::Flat(hosts) => (0..hosts).map(host).chain((0..HOT).map(hot)).collect(),
             Cloud::Nested(hosts) => (0..hosts).flat_map(tree).collect(),
@@ -182,26 +184,26 @@ impl Cloud {
     }
 }
 
-/// Loads providers through the interface, one request after the other.
-pub struct Loader {
+/// Loads providers through the interface.
+pub struct CloudLoader {
     requests: Vec<Vec<u8>>,
     next: usize,
 }
 
-impl Loader {
-    /// Scripts that together load everything; a tree goes to one of them.
-    pub fn scripts(cloud: Cloud, scripts: usize) -> Vec<Loader> {
+impl CloudLoader {
+    /// Scripts that together load the cloud. One script loads a whole tree.
+    pub fn scripts(cloud: Cloud, scripts: usize) -> Vec<CloudLoader> {
         let mut parts: Vec<Vec<Vec<u8>>> = vec![Vec::new(); scripts];
         let mut part = 0;
         for provider in cloud.providers() {
             part = if provider.parent.is_none() { (part + 1) % scripts } else { part };
             load_provider(&provider, &mut parts[part]);
         }
-        parts.into_iter().map(|requests| Loader { requests, next: 0 }).collect()
+        parts.into_iter().map(|requests| CloudLoader { requests, next: 0 }).collect()
     }
 
-    /// What has to be there before any provider.
-    pub fn first() -> Vec<Loader> {
+    /// Traits, which must exist before the providers.
+    pub fn first() -> Vec<CloudLoader> {
         let requests = CUSTOM_TRAITS
             .iter()
             .map(|name| {
@@ -210,12 +212,12 @@ impl Loader {
                 out
             })
             .collect();
-        vec![Loader { requests, next: 0 }]
+        vec![CloudLoader { requests, next: 0 }]
     }
 }
 
-fn load_provider(provider: &Provider, out: &mut Vec<Vec<u8>>) {
-    let Provider { uuid, name, parent, .. } = provider;
+fn load_provider(provider: &CloudProvider, out: &mut Vec<Vec<u8>>) {
+    let CloudProvider { uuid, name, parent, .. } = provider;
     let path = format!("/resource_providers/{uuid}");
     let parent = parent.as_ref().map_or("null".to_owned(), |parent| format!("\"{parent}\""));
     let body = format!(r#"{{"uuid":"{uuid}","name":"{name}","parent_provider_uuid":{parent}}}"#);
@@ -253,7 +255,7 @@ fn load_provider(provider: &Provider, out: &mut Vec<Vec<u8>>) {
     }
 }
 
-impl Script for Loader {
+impl Script for CloudLoader {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         let Some(request) = self.requests.get(self.next) else { return false };
         self.next += 1;

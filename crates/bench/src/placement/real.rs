@@ -1,7 +1,7 @@
-//! The real Placement as its operators run it: uWSGI with two workers behind nginx, on a PostgreSQL of its own, durability on.
+//! The real Placement in a typical deployment: uWSGI with two workers behind nginx, on its own durable PostgreSQL.
 //!
-//! Its Python environment is made by `cargo xtask bench`. The cloud is copied into its tables rather than sent: ten thousand
-//! hosts would take it a quarter of an hour, and how it loads is not what is measured.
+//! `cargo xtask bench` creates its Python environment. The cloud is copied into its tables directly, because loading ten
+//! thousand hosts through the interface takes a quarter of an hour and is not measured.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -16,11 +16,11 @@ use allod_testkit::postgres::Cluster;
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use super::cloud::{CUSTOM_TRAITS, Cloud, Provider};
+use super::cloud::{CUSTOM_TRAITS, Cloud, CloudProvider};
 use crate::caller::Caller;
 use crate::{postgres, process};
 
-pub struct Real {
+pub struct RealPlacement {
     pub address: SocketAddr,
     nginx: Child,
     uwsgi: Child,
@@ -30,9 +30,9 @@ pub struct Real {
 
 const START_MAX: Duration = Duration::from_secs(60);
 
-impl Real {
-    /// Starts it with this cloud in it.
-    pub fn start(cloud: Cloud) -> Result<Real> {
+impl RealPlacement {
+    /// Starts it with a cloud.
+    pub fn start(cloud: Cloud) -> Result<RealPlacement> {
         let python = std::env::var_os("ALLOD_BENCH_PLACEMENT").map(PathBuf::from).context(
             "ALLOD_BENCH_PLACEMENT does not name the interpreter of the real Placement; use cargo xtask bench",
         )?;
@@ -50,7 +50,7 @@ impl Real {
             .stdout(Stdio::null())
             .stderr(File::create(folder.join("sync.log"))?)
             .status()
-            .context("placement-manage cannot be started")?;
+            .context("cannot start placement-manage")?;
         ensure!(synced.success(), "placement-manage db sync failed: {}", log(folder, "sync.log"));
         let (inner, address) = (process::free_address()?, process::free_address()?);
         let uwsgi = Command::new(bin.join("uwsgi"))
@@ -60,7 +60,7 @@ impl Real {
             .stdout(Stdio::null())
             .stderr(File::create(folder.join("uwsgi.log"))?)
             .spawn()
-            .context("uwsgi cannot be started")?;
+            .context("cannot start uwsgi")?;
         let nginx = Command::new("nginx")
             .arg("-c")
             .arg(nginx_conf(folder, inner, address)?)
@@ -69,8 +69,8 @@ impl Real {
             .stdout(Stdio::null())
             .stderr(File::create(folder.join("nginx.out"))?)
             .spawn()
-            .context("nginx cannot be started")?;
-        let real = Real { address, nginx, uwsgi, cluster, _scratch: scratch };
+            .context("cannot start nginx")?;
+        let real = RealPlacement { address, nginx, uwsgi, cluster, _scratch: scratch };
         real.ready(folder_of(&real))?;
         real.load(cloud)?;
         Ok(real)
@@ -104,24 +104,24 @@ impl Real {
             .args(["-qX", "-v", "ON_ERROR_STOP=1", "-f"])
             .arg(&script)
             .output()
-            .context("psql cannot be started")?;
+            .context("cannot start psql")?;
         ensure!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
         Ok(())
     }
 
     pub fn stop(mut self) -> Result<()> {
         process::stop(&mut self.nginx, "TERM", START_MAX)?;
-        // It ends with a status of its own; that it has ended is enough.
+        // Its exit status is irrelevant.
         process::signal(&self.uwsgi, "TERM")?;
         self.uwsgi.wait()?;
         self.cluster.stop()
     }
 }
 
-impl Drop for Real {
+impl Drop for RealPlacement {
     fn drop(&mut self) {
         for child in [&mut self.nginx, &mut self.uwsgi] {
-            // uWSGI takes its workers along only when it is asked to end. What has ended already needs nothing.
+            // uWSGI stops its workers only on a signal. Errors mean that it has ended already.
             if let Ok(None) = child.try_wait() {
                 let _ = process::signal(child, "TERM");
                 let _ = child.wait();
@@ -130,7 +130,7 @@ impl Drop for Real {
     }
 }
 
-fn folder_of(real: &Real) -> &Path {
+fn folder_of(real: &RealPlacement) -> &Path {
     real._scratch.path()
 }
 
@@ -140,7 +140,7 @@ fn log(folder: &Path, name: &str) -> String {
     text.get(from..).unwrap_or(&text).trim().to_owned()
 }
 
-/// The account that a new cluster has.
+/// The user of a new cluster.
 fn account(cluster: &Cluster) -> String {
     let url = cluster.url();
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
@@ -180,8 +180,8 @@ fn nginx_conf(folder: &Path, inner: SocketAddr, listen: SocketAddr) -> Result<Pa
     Ok(path)
 }
 
-/// The rows of its tables, as it would have written them.
-fn tables(providers: &[Provider]) -> String {
+/// SQL for the rows that Placement would have written.
+fn tables(providers: &[CloudProvider]) -> String {
     let mut out = String::from("begin;\n");
     let custom: Vec<String> = CUSTOM_TRAITS.iter().map(|name| format!("('{name}')")).collect();
     let _ = writeln!(out, "insert into traits (name) values {};", custom.join(","));

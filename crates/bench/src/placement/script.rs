@@ -1,16 +1,16 @@
-//! The requests that are measured: what nova and its exporters send all day.
+//! The measured requests: those that Nova and monitoring exporters send.
 
-use std::cell::Cell;
+use std::cell::Measurement;
 use std::io::Write;
 use std::rc::Rc;
 
-use super::cloud::{HOT, Of, ZONES, mix, uuid};
+use super::cloud::{HOT, UuidKind, ZONES, mix, uuid};
 use crate::load::Script;
 
-/// What one connection asks for, again and again.
+/// The request that a connection repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ask {
-    /// Three classes, a trait wanted and one not, one availability zone.
+pub enum PlacementRequest {
+    /// Three classes, a required and a forbidden trait, one availability zone.
     Candidates {
         limit: u64,
     },
@@ -18,62 +18,62 @@ pub enum Ask {
     AnyHost {
         limit: u64,
     },
-    /// One group without a suffix and four with one: two of VCPU, two of virtual functions.
+    /// An unnamed group and four named ones: two with VCPU, two with virtual functions.
     NestedCandidates {
         limit: u64,
     },
-    Provider,
+    CloudProvider,
     Inventories,
     Usages,
     Allocations,
     /// A new consumer on any host.
     Put,
-    /// A new consumer on one of the first so many hot hosts.
+    /// A new consumer on one of this many hot hosts.
     PutHot(u64),
-    /// One consumer hands over to another and goes elsewhere, in one request.
+    /// A migration: one request moves the allocations of one consumer and creates another.
     Move,
-    /// Of the bare server: so many bytes.
+    /// The bare server: a body of this many bytes.
     Blob(usize),
-    /// Of the bare server: the body of a PUT is read and thrown away.
+    /// The bare server: parses the body of a PUT and discards it.
     Parse,
 }
 
 const RESOURCES: &str = r#"{"VCPU":1,"MEMORY_MB":512,"DISK_GB":10}"#;
 
-/// What all connections of a run have seen.
+/// Totals of all connections of a run.
 #[derive(Debug, Default)]
-pub struct Seen {
-    pub bytes: Cell<u64>,
-    pub replies: Cell<u64>,
-    pub conflicts: Cell<u64>,
+pub struct SeenReplies {
+    pub bytes: Measurement<u64>,
+    pub replies: Measurement<u64>,
+    pub conflicts: Measurement<u64>,
 }
 
-pub struct Asker {
-    ask: Ask,
+pub struct PlacementScript {
+    ask: PlacementRequest,
     hosts: u64,
     dice: u64,
-    /// Consumers of this run and connection have numbers from here on.
+    /// The first consumer number of this connection.
     number: u64,
-    /// Where the consumer that moves is, and its generation; `None`: it is nowhere yet.
+    /// The host of the moving consumer and its generation; `None` before the first move.
     at: Option<(u64, u64)>,
     going: u64,
-    /// The real one gives up after ten collisions and leaves the rest to its client.
+    /// The real Placement gives up after ten conflicts, and the client must retry.
     may_conflict: bool,
-    seen: Rc<Seen>,
+    seen: Rc<SeenReplies>,
 }
 
-impl Asker {
+impl PlacementScript {
     pub fn scripts(
-        ask: Ask,
+        ask: PlacementRequest,
         hosts: u64,
         connections: usize,
         round: usize,
         may_conflict: bool,
-    ) -> (Vec<Asker>, Rc<Seen>) {
-        let seen = Rc::new(Seen::default());
+    ) -> (Vec<PlacementScript>, Rc<SeenReplies>) {
+        let seen = Rc::new(SeenReplies::default());
         let one = |connection: usize| {
             let number = ((round as u64) << 48) | ((connection as u64) << 32);
-            Asker {
+            PlacementScript {
                 ask,
                 hosts,
                 dice: mix(number ^ 0xa110d),
@@ -87,13 +87,13 @@ impl Asker {
         ((0..connections).map(one).collect(), seen)
     }
 
-    fn roll(&mut self, below: u64) -> u64 {
+    fn random(&mut self, below: u64) -> u64 {
         self.dice = mix(self.dice.wrapping_add(0x9e37_79b9_7f4a_7c15));
         self.dice % below
     }
 
     fn consumer(&self, number: u64) -> String {
-        uuid(Of::Consumer, number)
+        uuid(UuidKind::Consumer, number)
     }
 
     fn put(&mut self, out: &mut Vec<u8>, host: &str) {
@@ -106,20 +106,21 @@ impl Asker {
 
 /// The members of an allocation.
 fn holding(host: &str, generation: &str, kind: &str, who: u64) -> String {
-    let project = uuid(Of::Project, who % 20).replace('-', "");
+    let project = uuid(UuidKind::Project, who % 20).replace('-', "");
     format!(
         r#""allocations":{{"{host}":{{"resources":{RESOURCES}}}}},"project_id":"{project}","user_id":"{project}","consumer_generation":{generation},"consumer_type":"{kind}""#
     )
 }
 
-impl Script for Asker {
+impl Script for PlacementScript {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         let get = |out: &mut Vec<u8>, path: &str| put_head(out, "GET", path, None);
-        let host = self.roll(self.hosts);
-        let of_host = |what: &str| format!("/resource_providers/{}{what}", uuid(Of::Host, host));
+        let host = self.random(self.hosts);
+        let of_host =
+            |what: &str| format!("/resource_providers/{}{what}", uuid(UuidKind::Host, host));
         match self.ask {
-            Ask::Candidates { limit } => {
-                let zone = uuid(Of::Zone, self.roll(ZONES));
+            PlacementRequest::Candidates { limit } => {
+                let zone = uuid(UuidKind::Zone, self.random(ZONES));
                 get(
                     out,
                     &format!(
@@ -127,7 +128,7 @@ impl Script for Asker {
                     ),
                 );
             }
-            Ask::AnyHost { limit } => {
+            PlacementRequest::AnyHost { limit } => {
                 get(
                     out,
                     &format!(
@@ -135,23 +136,23 @@ impl Script for Asker {
                     ),
                 );
             }
-            Ask::NestedCandidates { limit } => get(
+            PlacementRequest::NestedCandidates { limit } => get(
                 out,
                 &format!(
                     "/allocation_candidates?resources=DISK_GB:10&resources_N0=VCPU:2,MEMORY_MB:1024&resources_N1=VCPU:2,MEMORY_MB:1024&resources_P0=SRIOV_NET_VF:1&required_P0=CUSTOM_PHYSNET_A&resources_P1=SRIOV_NET_VF:1&required_P1=CUSTOM_PHYSNET_B&group_policy=isolate&limit={limit}"
                 ),
             ),
-            Ask::Provider => get(out, &of_host("")),
-            Ask::Inventories => get(out, &of_host("/inventories")),
-            Ask::Usages => get(out, &of_host("/usages")),
-            Ask::Allocations => get(out, &of_host("/allocations")),
-            Ask::Put => self.put(out, &uuid(Of::Host, host)),
-            Ask::PutHot(hosts) => {
-                let host = self.roll(hosts.min(HOT));
-                self.put(out, &uuid(Of::Hot, host));
+            PlacementRequest::CloudProvider => get(out, &of_host("")),
+            PlacementRequest::Inventories => get(out, &of_host("/inventories")),
+            PlacementRequest::Usages => get(out, &of_host("/usages")),
+            PlacementRequest::Allocations => get(out, &of_host("/allocations")),
+            PlacementRequest::Put => self.put(out, &uuid(UuidKind::Host, host)),
+            PlacementRequest::PutHot(hosts) => {
+                let host = self.random(hosts.min(HOT));
+                self.put(out, &uuid(UuidKind::Hot, host));
             }
-            Ask::Move => {
-                let to = uuid(Of::Host, host);
+            PlacementRequest::Move => {
+                let to = uuid(UuidKind::Host, host);
                 self.going = host;
                 let own = self.consumer(self.number >> 32 << 32);
                 let Some((from, generation)) = self.at else {
@@ -163,13 +164,13 @@ impl Script for Asker {
                 let body = format!(
                     r#"{{"{}":{{{}}},"{own}":{{{}}}}}"#,
                     self.consumer(self.number),
-                    holding(&uuid(Of::Host, from), "null", "MIGRATION", self.number),
+                    holding(&uuid(UuidKind::Host, from), "null", "MIGRATION", self.number),
                     holding(&to, &generation.to_string(), "INSTANCE", self.number)
                 );
                 put_head(out, "POST", "/allocations", Some(body.as_bytes()));
             }
-            Ask::Blob(bytes) => get(out, &format!("/blob/{bytes}")),
-            Ask::Parse => self.put(out, &uuid(Of::Host, host)),
+            PlacementRequest::Blob(bytes) => get(out, &format!("/blob/{bytes}")),
+            PlacementRequest::Parse => self.put(out, &uuid(UuidKind::Host, host)),
         }
         true
     }
@@ -179,7 +180,7 @@ impl Script for Asker {
         self.seen.replies.set(self.seen.replies.get() + 1);
         match status {
             200 | 204 => {
-                if self.ask == Ask::Move {
+                if self.ask == PlacementRequest::Move {
                     self.at =
                         Some((self.going, self.at.map_or(1, |(_, generation)| generation + 1)));
                 }
@@ -198,7 +199,7 @@ impl Script for Asker {
     }
 }
 
-/// Writes one request of an administrator in the newest version of the interface.
+/// Writes a request with an admin token and the newest version.
 pub fn put_head(out: &mut Vec<u8>, method: &str, path: &str, body: Option<&[u8]>) {
     // Writing into a vector cannot fail.
     let _ = write!(

@@ -1,13 +1,13 @@
-//! The scripts that most scenarios use: claim after claim under new keys, and look-ups of claims that are there.
+//! Scripts of most scenarios: claims under new keys, and reads of existing claims.
 
 use std::io::Write;
 
 use crate::load::{Script, write_request};
 
-/// Claims any value of a pool under keys that nobody has used before.
+/// Claims values of a pool under new keys.
 #[derive(Debug)]
 pub struct NewClaims {
-    /// First part of the path, up to the key.
+    /// The path up to the key.
     path: String,
     body: Vec<u8>,
     connection: usize,
@@ -16,7 +16,7 @@ pub struct NewClaims {
 }
 
 impl NewClaims {
-    /// One script for each of `connections`. `round` makes the keys differ from those of other rounds.
+    /// One script for each connection. `round` makes the keys unique.
     pub fn scripts(pool: &str, connections: usize, round: usize) -> Vec<NewClaims> {
         let one = |connection| NewClaims {
             path: format!("/v1/pools/{pool}/claims/"),
@@ -51,23 +51,23 @@ impl Script for NewClaims {
     }
 }
 
-/// Reads claims that exist, in an order that jumps about.
+/// Reads existing claims in scattered order.
 #[derive(Debug)]
 pub struct Reads {
     pub pool: &'static str,
-    /// Keys are [`held_key`] of 0 to this.
+    /// The number of keys, see [`held_key`].
     pub keys: u64,
     pub at: u64,
 }
 
-/// The key of the claims that the memory scenario holds.
+/// The keys of the claims in the memory scenario.
 pub fn held_key(number: u64) -> String {
     format!("service-{number:08}")
 }
 
 impl Script for Reads {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
-        // A step that shares no factor with the number of keys visits all of them before it repeats one.
+        // A step that is coprime to the number of keys visits all keys before it repeats one.
         self.at = (self.at + 7_368_787) % self.keys;
         let path = format!("/v1/pools/{}/claims/{}", self.pool, held_key(self.at));
         write_request(out, "GET", &path, None);

@@ -1,4 +1,4 @@
-//! Durable claims over HTTP from one hot pool, against what HTTP, JSON and the disk cost by themselves.
+//! Durable claims over HTTP from one pool, compared with the cost of HTTP, JSON and the disk alone.
 
 use anyhow::Result;
 
@@ -6,38 +6,43 @@ use super::claim_script::NewClaims;
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
 use crate::disk;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length};
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const CONNECTIONS: usize = 64;
 
-/// A claim includes one sync and one round trip; below this the yardstick is wrong and not the server good.
+/// A claim includes one sync and one round trip. A lower ratio means that the baseline is wrong.
 const LEAST_POSSIBLE: f64 = 0.7;
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let scratch = process::scratch()?;
-    let ours = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
+    let ours = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     let mut caller = Caller::connect(ours.address)?;
     caller.put_pool("hot", HOT_POOL)?;
     let sample =
         caller.expect("PUT", "/v1/pools/hot/claims/sample", Some(r#"{"owner":"tenant-00"}"#))?;
-    let bare = Server::bare(sample.len())?;
+    let bare = BenchServer::bare(sample.len())?;
 
-    let mut report = Report::default();
-    report.note(format!("an answer: {sample}"));
+    let mut report = ScenarioReport::default();
+    report.note(format!("example answer: {sample}"));
     at_64(&mut report, effort, &ours, &bare)?;
     at_1(&mut report, effort, &ours, &bare, scratch.path())?;
     ours.stop()?;
     Ok(report)
 }
 
-fn at_64(report: &mut Report, effort: Effort, ours: &Server, bare: &Server) -> Result<()> {
+fn at_64(
+    report: &mut ScenarioReport,
+    effort: Effort,
+    ours: &BenchServer,
+    bare: &BenchServer,
+) -> Result<()> {
     let (mut rates, mut bare_rates, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut slow = Vec::new();
     for round in 0..effort.rounds() {
-        let measure = |server: &Server| {
+        let measure = |server: &BenchServer| {
             load::run(server.address, NewClaims::scripts("hot", CONNECTIONS, round), effort.round())
         };
         let (claims, parsing) = (measure(ours)?, measure(bare)?);
@@ -63,10 +68,10 @@ fn at_64(report: &mut Report, effort: Effort, ours: &Server, bare: &Server) -> R
 }
 
 fn at_1(
-    report: &mut Report,
+    report: &mut ScenarioReport,
     effort: Effort,
-    ours: &Server,
-    bare: &Server,
+    ours: &BenchServer,
+    bare: &BenchServer,
     folder: &std::path::Path,
 ) -> Result<()> {
     let (mut times, mut syncs, mut trips, mut ratios) =
@@ -76,14 +81,14 @@ fn at_1(
         other => other,
     };
     for round in 0..effort.rounds() {
-        let measure = |server: &Server| -> Result<f64> {
+        let measure = |server: &BenchServer| -> Result<f64> {
             let scripts = NewClaims::scripts("hot", 1, 1000 + round);
             let measured = load::run(server.address, scripts, length)?;
             Ok(measured.latencies.percentile(50.0).as_secs_f64() * 1e6)
         };
         let time = measure(ours)?;
-        // The quick tenth and not the median: on a busy machine most syncs also wait for a turn of the processor, and a
-        // yardstick that is too long would make us look good. On a quiet one the two are nearly the same.
+        // The 10th percentile: on a busy machine the median of the syncs includes waiting for a processor, which would
+        // make the ratio too good. On an idle machine both are nearly equal.
         let sync = disk::fdatasync(folder, 400)?.percentile(10.0).as_secs_f64() * 1e6;
         let trip = measure(bare)?;
         ratios.push(time / (sync + trip));
@@ -92,13 +97,13 @@ fn at_1(
         trips.push(trip);
     }
     report.note(format!(
-        "1 connection: median {:.0} µs; one fdatasync of 4 KiB {:.0} µs (the quick tenth), bare round trip {:.0} µs",
+        "1 connection: median {:.0} µs; one fdatasync of 4 KiB {:.0} µs (10th percentile), bare round trip {:.0} µs",
         median(times),
         median(syncs),
         median(trips)
     ));
     if median(ratios.clone()) < LEAST_POSSIBLE {
-        report.note("a claim has one sync in it and cannot be this quick: the machine was too busy to measure the sync");
+        report.note("a claim includes one sync and cannot be this fast: the machine was too busy to measure the sync");
     }
     report.figure(
         "claim at 1 connection, median over one fdatasync plus a bare round trip",

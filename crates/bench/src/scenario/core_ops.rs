@@ -1,4 +1,4 @@
-//! Every way to pick a value, and release, in the core alone: nothing may grow with the range or with the fill.
+//! Every strategy, and release, in the core alone: the cost may not grow with the range or the fill level.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,14 +13,14 @@ use allod_core::state::State;
 use allod_core::value::Kind;
 
 use super::Effort;
-use super::core_bed::{Bed, Fill, Ground};
-use crate::figure::{Bar, Report};
+use super::core_fixture::{CoreFixture, Fill, PoolShape};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 
-/// Claims that are made before they are released again.
+/// Claims in a batch, before they are released.
 const BATCH: u128 = 1000;
 
-/// Commands between two looks at the clock: so few that most of them run without the machine doing something else.
+/// Commands between two clock readings: few enough that most chunks run without a task switch.
 const CHUNK: usize = 50;
 
 /// Each strategy, then by value, then release.
@@ -35,13 +35,13 @@ fn op_name(op: usize) -> &'static str {
     }
 }
 
-/// The pools that are measured. A claim may override the strategy of its pool, so every operation is asked of both: of
-/// one that needs to remember little, and of one that remembers every release to give what was released longest ago.
+/// The strategies of the measured pools. A claim may override the strategy, so every operation is measured in a pool with a
+/// simple strategy, and in one that tracks every release.
 const POOLS: [Strategy; 2] = [Strategy::Lowest, Strategy::LeastRecentlyUsed];
 
-/// One pool with everything that will be asked of it, and how long that took in each round.
-struct Column {
-    bed: Bed,
+/// A pool with its commands and their times.
+struct MeasuredPool {
+    fixture: CoreFixture,
     /// The commands of each op but the last.
     claims: Vec<Vec<Command>>,
     releases: Vec<Command>,
@@ -49,18 +49,18 @@ struct Column {
     times: Vec<Vec<f64>>,
 }
 
-impl Column {
-    fn new(bed: Bed) -> Column {
+impl MeasuredPool {
+    fn new(fixture: CoreFixture) -> MeasuredPool {
         let mut claims: Vec<Vec<Command>> =
-            Strategy::ALL.iter().map(|&strategy| bed.claims(BATCH, strategy)).collect();
-        claims.push(bed.claims_by_value(BATCH));
-        let releases = bed.releases(BATCH);
-        Column { bed, claims, releases, times: vec![Vec::new(); OPS] }
+            Strategy::ALL.iter().map(|&strategy| fixture.claims(BATCH, strategy)).collect();
+        claims.push(fixture.claims_by_value(BATCH));
+        let releases = fixture.releases(BATCH);
+        MeasuredPool { fixture, claims, releases, times: vec![Vec::new(); OPS] }
     }
 
-    /// Each way to claim, a batch of it, and the release of that batch, so that the fill stays what it is.
+    /// Claims and releases a batch with each operation, so that the fill level stays the same.
     fn round(&mut self, seed: u64) -> Result<()> {
-        let (times, state) = (&mut self.times, &mut self.bed.state);
+        let (times, state) = (&mut self.times, &mut self.fixture.state);
         for (op, claims) in self.claims.iter().enumerate() {
             time(&mut times[op], state, claims, seed)?;
             time(&mut times[RELEASE], state, &self.releases, seed)?;
@@ -69,7 +69,7 @@ impl Column {
     }
 }
 
-/// Adds how long the commands take, chunk by chunk.
+/// Adds the time of each chunk of commands.
 fn time(times: &mut Vec<f64>, state: &mut State, commands: &[Command], seed: u64) -> Result<()> {
     for chunk in commands.chunks(CHUNK) {
         times.push(timed(state, chunk, seed)?);
@@ -89,32 +89,34 @@ fn timed(state: &mut State, commands: &[Command], seed: u64) -> Result<f64> {
     Ok(begun.elapsed().as_nanos() as f64 / commands.len() as f64)
 }
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let (rounds, block_bits) = if effort == Effort::Quick { (5, 14) } else { (21, 14) };
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
 
-    let grounds = [
-        Ground::ids("2^32 ids", Kind::Id32, 32),
-        Ground::addresses_of_a_8(),
-        Ground::prefixes_of_a_48(),
+    let shapes = [
+        PoolShape::ids("2^32 ids", Kind::Id32, 32),
+        PoolShape::addresses_of_a_8(),
+        PoolShape::prefixes_of_a_48(),
     ];
-    // As many claims in each state as the pool of prefixes needs to be nearly full.
+    // As many claims as a nearly full pool of prefixes has.
     let claims = 10 << block_bits;
-    let cases = grounds.into_iter().flat_map(|ground| Fill::ALL.map(|fill| (ground, fill)));
-    let cases: Vec<(Ground, Fill)> = cases.collect();
+    let cases = shapes.into_iter().flat_map(|shape| Fill::ALL.map(|fill| (shape, fill)));
+    let cases: Vec<(PoolShape, Fill)> = cases.collect();
     let mut pools = POOLS.map(|strategy| {
-        let bed = |&(ground, fill)| Bed::new(ground, fill, strategy, block_bits, claims);
-        cases.iter().map(bed).map(Column::new).collect::<Vec<_>>()
+        let fixture = |&(shape, fill)| CoreFixture::new(shape, fill, strategy, block_bits, claims);
+        cases.iter().map(fixture).map(MeasuredPool::new).collect::<Vec<_>>()
     });
     measure(pools.iter_mut().flatten(), rounds)?;
     report.note(format!(
         "nanoseconds for one decision; {claims} claims in each state, free values in {} gaps, evenly spread",
         1 << block_bits
     ));
-    let title = |column: &Column| format!("{} {}", column.bed.ground.name, column.bed.fill.name());
+    let title = |column: &MeasuredPool| {
+        format!("{} {}", column.fixture.shape.name, column.fixture.fill.name())
+    };
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
     for (strategy, columns) in POOLS.iter().zip(&pools) {
-        report.note(format!("in pools whose own strategy is {}:", strategy.name()));
+        report.note(format!("in pools with the strategy {}:", strategy.name()));
         let (fastest, slowest) = table(&mut report, columns, title);
         (least, most) = (least.min(fastest), most.max(slowest));
     }
@@ -126,19 +128,19 @@ pub fn run(effort: Effort) -> Result<Report> {
     );
     drop(pools);
 
-    let mut columns: Vec<Column> = [
-        Ground::ids("2^16", Kind::Id32, 16),
-        Ground::ids("2^32", Kind::Id32, 32),
-        Ground::ids("2^64", Kind::Id64, 64),
+    let mut columns: Vec<MeasuredPool> = [
+        PoolShape::ids("2^16", Kind::Id32, 16),
+        PoolShape::ids("2^32", Kind::Id32, 32),
+        PoolShape::ids("2^64", Kind::Id64, 64),
     ]
-    .map(|ground| Column::new(Bed::new(ground, Fill::Half, Strategy::Lowest, 10, 0)))
+    .map(|shape| MeasuredPool::new(CoreFixture::new(shape, Fill::Half, Strategy::Lowest, 10, 0)))
     .into();
     measure(columns.iter_mut(), rounds)?;
     report.note("the same on ranges of other sizes, half full, with 1024 claims");
-    table(&mut report, &columns, |column| column.bed.ground.name.to_string());
-    // Each range against the quickest of the smaller ones.
+    table(&mut report, &columns, |column| column.fixture.shape.name.to_string());
+    // Each range compared with the fastest of the smaller ones.
     let growth = |op: usize| {
-        let time = |column: &Column| median(column.times[op].clone());
+        let time = |column: &MeasuredPool| median(column.times[op].clone());
         let [small, middle, large] = [0, 1, 2].map(|size| time(&columns[size]));
         (middle / small).max(large / small.min(middle))
     };
@@ -151,9 +153,9 @@ pub fn run(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// The columns take turns in every round. The first round is for warming up.
-fn measure<'a>(columns: impl Iterator<Item = &'a mut Column>, rounds: u64) -> Result<()> {
-    let mut columns: Vec<&mut Column> = columns.collect();
+/// The pools alternate in every round. The first round is a warm-up.
+fn measure<'a>(columns: impl Iterator<Item = &'a mut MeasuredPool>, rounds: u64) -> Result<()> {
+    let mut columns: Vec<&mut MeasuredPool> = columns.collect();
     for round in 0..=rounds {
         for column in &mut columns {
             column.round(round << 32)?;
@@ -165,8 +167,12 @@ fn measure<'a>(columns: impl Iterator<Item = &'a mut Column>, rounds: u64) -> Re
     Ok(())
 }
 
-/// Notes the times in a table, and says which was the least and which the most.
-fn table(report: &mut Report, columns: &[Column], title: impl Fn(&Column) -> String) -> (f64, f64) {
+/// Adds a table of the times to the notes. Returns the minimum and the maximum.
+fn table(
+    report: &mut ScenarioReport,
+    columns: &[MeasuredPool],
+    title: impl Fn(&MeasuredPool) -> String,
+) -> (f64, f64) {
     let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
     let width = columns.iter().map(|column| title(column).len()).max().unwrap_or(0).max(6);
     let heads: Vec<String> =

@@ -1,7 +1,7 @@
-//! A thousand values, a thousand claims, 64 connections: each value exactly once; and again with releases mixed in.
+//! A thousand claims on 64 connections get each of a thousand values exactly once; then again, mixed with releases.
 //!
-//! Whoever has a value is written down here, from the answer that gave it until its release is sent. A value that
-//! arrives while somebody else has it ends the run.
+//! The scenario records the holder of each value from the answer to the claim until the release is sent. A value that is
+//! granted while it is held ends the run.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,25 +12,25 @@ use serde_json::Value;
 
 use super::Effort;
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::{self, Length, Script, write_request};
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const VALUES: u64 = 1000;
 const CONNECTIONS: u64 = 64;
 const POOL: &str = r#"{"kind":"id32","ranges":["1-1000"],"strategy":"lowest"}"#;
 
-/// Who has which value, as far as the answers say.
+/// The holder of each value, according to the answers.
 #[derive(Debug, Default)]
-struct Ledger {
+struct GrantedValues {
     held: HashMap<u64, String>,
     granted: u64,
     refused: u64,
 }
 
-type Shared = Rc<RefCell<Ledger>>;
+type SharedGrants = Rc<RefCell<GrantedValues>>;
 
-impl Ledger {
+impl GrantedValues {
     fn grant(&mut self, value: u64, key: &str) -> Result<(), String> {
         if !(1..=VALUES).contains(&value) {
             return Err(format!("{value} is not in the pool"));
@@ -38,51 +38,51 @@ impl Ledger {
         self.granted += 1;
         match self.held.insert(value, key.to_string()) {
             None => Ok(()),
-            Some(other) => Err(format!("{value} was given to {key} while {other} had it")),
+            Some(other) => Err(format!("{value} was granted to {key} while {other} held it")),
         }
     }
 }
 
-/// What one connection holds and does next.
-struct Player {
+/// The claims of one connection and its next request.
+struct ClaimAndRelease {
     pool: &'static str,
-    ledger: Shared,
+    granted_values: SharedGrants,
     connection: u64,
     /// Keys still to claim.
     left: u64,
     /// Whether it releases about every other claim.
     releases: bool,
     mine: Vec<(String, u64)>,
-    doing: Doing,
+    doing: PendingRequest,
     dice: u64,
 }
 
-enum Doing {
+enum PendingRequest {
     Claim(String),
     Release,
 }
 
-impl Player {
+impl ClaimAndRelease {
     fn new(
         pool: &'static str,
-        ledger: &Shared,
+        granted_values: &SharedGrants,
         connection: u64,
         left: u64,
         releases: bool,
-    ) -> Player {
-        Player {
+    ) -> ClaimAndRelease {
+        ClaimAndRelease {
             pool,
-            ledger: Rc::clone(ledger),
+            granted_values: Rc::clone(granted_values),
             connection,
             left,
             releases,
             mine: Vec::new(),
-            doing: Doing::Release,
+            doing: PendingRequest::Release,
             dice: connection + 1,
         }
     }
 
-    fn roll(&mut self) -> u64 {
+    fn random(&mut self) -> u64 {
         self.dice = self
             .dice
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -95,16 +95,16 @@ impl Player {
     }
 }
 
-impl Script for Player {
+impl Script for ClaimAndRelease {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
-        let release = self.releases && !self.mine.is_empty() && self.roll().is_multiple_of(2);
+        let release = self.releases && !self.mine.is_empty() && self.random().is_multiple_of(2);
         if release {
-            let pick = self.roll() as usize % self.mine.len();
+            let pick = self.random() as usize % self.mine.len();
             let (key, value) = self.mine.swap_remove(pick);
-            // From here on the server may give it to somebody else.
-            self.ledger.borrow_mut().held.remove(&value);
+            // From now on the server may grant it to another key.
+            self.granted_values.borrow_mut().held.remove(&value);
             write_request(out, "DELETE", &self.path(&key), None);
-            self.doing = Doing::Release;
+            self.doing = PendingRequest::Release;
             return true;
         }
         if self.left == 0 {
@@ -113,23 +113,23 @@ impl Script for Player {
         self.left -= 1;
         let key = format!("{}-{}", self.connection, self.left);
         write_request(out, "PUT", &self.path(&key), Some(b"{}"));
-        self.doing = Doing::Claim(key);
+        self.doing = PendingRequest::Claim(key);
         true
     }
 
     fn reply(&mut self, status: u16, body: &[u8]) -> Result<(), String> {
         let text = || String::from_utf8_lossy(body).into_owned();
         match (&self.doing, status) {
-            (Doing::Release, 204) => Ok(()),
-            (Doing::Claim(key), 201) => {
+            (PendingRequest::Release, 204) => Ok(()),
+            (PendingRequest::Claim(key), 201) => {
                 let value = value_in(body).ok_or_else(text)?;
-                self.ledger.borrow_mut().grant(value, key)?;
+                self.granted_values.borrow_mut().grant(value, key)?;
                 self.mine.push((key.clone(), value));
                 Ok(())
             }
-            // With releases mixed in, a claim may come when all are held. That is an answer too.
-            (Doing::Claim(_), 409) if self.releases => {
-                self.ledger.borrow_mut().refused += 1;
+            // When all values are held, a claim is refused, which is correct.
+            (PendingRequest::Claim(_), 409) if self.releases => {
+                self.granted_values.borrow_mut().refused += 1;
                 Ok(())
             }
             _ => Err(format!("answered {status}: {}", text())),
@@ -137,30 +137,32 @@ impl Script for Player {
     }
 }
 
-/// The value in the answer to a claim of one id, as a number or as text.
+/// The value in the answer to a claim, as a number or a string.
 fn value_in(body: &[u8]) -> Option<u64> {
     let reply: Value = serde_json::from_slice(body).ok()?;
     let value = reply.get("value")?;
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let scratch = process::scratch()?;
-    let server = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
+    let server = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     let mut caller = Caller::connect(server.address)?;
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
 
     caller.put_pool("once", POOL)?;
-    let ledger = Shared::default();
+    let granted_values = SharedGrants::default();
     let share = |connection| VALUES / CONNECTIONS + u64::from(connection < VALUES % CONNECTIONS);
     let players = (0..CONNECTIONS)
-        .map(|connection| Player::new("once", &ledger, connection, share(connection), false))
+        .map(|connection| {
+            ClaimAndRelease::new("once", &granted_values, connection, share(connection), false)
+        })
         .collect();
     let measured = load::run(server.address, players, Length::UntilDone)?;
     ensure!(
-        ledger.borrow().granted == VALUES,
+        granted_values.borrow().granted == VALUES,
         "{} of {VALUES} were granted",
-        ledger.borrow().granted
+        granted_values.borrow().granted
     );
     full(&mut caller, "once")?;
     report.note(format!(
@@ -169,25 +171,25 @@ pub fn run(effort: Effort) -> Result<Report> {
     ));
     report.figure(
         "values that went to exactly one claim, of 1,000",
-        ledger.borrow().held.len() as f64,
+        granted_values.borrow().held.len() as f64,
         "",
         Bar::AtLeast(VALUES as f64),
     );
 
     caller.put_pool("mixed", POOL)?;
-    let ledger = Shared::default();
+    let granted_values = SharedGrants::default();
     let each = if effort == Effort::Quick { 200 } else { 2000 };
     let players = (0..CONNECTIONS)
-        .map(|connection| Player::new("mixed", &ledger, connection, each, true))
+        .map(|connection| ClaimAndRelease::new("mixed", &granted_values, connection, each, true))
         .collect();
     let measured = load::run(server.address, players, Length::UntilDone)?;
-    let (granted, refused) = (ledger.borrow().granted, ledger.borrow().refused);
-    let missing = VALUES - ledger.borrow().held.len() as u64;
+    let (granted, refused) = (granted_values.borrow().granted, granted_values.borrow().refused);
+    let missing = VALUES - granted_values.borrow().held.len() as u64;
     for number in 0..missing {
         let path = format!("/v1/pools/mixed/claims/last-{number}");
         let body = caller.expect("PUT", &path, Some("{}"))?;
         let value = value_in(body.as_bytes()).unwrap_or(0);
-        ledger.borrow_mut().grant(value, "last").map_err(anyhow::Error::msg)?;
+        granted_values.borrow_mut().grant(value, "last").map_err(anyhow::Error::msg)?;
     }
     full(&mut caller, "mixed")?;
     report.note(format!(
@@ -196,7 +198,7 @@ pub fn run(effort: Effort) -> Result<Report> {
     ));
     report.figure(
         "the same after releases were mixed in",
-        ledger.borrow().held.len() as f64,
+        granted_values.borrow().held.len() as f64,
         "",
         Bar::AtLeast(VALUES as f64),
     );
@@ -217,15 +219,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_ledger_sees_a_value_given_twice() {
-        let mut ledger = Ledger::default();
-        ledger.grant(7, "a").unwrap();
-        assert_eq!(ledger.grant(7, "b").unwrap_err(), "7 was given to b while a had it");
-        assert!(ledger.grant(0, "c").is_err() && ledger.grant(1001, "c").is_err());
+    fn a_value_granted_twice_is_detected() {
+        let mut granted_values = GrantedValues::default();
+        granted_values.grant(7, "a").unwrap();
+        assert_eq!(granted_values.grant(7, "b").unwrap_err(), "7 was granted to b while a held it");
+        assert!(granted_values.grant(0, "c").is_err() && granted_values.grant(1001, "c").is_err());
     }
 
     #[test]
-    fn a_value_is_read_as_number_and_as_text() {
+    fn a_value_may_be_a_number_or_a_string() {
         assert_eq!(value_in(br#"{"value":17}"#), Some(17));
         assert_eq!(value_in(br#"{"value":"17"}"#), Some(17));
         assert_eq!(value_in(b"{}"), None);

@@ -1,7 +1,7 @@
-//! Questions about the past on a long journal: each beside a plain look at the same value in the same run.
+//! History queries on a long journal, compared with a plain read of the same value in the same run.
 //!
-//! The index is made from nothing by the server's own thread, which is timed, and measured in bytes. What it costs those who
-//! write is measured in this process, on the engine without HTTP, where it weighs most.
+//! The time to build the index and its size are measured, too. Its cost for writes is measured in this process, on the
+//! engine without HTTP, where it is most visible.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,25 +18,25 @@ use allod_journal::embedded::Embedded;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::Effort;
-use super::past_bed::{self, HELD, OWNERS, START_MS, key_of, owner_of, pool_of};
+use super::history_fixture::{self, HELD, OWNERS, START_MS, key_of, owner_of, pool_of};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::{Latencies, median};
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
-/// How many times a plain look a question may take, in the median.
+/// The maximum ratio of the median of a query to that of a plain read.
 const TIMES_MAX: f64 = 60.0;
 const CLIENTS: usize = 64;
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let quick = effort == Effort::Quick;
     let events = if quick { 300_000 } else { 10_000_000 };
     let scratch = process::scratch()?;
     let data = scratch.path().join("data");
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
 
     let begun = Instant::now();
-    let made = past_bed::make(&data, events)?;
+    let made = history_fixture::make(&data, events)?;
     let journal = std::fs::metadata(data.join("journal.sqlite"))?.len();
     report.note(format!(
         "{made} events in {:.0} s; the journal has {} MiB, {:.0} bytes an event",
@@ -45,7 +45,7 @@ pub fn run(effort: Effort) -> Result<Report> {
         journal as f64 / made as f64
     ));
 
-    let server = Server::allod(&data, scratch.path(), &[])?;
+    let server = BenchServer::allod(&data, scratch.path(), &[])?;
     let mut caller = Caller::connect(server.address)?;
     let built = build(&mut caller)?;
     let index = folder_bytes(&data.join("index"))?;
@@ -63,7 +63,7 @@ pub fn run(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// Waits until the index answers.
+/// Waits until the index is built.
 fn build(caller: &mut Caller) -> Result<Duration> {
     let begun = Instant::now();
     loop {
@@ -84,26 +84,26 @@ fn folder_bytes(folder: &Path) -> Result<(u64, usize)> {
     Ok((bytes, files))
 }
 
-/// A question by number, so that no two are alike.
-type Question = (&'static str, Box<dyn Fn(u64) -> String>);
+/// A query for each number, so that no two are equal.
+type HistoryQuery = (&'static str, Box<dyn Fn(u64) -> String>);
 
-fn ask(report: &mut Report, caller: &mut Caller, events: u64, times: u64) -> Result<()> {
-    let claims = past_bed::claims_in(events);
+fn ask(report: &mut ScenarioReport, caller: &mut Caller, events: u64, times: u64) -> Result<()> {
+    let claims = history_fixture::claims_in(events);
     let span_ms = events / 64 * 500;
-    // Spread over the whole past, without a pattern.
+    // Spread over the whole history.
     let spread = |n: u64, below: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % below.max(1);
     let time = move |n: u64| {
         let (mut ms, mut day) = (spread(n, span_ms), 1);
         day += ms / 86_400_000;
         ms %= 86_400_000;
         let (hours, minutes, seconds) = (ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60);
-        // The journal begins on the first of January at eight; any time of those days will do.
+        // The journal begins on January 1 at 08:00.
         format!("2026-01-{day:02}T{hours:02}:{minutes:02}:{seconds:02}Z")
     };
-    ensure!(START_MS == 1_767_254_400_000, "the times are of that day");
-    let value = move |n: u64| spread(n, HELD / past_bed::POOLS);
+    ensure!(START_MS == 1_767_254_400_000, "the query times assume this start");
+    let value = move |n: u64| spread(n, HELD / history_fixture::POOLS);
     let pool = |n: u64| pool_of(n);
-    let questions: Vec<Question> = vec![
+    let questions: Vec<HistoryQuery> = vec![
         (
             "a plain look at the value",
             Box::new(move |n| format!("/v1/pools/{}/values/{}", pool(n), value(n))),
@@ -137,7 +137,7 @@ fn ask(report: &mut Report, caller: &mut Caller, events: u64, times: u64) -> Res
             let path = question(n);
             let begun = Instant::now();
             let (status, text) = caller.call("GET", &path, None)?;
-            // A time of the first day may be before the journal's first.
+            // A time on the first day may be before the first record.
             ensure!(
                 status == 200 || path.contains("at=") && status == 404,
                 "{path} answered {status}: {text}"
@@ -157,8 +157,8 @@ fn ask(report: &mut Report, caller: &mut Caller, events: u64, times: u64) -> Res
     Ok(())
 }
 
-/// Claims a second with and without the index, in rounds that take turns.
-fn indexing(report: &mut Report, effort: Effort, scratch: &Path) -> Result<()> {
+/// Claims per second with and without the index, in alternating rounds.
+fn indexing(report: &mut ScenarioReport, effort: Effort, scratch: &Path) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let measure = Duration::from_millis(if effort == Effort::Quick { 700 } else { 3000 });
     let (mut with, mut without) = (Vec::new(), Vec::new());
@@ -225,7 +225,7 @@ async fn rate(data: &Path, index: Option<std::path::PathBuf>, measure: Duration)
     Ok(rate)
 }
 
-/// Runs all of them, taking turns on this thread.
+/// Runs all futures on this thread.
 async fn join_all<F: Future<Output = ()> + Unpin>(mut all: Vec<F>) {
     std::future::poll_fn(|context| {
         all.retain_mut(|one| std::pin::Pin::new(one).poll(context).is_pending());

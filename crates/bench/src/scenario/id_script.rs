@@ -1,27 +1,27 @@
-//! Scripts that speak RESTCONF: allocations of ids under new keys, and small reads.
+//! RESTCONF scripts: allocations of IDs under new keys, and small reads.
 
 use crate::load::{Script, write_request};
 
 const ALLOCATE: &str = "/restconf/operations/id-manager:allocateId";
 
-/// Allocates an id of a pool under keys that nobody has used before.
+/// Allocates IDs of a pool under new keys.
 #[derive(Debug)]
-pub struct Allocations {
+pub struct IdAllocations {
     pool: String,
-    /// Makes the keys differ from those of other runs in the same pool.
+    /// Makes the keys unique among the runs in a pool.
     run: String,
-    /// Further leaves of the input, with the comma before them.
+    /// More leaves of the input, after a comma.
     leaves: String,
     connection: usize,
     number: u64,
-    /// How many there are to be; as many as there is time for when it is not said.
+    /// How many to allocate; `None` for no limit.
     left: Option<u64>,
 }
 
-impl Allocations {
-    /// One script for each of `connections`, with no end.
-    pub fn endless(pool: &str, connections: usize, run: &str) -> Vec<Allocations> {
-        let one = |connection| Allocations {
+impl IdAllocations {
+    /// One endless script for each connection.
+    pub fn endless(pool: &str, connections: usize, run: &str) -> Vec<IdAllocations> {
+        let one = |connection| IdAllocations {
             pool: pool.to_owned(),
             run: run.to_owned(),
             leaves: String::new(),
@@ -32,16 +32,16 @@ impl Allocations {
         (0..connections).map(one).collect()
     }
 
-    /// Scripts that allocate `count` ids together, each for so many seconds, if they are not for ever.
+    /// Scripts that together allocate `count` IDs, with an expiry time if given.
     pub fn counted(
         pool: &str,
         connections: usize,
         run: &str,
         count: u64,
         expires_s: Option<u64>,
-    ) -> Vec<Allocations> {
+    ) -> Vec<IdAllocations> {
         let share = share(count, connections);
-        let mut scripts = Allocations::endless(pool, connections, run);
+        let mut scripts = IdAllocations::endless(pool, connections, run);
         for script in &mut scripts {
             let before = share * script.connection as u64;
             script.left = Some(share.min(count.saturating_sub(before)));
@@ -53,7 +53,7 @@ impl Allocations {
     }
 }
 
-/// How many of `count` each of the connections allocates; the last ones may find fewer left.
+/// The share of each connection; the last ones may get fewer.
 fn share(count: u64, connections: usize) -> u64 {
     count.div_ceil(connections as u64)
 }
@@ -62,7 +62,7 @@ fn key(run: &str, connection: usize, number: u64) -> String {
     format!("{run}-c{connection:02}-{number:07}")
 }
 
-impl Script for Allocations {
+impl Script for IdAllocations {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         match &mut self.left {
             Some(0) => return false,
@@ -71,7 +71,7 @@ impl Script for Allocations {
         }
         self.number += 1;
         let key = key(&self.run, self.connection, self.number);
-        let Allocations { pool, leaves, .. } = self;
+        let IdAllocations { pool, leaves, .. } = self;
         let body =
             format!("{{\"input\":{{\"pool-name\":\"{pool}\",\"id-key\":\"{key}\"{leaves}}}}}");
         write_request(out, "POST", ALLOCATE, Some(body.as_bytes()));
@@ -86,38 +86,43 @@ impl Script for Allocations {
     }
 }
 
-/// What other clients do while somebody reads much: half of them read one entry after the other, half of them allocate.
+/// Small requests beside a large read: half of the scripts read single entries, half allocate.
 #[derive(Debug)]
-pub enum Small {
-    Read { held: Held, at: u64 },
-    Allocate(Allocations),
+pub enum SmallRequests {
+    Read { held: AllocatedIds, at: u64 },
+    Allocate(IdAllocations),
 }
 
-/// The ids that [`Allocations::counted`] has allocated.
+/// The IDs that [`IdAllocations::counted`] allocated.
 #[derive(Debug, Clone, Copy)]
-pub struct Held {
+pub struct AllocatedIds {
     pub pool: &'static str,
     pub run: &'static str,
     pub connections: usize,
     pub count: u64,
 }
 
-impl Small {
-    /// Half of the scripts read what is held, half of them allocate from the other pool.
-    pub fn scripts(held: Held, other: &str, run: &str, connections: usize) -> Vec<Small> {
+impl SmallRequests {
+    /// Half of the scripts read allocated IDs, half allocate from the other pool.
+    pub fn scripts(
+        held: AllocatedIds,
+        other: &str,
+        run: &str,
+        connections: usize,
+    ) -> Vec<SmallRequests> {
         let half = connections / 2;
-        let readers = (0..half).map(|number| Small::Read { held, at: number as u64 });
-        let writers = Allocations::endless(other, half, run);
-        readers.chain(writers.into_iter().map(Small::Allocate)).collect()
+        let readers = (0..half).map(|number| SmallRequests::Read { held, at: number as u64 });
+        let writers = IdAllocations::endless(other, half, run);
+        readers.chain(writers.into_iter().map(SmallRequests::Allocate)).collect()
     }
 }
 
-impl Script for Small {
+impl Script for SmallRequests {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         match self {
-            Small::Allocate(script) => script.request(out),
-            Small::Read { held, at } => {
-                // A step that shares no factor with the number of ids visits all of them before it repeats one.
+            SmallRequests::Allocate(script) => script.request(out),
+            SmallRequests::Read { held, at } => {
+                // A step that is coprime to the number of IDs visits all of them before it repeats one.
                 *at = (*at + 7_919) % held.count;
                 let share = share(held.count, held.connections);
                 let key = key(held.run, (*at / share) as usize, *at % share + 1);
@@ -131,9 +136,9 @@ impl Script for Small {
 
     fn reply(&mut self, status: u16, body: &[u8]) -> Result<(), String> {
         match self {
-            Small::Allocate(script) => script.reply(status, body),
-            Small::Read { .. } if status == 200 => Ok(()),
-            Small::Read { .. } => {
+            SmallRequests::Allocate(script) => script.reply(status, body),
+            SmallRequests::Read { .. } if status == 200 => Ok(()),
+            SmallRequests::Read { .. } => {
                 let said = String::from_utf8_lossy(body);
                 Err(format!("a read was answered with {status}: {said}"))
             }

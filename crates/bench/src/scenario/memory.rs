@@ -1,8 +1,8 @@
-//! A million claims held by the real server: memory, start-up from a checkpoint, and reads while it is busy.
+//! A million claims: memory, start-up from a checkpoint, and reads while the server is busy.
 //!
-//! Memory is what the process has grown by between an empty pool and a full one, halved, because the server has two
-//! copies of the state, and spread over the claims. It includes everything that grows with claims: rows, indexes, the
-//! free list, what the allocator keeps back. The bytes of the keys themselves are taken off.
+//! Memory per claim is the growth of the process from an empty to a full pool, divided by the claims and by two, because the
+//! server has two copies of the state. It includes rows, indexes, the free list and the reserve of the allocator, but not
+//! the bytes of the keys.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,26 +13,26 @@ use anyhow::{Context, Result, anyhow, ensure};
 use super::claim_script::{NewClaims, Reads, held_key};
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length, Script, write_request};
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const PER_TRANSACTION: u64 = 1000;
 const COPIES: f64 = 2.0;
 const READERS: u64 = 8;
 const WRITERS: usize = 64;
 
-/// So little journal between two checkpoints that one follows the other while anything is written.
+/// So small that checkpoints are written continuously under load.
 const ALWAYS_CHECKPOINT: [&str; 2] = ["--limit", "checkpoint_bytes=1"];
 
-/// Loads claims by transactions of a thousand.
-struct Loader {
+/// Creates claims in transactions of a thousand.
+struct ClaimLoader {
     next: u64,
     until: u64,
 }
 
-impl Script for Loader {
+impl Script for ClaimLoader {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         if self.next >= self.until {
             return false;
@@ -55,18 +55,16 @@ impl Script for Loader {
     }
 }
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let claims: u64 = if effort == Effort::Quick { 100_000 } else { 1_000_000 };
     let scratch = process::scratch()?;
     let data = scratch.path().join("data");
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
     if effort == Effort::Quick {
-        report.note(
-            "a tenth of the claims, so that what does not grow with them weighs ten times as much",
-        );
+        report.note("a tenth of the claims, so fixed costs count ten times as much");
     }
 
-    let server = Server::allod(&data, scratch.path(), &[])?;
+    let server = BenchServer::allod(&data, scratch.path(), &[])?;
     fill(&mut report, &server, claims)?;
     server.stop()?;
     start_up(&mut report, &data, scratch.path(), claims)?;
@@ -74,19 +72,20 @@ pub fn run(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-fn fill(report: &mut Report, server: &Server, claims: u64) -> Result<()> {
+fn fill(report: &mut ScenarioReport, server: &BenchServer, claims: u64) -> Result<()> {
     let mut caller = Caller::connect(server.address)?;
     caller.put_pool("big", HOT_POOL)?;
     caller.put_pool("busy", HOT_POOL)?;
     let empty = server.resident_bytes()?;
     let quarter = claims / 4;
-    let loaders =
-        (0..4).map(|part| Loader { next: part * quarter, until: (part + 1) * quarter }).collect();
+    let loaders = (0..4)
+        .map(|part| ClaimLoader { next: part * quarter, until: (part + 1) * quarter })
+        .collect();
     let loaded = load::run(server.address, loaders, Length::UntilDone)?;
     let usage = caller.get("/v1/pools/big")?;
     let held = usage["usage"]["claims"].as_u64();
     ensure!(held == Some(claims), "the pool says {held:?} claims");
-    // What the load itself needed is given back within a moment, as far as the allocator gives anything back.
+    // Gives the allocator time to return memory of the load.
     std::thread::sleep(Duration::from_secs(2));
     let full = server.resident_bytes()?;
     let per_claim = (full - empty) as f64 / claims as f64;
@@ -109,10 +108,10 @@ fn fill(report: &mut Report, server: &Server, claims: u64) -> Result<()> {
     Ok(())
 }
 
-fn start_up(report: &mut Report, data: &Path, scratch: &Path, claims: u64) -> Result<()> {
+fn start_up(report: &mut ScenarioReport, data: &Path, scratch: &Path, claims: u64) -> Result<()> {
     let mut seconds = Vec::new();
     for _ in 0..3 {
-        let server = Server::allod(data, scratch, &[])?;
+        let server = BenchServer::allod(data, scratch, &[])?;
         seconds.push(server.ready_after.as_secs_f64());
         let mut caller = Caller::connect(server.address)?;
         caller.expect("GET", &format!("/v1/pools/big/claims/{}", held_key(claims - 1)), None)?;
@@ -129,13 +128,13 @@ fn start_up(report: &mut Report, data: &Path, scratch: &Path, claims: u64) -> Re
 }
 
 fn reads(
-    report: &mut Report,
+    report: &mut ScenarioReport,
     effort: Effort,
     data: &Path,
     scratch: &Path,
     claims: u64,
 ) -> Result<()> {
-    let server = Server::allod(data, scratch, &[])?;
+    let server = BenchServer::allod(data, scratch, &[])?;
     let heavy = beside(effort, &server, claims, WRITERS)?;
     server.stop()?;
     report.note(format!(
@@ -149,7 +148,7 @@ fn reads(
         Bar::AtMost(3.0),
     );
 
-    let server = Server::allod(data, scratch, &ALWAYS_CHECKPOINT)?;
+    let server = BenchServer::allod(data, scratch, &ALWAYS_CHECKPOINT)?;
     let before = checkpoints(&server)?;
     let during = beside(effort, &server, claims, 1)?;
     let written = checkpoints(&server)? - before;
@@ -168,14 +167,14 @@ fn reads(
     Ok(())
 }
 
-/// The p99 of reads in milliseconds, by round: alone, and beside something.
+/// The p99 of reads in milliseconds, by round: alone, and beside writes.
 #[derive(Default)]
-struct Beside {
+struct ReadLatencies {
     quiet: Vec<f64>,
     busy: Vec<f64>,
 }
 
-impl Beside {
+impl ReadLatencies {
     fn ratio(&self) -> f64 {
         median(self.busy.iter().zip(&self.quiet).map(|(busy, quiet)| busy / quiet).collect())
     }
@@ -186,9 +185,14 @@ impl Beside {
     }
 }
 
-/// Reads alone, and beside claims on `writers` connections, in turns.
-fn beside(effort: Effort, server: &Server, claims: u64, writers: usize) -> Result<Beside> {
-    let mut found = Beside::default();
+/// Reads alone, and beside claims on `writers` connections, in alternating rounds.
+fn beside(
+    effort: Effort,
+    server: &BenchServer,
+    claims: u64,
+    writers: usize,
+) -> Result<ReadLatencies> {
+    let mut found = ReadLatencies::default();
     for round in 0..effort.rounds() {
         found.quiet.push(read_p99(effort, server, claims)?);
         let stop = AtomicBool::new(false);
@@ -196,13 +200,13 @@ fn beside(effort: Effort, server: &Server, claims: u64, writers: usize) -> Resul
             let write = scope.spawn(|| {
                 let scripts = NewClaims::scripts("busy", writers, round + writers * 1000);
                 let scripts =
-                    scripts.into_iter().map(|script| Until { script, stop: &stop }).collect();
+                    scripts.into_iter().map(|script| StopWhen { script, stop: &stop }).collect();
                 load::run(server.address, scripts, Length::UntilDone)
             });
             let busy = read_p99(effort, server, claims);
             stop.store(true, Ordering::Relaxed);
             let written = write.join().map_err(|_| anyhow!("the writer panicked"))?;
-            ensure!(written?.replies > 0, "nothing was written meanwhile");
+            ensure!(written?.replies > 0, "no claims were written during the reads");
             busy
         })?;
         found.busy.push(busy);
@@ -210,19 +214,19 @@ fn beside(effort: Effort, server: &Server, claims: u64, writers: usize) -> Resul
     Ok(found)
 }
 
-fn read_p99(effort: Effort, server: &Server, claims: u64) -> Result<f64> {
+fn read_p99(effort: Effort, server: &BenchServer, claims: u64) -> Result<f64> {
     let readers = (0..READERS).map(|reader| Reads { pool: "big", keys: claims, at: reader * 1009 });
     let measured = load::run(server.address, readers.collect(), effort.round())?;
     Ok(measured.latencies.percentile(99.0).as_secs_f64() * 1e3)
 }
 
-/// A script that ends when it is told to.
-struct Until<'a, S> {
+/// A script that ends when a flag is set.
+struct StopWhen<'a, S> {
     script: S,
     stop: &'a AtomicBool,
 }
 
-impl<S: Script> Script for Until<'_, S> {
+impl<S: Script> Script for StopWhen<'_, S> {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         !self.stop.load(Ordering::Relaxed) && self.script.request(out)
     }
@@ -233,12 +237,12 @@ impl<S: Script> Script for Until<'_, S> {
 }
 
 /// How many checkpoints the server has written since it started.
-fn checkpoints(server: &Server) -> Result<u64> {
+fn checkpoints(server: &BenchServer) -> Result<u64> {
     let text = Caller::connect(server.address)?.expect("GET", "/metrics", None)?;
     Ok(counter(&text, "allod_checkpoints_total").unwrap_or(0))
 }
 
-/// A number of the metrics; none before it is first counted.
+/// The value of a counter; `None` if it was never incremented.
 fn counter(metrics: &str, name: &str) -> Option<u64> {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.context("none").and_then(|number| Ok(number.trim().parse()?)).ok()
@@ -250,7 +254,7 @@ mod tests {
 
     #[test]
     fn loaders_send_every_claim_once() {
-        let mut loader = Loader { next: 500, until: 2700 };
+        let mut loader = ClaimLoader { next: 500, until: 2700 };
         let (mut sent, mut requests) = (0, 0);
         loop {
             let mut out = Vec::new();
@@ -264,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_is_found_by_its_whole_name() {
+    fn a_counter_is_found_by_its_exact_name() {
         let metrics = "# TYPE a_total counter\na_total_more 5\na_total 3\n";
         assert_eq!(counter(metrics, "a_total"), Some(3));
         assert_eq!(counter(metrics, "b_total"), None);

@@ -1,7 +1,7 @@
-//! Beside a peer: what one does without us, a table of values in PostgreSQL, claimed with `FOR UPDATE SKIP LOCKED`.
+//! Compares allod with the usual alternative: a PostgreSQL table of values, claimed with `FOR UPDATE SKIP LOCKED`.
 //!
-//! The peer is written as its best user would: one prepared statement a claim, a partial index on what is free, a Unix
-//! socket, durability on. It does less than we do: no key that makes a claim idempotent, no reply as JSON over HTTP.
+//! The alternative is tuned: one prepared statement per claim, a partial index on free values, a Unix socket, durability on.
+//! It does less than allod: its claims are not idempotent, and it has no HTTP interface.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,15 +14,15 @@ use tokio_postgres::{Client, NoTls};
 use super::claim_script::NewClaims;
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length};
 use crate::postgres;
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const CONNECTIONS: usize = 64;
 
-/// More values than any run claims.
+/// More values than a run can claim.
 const VALUES: u32 = 3_000_000;
 
 const TABLE: &str = "
@@ -35,9 +35,9 @@ const CLAIM: &str = "
                    order by value limit 1 for update skip locked)
     returning value";
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let scratch = process::scratch()?;
-    let ours = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
+    let ours = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     Caller::connect(ours.address)?.put_pool("hot", HOT_POOL)?;
     let cluster = postgres::start(scratch.path())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -53,7 +53,7 @@ pub fn run(effort: Effort) -> Result<Report> {
         rates.push(claims);
         peer_rates.push(peer);
     }
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
     report.note(format!(
         "{CONNECTIONS} connections: {:.0} claims/s over HTTP, PostgreSQL {:.0} claims/s over its own socket, {} rounds",
         median(rates),
@@ -88,15 +88,15 @@ async fn prepare(cluster: &Cluster, values: u32, connections: usize) -> Result<V
             &[&i32::try_from(values)?],
         )
         .await?;
-    // Each on its own: together they would be one transaction, in which neither may stand.
+    // Separately: VACUUM cannot run in a transaction with other statements.
     first.batch_execute("vacuum analyze ids").await?;
     first.batch_execute("checkpoint").await?;
     Ok(clients)
 }
 
-/// Claims a second by all clients together.
+/// Claims per second of all clients together.
 async fn measure(clients: &[Arc<Client>], round: usize, length: Length) -> Result<f64> {
-    let Length::Timed { warm_up, measure } = length else { bail!("the peer is measured by time") };
+    let Length::Timed { warm_up, measure } = length else { bail!("the peer needs a timed run") };
     let from = Instant::now() + warm_up;
     let until = from + measure;
     let mut loops = JoinSet::new();
@@ -111,13 +111,13 @@ async fn measure(clients: &[Arc<Client>], round: usize, length: Length) -> Resul
     Ok(counted as f64 / measure.as_secs_f64())
 }
 
-/// Claims until `until`, and counts those that were answered after `from`.
+/// Claims until `until`, and counts the answers after `from`.
 async fn claim_until(client: &Client, name: &str, from: Instant, until: Instant) -> Result<u64> {
     let statement = client.prepare(CLAIM).await?;
     let mut counted = 0;
     for number in 0u64.. {
         let holder = format!("{name}-{number:07}");
-        client.query_one(&statement, &[&holder]).await.context("the table has run out")?;
+        client.query_one(&statement, &[&holder]).await.context("the table is exhausted")?;
         let now = Instant::now();
         if now >= until {
             break;
@@ -131,9 +131,9 @@ async fn claim_until(client: &Client, name: &str, from: Instant, until: Instant)
 mod tests {
     use super::*;
 
-    /// The peer must be right before it may be slow: as many claims as there are values, each value once.
+    /// As many claims as values: each value is claimed once.
     #[test]
-    fn the_peer_gives_each_value_once() {
+    fn the_peer_grants_each_value_once() {
         let folder = process::scratch().unwrap();
         let cluster = postgres::start(folder.path()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,5 +1,5 @@
-//! Beside the real Placement: the same cloud in both, the same requests to both, in turns; and to a bare handler that sends
-//! as many bytes or parses the same bodies, which is as fast as HTTP goes on this machine.
+//! Compares allod with the real Placement: the same cloud and the same requests, in alternating rounds. A bare handler that
+//! sends as many bytes, or parses the same bodies, shows the upper limit of HTTP on this machine.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,70 +7,88 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::Effort;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length};
-use crate::placement::cloud::{Cloud, Loader};
-use crate::placement::real::Real;
-use crate::placement::script::{Ask, Asker};
-use crate::process::{self, Server};
+use crate::placement::cloud::{Cloud, CloudLoader};
+use crate::placement::real::RealPlacement;
+use crate::placement::script::{PlacementRequest, PlacementScript};
+use crate::process::{self, BenchServer};
 
-/// One thing that is asked, by how many clients, and by which factor we must be faster.
-struct Cell {
+/// A request, the number of clients, and the required speed-up.
+struct Measurement {
     name: &'static str,
-    ask: Ask,
+    ask: PlacementRequest,
     clients: usize,
     least: f64,
-    /// Whether our slowest answers must be below a thirtieth of its middle ones.
+    /// Whether our p99 must be below a thirtieth of its median.
     tail: bool,
 }
 
-const fn cell(name: &'static str, ask: Ask, clients: usize, least: f64) -> Cell {
-    Cell { name, ask, clients, least, tail: false }
+const fn cell(
+    name: &'static str,
+    ask: PlacementRequest,
+    clients: usize,
+    least: f64,
+) -> Measurement {
+    Measurement { name, ask, clients, least, tail: false }
 }
 
-/// Reads first, so that both answer from the same cloud.
-const FLAT: [Cell; 12] = [
-    Cell { tail: true, ..cell("candidates, limit 10", Ask::Candidates { limit: 10 }, 8, 300.0) },
-    Cell {
+/// Reads come first, while both servers have the same cloud.
+const FLAT: [Measurement; 12] = [
+    Measurement {
         tail: true,
-        ..cell("candidates, limit 1000", Ask::Candidates { limit: 1000 }, 8, 150.0)
+        ..cell("candidates, limit 10", PlacementRequest::Candidates { limit: 10 }, 8, 300.0)
     },
-    cell("one provider", Ask::Provider, 8, 60.0),
-    cell("its inventories", Ask::Inventories, 8, 60.0),
-    cell("its usages", Ask::Usages, 8, 60.0),
-    cell("its allocations", Ask::Allocations, 8, 60.0),
-    cell("PUT allocations", Ask::Put, 8, 200.0),
-    cell("PUT allocations", Ask::Put, 32, 200.0),
-    cell("PUT allocations on one hot provider", Ask::PutHot(1), 8, 200.0),
-    cell("PUT allocations on one hot provider", Ask::PutHot(1), 32, 200.0),
-    cell("POST moves", Ask::Move, 8, 200.0),
-    cell("POST moves", Ask::Move, 32, 200.0),
+    Measurement {
+        tail: true,
+        ..cell("candidates, limit 1000", PlacementRequest::Candidates { limit: 1000 }, 8, 150.0)
+    },
+    cell("one provider", PlacementRequest::CloudProvider, 8, 60.0),
+    cell("its inventories", PlacementRequest::Inventories, 8, 60.0),
+    cell("its usages", PlacementRequest::Usages, 8, 60.0),
+    cell("its allocations", PlacementRequest::Allocations, 8, 60.0),
+    cell("PUT allocations", PlacementRequest::Put, 8, 200.0),
+    cell("PUT allocations", PlacementRequest::Put, 32, 200.0),
+    cell("PUT allocations on one hot provider", PlacementRequest::PutHot(1), 8, 200.0),
+    cell("PUT allocations on one hot provider", PlacementRequest::PutHot(1), 32, 200.0),
+    cell("POST moves", PlacementRequest::Move, 8, 200.0),
+    cell("POST moves", PlacementRequest::Move, 32, 200.0),
 ];
 
-const NESTED: [Cell; 1] =
-    [cell("candidates, nested, limit 10", Ask::NestedCandidates { limit: 10 }, 8, 300.0)];
+const NESTED: [Measurement; 1] = [cell(
+    "candidates, nested, limit 10",
+    PlacementRequest::NestedCandidates { limit: 10 },
+    8,
+    300.0,
+)];
 
-pub fn run(effort: Effort) -> Result<Report> {
-    let mut report = Report::default();
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
+    let mut report = ScenarioReport::default();
     let clouds: &[Cloud] = match effort {
         Effort::Full => &[Cloud::Flat(1_000), Cloud::Flat(10_000), Cloud::Nested(200)],
         Effort::Quick => &[Cloud::Flat(1_000), Cloud::Nested(200)],
     };
-    let bare = Server::bare(0)?;
+    let bare = BenchServer::bare(0)?;
     for &cloud in clouds {
         beside(&mut report, effort, cloud, &bare)?;
     }
     Ok(report)
 }
 
-fn beside(report: &mut Report, effort: Effort, cloud: Cloud, bare: &Server) -> Result<()> {
+fn beside(
+    report: &mut ScenarioReport,
+    effort: Effort,
+    cloud: Cloud,
+    bare: &BenchServer,
+) -> Result<()> {
     let scratch = process::scratch()?;
-    let ours = Server::allod(&scratch.path().join("data"), scratch.path(), &["--auth", "noauth2"])?;
-    load::run(ours.address, Loader::first(), Length::UntilDone)?;
-    load::run(ours.address, Loader::scripts(cloud, 8), Length::UntilDone)?;
-    let real = Real::start(cloud)?;
-    let (cells, hosts, where_to): (&[Cell], u64, String) = match cloud {
+    let ours =
+        BenchServer::allod(&scratch.path().join("data"), scratch.path(), &["--auth", "noauth2"])?;
+    load::run(ours.address, CloudLoader::first(), Length::UntilDone)?;
+    load::run(ours.address, CloudLoader::scripts(cloud, 8), Length::UntilDone)?;
+    let real = RealPlacement::start(cloud)?;
+    let (cells, hosts, where_to): (&[Measurement], u64, String) = match cloud {
         Cloud::Flat(hosts) => (&FLAT, hosts, format!("{hosts} providers")),
         Cloud::Nested(hosts) => (&NESTED, hosts, format!("{hosts} trees of 7")),
     };
@@ -81,9 +99,9 @@ fn beside(report: &mut Report, effort: Effort, cloud: Cloud, bare: &Server) -> R
     ours.stop()
 }
 
-/// What a round of one server showed.
+/// The results of one server, by round.
 #[derive(Default)]
-struct Rounds {
+struct ServerRounds {
     per_second: Vec<f64>,
     p50: Vec<f64>,
     p99: Vec<f64>,
@@ -91,16 +109,16 @@ struct Rounds {
     conflicts: u64,
 }
 
-impl Rounds {
+impl ServerRounds {
     fn add(
         &mut self,
         server: SocketAddr,
-        (ask, hosts, clients): (Ask, u64, usize),
+        (ask, hosts, clients): (PlacementRequest, u64, usize),
         round: usize,
         length: Length,
         may_conflict: bool,
     ) -> Result<()> {
-        let (scripts, seen) = Asker::scripts(ask, hosts, clients, round, may_conflict);
+        let (scripts, seen) = PlacementScript::scripts(ask, hosts, clients, round, may_conflict);
         let measured = load::run(server, scripts, length)?;
         self.per_second.push(measured.per_second());
         self.p50.push(measured.latencies.percentile(50.0).as_secs_f64() * 1e3);
@@ -111,31 +129,34 @@ impl Rounds {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "three servers and what to ask them")]
+#[expect(clippy::too_many_arguments, reason = "three servers and the request")]
 fn compare(
-    report: &mut Report,
+    report: &mut ScenarioReport,
     effort: Effort,
-    cell: &Cell,
+    cell: &Measurement,
     hosts: u64,
     where_to: &str,
-    ours: &Server,
+    ours: &BenchServer,
     real: SocketAddr,
-    bare: &Server,
+    bare: &BenchServer,
 ) -> Result<()> {
     let (rounds, slow, fast) = match effort {
         Effort::Full => (3, lasting(500, 4000), lasting(300, 1500)),
         Effort::Quick => (1, lasting(200, 2000), lasting(200, 800)),
     };
     let what = (cell.ask, hosts, cell.clients);
-    let (mut own, mut its, mut limit) = (Rounds::default(), Rounds::default(), Rounds::default());
-    // Consumers of this cell have numbers that no other cell has.
+    let (mut own, mut its, mut limit) =
+        (ServerRounds::default(), ServerRounds::default(), ServerRounds::default());
+    // The consumer numbers of each measurement are unique.
     let first = report.figures.len() * 8;
     for round in first..first + rounds {
         own.add(ours.address, what, round, fast, false)?;
         its.add(real, what, round, slow, true)?;
         let ask = match cell.ask {
-            Ask::Put | Ask::PutHot(_) | Ask::Move => Ask::Parse,
-            _ => Ask::Blob(own.bytes as usize),
+            PlacementRequest::Put | PlacementRequest::PutHot(_) | PlacementRequest::Move => {
+                PlacementRequest::Parse
+            }
+            _ => PlacementRequest::Blob(own.bytes as usize),
         };
         limit.add(bare.address, (ask, hosts, cell.clients), round, fast, false)?;
     }

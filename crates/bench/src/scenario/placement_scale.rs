@@ -1,4 +1,4 @@
-//! Ours alone with 100,000 providers and a million allocations: do candidates stay as fast, does it fit, does it start?
+//! allod with 100,000 providers and a million allocations: latency of candidates, memory, start-up.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,34 +6,34 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::Effort;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length, Script};
-use crate::placement::cloud::{Cloud, Loader, Of, uuid};
-use crate::placement::script::{Ask, Asker, request};
-use crate::process::{self, Server};
+use crate::placement::cloud::{Cloud, CloudLoader, UuidKind, uuid};
+use crate::placement::script::{PlacementRequest, PlacementScript, request};
+use crate::process::{self, BenchServer};
 
 const SMALL: u64 = 1_000;
 const CLIENTS: usize = 8;
 /// Consumers in one request of the loader.
 const AT_ONCE: u64 = 200;
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let (hosts, consumers) = match effort {
         Effort::Full => (100_000, 1_000_000),
         Effort::Quick => (10_000, 100_000),
     };
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
     let scratch = process::scratch()?;
     let small = filled(&scratch.path().join("small"), scratch.path(), SMALL, SMALL * 10)?;
     let large = filled(&scratch.path().join("large"), scratch.path(), hosts, consumers)?;
     let mut ratios = Vec::new();
     let (mut near, mut far) = (Vec::new(), Vec::new());
     for round in 0..effort.rounds() {
-        let p50 = |server: &Server, hosts| -> Result<f64> {
-            // Of any host, so that both answer with a thousand: what is compared is the search, not the length of the answer.
-            let ask = Ask::AnyHost { limit: 1000 };
-            let (scripts, _) = Asker::scripts(ask, hosts, CLIENTS, round, false);
+        let p50 = |server: &BenchServer, hosts| -> Result<f64> {
+            // Any host matches, so that both answers have a thousand candidates and only the search differs.
+            let ask = PlacementRequest::AnyHost { limit: 1000 };
+            let (scripts, _) = PlacementScript::scripts(ask, hosts, CLIENTS, round, false);
             let measured = load::run(server.address, scripts, effort.round())?;
             Ok(measured.latencies.percentile(50.0).as_secs_f64() * 1e3)
         };
@@ -75,42 +75,46 @@ pub fn run(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-fn start(data: &Path, scratch: &Path) -> Result<Server> {
-    Server::allod(data, scratch, &["--auth", "noauth2"])
+fn start(data: &Path, scratch: &Path) -> Result<BenchServer> {
+    BenchServer::allod(data, scratch, &["--auth", "noauth2"])
 }
 
-fn filled(data: &Path, scratch: &Path, hosts: u64, consumers: u64) -> Result<Server> {
+fn filled(data: &Path, scratch: &Path, hosts: u64, consumers: u64) -> Result<BenchServer> {
     let server = start(data, scratch)?;
-    load::run(server.address, Loader::first(), Length::UntilDone)?;
-    load::run(server.address, Loader::scripts(Cloud::Flat(hosts), CLIENTS), Length::UntilDone)?;
+    load::run(server.address, CloudLoader::first(), Length::UntilDone)?;
+    load::run(
+        server.address,
+        CloudLoader::scripts(Cloud::Flat(hosts), CLIENTS),
+        Length::UntilDone,
+    )?;
     let part = consumers / 4;
-    let holders: Vec<Holders> =
-        (0..4).map(|n| Holders { hosts, next: n * part, until: (n + 1) * part }).collect();
+    let holders: Vec<ConsumerLoader> =
+        (0..4).map(|n| ConsumerLoader { hosts, next: n * part, until: (n + 1) * part }).collect();
     load::run(server.address, holders, Length::UntilDone)?;
-    // What the load needed is given back within a moment, as far as the allocator gives anything back.
+    // Gives the allocator time to return memory of the load.
     std::thread::sleep(Duration::from_secs(2));
     Ok(server)
 }
 
-/// Consumers spread evenly over the hosts, many to a request.
-struct Holders {
+/// Creates consumers evenly over the hosts, many in a request.
+struct ConsumerLoader {
     hosts: u64,
     next: u64,
     until: u64,
 }
 
-impl Script for Holders {
+impl Script for ConsumerLoader {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         if self.next >= self.until {
             return false;
         }
         let end = self.until.min(self.next + AT_ONCE);
         let one = |n: u64| {
-            let project = uuid(Of::Project, n % 20).replace('-', "");
+            let project = uuid(UuidKind::Project, n % 20).replace('-', "");
             format!(
                 r#""{}":{{"allocations":{{"{}":{{"resources":{{"VCPU":1,"MEMORY_MB":512,"DISK_GB":10}}}}}},"project_id":"{project}","user_id":"{project}","consumer_generation":null,"consumer_type":"INSTANCE"}}"#,
-                uuid(Of::Consumer, n),
-                uuid(Of::Host, n % self.hosts)
+                uuid(UuidKind::Consumer, n),
+                uuid(UuidKind::Host, n % self.hosts)
             )
         };
         let consumers: Vec<String> = (self.next..end).map(one).collect();

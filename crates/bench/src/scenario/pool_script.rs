@@ -1,27 +1,27 @@
-//! Scripts that ask the resource-manager for ids, each under a new name.
+//! Scripts that request IDs from the resource-manager under new names.
 
 use crate::load::{Script, write_request};
 
-/// Where the pools of the resource-manager are.
+/// The path of the resource-manager's pools.
 pub const POOLS: &str = "/restconf/data/resource-allocator:resource-pools";
 
-/// Puts one allocation after the other into a pool of ids.
+/// Creates allocations in a pool of IDs.
 #[derive(Debug)]
-pub struct Requests {
+pub struct PoolRequests {
     pool: String,
     connection: usize,
     number: u64,
 }
 
-impl Requests {
-    /// One script for each of `connections`, with no end.
-    pub fn scripts(pool: &str, connections: usize) -> Vec<Requests> {
-        let one = |connection| Requests { pool: pool.to_owned(), connection, number: 0 };
+impl PoolRequests {
+    /// One endless script for each connection.
+    pub fn scripts(pool: &str, connections: usize) -> Vec<PoolRequests> {
+        let one = |connection| PoolRequests { pool: pool.to_owned(), connection, number: 0 };
         (0..connections).map(one).collect()
     }
 }
 
-impl Script for Requests {
+impl Script for PoolRequests {
     fn request(&mut self, out: &mut Vec<u8>) -> bool {
         self.number += 1;
         let name = format!("c{:02}-{:07}", self.connection, self.number);

@@ -1,5 +1,5 @@
-//! The resource-manager over RESTCONF: what one request costs beside a native claim, what a pool costs that becomes wider
-//! while many wait, and how fast a large network is cut up.
+//! The resource-manager over RESTCONF: the cost of a request compared with a native claim, of widening a pool with waiting
+//! requests, and of dividing a large network.
 
 use std::fmt::Write;
 use std::time::Instant;
@@ -7,31 +7,31 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 
 use super::claim_script::NewClaims;
-use super::pool_script::{POOLS, Requests};
+use super::pool_script::{POOLS, PoolRequests};
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load;
 use crate::load::latency::median;
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const CONNECTIONS: usize = 32;
 
-/// Allocations in a pool that is said to be large, and in one that is not.
+/// Allocations in a large and in a small pool.
 const LARGE: u64 = 100_000;
 const SMALL: u64 = 1_000;
 
-/// Networks that are asked for at once, and fewer of them.
+/// Networks requested at once: many and few.
 const MANY: u64 = 10_000;
 const FEW: u64 = 1_000;
 
-/// How many requests are written at once where it does not matter how many.
+/// The size of a PATCH that only prepares the scenario.
 const BATCH: u64 = 10_000;
 
-/// The second half of the scenario `restconf`, on a server of its own.
-pub fn measure(report: &mut Report, effort: Effort) -> Result<()> {
+/// The second half of the scenario `restconf`, on its own server.
+pub fn measure(report: &mut ScenarioReport, effort: Effort) -> Result<()> {
     let scratch = process::scratch()?;
-    let server = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
+    let server = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     beside_claims(report, effort, &server)?;
     widened(report, effort, &server)?;
     cut_up(report, effort, &server)?;
@@ -45,8 +45,8 @@ fn put_ids(caller: &mut Caller, pool: &str, end: u64) -> Result<()> {
     caller.expect("PUT", &format!("{POOLS}/id-allocator:id-pool={pool}"), Some(&body)).map(drop)
 }
 
-/// Requests and native claims in turns, each in a pool that was empty at the beginning of the round.
-fn beside_claims(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
+/// Requests and native claims in alternating rounds, each in a new pool.
+fn beside_claims(report: &mut ScenarioReport, effort: Effort, server: &BenchServer) -> Result<()> {
     let (mut rates, mut native_rates, mut ratios, mut slow) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut caller = Caller::connect(server.address)?;
@@ -55,7 +55,7 @@ fn beside_claims(report: &mut Report, effort: Effort, server: &Server) -> Result
         let pool = format!("ids-{round}");
         put_ids(&mut caller, &pool, u32::MAX.into())?;
         let asked =
-            load::run(server.address, Requests::scripts(&pool, CONNECTIONS), effort.round())?;
+            load::run(server.address, PoolRequests::scripts(&pool, CONNECTIONS), effort.round())?;
         let claims = NewClaims::scripts("hot", CONNECTIONS, round);
         let native = load::run(server.address, claims, effort.round())?;
         rates.push(asked.per_second());
@@ -79,8 +79,8 @@ fn beside_claims(report: &mut Report, effort: Effort, server: &Server) -> Result
     Ok(())
 }
 
-/// Half of the allocations of a pool have an id, half of them wait. Then the range becomes wide enough for all.
-fn widened(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
+/// Half of the allocations have an ID, half wait. Then the range is widened for all.
+fn widened(report: &mut ScenarioReport, effort: Effort, server: &BenchServer) -> Result<()> {
     let rounds = match effort {
         Effort::Full => 5,
         Effort::Quick => 2,
@@ -89,7 +89,7 @@ fn widened(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
     let (mut ratios, mut each_large, mut each_small) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..rounds {
         let large = widen(&mut caller, &format!("large-{round}"), LARGE)?;
-        // One small pool is over too soon to be measured.
+        // One small pool alone is too fast to measure.
         let mut small = Vec::new();
         for part in 0..20 {
             small.push(widen(&mut caller, &format!("small-{round}-{part}"), SMALL)?);
@@ -115,7 +115,7 @@ fn widened(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// Microseconds for each that waited.
+/// Microseconds for each waiting request.
 fn widen(caller: &mut Caller, pool: &str, allocations: u64) -> Result<f64> {
     put_ids(caller, pool, allocations / 2 - 1)?;
     let path = format!("{POOLS}/id-allocator:id-pool={pool}");
@@ -129,19 +129,19 @@ fn widen(caller: &mut Caller, pool: &str, allocations: u64) -> Result<f64> {
     }
     let last = format!("{path}/allocation=a{:07}/response", allocations - 1);
     let before = caller.expect("GET", &last, None)?;
-    ensure!(before.contains("exhausted"), "the last one does not wait: {before}");
+    ensure!(before.contains("exhausted"), "the last request is not waiting: {before}");
     let begun = Instant::now();
     let body = format!("{{\"id-allocator:end\":{}}}", allocations - 1);
     caller.expect("PUT", &format!("{path}/range/end"), Some(&body))?;
     let taken = begun.elapsed();
     let after = caller.expect("GET", &last, None)?;
     let id = format!("\"id\":{}", allocations - 1);
-    ensure!(after.contains(&id), "the last one got something else: {after}");
+    ensure!(after.contains(&id), "the last request got another ID: {after}");
     Ok(taken.as_secs_f64() * 1e6 / (allocations / 2) as f64)
 }
 
-/// One request that fills a /8 with as many /30 as it has entries.
-fn cut_up(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
+/// One PATCH that allocates many /30 networks of a /8.
+fn cut_up(report: &mut ScenarioReport, effort: Effort, server: &BenchServer) -> Result<()> {
     let mut caller = Caller::connect(server.address)?;
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
     for round in 0..effort.rounds() {
@@ -160,7 +160,7 @@ fn cut_up(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// How many seconds it took.
+/// Returns the seconds that it took.
 fn cut(caller: &mut Caller, pool: &str, networks: u64) -> Result<f64> {
     let path = format!("{POOLS}/ipaddress-allocator:ip-address-pool={pool}");
     let subnet = "{\"address\":\"10.0.0.0\",\"cidrmask\":8}";
@@ -176,7 +176,7 @@ fn cut(caller: &mut Caller, pool: &str, networks: u64) -> Result<f64> {
     let got = caller.expect("GET", &last, None)?;
     let at = 4 * (networks - 1);
     let wanted = format!("10.{}.{}.{}/30", at >> 16, at >> 8 & 255, at & 255);
-    ensure!(got.contains(&wanted), "the last one has {got}, and not {wanted}");
+    ensure!(got.contains(&wanted), "the last network is {got}, expected {wanted}");
     Ok(taken)
 }
 

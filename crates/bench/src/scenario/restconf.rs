@@ -1,5 +1,5 @@
-//! The id-manager over RESTCONF: what its allocations cost beside native claims, what a pool that is full of ids that
-//! expired costs beside an empty one, and what a large answer costs the other clients. Then the resource-manager, in `resources`.
+//! The id-manager over RESTCONF: allocations compared with native claims, pools full of expired IDs compared with an empty
+//! one, and the effect of a large answer on other clients. Then the resource-manager, in `resources`.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,27 +10,27 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::claim_script::NewClaims;
-use super::id_script::{Allocations, Held, Small};
+use super::id_script::{AllocatedIds, IdAllocations, SmallRequests};
 use super::resources;
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length};
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const CONNECTIONS: usize = 32;
 
-/// Ids in the pools that are said to be large.
+/// IDs in the large pools.
 const LARGE: u64 = 100_000;
 
-/// Clients beside the one that reads much.
+/// Clients beside the one with the large read.
 const BESIDE: usize = 8;
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let scratch = process::scratch()?;
-    let server = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
-    let mut report = Report::default();
+    let server = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
+    let mut report = ScenarioReport::default();
     beside_claims(&mut report, effort, &server)?;
     expired(&mut report, effort, &server)?;
     large_answer(&mut report, effort, &server)?;
@@ -39,7 +39,7 @@ pub fn run(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-fn create(server: &Server, pool: &str, ids: u64, enhanced: bool) -> Result<()> {
+fn create(server: &BenchServer, pool: &str, ids: u64, enhanced: bool) -> Result<()> {
     let body = format!(
         "{{\"input\":{{\"pool-name\":\"{pool}\",\"low\":0,\"high\":{},\"enhanced-id-allocation\":{enhanced}}}}}",
         ids - 1
@@ -48,18 +48,18 @@ fn create(server: &Server, pool: &str, ids: u64, enhanced: bool) -> Result<()> {
     Caller::connect(server.address)?.expect("POST", path, Some(&body)).map(drop)
 }
 
-/// Allocations and native claims in turns, each from a pool that was empty at the beginning of the round.
-fn beside_claims(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
+/// Allocations and native claims in alternating rounds, each from a new pool.
+fn beside_claims(report: &mut ScenarioReport, effort: Effort, server: &BenchServer) -> Result<()> {
     let (mut rates, mut native_rates, mut ratios, mut slow) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     Caller::connect(server.address)?.put_pool("hot", HOT_POOL)?;
     for round in 0..effort.rounds() {
         let pool = format!("ids-{round}");
-        // The most that a pool of upstream's can have, and more than a round can use.
+        // The maximum of OpenDaylight's pools, and more than a round can use.
         create(server, &pool, 655_360, false)?;
         let ids = load::run(
             server.address,
-            Allocations::endless(&pool, CONNECTIONS, "k"),
+            IdAllocations::endless(&pool, CONNECTIONS, "k"),
             effort.round(),
         )?;
         let claims = NewClaims::scripts("hot", CONNECTIONS, round);
@@ -85,9 +85,8 @@ fn beside_claims(report: &mut Report, effort: Effort, server: &Server) -> Result
     Ok(())
 }
 
-/// A pool with every id taken, most of them expired, so that each allocation has to find the one that expired first; and
-/// one with as many of both, and free ids beside them.
-fn expired(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
+/// A pool without free IDs, where each allocation must find the ID that expired first; and one with free IDs as well.
+fn expired(report: &mut ScenarioReport, effort: Effort, server: &BenchServer) -> Result<()> {
     let (rounds, each) = match effort {
         Effort::Full => (3, 20_000),
         Effort::Quick => (2, 5_000),
@@ -95,7 +94,7 @@ fn expired(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
     create(server, "dry", LARGE, true)?;
     create(server, "mixed", 5 * LARGE, true)?;
     let allocate = |pool: &str, run: &str, count, expires_s| {
-        let scripts = Allocations::counted(pool, CONNECTIONS, run, count, expires_s);
+        let scripts = IdAllocations::counted(pool, CONNECTIONS, run, count, expires_s);
         load::run(server.address, scripts, Length::UntilDone)
     };
     for (pool, expired) in [("dry", 7 * LARGE / 10), ("mixed", LARGE / 2)] {
@@ -130,19 +129,19 @@ fn expired(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
     Ok(())
 }
 
-/// One client gets a pool with all its entries, again and again, while others go on with small things.
-fn large_answer(report: &mut Report, effort: Effort, server: &Server) -> Result<()> {
-    let held = Held { pool: "large", run: "k", connections: CONNECTIONS, count: LARGE };
+/// One client reads a whole large pool repeatedly, while others send small requests.
+fn large_answer(report: &mut ScenarioReport, effort: Effort, server: &BenchServer) -> Result<()> {
+    let held = AllocatedIds { pool: "large", run: "k", connections: CONNECTIONS, count: LARGE };
     create(server, held.pool, 2 * LARGE, false)?;
     create(server, "small", 655_360, false)?;
-    let fill = Allocations::counted(held.pool, CONNECTIONS, held.run, LARGE, None);
+    let fill = IdAllocations::counted(held.pool, CONNECTIONS, held.run, LARGE, None);
     load::run(server.address, fill, Length::UntilDone)?;
     let (mut times, mut sizes) = (Vec::new(), 0);
     let (mut slow, mut slow_beside, mut ratios, mut stalls) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for round in 0..effort.rounds() {
         let small = |half: &str| {
-            let scripts = Small::scripts(held, "small", &format!("{half}{round}"), BESIDE);
+            let scripts = SmallRequests::scripts(held, "small", &format!("{half}{round}"), BESIDE);
             load::run(server.address, scripts, effort.round())
         };
         let without = small("without")?;
@@ -188,7 +187,7 @@ fn large_answer(report: &mut Report, effort: Effort, server: &Server) -> Result<
     Ok(())
 }
 
-/// What a client saw that read the whole pool again and again.
+/// The results of the client that reads the whole pool.
 struct ReadWhole {
     times: Vec<Duration>,
     bytes: usize,

@@ -1,25 +1,25 @@
-//! Durable claims on a journal in PostgreSQL, beside the same on the embedded one.
+//! Durable claims on a journal in PostgreSQL, compared with the embedded one.
 
 use anyhow::Result;
 
 use super::claim_script::NewClaims;
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load::{self, latency::median};
 use crate::postgres;
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const CONNECTIONS: usize = 64;
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let scratch = process::scratch()?;
     let cluster = postgres::start(scratch.path())?;
     let (one, other) = (scratch.path().join("one"), scratch.path().join("other"));
     std::fs::create_dir(&one)?;
     std::fs::create_dir(&other)?;
-    let embedded = Server::allod(&one.join("data"), &one, &[])?;
-    let shared = Server::allod(&other.join("data"), &other, &["--journal", &cluster.url()])?;
+    let embedded = BenchServer::allod(&one.join("data"), &one, &[])?;
+    let shared = BenchServer::allod(&other.join("data"), &other, &["--journal", &cluster.url()])?;
     let (mut rates, mut slow, mut ratios) =
         ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()], Vec::new());
     for server in [&embedded, &shared] {
@@ -36,7 +36,7 @@ pub fn run(effort: Effort) -> Result<Report> {
         }
         ratios.push(100.0 * of_round[1] / of_round[0]);
     }
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
     let [embedded_rates, shared_rates] = rates;
     let [embedded_slow, shared_slow] = slow;
     report.note(format!(

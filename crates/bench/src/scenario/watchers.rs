@@ -1,7 +1,7 @@
-//! Ten thousand watchers of things that do not happen: what they cost in memory, and what they cost those who claim.
+//! Ten thousand idle watchers: their memory, and their effect on claims.
 //!
-//! Half of them watch a pool each, half the owners of one prefix each, so that there are as many filters as watchers. They
-//! come and go between the rounds: with and without are measured on the same server.
+//! Half of them watch one pool each, half the owners with one prefix each, so every watcher has its own filter. They connect
+//! and disconnect between rounds, so that both cases are measured on the same server.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -13,20 +13,20 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use super::claim_script::NewClaims;
 use super::{Effort, HOT_POOL};
 use crate::caller::Caller;
-use crate::figure::{Bar, Report};
+use crate::figure::{Bar, ScenarioReport};
 use crate::load;
 use crate::load::latency::median;
-use crate::process::{self, Server};
+use crate::process::{self, BenchServer};
 
 const WATCHERS: usize = 10_000;
 const CONNECTIONS: usize = 64;
 
-pub fn run(effort: Effort) -> Result<Report> {
+pub fn run(effort: Effort) -> Result<ScenarioReport> {
     raise_open_files()?;
     let scratch = process::scratch()?;
-    let server = Server::allod(&scratch.path().join("data"), scratch.path(), &[])?;
+    let server = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     Caller::connect(server.address)?.put_pool("hot", HOT_POOL)?;
-    let mut report = Report::default();
+    let mut report = ScenarioReport::default();
     let (mut alone, mut watched, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut slow, mut slow_watched) = (Vec::new(), Vec::new());
     let mut memory = None;
@@ -38,7 +38,7 @@ pub fn run(effort: Effort) -> Result<Report> {
         let without = measure(2 * round)?;
         let before = server.resident_bytes()?;
         let watchers = watch(server.address)?;
-        // Only the first time: later ones find room that the ones before them have left.
+        // Only the first time: later watchers reuse memory that earlier ones freed.
         memory.get_or_insert(server.resident_bytes()?.saturating_sub(before));
         let with = measure(2 * round + 1)?;
         drop(watchers);
@@ -69,10 +69,10 @@ pub fn run(effort: Effort) -> Result<Report> {
     Ok(report)
 }
 
-/// Opens the streams, and waits until each of them says that it is up to date.
+/// Opens the streams, and waits until each has received its first event.
 fn watch(address: SocketAddr) -> Result<Vec<TcpStream>> {
     let mut streams = Vec::with_capacity(WATCHERS);
-    // In pieces, so that they need not all fit into the queue of a socket that listens.
+    // In groups, because the accept queue of the server is limited.
     for piece in 0..WATCHERS / 100 {
         for number in piece * 100..(piece + 1) * 100 {
             let mut stream = TcpStream::connect(address).context("connecting a watcher")?;
@@ -88,7 +88,8 @@ fn watch(address: SocketAddr) -> Result<Vec<TcpStream>> {
             let mut said = Vec::new();
             let mut chunk = [0; 1024];
             while !said.windows(10).any(|part| part == b"\"position\"") {
-                let count = stream.read(&mut chunk).context("reading a watcher's first words")?;
+                let count =
+                    stream.read(&mut chunk).context("reading the first event of a watcher")?;
                 said.extend_from_slice(&chunk[..count]);
                 ensure!(count > 0, "a watcher got {}", String::from_utf8_lossy(&said));
             }
@@ -97,7 +98,7 @@ fn watch(address: SocketAddr) -> Result<Vec<TcpStream>> {
     Ok(streams)
 }
 
-/// Waits until the server knows that nobody watches.
+/// Waits until the server has no watchers.
 fn all_gone(address: SocketAddr) -> Result<()> {
     for _ in 0..1000 {
         let metrics = Caller::connect(address)?.call("GET", "/metrics", None)?.1;
@@ -106,10 +107,10 @@ fn all_gone(address: SocketAddr) -> Result<()> {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    anyhow::bail!("the server does not notice that its watchers are gone")
+    anyhow::bail!("the server still has watchers")
 }
 
-/// Room for a socket for each watcher.
+/// Raises the limit of open files, for one socket per watcher.
 fn raise_open_files() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;

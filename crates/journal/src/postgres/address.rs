@@ -176,7 +176,10 @@ mod tests {
             ("postgres://me:s3cret@host/db?colour=red", "colour"),
             ("postgres:///db", "names no host"),
             ("postgres://me:s3cret@host/db?sslmode=prefer", "sslmode is 'prefer'"),
-            ("postgres://h/db?sslmode=require&sslrootcert=/no/such", "sslrootcert /no/such"),
+            (
+                "postgres://h/db?sslmode=require&sslrootcert=/no/such",
+                "sslrootcert: the certificates in /no/such",
+            ),
         ] {
             let error = PostgresAddress::parse(url).expect_err(url).to_string();
             assert!(error.contains(words), "{url}: {error}");

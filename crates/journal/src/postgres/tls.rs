@@ -1,5 +1,4 @@
-//! TLS for connections: either none, or with a verified certificate. TLS without verification is not supported, because it
-//! does not protect against an impostor.
+//! TLS for connections to PostgreSQL. With TLS, the server's certificate is always verified.
 
 use std::future::Future;
 use std::io;
@@ -8,17 +7,17 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use allod_outbound::tls::client_config;
+use allod_outbound::{TlsSetupError, TrustedRoots};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::ClientConfig;
+use tokio_rustls::rustls::pki_types::ServerName;
 
-/// Verifies the server's certificate and its host name.
+/// Verifies the certificate of the server, and that it is for the host in the address.
 #[derive(Clone)]
 pub struct PostgresTls {
     config: Arc<ClientConfig>,
@@ -31,47 +30,25 @@ impl std::fmt::Debug for PostgresTls {
 }
 
 impl PostgresTls {
-    /// Trusts no certificate; for connections without TLS.
+    /// Trusts no certificate, for connections without TLS.
     pub fn none() -> Result<PostgresTls, String> {
-        PostgresTls::trusting(RootCertStore::empty())
+        let config = client_config(TrustedRoots::Nothing).map_err(|error| error.to_string())?;
+        Ok(PostgresTls { config })
     }
 
-    /// Trusts the authorities in this file, or those of the operating system.
-    pub fn new(authorities: Option<&Path>) -> Result<PostgresTls, String> {
-        let mut roots = RootCertStore::empty();
-        match authorities {
-            Some(path) => {
-                let unreadable = |error: &dyn std::fmt::Display| {
-                    format!("sslrootcert {}: {error}", path.display())
-                };
-                let found = CertificateDer::pem_file_iter(path);
-                for certificate in found.map_err(|error| unreadable(&error))? {
-                    let certificate = certificate.map_err(|error| unreadable(&error))?;
-                    roots.add(certificate).map_err(|error| unreadable(&error))?;
-                }
-                if roots.is_empty() {
-                    return Err(unreadable(&"it contains no certificate"));
-                }
-            }
-            None => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            }
+    /// Trusts the CA certificates in this file, or those of the system.
+    pub fn new(file: Option<&Path>) -> Result<PostgresTls, String> {
+        match client_config(TrustedRoots::file_or_system(file)) {
+            Ok(config) => Ok(PostgresTls { config }),
+            // Reported by the handshake, which says which server is not trusted.
+            Err(TlsSetupError::NoSystemCertificates) => PostgresTls::none(),
+            Err(error) => Err(format!("sslrootcert: {error}")),
         }
-        PostgresTls::trusting(roots)
-    }
-
-    fn trusting(roots: RootCertStore) -> Result<PostgresTls, String> {
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(PostgresTls { config: Arc::new(config) })
     }
 }
 
 impl MakeTlsConnect<Socket> for PostgresTls {
-    type Stream = TlsSocket;
+    type Stream = Secured;
     type TlsConnect = Handshake;
     type Error = io::Error;
 
@@ -82,32 +59,32 @@ impl MakeTlsConnect<Socket> for PostgresTls {
 
 pub struct Handshake {
     config: Arc<ClientConfig>,
-    /// Empty for a Unix socket, which does not use TLS.
+    /// Empty for a Unix socket, which has no TLS.
     host: String,
 }
 
 impl TlsConnect<Socket> for Handshake {
-    type Stream = TlsSocket;
+    type Stream = Secured;
     type Error = io::Error;
-    type Future = Pin<Box<dyn Future<Output = io::Result<TlsSocket>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Secured>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
         Box::pin(async move {
             let name = ServerName::try_from(self.host).map_err(io::Error::other)?;
-            TlsConnector::from(self.config).connect(name, socket).await.map(TlsSocket)
+            TlsConnector::from(self.config).connect(name, socket).await.map(Secured)
         })
     }
 }
 
-pub struct TlsSocket(client::TlsStream<Socket>);
+pub struct Secured(client::TlsStream<Socket>);
 
-impl TlsStream for TlsSocket {
+impl TlsStream for Secured {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for TlsSocket {
+impl AsyncRead for Secured {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -117,7 +94,7 @@ impl AsyncRead for TlsSocket {
     }
 }
 
-impl AsyncWrite for TlsSocket {
+impl AsyncWrite for Secured {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

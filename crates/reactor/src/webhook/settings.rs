@@ -8,11 +8,12 @@ use http::{HeaderName, HeaderValue, Method};
 use serde::Deserialize;
 
 use super::credentials::Credentials;
-use super::endpoint::Endpoint;
+use super::endpoint;
 use super::nso::Nso;
 use super::pattern::TargetPattern;
 use super::template::{Escape, Template};
 use super::{RequestFormat, Webhook};
+use crate::limits::ReactorLimits;
 
 /// One `[[webhook]]` of `allod.toml`.
 #[derive(Debug, Clone, Deserialize)]
@@ -55,7 +56,7 @@ pub enum ShapeName {
 }
 
 impl WebhookSettings {
-    pub(super) fn webhook(&self) -> Result<Webhook, String> {
+    pub(super) fn webhook(&self, limits: &ReactorLimits) -> Result<Webhook, String> {
         let method = match &self.method {
             None => Method::POST,
             Some(text) => Method::from_bytes(text.as_bytes())
@@ -63,10 +64,10 @@ impl WebhookSettings {
         };
         let headers: Vec<_> = self.headers.iter().map(header).collect::<Result<_, _>>()?;
         let credentials = self.credentials.clone().map(Credentials::new);
-        let endpoint = Endpoint::new(&self.url, self.ca.as_deref())?;
+        let client = endpoint::client(&self.url, self.ca.as_deref(), limits)?;
         let matches = TargetPattern::new(&self.matches);
         let shape = self.shape()?;
-        Ok(Webhook { matches, endpoint, shape, method, headers, credentials })
+        Ok(Webhook { matches, client, shape, method, headers, credentials })
     }
 
     fn shape(&self) -> Result<RequestFormat, String> {

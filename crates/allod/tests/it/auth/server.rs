@@ -1,4 +1,4 @@
-//! The binary as a server with tokens and TLS, and a client that speaks to it.
+//! A server process with tokens and TLS, and a client for it.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -67,7 +67,7 @@ impl Server {
         self.0.signal(name);
     }
 
-    /// Asks it to stop; everything that it said.
+    /// Stops the server and returns its stderr.
     pub fn stop(self) -> String {
         let (code, said) = self.0.stop();
         assert_eq!(code, Some(0), "{said}");
@@ -92,7 +92,7 @@ pub fn ask(socket: &mut dyn Socket, method: &str, path: &str, token: &str, body:
     String::from_utf8_lossy(&reply).into_owned()
 }
 
-/// Tries until it is so, for a while.
+/// Retries until the condition holds, with a time limit.
 pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {

@@ -1,4 +1,4 @@
-//! What goes wrong is noticed and said, and leaves nothing behind that could be taken for a backup or a journal.
+//! Failures of backup and restore are reported, and leave no file that looks like a backup or a journal.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::backup::{backup, done, fails, goes_on, names, text, with_claims};
+use crate::backup::{assert_continues, backup, done, fails, names, text, with_claims};
 use crate::crash::server;
 
-/// A backup of a server with so many claims.
+/// A backup of a server with this many claims.
 fn backed_up(folder: &Path, count: u32) -> Vec<u8> {
     let server = with_claims(&folder.join("data"), count);
     let file = folder.join("good.backup");
@@ -46,15 +46,15 @@ fn a_changed_or_shortened_backup_is_refused() {
         fs::write(&file, bytes).unwrap();
         fails(&["restore", text(&file), "--data", text(&data)], 3);
     }
-    // Nothing of all that is in the way of a good one.
+    // The failed attempts do not prevent a good restore.
     assert_eq!(names(&data), ["allod.lock"]);
     fs::write(&file, &good).unwrap();
     done(&["restore", text(&file), "--data", text(&data)]);
-    goes_on(&server::start(&data), 20);
+    assert_continues(&server::start(&data), 20);
 }
 
 #[test]
-fn what_is_not_empty_is_not_restored_into() {
+fn a_restore_into_a_folder_that_is_not_empty_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     backed_up(folder.path(), 2);
     let (file, data) = (folder.path().join("good.backup"), folder.path().join("data"));
@@ -62,13 +62,13 @@ fn what_is_not_empty_is_not_restored_into() {
     let said = fails(&["restore", text(&file), "--data", text(&data)], 4);
     assert!(said.contains("is not empty") && said.contains("restore into a new folder"), "{said}");
     assert_eq!(names(&data), before);
-    goes_on(&server::start(&data), 2);
+    assert_continues(&server::start(&data), 2);
     let said = fails(&["restore", "/nowhere", "--data", text(&data)], 2);
-    assert!(said.contains("/nowhere cannot be read"), "{said}");
+    assert!(said.contains("cannot read /nowhere"), "{said}");
 }
 
 #[test]
-fn a_killed_restore_does_not_start_and_can_be_repeated() {
+fn a_killed_restore_cannot_be_started_and_can_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let good = backed_up(folder.path(), 50);
     let data = folder.path().join("copy");
@@ -84,7 +84,7 @@ fn a_killed_restore_does_not_start_and_can_be_repeated() {
     stdin.flush().unwrap();
     let (began, mark) = (Instant::now(), data.join("restoring/journal.sqlite"));
     while !mark.exists() {
-        assert!(began.elapsed() < Duration::from_secs(20), "it does not begin");
+        assert!(began.elapsed() < Duration::from_secs(20), "the restore does not begin");
         std::thread::sleep(Duration::from_millis(5));
     }
     restoring.kill().unwrap();
@@ -93,12 +93,12 @@ fn a_killed_restore_does_not_start_and_can_be_repeated() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("did not finish; restore again"), "{said}");
     done(&["restore", text(&folder.path().join("good.backup")), "--data", text(&data)]);
-    goes_on(&server::start(&data), 50);
+    assert_continues(&server::start(&data), 50);
 }
 
-/// A limit on the size of files stands for a disk without room.
+/// A limit on the size of files simulates a full disk.
 #[test]
-fn a_restore_without_room_says_so_and_leaves_nothing() {
+fn a_restore_on_a_full_disk_fails_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     backed_up(folder.path(), 50);
     let data = folder.path().join("copy");
@@ -114,7 +114,7 @@ fn a_restore_without_room_says_so_and_leaves_nothing() {
     done(&["restore", text(&folder.path().join("good.backup")), "--data", text(&data)]);
 }
 
-/// Answers one request with these bytes as the pieces of a stream, with or without its end.
+/// Answers one request with a chunked body, complete or truncated.
 fn answer_once(pieces: Vec<u8>, ends: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -136,9 +136,9 @@ fn answer_once(pieces: Vec<u8>, ends: bool) -> String {
     address
 }
 
-/// As it looks from here when a server is killed, stops, or fails in the middle of a backup.
+/// A server that is killed, stops or fails during a backup looks like this to the client.
 #[test]
-fn a_backup_that_breaks_off_leaves_no_file() {
+fn a_truncated_backup_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let good = backed_up(folder.path(), 20);
     let file = folder.path().join("new.backup");
@@ -150,26 +150,26 @@ fn a_backup_that_breaks_off_leaves_no_file() {
     {
         let server = answer_once(bytes, ends);
         let said = fails(&["backup", "--to", text(&file), "--server", &server], 1);
-        assert!(said.contains("is not whole") && said.contains("make it again"), "{said}");
+        assert!(said.contains("is incomplete") && said.contains("try again"), "{said}");
         assert_eq!(names(folder.path()), ["data", "good.backup"]);
     }
     let server = answer_once(good.clone(), true);
     done(&["backup", "--to", text(&file), "--server", &server]);
     assert_eq!(fs::read(&file).unwrap(), good);
-    // One that is there already stays as it is when there is no new one.
+    // An existing backup is not replaced by a failed one.
     let said = fails(&["backup", "--to", text(&file), "--server", "127.0.0.1:1"], 1);
-    assert!(said.contains("no server answers"), "{said}");
+    assert!(said.contains("cannot connect to"), "{said}");
     assert_eq!(fs::read(&file).unwrap(), good);
     assert_eq!(names(folder.path()), ["data", "good.backup", "new.backup"]);
 }
 
-/// The backup is under way and waits for us to read when the server is killed.
+/// The server is killed while the backup waits for its reader.
 #[test]
-fn a_server_that_is_killed_while_it_backs_up_is_fine_afterwards() {
+fn a_server_killed_during_a_backup_starts_again() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let server = server::start(&data);
-    // Labels that do not compress, so that there is more of it than fits between the two.
+    // Labels that do not compress, so that the backup exceeds the socket buffers.
     let mut seed = 1_u64;
     let mut noise = || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -198,9 +198,9 @@ fn a_server_that_is_killed_while_it_backs_up_is_fine_afterwards() {
     let output = making.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("is not whole"), "{said}");
+    assert!(said.contains("is incomplete"), "{said}");
     let server = server::start(&data);
     backup(&server, &file);
-    goes_on(&server, 600);
+    assert_continues(&server, 600);
     done(&["journal", "verify", text(&file)]);
 }

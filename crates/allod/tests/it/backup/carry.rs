@@ -1,4 +1,4 @@
-//! What was backed up is what is restored.
+//! A restored server has the data of the backup.
 
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 use allod_journal::embedded::Embedded;
 use allod_testkit::{Call, History, Request, check, native, read_chain};
 
-use crate::backup::{allod, backup, done, goes_on, text, with_claims};
+use crate::backup::{allod, assert_continues, backup, done, text, with_claims};
 use crate::crash::load::{self, Dice, POOLS};
 use crate::crash::server::{self, Server};
 
-/// The calls that the journal `chain` knows of.
+/// The calls that are in the journal.
 fn up_to(chain: &allod_testkit::Chain, calls: &[Call]) -> History {
     let known = |call: &&Call| chain.records.contains_key(&call.hash);
     History { calls: calls.iter().filter(known).cloned().collect() }
 }
 
 #[test]
-fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
+fn a_restored_server_has_the_history_up_to_the_backup() {
     let folder = tempfile::tempdir().unwrap();
     let server = server::start(&folder.path().join("data"));
     let start = Instant::now();
@@ -44,14 +44,14 @@ fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
     let mut sizes = Vec::new();
     for file in &files {
         let data = file.with_extension("data");
-        let told = done(&["restore", text(file), "--data", text(&data), "--output", "json"]);
-        assert!(told.contains("\"violations\":[]"), "{told}");
+        let summary = done(&["restore", text(file), "--data", text(&data), "--output", "json"]);
+        assert!(summary.contains("\"violations\":[]"), "{summary}");
         let restored = read_chain(&Embedded::open(&data).unwrap().journal).unwrap();
         let mut history = up_to(&restored, &calls);
         sizes.push(history.calls.len());
         let verified = done(&["journal", "verify", "--data", text(&data), "--output", "json"]);
         assert!(verified.contains(&restored.tail.hash.to_string()), "{verified}");
-        // It is asked, and goes on; then everything is judged by one chain.
+        // The restored server answers and accepts new claims; one chain verifies both.
         let server = server::start(&data);
         let (mut client, mut dice) = (server.client(), Dice(7));
         for pool in POOLS {
@@ -72,7 +72,7 @@ fn a_restored_server_answers_as_the_history_up_to_the_backup_says() {
 }
 
 #[test]
-fn a_backup_goes_through_a_pipe() {
+fn a_backup_is_piped_into_a_restore() {
     let folder = tempfile::tempdir().unwrap();
     let server = with_claims(&folder.path().join("data"), 30);
     let script = format!(
@@ -88,10 +88,10 @@ fn a_backup_goes_through_a_pipe() {
         .output()
         .unwrap();
     assert!(piped.status.success(), "{piped:?}");
-    let told = String::from_utf8(piped.stdout).unwrap();
-    assert!(told.contains("kind       backup") && told.contains("violations 0"), "{told}");
-    goes_on(&server::start(&folder.path().join("copy")), 30);
-    goes_on(&server, 30);
+    let summary = String::from_utf8(piped.stdout).unwrap();
+    assert!(summary.contains("kind       backup") && summary.contains("violations 0"), "{summary}");
+    assert_continues(&server::start(&folder.path().join("copy")), 30);
+    assert_continues(&server, 30);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_stopped_server_is_backed_up_from_its_folder() {
     server.kill();
     done(&["backup", "--to", text(&file), "--data", text(&data)]);
     done(&["restore", text(&file), "--data", text(&folder.path().join("copy"))]);
-    goes_on(&server::start(&folder.path().join("copy")), 5);
+    assert_continues(&server::start(&folder.path().join("copy")), 5);
 }
 
 #[test]
@@ -123,18 +123,18 @@ fn a_trimmed_journal_is_backed_up_with_its_checkpoint() {
         assert!(count < 5000, "nothing is trimmed");
     }
     let file = folder.path().join("a.backup");
-    let told = backup(&server, &file);
-    assert!(!told.contains("\"from\":1,"), "{told}");
+    let summary = backup(&server, &file);
+    assert!(!summary.contains("\"from\":1,"), "{summary}");
     let copy = folder.path().join("copy");
-    let told = done(&["restore", text(&file), "--data", text(&copy), "--output", "json"]);
-    assert!(!told.contains("\"from\":1,") && told.contains("\"violations\":[]"), "{told}");
-    goes_on(&server::start(&copy), count);
+    let summary = done(&["restore", text(&file), "--data", text(&copy), "--output", "json"]);
+    assert!(!summary.contains("\"from\":1,") && summary.contains("\"violations\":[]"), "{summary}");
+    assert_continues(&server::start(&copy), count);
     let shown = done(&["journal", "show", text(&file)]);
     assert!(shown.starts_with("checkpoint of record "), "{shown}");
 }
 
 #[test]
-fn a_file_can_be_looked_at() {
+fn a_backup_can_be_verified_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     let server = with_claims(&data, 3);
@@ -145,7 +145,7 @@ fn a_file_can_be_looked_at() {
     assert!(verified.contains("kind       backup\n") && verified.contains("violations 0\n"));
     let shown = done(&["journal", "show", text(&file)]);
     assert_eq!(shown, done(&["journal", "show", "--data", text(&data)]));
-    assert!(shown.contains("an epoch begins, of pid-"), "{shown}");
+    assert!(shown.contains("epoch of pid-"), "{shown}");
     assert!(shown.contains("claim_granted") && shown.contains("pool_defined"), "{shown}");
     let json =
         done(&["journal", "show", text(&file), "--output", "json", "--from", "3", "--to", "4"]);

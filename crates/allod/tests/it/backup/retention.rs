@@ -1,4 +1,4 @@
-//! How much is kept, and that what was archived gives the whole history back.
+//! Retention: trimmed records are archived, and the archive restores the whole history.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ fn metric(server: &Server, name: &str) -> u64 {
     line.trim().parse().unwrap()
 }
 
-/// Claims and releases until more than `records` have been trimmed; every answer is noted.
+/// Claims and releases until more than `records` are trimmed, and records every answer.
 fn until_trimmed(server: &Server, records: u64) -> History {
     let mut history = History::default();
     let (start, mut client, mut dice) = (Instant::now(), server.client(), Dice(3));
@@ -44,7 +44,7 @@ fn until_trimmed(server: &Server, records: u64) -> History {
     history
 }
 
-fn whole_history_comes_back(history: &str) {
+fn restores_the_whole_history(history: &str) {
     let folder = tempfile::tempdir().unwrap();
     let (data, archive) = (folder.path().join("data"), folder.path().join("archive"));
     let server = start(&data, &archive, history);
@@ -64,32 +64,32 @@ fn whole_history_comes_back(history: &str) {
     }
     let copy = folder.path().join("copy");
     let arguments = ["restore", text(&file), "--data", text(&copy), "--archive", text(&archive)];
-    let told = done(&[&arguments[..], &["--output", "json"]].concat());
-    assert!(told.contains("\"from\":1,"), "{told}");
-    // From its first record on, and every answer that was ever given is right by it.
+    let summary = done(&[&arguments[..], &["--output", "json"]].concat());
+    assert!(summary.contains("\"from\":1,"), "{summary}");
+    // The history begins with the first record, and every answer agrees with it.
     let chain = read_chain(&Embedded::open(&copy).unwrap().journal).unwrap();
     let known = calls.calls.into_iter().filter(|call| chain.records.contains_key(&call.hash));
     let known = History { calls: known.collect() };
     let verdict = check(&chain, &known, true);
     verdict.expect_sound();
     assert!(verdict.right > 300, "only {} answers were judged", verdict.right);
-    // A segment alone is no backup.
+    // An archive segment alone is not a backup.
     let segment = archive.join(&segments[0]);
     let said = fails(&["restore", text(&segment), "--data", text(&folder.path().join("no"))], 2);
     assert!(said.contains("this is an archive segment with records 1 to "), "{said}");
 }
 
 #[test]
-fn what_is_beyond_a_size_is_archived_and_comes_back() {
-    whole_history_comes_back("40kB");
+fn history_beyond_the_size_is_archived_and_restored() {
+    restores_the_whole_history("40kB");
 }
 
 #[test]
-fn what_is_beyond_a_time_is_archived_and_comes_back() {
-    whole_history_comes_back("1s,1TB");
+fn history_beyond_the_time_is_archived_and_restored() {
+    restores_the_whole_history("1s,1TB");
 }
 
 #[test]
-fn what_comes_before_the_checkpoint_is_archived_and_comes_back() {
-    whole_history_comes_back("since-checkpoint");
+fn history_before_the_checkpoint_is_archived_and_restored() {
+    restores_the_whole_history("since-checkpoint");
 }

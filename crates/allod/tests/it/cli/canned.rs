@@ -1,4 +1,4 @@
-//! A server that has one answer for each path, for what a real one rarely says: `/503/…` is answered with 503 and so on.
+//! A server with fixed answers for each path, for answers that a real one rarely gives: `/503/…` is answered with 503.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -36,7 +36,7 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
                 "503" => "queue_full",
                 _ => "internal",
             };
-            let detail = format!("canned, for {}", token.unwrap_or("nobody"));
+            let detail = format!("canned, for {}", token.unwrap_or("no token"));
             let body =
                 format!(r#"{{"title":"t","status":{about},"detail":"{detail}","code":"{code}"}}"#);
             (about, "application/problem+json", body)

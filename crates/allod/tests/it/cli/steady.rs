@@ -1,6 +1,6 @@
-//! What differs from run to run, put to fixed values: times, hashes, sizes, durations, the version. All rules are here.
+//! Replaces what differs between runs by fixed values: times, hashes, sizes, durations, the version.
 
-/// The number after each of these becomes 0.
+/// The number after each of these is replaced by 0.
 const NUMBERS: [&str; 7] = [
     "\"uptime_ms\":",
     "\"last_append_ms\":",
@@ -11,7 +11,7 @@ const NUMBERS: [&str; 7] = [
     "(process ",
 ];
 
-/// The rest of a line that begins so becomes "…".
+/// The rest of a line that starts with one of these is replaced by "…".
 const LINES: [&str; 1] = ["uptime  "];
 
 pub fn steady(text: &str) -> String {
@@ -36,7 +36,7 @@ pub fn steady(text: &str) -> String {
     steady
 }
 
-/// Digits of times become 0, so that columns stay as wide as they are.
+/// Replaces the digits of times by 0, which keeps the width of columns.
 fn times(line: &str) -> String {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let mut bytes = line.as_bytes().to_vec();
@@ -57,7 +57,7 @@ fn times(line: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Runs of 64 hexadecimal digits become HASH.
+/// Replaces runs of 64 hexadecimal digits by HASH.
 fn hashes(line: &str) -> String {
     let is_hash =
         |part: &str| part.len() == 64 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -65,7 +65,7 @@ fn hashes(line: &str) -> String {
     parts.fold(line.to_owned(), |line, hash| line.replace(hash, "HASH"))
 }
 
-/// How much was written differs with the number of the process, which is part of the journal.
+/// Sizes depend on the process ID, which is part of the journal.
 fn sizes(line: &str) -> String {
     match line.split_once(" since start, ") {
         Some((before, after)) if after.ends_with('B') => format!("{before} since start, … B"),
@@ -85,7 +85,7 @@ fn numbers(text: &str, before: &str) -> String {
 }
 
 #[test]
-fn what_differs_from_run_to_run_is_put_to_fixed_values() {
+fn varying_output_is_replaced_by_fixed_values() {
     let hash = "ab".repeat(32);
     for (text, wanted) in [
         ("a 2026-11-15T10:20:30.123Z b", "a 0000-00-00T00:00:00.000Z b\n"),

@@ -1,4 +1,4 @@
-//! Folders that something has happened to.
+//! Starts on damaged data folders.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -26,8 +26,8 @@ fn with_claims(count: u32) -> tempfile::TempDir {
     data
 }
 
-/// All of the claims are there, and the next one gets the next value.
-fn goes_on(server: &Server, count: u32) {
+/// Asserts that all claims exist and that the next one gets the next value.
+fn assert_continues(server: &Server, count: u32) {
     for n in 0..count {
         let claim = server.get(&format!("/v1/pools/p/claims/{n}")).text();
         assert!(claim.contains(&format!("\"value\":{n},")), "{claim}");
@@ -37,24 +37,24 @@ fn goes_on(server: &Server, count: u32) {
 }
 
 #[test]
-fn a_torn_tail_is_cut_and_reported() {
+fn an_incomplete_last_write_is_dropped_and_reported() {
     let data = with_claims(20);
-    // The beginning of another frame, as a crash in the middle of a write leaves it: the last frame again, half of it.
+    // The first half of the last frame again, as a crash during a write leaves it.
     let bytes = fs::read(log(data.path())).unwrap();
     let frame = bytes[bytes.len() - (24 + 4096)..][..2000].to_vec();
     OpenOptions::new().append(true).open(log(data.path())).unwrap().write_all(&frame).unwrap();
     let server = server::start(data.path());
-    goes_on(&server, 20);
+    assert_continues(&server, 20);
     let (code, said) = server.stop();
     assert_eq!(code, Some(0));
-    assert!(said.contains("a write that a crash had cut off was dropped"), "{said}");
+    assert!(said.contains("dropped an incomplete write of a crash"), "{said}");
     let server = server::start(data.path());
     let (_, said) = server.stop();
-    assert!(!said.contains("cut off"), "{said}");
+    assert!(!said.contains("incomplete write"), "{said}");
 }
 
 #[test]
-fn damage_in_the_middle_refuses_to_start_and_says_where() {
+fn damage_in_the_middle_prevents_the_start_and_is_located() {
     let data = with_claims(40);
     let mut bytes = fs::read(log(data.path())).unwrap();
     let middle = 32 + (bytes.len() / 2 / (24 + 4096)) * (24 + 4096) + 1000;
@@ -64,16 +64,16 @@ fn damage_in_the_middle_refuses_to_start_and_says_where() {
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("damaged at record"), "{said}");
     assert!(said.contains("backup"), "{said}");
-    // It was not made worse.
+    // The attempt did not change the files.
     assert_eq!(fs::read(log(data.path())).unwrap(), bytes);
 }
 
 #[test]
-fn a_newer_format_refuses_to_start() {
+fn a_newer_format_prevents_the_start() {
     let data = with_claims(3);
     let (code, said) = server::start(data.path()).stop();
     assert_eq!(code, Some(0), "{said}");
-    // SQLite keeps a number of the application's own at byte 60 of the file.
+    // SQLite stores the user version at byte 60 of the file.
     let mut bytes = fs::read(database(data.path())).unwrap();
     assert_eq!(bytes[60..64], [0, 0, 0, 1]);
     bytes[63] = 9;
@@ -84,21 +84,21 @@ fn a_newer_format_refuses_to_start() {
 }
 
 #[test]
-fn two_servers_on_one_folder_are_one_too_many() {
+fn a_second_server_on_a_folder_is_refused() {
     let data = with_claims(2);
     let first = server::start(data.path());
     let (code, said) = run(data.path());
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("in use by another process"), "{said}");
-    goes_on(&first, 2);
+    assert_continues(&first, 2);
     first.kill();
-    // The lock goes with its holder.
+    // The lock ends with the process.
     let (code, _) = server::start(data.path()).stop();
     assert_eq!(code, Some(0));
 }
 
 #[test]
-fn a_damaged_checkpoint_is_not_missed() {
+fn a_damaged_checkpoint_is_ignored_at_the_start() {
     let data = with_claims(900);
     let mut checkpoints: Vec<PathBuf> = fs::read_dir(data.path().join("checkpoints"))
         .unwrap()
@@ -112,7 +112,7 @@ fn a_damaged_checkpoint_is_not_missed() {
     bytes[middle] ^= 1;
     fs::write(newest, bytes).unwrap();
     let server = server::start(data.path());
-    goes_on(&server, 900);
+    assert_continues(&server, 900);
     let (code, said) = server.stop();
     assert_eq!(code, Some(0));
     assert!(said.contains("checkpoint"), "{said}");

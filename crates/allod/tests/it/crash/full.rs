@@ -1,4 +1,4 @@
-//! A disk without room: writes are refused, reads go on, nothing is lost, and it ends when there is room again.
+//! A full disk: writes are refused, reads continue, nothing is lost, and writes resume when there is space again.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,8 +12,7 @@ use allod_testkit::{Answer, Call, History, check, native, read_chain};
 use crate::crash::load;
 use crate::crash::server::{Server, arguments};
 
-/// A small disk of memory. It is mounted where only those see it who are let in, and goes with the process that holds
-/// it, so that nothing is left behind whatever happens here.
+/// A small tmpfs in a mount namespace. It disappears with the process that holds the namespace.
 struct Disk {
     holder: Child,
     _talk: BufReader<ChildStdout>,
@@ -27,7 +26,7 @@ impl Disk {
             "mount -t tmpfs -o size={size} none {} && echo mounted && exec sleep 600",
             folder.display()
         );
-        // Root may mount; anybody else may, too, as root of a world of their own.
+        // Without root, mounting works in a user namespace.
         for own_user in [false, true] {
             let mut command = Command::new("unshare");
             command.arg("--mount").args(own_user.then_some("--map-root-user"));
@@ -41,10 +40,10 @@ impl Disk {
             }
             holder.wait().unwrap();
         }
-        panic!("this system lets nobody mount a tmpfs, not even in a namespace of their own");
+        panic!("this system does not allow to mount a tmpfs, not even in a user namespace");
     }
 
-    /// A command that runs where the disk is.
+    /// A command that runs in the namespace.
     fn enter(&self, program: &str, arguments: &[String]) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.holder.id().to_string(), "--mount"]);
@@ -54,13 +53,13 @@ impl Disk {
         command
     }
 
-    /// The folder as it is seen from here.
+    /// The path of the disk from outside the namespace.
     fn path(&self) -> PathBuf {
         let root = format!("/proc/{}/root{}", self.holder.id(), self.folder.display());
         PathBuf::from(root)
     }
 
-    /// Takes all the room that there is.
+    /// Fills the disk.
     fn fill(&self) {
         let mut file = fs::File::create(self.path().join("filler")).unwrap();
         while file.write_all(&[1; 4096]).is_ok() {}
@@ -79,7 +78,7 @@ impl Drop for Disk {
 }
 
 #[test]
-fn a_full_disk_refuses_writes_and_nothing_else() {
+fn a_full_disk_refuses_only_writes() {
     let scratch = tempfile::tempdir().unwrap();
     let disk = Disk::mount(scratch.path(), "6m");
     let data = scratch.path().join("data");
@@ -98,7 +97,7 @@ fn a_full_disk_refuses_writes_and_nothing_else() {
     assert!(matches!(claim("before".into()).answer, Answer::Done(_)));
     disk.fill();
 
-    // What room the journal has set aside may still take a few.
+    // The journal has reserved space for a few more.
     let mut taken = 0;
     while matches!(claim(format!("early-{taken}")).answer, Answer::Done(_)) {
         taken += 1;
@@ -113,7 +112,7 @@ fn a_full_disk_refuses_writes_and_nothing_else() {
         problem.contains("\"code\":\"unavailable\"") && problem.contains("no room left"),
         "{problem}"
     );
-    // Reads go on, and so does what changes nothing.
+    // Reads and dry runs continue.
     assert_eq!(server.get("/v1/pools/ids/claims/before").status, 200);
     assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
     assert_eq!(server.get("/v1/pools/ids").status, 200);
@@ -123,14 +122,14 @@ fn a_full_disk_refuses_writes_and_nothing_else() {
     disk.make_room();
     let began = Instant::now();
     while claim("after".into()).answer == Answer::Failed {
-        assert!(began.elapsed() < Duration::from_secs(10), "it does not recover");
+        assert!(began.elapsed() < Duration::from_secs(10), "writes do not resume");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
     let (code, said) = server.stop();
     assert_eq!(code, Some(0), "{said}");
 
-    // Out of its world, so that it can be opened here.
+    // Copied out of the namespace, to open it here.
     let copy = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(disk.path().join("data")).unwrap() {
         let entry = entry.unwrap();
@@ -140,7 +139,7 @@ fn a_full_disk_refuses_writes_and_nothing_else() {
     }
     let chain = read_chain(&Embedded::open(copy.path()).unwrap().journal).unwrap();
     check(&chain, &history, true).expect_sound();
-    // What failed did not happen: every claim in the journal was acknowledged.
+    // Failed claims are not in the journal: every claim there was acknowledged.
     let done = history.calls.iter().filter(|call| matches!(call.answer, Answer::Done(_)));
     let mut positions: Vec<u64> = done.map(|call| call.position).collect();
     positions.sort_unstable();

@@ -1,4 +1,4 @@
-//! kill -9 at any instant loses nothing that was acknowledged, and shows nothing that was not.
+//! kill -9 at any moment loses nothing that was acknowledged, and keeps nothing that was not requested.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::crash::server::{self, Server};
 const LIVES: u64 = 100;
 const CLIENTS: u64 = 6;
 
-/// One life under load. It ends when `end` has ended the server; returns what that says.
-fn life<T>(
+/// Runs a server under load until `end` has ended it, and returns the result of `end`.
+fn run_under_load<T>(
     server: Server,
     pools: &'static [&'static str],
     history: &mut History,
@@ -43,8 +43,8 @@ fn life<T>(
     ended
 }
 
-/// Judges everything that was answered, and what a start would make of the folder now.
-fn judge(data: &Path, history: &History) -> (Verdict, Chain) {
+/// Verifies all answers, and the state that a start would replay.
+fn verify(data: &Path, history: &History) -> (Verdict, Chain) {
     let journal = Embedded::open(data).unwrap().journal;
     let checkpoints = FileCheckpoints::open(data).unwrap();
     let chain = read_chain(&journal).unwrap();
@@ -58,19 +58,19 @@ fn judge(data: &Path, history: &History) -> (Verdict, Chain) {
 }
 
 #[test]
-fn a_hundred_kills_under_load_lose_nothing_and_show_nothing_else() {
+fn a_hundred_kills_under_load_lose_nothing() {
     let data = tempfile::tempdir().unwrap();
     let (start, mut dice) = (Instant::now(), Dice(9));
     let mut history = History::default();
     for seed in 0..LIVES {
         let wait = Duration::from_millis(20 + dice.below(130));
         let server = server::start(data.path());
-        life(server, &POOLS, &mut history, (start, seed), |server, _| {
+        run_under_load(server, &POOLS, &mut history, (start, seed), |server, _| {
             std::thread::sleep(wait);
             server.kill()
         });
     }
-    let (verdict, chain) = judge(data.path(), &history);
+    let (verdict, chain) = verify(data.path(), &history);
     let lost = history.calls.iter().filter(|call| call.answer == Answer::Lost).count() as u64;
     println!(
         "{LIVES} kills: {} calls, {} judged right, {} open, {lost} cut off, {} entries in {} records",
@@ -80,27 +80,28 @@ fn a_hundred_kills_under_load_lose_nothing_and_show_nothing_else() {
         chain.tail.position,
         chain.tail.seq
     );
-    // Most clients were cut off in the middle of something, or the test tests nothing.
+    // Most clients must have been interrupted, or the test shows nothing.
     assert!(lost > LIVES * CLIENTS / 2, "only {lost} calls were cut off");
     assert!(verdict.right > LIVES * 50, "only {} answers were judged", verdict.right);
     assert!(chain.tail.position > LIVES * 20, "only {} entries", chain.tail.position);
 }
 
 #[test]
-fn a_stop_answers_what_it_has_begun() {
+fn a_stop_answers_pending_requests() {
     let data = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let mut history = History::default();
     for seed in 0..6 {
         let server = server::start(data.path());
-        let (code, said) = life(server, &["ids"], &mut history, (start, seed), |server, _| {
-            std::thread::sleep(Duration::from_millis(120));
-            server.stop()
-        });
+        let (code, said) =
+            run_under_load(server, &["ids"], &mut history, (start, seed), |server, _| {
+                std::thread::sleep(Duration::from_millis(120));
+                server.stop()
+            });
         assert_eq!(code, Some(0), "{said}");
     }
-    let (_, chain) = judge(data.path(), &history);
-    // Nothing happens by itself in these pools: every entry was asked for, and must have been acknowledged.
+    let (_, chain) = verify(data.path(), &history);
+    // These pools have no entries without a request, so every entry must have been acknowledged.
     let mut acknowledged = vec![false; chain.entries.len() + 1];
     for call in &history.calls {
         if matches!(call.answer, Answer::Done(_)) {

@@ -1,4 +1,4 @@
-//! Clients that claim, release, renew and read on a few hot pools, and note every answer.
+//! Clients that claim, release, renew and read on a few pools, and record every answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +15,10 @@ use allod_core::value::Kind;
 use allod_testkit::http::Client;
 use allod_testkit::{Answer, Call, Request, native};
 
-/// Numbers that look random and are the same each time.
-pub struct Dice(pub u64);
+/// A seeded random generator.
+pub struct SeededRandom(pub u64);
 
-impl Dice {
+impl SeededRandom {
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -26,7 +26,7 @@ impl Dice {
     }
 }
 
-/// Pools that run out, whose claims expire, are reaped, and stay behind for their owners.
+/// Pools that become exhausted, with leases, reaping and quarantine.
 pub const POOLS: [&str; 4] = ["ids", "leased", "hosts", "nets"];
 
 pub fn kind(pool: &str) -> Kind {
@@ -58,13 +58,13 @@ pub fn pools() -> Vec<Request> {
     ]
 }
 
-pub fn request(dice: &mut Dice, pools: &[&str]) -> Request {
-    let pool = pools[dice.below(pools.len() as u64) as usize];
-    let key: Arc<str> = format!("key/{}", dice.below(60)).into();
+pub fn request(random: &mut SeededRandom, pools: &[&str]) -> Request {
+    let pool = pools[random.below(pools.len() as u64) as usize];
+    let key: Arc<str> = format!("key/{}", random.below(60)).into();
     let release = || ReleaseOp { pool: pool.into(), key: key.clone(), expect: Expect::Any };
     let one = |op| Request::Command(Command::Transact(Transact::one(op)));
-    match dice.below(20) {
-        0..8 => one(Op::Claim(claim(dice, pool, &key))),
+    match random.below(20) {
+        0..8 => one(Op::Claim(claim(random, pool, &key))),
         8..12 => one(Op::Release(release())),
         12 => one(Op::Renew(RenewOp {
             pool: pool.into(),
@@ -78,9 +78,9 @@ pub fn request(dice: &mut Dice, pools: &[&str]) -> Request {
             expect: Expect::Present,
         })),
         14 => {
-            let n = dice.below(1_000);
-            // The same name stands for the same request, in every life of the server.
-            let mut again = Dice(n);
+            let n = random.below(1_000);
+            // The same key means the same request, also after a restart.
+            let mut again = SeededRandom(n);
             let check = Check::Pool { pool: "ids".into(), expect: Expect::Present };
             let ops = vec![
                 Op::Claim(claim(&mut again, "ids", &format!("once/{n}").into())),
@@ -95,17 +95,17 @@ pub fn request(dice: &mut Dice, pools: &[&str]) -> Request {
             }))
         }
         15 => {
-            let ops = vec![Op::Release(release()), Op::Claim(claim(dice, pool, &key))];
+            let ops = vec![Op::Release(release()), Op::Claim(claim(random, pool, &key))];
             Request::Command(Command::Transact(Transact { ops, ..Transact::default() }))
         }
         16 | 17 => Request::GetClaim { pool: pool.into(), key: key.to_string() },
-        18 => Request::GetValue { pool: pool.into(), value: value(dice, pool) },
+        18 => Request::GetValue { pool: pool.into(), value: value(random, pool) },
         _ => Request::GetPool { pool: pool.into() },
     }
 }
 
-fn value(dice: &mut Dice, pool: &str) -> String {
-    let at = dice.below(40);
+fn value(random: &mut SeededRandom, pool: &str) -> String {
+    let at = random.below(40);
     match pool {
         "ids" => (100 + at).to_string(),
         "hosts" => format!("10.0.0.{at}"),
@@ -114,18 +114,18 @@ fn value(dice: &mut Dice, pool: &str) -> String {
     }
 }
 
-fn claim(dice: &mut Dice, pool: &str, key: &Arc<str>) -> ClaimOp {
+fn claim(random: &mut SeededRandom, pool: &str, key: &Arc<str>) -> ClaimOp {
     let mut want = Want::any();
     match pool {
-        "nets" => want.prefix_len = Some(125 + dice.below(4) as u8),
-        "ids" if dice.below(5) == 0 => want.value = Some(value(dice, pool).as_str().into()),
-        "leased" if dice.below(5) == 0 => want.count = 3,
+        "nets" => want.prefix_len = Some(125 + random.below(4) as u8),
+        "ids" if random.below(5) == 0 => want.value = Some(value(random, pool).as_str().into()),
+        "leased" if random.below(5) == 0 => want.count = 3,
         _ => {}
     }
     ClaimOp {
         pools: vec![pool.into()],
         key: key.clone(),
-        owner: (dice.below(4) == 0).then(|| "someone".into()),
+        owner: (random.below(4) == 0).then(|| "someone".into()),
         want,
         ttl_ms: None,
         labels: Arc::default(),
@@ -133,7 +133,7 @@ fn claim(dice: &mut Dice, pool: &str, key: &Arc<str>) -> ClaimOp {
     }
 }
 
-/// A client that asks until its server is gone, or `enough` is.
+/// A client that sends requests until its server is gone or `enough` is set.
 pub fn client(
     mut client: Client,
     pools: &'static [&'static str],
@@ -142,10 +142,10 @@ pub fn client(
     enough: Arc<AtomicBool>,
 ) -> JoinHandle<Vec<Call>> {
     std::thread::spawn(move || {
-        let mut dice = Dice(seed);
+        let mut random = SeededRandom(seed);
         let mut calls = Vec::new();
         while !enough.load(Ordering::Relaxed) {
-            let request = request(&mut dice, pools);
+            let request = request(&mut random, pools);
             calls.push(native::call(&mut client, request, start, seed));
             if calls.last().is_some_and(|call| call.answer == Answer::Lost) {
                 break;

@@ -8,7 +8,7 @@ pub use allod_testkit::server::Server;
 /// The command line of a server on this folder.
 pub fn arguments(data: &Path) -> Vec<String> {
     let data = data.to_str().unwrap();
-    // Many checkpoints, so that some are under way when the end comes.
+    // Many checkpoints, so that some are being written at the kill.
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--data", data];
     let more = ["--limit", "checkpoint_bytes=20000", "--log", "warn"];
     arguments.into_iter().chain(more).map(str::to_owned).collect()
@@ -20,7 +20,7 @@ pub fn allod(arguments: &[String]) -> Command {
     command
 }
 
-/// Runs a server that is expected to end by itself.
+/// Runs a server that must fail to start.
 pub fn run(data: &Path) -> (Option<i32>, String) {
     let Output { status, stderr, .. } = allod(&arguments(data)).output().unwrap();
     (status.code(), String::from_utf8(stderr).unwrap())

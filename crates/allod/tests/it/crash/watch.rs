@@ -1,4 +1,4 @@
-//! Watchers of a server that is killed, stopped, and faster than they are.
+//! Watchers when the server is killed or stopped, and slow watchers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::crash::server::{self, Server, allod, arguments};
 
 const POOL: &str = r#"{"kind":"id32","ranges":["0-999999"]}"#;
 
-/// One stream of changes, read by hand.
+/// One stream of changes.
 struct Watch {
     socket: BufReader<TcpStream>,
     text: String,
@@ -35,7 +35,7 @@ impl Watch {
         Watch { socket, text: String::new(), ended_well: false }
     }
 
-    /// The next message's id, and its data unless it is a heartbeat; `None` at the end, however it comes.
+    /// The ID and, unless it is a heartbeat, the data of the next message; `None` at the end of the stream.
     fn next(&mut self) -> Option<(u64, Option<Value>)> {
         loop {
             if let Some((message, rest)) = self.text.split_once("\n\n") {
@@ -46,13 +46,13 @@ impl Watch {
                 self.text = rest.to_owned();
                 return Some((id, data));
             }
-            let piece = self.piece()?;
+            let piece = self.chunk()?;
             self.text.push_str(&piece);
         }
     }
 
-    /// One chunk of the body. A message may come in several; a killed server may stop in the middle of one.
-    fn piece(&mut self) -> Option<String> {
+    /// One chunk of the body. A message may span several chunks; a killed server may stop within one.
+    fn chunk(&mut self) -> Option<String> {
         let mut size = String::new();
         self.socket.read_line(&mut size).ok().filter(|len| *len > 0)?;
         let size = usize::from_str_radix(size.trim(), 16).unwrap();
@@ -81,7 +81,7 @@ fn position(server: &Server) -> u64 {
     server.get("/v1/pools").header("allod-position").unwrap().parse().unwrap()
 }
 
-/// Claims one value after the other until the server is gone; says which keys were acknowledged.
+/// Claims values until the server is gone. Returns the acknowledged keys.
 fn claim_until(address: std::net::SocketAddr, who: usize, stop: &AtomicBool) -> Vec<String> {
     let mut client = Client::new(address, Duration::from_secs(20));
     let mut acknowledged = Vec::new();
@@ -100,7 +100,7 @@ fn claim_until(address: std::net::SocketAddr, who: usize, stop: &AtomicBool) -> 
 }
 
 #[test]
-fn a_watcher_of_a_killed_server_goes_on_without_a_gap_or_a_repetition() {
+fn a_watcher_resumes_after_a_kill_without_gaps_or_duplicates() {
     let data = tempfile::tempdir().unwrap();
     let mut seen: Vec<Value> = Vec::new();
     let mut last = Some(0);
@@ -119,7 +119,7 @@ fn a_watcher_of_a_killed_server_goes_on_without_a_gap_or_a_repetition() {
         let mut watch = Watch::open(&server, "?kind=claim_granted", last);
         let began = Instant::now();
         let mut killed = Some(server);
-        // Killed while the stream is being read, and read to its bitter end.
+        // Killed while the stream is read; the rest is read to its end.
         while let Some((id, data)) = watch.next() {
             seen.extend(data);
             last = Some(id);
@@ -148,7 +148,7 @@ fn a_watcher_of_a_killed_server_goes_on_without_a_gap_or_a_repetition() {
 }
 
 #[test]
-fn a_stop_ends_every_stream_at_once() {
+fn a_stop_ends_all_streams_at_once() {
     let data = tempfile::tempdir().unwrap();
     let server = server::start(data.path());
     let mut watches: Vec<Watch> =
@@ -165,7 +165,7 @@ fn a_stop_ends_every_stream_at_once() {
 }
 
 #[test]
-fn a_reader_that_stands_still_is_cut_and_can_go_on_and_the_others_notice_nothing() {
+fn a_stalled_watcher_is_disconnected_and_can_resume_without_affecting_others() {
     let data = tempfile::tempdir().unwrap();
     let mut command = allod(&arguments(data.path()));
     command.args(["--limit", "stall_ms_max=300", "--limit", "watch_heartbeat_ms=200"]);
@@ -175,7 +175,7 @@ fn a_reader_that_stands_still_is_cut_and_can_go_on_and_the_others_notice_nothing
     let brisk = Watch::open(&server, "?from=0", None);
     let end = position(&server) + 1500;
     let brisk = std::thread::spawn(move || brisk.until(end));
-    // More than the sockets of the slow one hold.
+    // More than the socket buffers of the stalled watcher hold.
     let labels: Vec<String> = (0..32).map(|n| format!("\"{n}\":\"{}\"", "x".repeat(250))).collect();
     let body = format!("{{\"labels\":{{{}}}}}", labels.join(","));
     let mut client = server.client();
@@ -187,7 +187,10 @@ fn a_reader_that_stands_still_is_cut_and_can_go_on_and_the_others_notice_nothing
     let stalls = "allod_http_stalls_total 1\n";
     let began = Instant::now();
     while !server.get("/metrics").text().contains(stalls) {
-        assert!(began.elapsed() < Duration::from_secs(20), "it is not cut");
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "the stalled watcher is not disconnected"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
     let (mut seen, mut last) = (Vec::new(), None);

@@ -1,4 +1,4 @@
-//! A small cloud with a bit of everything, and the client that fills it into a Placement of any kind.
+//! A small cloud, and a client that loads it into any Placement.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 pub const NEWEST: &str = "1.39";
 
-/// A server that speaks Placement, below a path.
+/// A Placement server at a path.
 #[derive(Debug)]
 pub struct Placement {
     pub url: String,
@@ -32,7 +32,7 @@ impl Placement {
         self.client.borrow_mut().send(method, &path, &headers, body.as_deref()).unwrap()
     }
 
-    /// Writes, and must succeed.
+    /// Sends a write that must succeed.
     pub fn write(&self, method: &str, path: &str, body: &Value) {
         self.write_as(NEWEST, method, path, body);
     }
@@ -48,7 +48,7 @@ impl Placement {
         serde_json::from_slice(&answer.body).unwrap()
     }
 
-    /// Sets a part of a provider, whatever its generation is.
+    /// Sets a part of a provider, at its present generation.
     pub fn set(&self, provider: u32, part: &str, value: Value) {
         let path = format!("/resource_providers/{}/{part}", provider_uuid(provider));
         let generation = self.get(&path)["resource_provider_generation"].clone();
@@ -57,7 +57,7 @@ impl Placement {
         self.write("PUT", &path, &body);
     }
 
-    /// Lets a consumer hold amounts of providers; `kind` is its type, if it has one.
+    /// Sets the allocations of a consumer; `kind` is its type.
     pub fn hold(&self, consumer: &str, kind: Option<&str>, held: &[(u32, Value)]) {
         let path = format!("/allocations/{consumer}");
         let generation = self.get(&path).get("consumer_generation").cloned();
@@ -86,7 +86,7 @@ impl Placement {
         self.write("POST", "/resource_providers", &body);
     }
 
-    /// Everything that it says of its providers and who holds what, generations included.
+    /// All providers and allocations, with generations.
     pub fn everything(&self) -> Value {
         let mut all = self.get("/resource_providers");
         let rows = all["resource_providers"].as_array_mut().unwrap();
@@ -113,19 +113,19 @@ pub fn stock(total: u32) -> Value {
     json!({ "total": total })
 }
 
-/// As some client once wrote it; the real one keeps it so.
+/// An unusual spelling of a UUID, which the real Placement keeps.
 pub const ODD_CONSUMER: &str = "DDDDDDDD00004000800000000000000D";
 
 pub const SHARING: u32 = 90;
 pub const BARE: u32 = 91;
 pub const SHRUNK: u32 = 92;
-/// Computes have these numbers, and below each of them two NUMA nodes with one device each.
+/// The numbers of the compute hosts. Each has two NUMA nodes with one device each.
 pub const COMPUTES: std::ops::Range<u32> = 1..4;
 
 pub const PROVIDERS: usize = 3 * 5 + 3;
 pub const CONSUMERS: u64 = 3 * 2 + 4;
 
-/// What the cloud has, as the report counts it.
+/// The counts of the cloud in the report.
 pub const COUNTS: [(&str, u64); 9] = [
     ("resource_classes", 2),
     ("traits", 2),
@@ -175,7 +175,7 @@ pub fn fill(placement: &Placement) {
         let moved = [(compute, json!({ "MEMORY_MB": 64 }))];
         placement.hold(&consumer_uuid(100 + compute), Some("MIGRATION"), &moved);
     }
-    // What has been given out stays when the inventory shrinks, or is to be given out in other portions.
+    // Allocations stay when the inventory shrinks or gets other units.
     placement.create(SHRUNK, None);
     placement.set(SHRUNK, "inventories", json!({ "VCPU": stock(64), "DISK_GB": stock(100) }));
     placement.hold(

@@ -1,4 +1,4 @@
-//! The real Placement of OpenStack, started the way the conformance tests start it.
+//! The real Placement of OpenStack, started as in the conformance tests.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::{Child, Command, Stdio};
 
 use crate::import::cloud::Placement;
 
-/// Set by `cargo xtask test`: a Python that has the real Placement.
+/// Set by `cargo xtask test`: a Python interpreter with the real Placement.
 const PYTHON: &str = "ALLOD_TEST_PLACEMENT_PYTHON";
 
-/// Starts it, says where, and stops it when nobody holds the other end of its stdin any more.
+/// Starts it, prints its address, and stops it when stdin is closed.
 const RUN: &str = "\
 import sys
 from servers.real import Real

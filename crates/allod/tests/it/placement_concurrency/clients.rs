@@ -1,4 +1,4 @@
-//! Those who write, and those who look while they do.
+//! Clients that write, and readers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use crate::placement_concurrency::wire::{
 };
 
 const OPERATIONS: u32 = 150;
-/// So many consumers are written by all rivals.
+/// The number of shared consumers.
 pub const FOUGHT_OVER: u32 = 2;
 
 /// Kinds of consumers.
@@ -21,14 +21,14 @@ const RIVAL: u8 = 4;
 
 const OVERTAKEN: &str = "placement.concurrent_update";
 
-/// Between these positions a refusal was decided: after what its client had seen before, before what it saw next.
+/// The positions between which a refusal was decided.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     pub from: u64,
     pub to: u64,
 }
 
-/// A refusal because a provider was full: so much more was asked for.
+/// A refusal for lack of capacity.
 #[derive(Debug)]
 pub struct Full {
     pub provider: Uuid,
@@ -36,51 +36,51 @@ pub struct Full {
     pub window: Window,
 }
 
-/// A refusal because the consumer was not at this generation.
+/// A refusal because the consumer had another generation.
 #[derive(Debug)]
-pub struct Overtaken {
+pub struct StaleGeneration {
     pub consumer: Uuid,
     pub sent: Option<u64>,
     pub window: Window,
 }
 
-/// What clients were told.
+/// The answers of all clients.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ClientAnswers {
     pub full: Vec<Full>,
-    pub overtaken: Vec<Overtaken>,
+    pub stale: Vec<StaleGeneration>,
     pub moves: u64,
 }
 
-impl Told {
-    pub fn add(&mut self, other: Told) {
+impl ClientAnswers {
+    pub fn add(&mut self, other: ClientAnswers) {
         self.full.extend(other.full);
-        self.overtaken.extend(other.overtaken);
+        self.stale.extend(other.stale);
         self.moves += other.moves;
     }
 }
 
-/// Looks at anything, so that everything that was decided before lies before what it says.
+/// Reads the present position, which is after every earlier decision.
 fn window(client: &mut Client, from: u64) -> Window {
     client.get(&format!("/resource_providers/{}/usages", provider(0)));
     Window { from, to: client.position }
 }
 
-fn roll(seed: &mut u64, n: u32) -> u32 {
+fn random(seed: &mut u64, n: u32) -> u32 {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     u32::try_from((*seed >> 33) % u64::from(n)).unwrap()
 }
 
-/// Takes what is scarce for new consumers, changes how much, and gives it up again. Nobody else writes these consumers, so
-/// the only thing that can be in the way is that there is no room.
-pub fn fill(mut client: Client, me: u32) -> Told {
-    let (mut told, mut seed) = (Told::default(), u64::from(me) + 1);
+/// Allocates scarce capacity for new consumers, changes the amount, and releases it. No other client writes these consumers,
+/// so the only possible refusal is lack of capacity.
+pub fn fill(mut client: Client, me: u32) -> ClientAnswers {
+    let (mut answers, mut seed) = (ClientAnswers::default(), u64::from(me) + 1);
     let mut mine: Vec<(Uuid, u32, u32, u64)> = Vec::new();
     window(&mut client, 0);
     for n in 0..OPERATIONS {
-        let (hot, amount) = (roll(&mut seed, HOT), 1 + roll(&mut seed, 4));
+        let (hot, amount) = (random(&mut seed, HOT), 1 + random(&mut seed, 4));
         let from = client.position;
-        let again = (roll(&mut seed, 4) == 0).then(|| mine.pop()).flatten();
+        let again = (random(&mut seed, 4) == 0).then(|| mine.pop()).flatten();
         let (uuid, hot, before, generation) =
             again.unwrap_or((consumer(FILLING, me, n), hot, 0, 0));
         let sent = Some(generation).filter(|generation| *generation > 0);
@@ -89,10 +89,10 @@ pub fn fill(mut client: Client, me: u32) -> Told {
             mine.push((uuid, hot, amount, generation + 1));
         } else {
             assert_eq!(answer.status, 409, "{}", answer.text());
-            assert_ne!(code(&answer), OVERTAKEN, "nobody else writes {uuid}");
+            assert_ne!(code(&answer), OVERTAKEN, "no other client writes {uuid}");
             let more = i64::from(amount) - i64::from(before);
             let window = window(&mut client, from);
-            told.full.push(Full { provider: provider(hot), more, window });
+            answers.full.push(Full { provider: provider(hot), more, window });
             if before > 0 {
                 mine.push((uuid, hot, before, generation));
             }
@@ -106,48 +106,48 @@ pub fn fill(mut client: Client, me: u32) -> Told {
             assert_eq!(answer.status, 204, "{}", answer.text());
         }
     }
-    told
+    answers
 }
 
-/// Takes what there is enough of, on providers that all others write as well: there is nothing to refuse.
-pub fn take_what_is_there(mut client: Client, me: u32) -> Told {
+/// Allocates plentiful capacity on shared providers: no write may be refused.
+pub fn take_what_is_there(mut client: Client, me: u32) -> ClientAnswers {
     for n in 0..OPERATIONS {
         let uuid = consumer(ROOMY, me, n);
         let answer = client.put(uuid, &holding(Some(((me + n) % HOT, MEMORY, 7)), None));
-        assert_eq!(answer.status, 204, "no conflict of its own: {}", answer.text());
+        assert_eq!(answer.status, 204, "unexpected conflict: {}", answer.text());
     }
-    Told::default()
+    ClientAnswers::default()
 }
 
-/// Gives a mover what it will move.
+/// Creates the allocation that a mover moves.
 pub fn settle(client: &mut Client, me: u32) {
     let body = holding(Some((me % HOT, DISKS, 1)), None);
     let answer = client.put(consumer(MOVING, me, 0), &body);
     assert_eq!(answer.status, 204, "{}", answer.text());
 }
 
-/// Moves what one consumer holds to another, and back. There is no room for both of them: it works only as one.
-pub fn move_to_and_fro(mut client: Client, me: u32) -> Told {
+/// Moves an allocation to another consumer and back. There is no capacity for both, so the move must be atomic.
+pub fn move_to_and_fro(mut client: Client, me: u32) -> ClientAnswers {
     for n in 0..OPERATIONS {
         let (from, to) = (consumer(MOVING, me, n % 2), consumer(MOVING, me, 1 - n % 2));
-        // Who holds nothing is forgotten, so each of them begins anew every time.
+        // A consumer without allocations does not exist, so its generation starts again.
         let body = json!({
             from.to_string(): holding(None, Some(1)),
             to.to_string(): holding(Some((me % HOT, DISKS, 1)), None),
         });
         let answer = client.send("POST", "/allocations", &body);
-        assert_eq!(answer.status, 204, "no conflict of its own: {}", answer.text());
+        assert_eq!(answer.status, 204, "unexpected conflict: {}", answer.text());
     }
-    Told { moves: OPERATIONS.into(), ..Told::default() }
+    ClientAnswers { moves: OPERATIONS.into(), ..ClientAnswers::default() }
 }
 
 pub fn fought_over(n: u32) -> Uuid {
     consumer(RIVAL, 0, n)
 }
 
-/// Writes a consumer that others write as well, at the generation that it has just seen.
-pub fn rival(mut client: Client, me: u32) -> Told {
-    let mut told = Told::default();
+/// Writes a shared consumer at the generation that was just read.
+pub fn rival(mut client: Client, me: u32) -> ClientAnswers {
+    let mut answers = ClientAnswers::default();
     for n in 0..OPERATIONS {
         let uuid = fought_over((me + n) % FOUGHT_OVER);
         let seen = client.get(&format!("/allocations/{uuid}"));
@@ -163,14 +163,14 @@ pub fn rival(mut client: Client, me: u32) -> Told {
                 answer.text()
             );
             let window = window(&mut client, from);
-            told.overtaken.push(Overtaken { consumer: uuid, sent, window });
+            answers.stale.push(StaleGeneration { consumer: uuid, sent, window });
         }
     }
-    told
+    answers
 }
 
-/// Looks at the providers until it is enough: nothing beyond the stock, exactly one of each pair, and no generation that
-/// goes back. How often it looked.
+/// Reads the providers until `enough` is set: capacity is not exceeded, exactly one consumer of each pair has the allocation,
+/// and generations do not decrease. Returns the number of reads.
 pub fn read(mut client: Client, movers: u32, enough: &AtomicBool) -> u64 {
     let mut generations = [0; HOT as usize];
     let mut looks = 0;
@@ -189,10 +189,10 @@ pub fn read(mut client: Client, movers: u32, enough: &AtomicBool) -> u64 {
             for mover in (0..movers).filter(|mover| mover % HOT == hot) {
                 let pair = [0, 1].map(|n| consumer(MOVING, mover, n).to_string());
                 let holders = pair.iter().filter(|uuid| held.contains_key(*uuid)).count();
-                assert_eq!(holders, 1, "a move is seen half done");
+                assert_eq!(holders, 1, "a move is not atomic");
             }
             let generation = all["resource_provider_generation"].as_u64().unwrap();
-            assert!(generation >= generations[hot as usize], "a generation goes back");
+            assert!(generation >= generations[hot as usize], "a generation decreased");
             generations[hot as usize] = generation;
             looks += 1;
         }

@@ -1,4 +1,4 @@
-//! Holds what clients were told against the journal, which the naive model replays.
+//! Checks the answers of the clients against the journal, replayed by the naive model.
 
 use std::path::Path;
 
@@ -8,21 +8,21 @@ use allod_testkit::capacity::Capacity;
 use allod_testkit::read_chain;
 
 use crate::placement_concurrency::clients::{
-    FOUGHT_OVER, Full, Overtaken, Told, Window, fought_over,
+    ClientAnswers, FOUGHT_OVER, Full, StaleGeneration, Window, fought_over,
 };
 use crate::placement_concurrency::wire::{CPUS, CPUS_TOTAL, HOT, provider};
 
-/// What was so at one position.
+/// The state at one position.
 #[derive(Debug, Clone, Default)]
 struct Moment {
-    /// Of the scarce class, by provider.
+    /// Usage of the scarce class, by provider.
     used: Vec<u64>,
-    /// Of the consumers that are fought over.
+    /// Generations of the shared consumers.
     generations: Vec<Option<u64>>,
 }
 
-/// The model complains by itself of what cannot be: more given out than there is, a generation that repeats or skips.
-pub fn journal(data: &Path, told: &Told) {
+/// The model itself detects exceeded capacity, and generations that repeat or skip.
+pub fn journal(data: &Path, answers: &ClientAnswers) {
     let journal = Embedded::open(data).unwrap().journal;
     let chain = read_chain(&journal).unwrap();
     let mut model = Capacity::default();
@@ -30,7 +30,7 @@ pub fn journal(data: &Path, told: &Told) {
         used: (0..HOT).map(|hot| model.used(provider(hot), CPUS)).collect(),
         generations: (0..FOUGHT_OVER).map(|n| model.consumer_generation(fought_over(n))).collect(),
     };
-    // By position: nothing was so before the first.
+    // By position; empty before the first.
     let mut moments = vec![moment(&model)];
     for (at, entry) in chain.entries.iter().enumerate() {
         for event in entry.iter().flat_map(|(_, events)| events) {
@@ -41,7 +41,7 @@ pub fn journal(data: &Path, told: &Told) {
     }
     let within = |window: Window| &moments[window.from as usize..=window.to as usize];
     let hot = |uuid: Uuid| (0..HOT).position(|hot| provider(hot) == uuid).unwrap();
-    for Full { provider, more, window } in &told.full {
+    for Full { provider, more, window } in &answers.full {
         let was_full =
             |moment: &Moment| moment.used[hot(*provider)] as i64 + more > CPUS_TOTAL.into();
         assert!(
@@ -49,7 +49,7 @@ pub fn journal(data: &Path, told: &Told) {
             "{provider} had room for {more} within {window:?}"
         );
     }
-    for Overtaken { consumer, sent, window } in &told.overtaken {
+    for StaleGeneration { consumer, sent, window } in &answers.stale {
         let n = (0..FOUGHT_OVER).position(|n| fought_over(n) == *consumer).unwrap();
         let was_other = |moment: &Moment| moment.generations[n] != *sent;
         assert!(

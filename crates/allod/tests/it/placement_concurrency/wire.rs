@@ -1,4 +1,4 @@
-//! The words of the requests: uuids, bodies, and what an answer says about when it was true.
+//! UUIDs and bodies of the requests, and a client that tracks positions.
 
 use std::time::Duration;
 
@@ -8,25 +8,25 @@ use allod_testkit::server::Server;
 use serde_json::{Map, Value, json};
 
 pub const HOT: u32 = 4;
-/// Scarce.
+/// A scarce resource class.
 pub const CPUS: &str = "VCPU";
 pub const CPUS_TOTAL: u32 = 30;
-/// Enough for everybody.
+/// A plentiful resource class.
 pub const MEMORY: &str = "MEMORY_MB";
-/// Just enough for those who move it.
+/// A resource class with exactly enough capacity for the movers.
 pub const DISKS: &str = "DISK_GB";
 
 pub fn provider(hot: u32) -> Uuid {
     Uuid(0xaaaa_0000_0000_4000_8000_0000_0000_0000 + u128::from(hot))
 }
 
-/// The consumers of one kind of client, by two numbers.
+/// The UUID of a consumer, by kind and two numbers.
 pub fn consumer(kind: u8, client: u32, n: u32) -> Uuid {
     let below = u128::from(kind) << 48 | u128::from(client) << 24 | u128::from(n);
     Uuid(0xcccc_0000_0000_4000_8000_0000_0000_0000 + below)
 }
 
-/// What one consumer is to hold: so much of a class of a hot provider, or nothing.
+/// The allocation of a consumer: an amount of a class of one provider, or none.
 pub fn holding(held: Option<(u32, &str, u32)>, generation: Option<u64>) -> Value {
     let mut allocations = Map::new();
     if let Some((hot, class, amount)) = held {
@@ -42,7 +42,7 @@ pub fn holding(held: Option<(u32, &str, u32)>, generation: Option<u64>) -> Value
     })
 }
 
-/// A client that remembers up to where it has seen the journal.
+/// A client that remembers the last position it has seen.
 #[derive(Debug)]
 pub struct Client {
     http: http::Client,
@@ -69,7 +69,10 @@ impl Client {
     pub fn get(&mut self, path: &str) -> Value {
         let answer = self.send("GET", path, &Value::Null);
         assert_eq!(answer.status, 200, "GET {path}: {}", answer.text());
-        assert!(answer.header("allod-position").is_some(), "GET {path} does not say when");
+        assert!(
+            answer.header("allod-position").is_some(),
+            "the answer to GET {path} has no position"
+        );
         serde_json::from_slice(&answer.body).unwrap()
     }
 

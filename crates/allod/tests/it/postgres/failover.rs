@@ -1,4 +1,4 @@
-//! Standbys: what is lost with an asynchronous one is noticed, and `ha` asks for a synchronous one.
+//! Fail-over: loss with an asynchronous standby is detected, and `ha` requires a synchronous one.
 
 use allod_engine::{Halt, recover, write_checkpoint};
 use allod_journal::Journal;
@@ -12,13 +12,13 @@ use crate::postgres::{POOL, command, start, until};
 const STREAMING: &str = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
 
 #[test]
-fn a_server_stops_when_a_fail_over_lost_what_it_had_acknowledged() {
+fn a_server_stops_when_a_fail_over_lost_acknowledged_records() {
     let mut primary = Cluster::start(&[]).unwrap();
     let standby = primary.standby("second", &[]).unwrap();
     primary.wait_for(STREAMING, "1").unwrap();
     let hosts = format!("{},{}", primary.host(), standby.host());
     let url = primary.url().replace(&primary.host(), &hosts);
-    // One that is asked for more, and one that is not: both have seen what is lost.
+    // One that gets more writes and one that does not; both have seen the lost records.
     let (busy, idle) = (start(&url), start(&url));
     assert_eq!(busy.put("/v1/pools/p", POOL).status, 201);
     assert_eq!(busy.put("/v1/pools/p/claims/safe", "{}").status, 201);
@@ -27,14 +27,14 @@ fn a_server_stops_when_a_fail_over_lost_what_it_had_acknowledged() {
     let caught_up = "SELECT bool_and(replay_lsn = pg_current_wal_lsn()) FROM pg_stat_replication";
     primary.wait_for(caught_up, "t").unwrap();
 
-    // The standby hears nothing more; the primary acknowledges all the same.
+    // The standby is disconnected; the primary continues to acknowledge.
     standby.set("primary_conninfo", "").unwrap();
     primary.wait_for("SELECT count(*) FROM pg_stat_replication", "0").unwrap();
     for n in 0..5 {
         assert_eq!(busy.put(&format!("/v1/pools/p/claims/lost{n}"), "{}").status, 201);
     }
     until("both have it", || idle.get("/v1/pools/p/claims/lost4").status == 200);
-    // A checkpoint that is kept elsewhere knows of it, too.
+    // A checkpoint also has the lost records.
     let folder = tempfile::tempdir().unwrap();
     let files = FileCheckpoints::open(folder.path()).unwrap();
     let journal = Postgres::open(&PostgresAddress::parse(&primary.url()).unwrap(), false).unwrap();
@@ -57,7 +57,7 @@ fn a_server_stops_when_a_fail_over_lost_what_it_had_acknowledged() {
     assert!(matches!(refused, Err(Halt::JournalTruncated { .. })), "{refused:?}");
     assert!(journal.tail().unwrap().seq < replayed.tail.seq);
 
-    // One that starts anew has seen nothing, and can only say what may have been.
+    // A restarted server cannot know what is lost; it can only warn.
     let server = start(&url);
     assert_eq!(server.get("/v1/pools/p/claims/safe").status, 200);
     assert_eq!(server.get("/v1/pools/p/claims/lost0").status, 404);
@@ -66,7 +66,7 @@ fn a_server_stops_when_a_fail_over_lost_what_it_had_acknowledged() {
 }
 
 #[test]
-fn with_ha_a_synchronous_standby_is_enough_and_nothing_less() {
+fn ha_requires_a_synchronous_standby() {
     let primary = Cluster::start(&["fsync=on"]).unwrap();
     let standby = primary.standby("second", &[]).unwrap();
     primary.wait_for(STREAMING, "1").unwrap();

@@ -1,4 +1,4 @@
-//! Two servers on one journal, under load and under fire: every answer is judged from outside.
+//! Two servers on one journal under load, with kills, pauses and lost connections. A checker verifies every answer.
 
 #![expect(clippy::print_stderr, reason = "figures that a reader of a failed test looks for")]
 
@@ -21,17 +21,17 @@ use crate::postgres::start;
 
 const CLIENTS: u64 = 3;
 
-/// A server, and where it is now: another life has another port.
-struct Place {
+/// A server that can be replaced; each start has another port.
+struct RestartableServer {
     server: Option<Server>,
     address: Arc<Mutex<SocketAddr>>,
 }
 
-impl Place {
-    fn new(url: &str) -> Place {
+impl RestartableServer {
+    fn new(url: &str) -> RestartableServer {
         let server = start(url);
         let address = Arc::new(Mutex::new(server.address));
-        Place { server: Some(server), address }
+        RestartableServer { server: Some(server), address }
     }
 
     fn pid(&self) -> u32 {
@@ -46,7 +46,7 @@ impl Place {
     }
 }
 
-/// Asks until it has had enough, and goes on after each loss.
+/// Sends requests until `enough` is set, and reconnects after each loss.
 fn client(
     address: Arc<Mutex<SocketAddr>>,
     seed: u64,
@@ -78,14 +78,14 @@ fn journal(url: &str) -> Postgres {
     Postgres::open(&PostgresAddress::parse(url).unwrap(), false).unwrap()
 }
 
-/// Judges every answer, and what a start would make of the journal now.
+/// Verifies all answers, and the state that a start would replay.
 fn judge(url: &str, history: &History) {
     let journal = journal(url);
     let checkpoints = journal.checkpoints();
     let chain = read_chain(&journal).unwrap();
     let verdict = check(&chain, history, false);
     verdict.expect_sound();
-    // Reads may be from a moment ago, commands may not: whatever anybody was told before counts.
+    // Reads may be stale; commands may not: they must see every earlier answer.
     let commands = history.calls.iter().filter(|call| matches!(call.request, Request::Command(_)));
     check(&chain, &History { calls: commands.cloned().collect() }, true).expect_sound();
     let whole = verify(&journal, &checkpoints, &mut |_| {}).unwrap();
@@ -108,13 +108,13 @@ fn done(calls: &[Call], seed: u64) -> usize {
     calls.iter().filter(done).count()
 }
 
-/// Two servers under load while `trouble` is made; returns how many conflicts they had.
+/// Runs two servers under load while `trouble` disturbs them. Returns the number of conflicts.
 fn under_fire(
     cluster: &mut Cluster,
-    trouble: impl FnOnce(&mut Cluster, &mut [Place; 2]),
+    trouble: impl FnOnce(&mut Cluster, &mut [RestartableServer; 2]),
 ) -> History {
     let url = cluster.url();
-    let mut places = [Place::new(&url), Place::new(&url)];
+    let mut places = [RestartableServer::new(&url), RestartableServer::new(&url)];
     let start = Instant::now();
     let mut history = History::default();
     let mut first = places[0].server.as_ref().unwrap().client();
@@ -134,7 +134,7 @@ fn under_fire(
         let (code, said) = place.server.take().unwrap().stop();
         assert_eq!(code, Some(0), "{said}");
     }
-    // Both had their share, or one of them tests nothing.
+    // Both must have succeeded, or the test shows nothing.
     let shares = [done(&history.calls, 0), done(&history.calls, 1)];
     eprintln!("accepted by each: {shares:?}");
     assert!(shares.iter().all(|share| *share > 100), "{shares:?}");
@@ -142,7 +142,7 @@ fn under_fire(
 }
 
 #[test]
-fn two_busy_servers_both_get_on() {
+fn two_busy_servers_both_make_progress() {
     let mut cluster = Cluster::start(&[]).unwrap();
     let history = under_fire(&mut cluster, |_, places| {
         std::thread::sleep(Duration::from_secs(4));
@@ -156,7 +156,7 @@ fn two_busy_servers_both_get_on() {
 }
 
 #[test]
-fn servers_that_are_killed_and_paused_never_both_succeed() {
+fn killed_and_paused_servers_never_grant_a_value_twice() {
     let mut cluster = Cluster::start(&[]).unwrap();
     let history = under_fire(&mut cluster, |cluster, places| {
         let url = cluster.url();
@@ -166,7 +166,7 @@ fn servers_that_are_killed_and_paused_never_both_succeed() {
             if round % 3 == 2 {
                 place.replace(&url);
             } else {
-                // Longer than anybody waits for one who asked to go first.
+                // Longer than the other server waits for its turn.
                 signal(place.pid(), "STOP").unwrap();
                 std::thread::sleep(Duration::from_millis(1500));
                 signal(place.pid(), "CONT").unwrap();
@@ -177,7 +177,7 @@ fn servers_that_are_killed_and_paused_never_both_succeed() {
 }
 
 #[test]
-fn connections_lost_in_the_middle_of_an_append_are_settled() {
+fn appends_with_a_lost_connection_are_resolved() {
     let mut cluster = Cluster::start(&[]).unwrap();
     let history = under_fire(&mut cluster, |cluster, _| {
         for round in 0..25 {

@@ -1,4 +1,4 @@
-//! One server, or two that do not quarrel: what an operator sees.
+//! One server, or two without conflicting writes, on PostgreSQL.
 
 use allod_journal::Journal;
 use allod_journal::postgres::{Postgres, PostgresAddress};
@@ -8,10 +8,10 @@ use crate::crash::server::{self, Server};
 use crate::postgres::{POOL, command, refused, start, until};
 
 #[test]
-fn a_server_that_writes_nothing_follows_one_that_does() {
+fn a_server_without_writes_follows_the_writer() {
     let cluster = Cluster::start(&[]).unwrap();
     let (one, other) = (start(&cluster.url()), start(&cluster.url()));
-    // Each has led once, and then the first one does.
+    // Each was the writer once, then the first one again.
     assert_eq!(other.put("/v1/pools/q", POOL).status, 201);
     assert_eq!(one.put("/v1/pools/p", POOL).status, 201);
     let before = epochs(&cluster);
@@ -20,9 +20,9 @@ fn a_server_that_writes_nothing_follows_one_that_does() {
         assert_eq!(one.put(&key, "{}").status, 201);
         until("the other one shows it", || other.get(&key).status == 200);
     }
-    // It did not have to lead for that.
+    // It did not become the writer for that.
     assert_eq!(epochs(&cluster), before);
-    // And it does when it is asked to.
+    // It does on a write.
     assert_eq!(other.put("/v1/pools/p/claims/mine", "{}").status, 201);
     assert_ne!(epochs(&cluster), before);
     let status = one.get("/v1/status").text();
@@ -69,13 +69,13 @@ fn lagging_server_answers_a_named_value_of_a_new_pool_from_the_shared_journal() 
     assert_eq!((one.stop().0, other.stop().0), (Some(0), Some(0)));
 }
 
-/// How many writers there were.
+/// The number of epochs.
 fn epochs(cluster: &Cluster) -> String {
     cluster.sql("SELECT count(DISTINCT epoch) FROM allod.journal").unwrap()
 }
 
 #[test]
-fn a_server_starts_before_its_database_and_outlives_it() {
+fn a_server_starts_before_its_database_and_survives_its_restart() {
     let mut cluster = Cluster::start(&[]).unwrap();
     let url = cluster.url().replace("allod@", "allod:s3cret@");
     cluster.stop().unwrap();
@@ -101,12 +101,17 @@ fn a_server_starts_before_its_database_and_outlives_it() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_in_plain_words() {
+fn invalid_addresses_are_refused() {
     let cluster = Cluster::start(&[]).unwrap();
     let nowhere = format!("postgres://allod@{}/nowhere", cluster.host());
     for (url, more, code, words) in [
         (nowhere.as_str(), &[][..], 1, "database \"nowhere\" does not exist"),
-        ("mysql://host/db", &[][..], 2, "postgres://user@host/database is expected"),
+        (
+            "mysql://host/db",
+            &[][..],
+            2,
+            "expected an address such as postgres://user@host/database",
+        ),
         ("postgres://u:s3cret@h/db?schema=A", &[][..], 2, "schema 'A'"),
         (&cluster.url(), &["--ha"][..], 1, "ha is on, but the journal is not replicated"),
     ] {
@@ -120,7 +125,7 @@ fn what_cannot_be_meant_is_refused_in_plain_words() {
     let output = server::allod(&arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("does not survive the loss of its machine"), "{said}");
+    assert!(said.contains("--ha needs a replicated journal"), "{said}");
     let journal = Postgres::open(&PostgresAddress::parse(&cluster.url()).unwrap(), false).unwrap();
     assert_eq!(journal.tail().unwrap().seq, 0);
     let wrong = ["journal", "verify", "--journal", "postgres://u:s3cret@h/db?schema=A"];
@@ -150,14 +155,14 @@ fn a_backup_of_a_folder_restores_into_postgresql_and_back() {
     assert_eq!(made.0, Some(0), "{made:?}");
     let restored = allod(&["restore", &one, "--journal", &cluster.url(), "--output", "json"]);
     assert_eq!(restored.0, Some(0), "{restored:?}");
-    // Not into what has something in it already.
+    // Not into a database that has a journal.
     let again = allod(&["restore", &one, "--journal", &cluster.url()]);
     assert!(again.0 != Some(0) && again.2.contains("there is something already"), "{again:?}");
 
     let server = start(&cluster.url());
     assert_eq!(server.get("/v1/pools/p/claims/k49").status, 200);
     assert_eq!(server.put("/v1/pools/p/claims/more", "{}").status, 201);
-    // From the database itself, while a server runs on it.
+    // From the database, while a server is running.
     let made = allod(&["backup", "--to", &two, "--journal", &cluster.url()]);
     assert_eq!(made.0, Some(0), "{made:?}");
     assert_eq!(server.stop().0, Some(0));

@@ -1,5 +1,4 @@
-//! What nobody would send who means well: each is answered with a clear no, the server's memory stays as it was, and other
-//! clients go on.
+//! Hostile requests: each is refused clearly, the server's memory does not grow, and other clients are not affected.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -17,14 +16,14 @@ const POOLS: &str = "/restconf/config/id-manager:id-pools";
 const JSON: &str = "application/json";
 const XML: &str = "application/xml";
 
-/// The most that the server may grow by when all this happens again, and the most that it may have had at any time.
+/// Maximum growth of the server when an attack is repeated, and maximum peak.
 const MIB_KEPT_MAX: u64 = 8;
 const MIB_PEAK_MAX: u64 = 128;
 
-/// After so many times, what still grows will not stop.
+/// After this many repetitions, remaining growth is a leak.
 const ROUNDS_MAX: usize = 6;
 
-/// Does something hostile many times while another client goes on allocating ids, and holds the server to its memory.
+/// Repeats an attack while another client allocates IDs, and checks the server's memory.
 fn endure(times: usize, attack: impl Fn(SocketAddr)) {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "");
@@ -50,8 +49,7 @@ fn endure(times: usize, attack: impl Fn(SocketAddr)) {
             }
         });
         begun.wait();
-        // The allocator keeps some of what it had for the next time, and more with each thread that it had it in; what
-        // leaks grows every time.
+        // The allocator retains some memory, more with each thread; a leak grows every time.
         settled = (0..ROUNDS_MAX).any(|_| {
             let memory = Memory::of(server.pid());
             (0..times).for_each(|_| attack(address));
@@ -59,19 +57,19 @@ fn endure(times: usize, attack: impl Fn(SocketAddr)) {
         });
         over.store(true, Ordering::Relaxed);
     });
-    assert!(settled, "it grows and grows, by {} MiB by now", before.grown_mib());
-    assert!(before.peak_mib() <= MIB_PEAK_MAX, "it had grown by {} MiB", before.peak_mib());
+    assert!(settled, "memory keeps growing, by {} MiB so far", before.grown_mib());
+    assert!(before.peak_mib() <= MIB_PEAK_MAX, "memory peaked at {} MiB more", before.peak_mib());
     assert_eq!(server.stop().0, Some(0));
 }
 
-/// It is refused, in the words of RESTCONF.
+/// Asserts a RESTCONF error.
 fn refused(reply: &Reply, status: u16, tag: &str) {
     assert_eq!(reply.status, status, "{}", reply.text);
     assert!(reply.text.contains("error-tag") && reply.text.contains(tag), "{}", reply.text);
 }
 
 #[test]
-fn a_bomb_in_xml() {
+fn an_xml_bomb_is_refused() {
     let mut bomb =
         String::from("<?xml version=\"1.0\"?>\n<!DOCTYPE lolz [\n<!ENTITY lol0 \"lol\">\n");
     for level in 1..10 {
@@ -87,7 +85,7 @@ fn a_bomb_in_xml() {
 }
 
 #[test]
-fn entities_of_somebody_s_own() {
+fn custom_xml_entities_are_refused() {
     let body = "<!DOCTYPE x [<!ENTITY f SYSTEM \"file:///etc/hostname\">]><input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name>&f;</pool-name></input>";
     let undeclared =
         "<input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name>&f;</pool-name></input>";
@@ -98,7 +96,7 @@ fn entities_of_somebody_s_own() {
 }
 
 #[test]
-fn ten_thousand_levels() {
+fn deep_nesting_is_refused() {
     let array = "[".repeat(10_000);
     let object = "{\"a\":".repeat(10_000);
     let within = format!("{{\"input\":{{\"pool-name\":{}", "[".repeat(10_000));
@@ -119,7 +117,7 @@ fn ten_thousand_levels() {
 }
 
 #[test]
-fn an_unknown_namespace() {
+fn an_unknown_namespace_is_refused() {
     endure(5, |address| {
         let xml = b"<input xmlns=\"urn:nobody\"><pool-name>p</pool-name></input>";
         refused(&ask(address, "POST", RPC, XML, xml), 400, "error-message");
@@ -135,7 +133,7 @@ fn an_unknown_namespace() {
 }
 
 #[test]
-fn percent_signs_without_meaning() {
+fn invalid_percent_encoding_is_refused() {
     endure(5, |address| {
         for path in [
             "/restconf/config/id-manager:id-pools/id-pool/%zz",
@@ -153,7 +151,7 @@ fn percent_signs_without_meaning() {
 }
 
 #[test]
-fn keys_that_are_too_long() {
+fn long_keys_are_refused() {
     let key = "k".repeat(100_000);
     let path = format!("{POOLS}/id-pool/p/id-entries/{}", &key[..7000]);
     let too_long = format!("{POOLS}/id-pool/{}", key);
@@ -171,9 +169,8 @@ fn keys_that_are_too_long() {
     });
 }
 
-/// A gigabyte that is announced is refused before any of it is read.
 #[test]
-fn a_gigabyte_that_is_announced() {
+fn a_gigabyte_with_a_length_is_refused_before_it_is_read() {
     endure(20, |address| {
         for (method, path, media_type) in
             [("POST", RPC, JSON), ("PUT", POOLS, XML), ("PATCH", "/rests/data", JSON)]
@@ -185,9 +182,8 @@ fn a_gigabyte_that_is_announced() {
     });
 }
 
-/// One that is not is refused once it is too much.
 #[test]
-fn a_gigabyte_in_chunks() {
+fn a_gigabyte_in_chunks_is_refused_at_the_limit() {
     const CHUNK: usize = 1 << 20;
     let chunk = format!("{CHUNK:x}\r\n{}\r\n", " ".repeat(CHUNK));
     endure(6, |address| {
@@ -196,7 +192,7 @@ fn a_gigabyte_in_chunks() {
         let mut sent = 0;
         while sent < 1024 && stream.write_all(chunk.as_bytes()).is_ok() {
             sent += 1;
-            // Whoever goes on when there is an answer may lose it.
+            // A client that continues to send after the answer may lose it.
             stream.set_nonblocking(true).unwrap();
             let answered = stream.peek(&mut [0]).is_ok();
             stream.set_nonblocking(false).unwrap();

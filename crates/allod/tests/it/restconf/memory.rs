@@ -1,8 +1,8 @@
-//! How much memory a process has, as the system counts it.
+//! Memory of a process, from /proc.
 
 const MIB: u64 = 1 << 20;
 
-/// What it had when it was measured first.
+/// The first measurement.
 #[derive(Debug)]
 pub struct Memory {
     pid: u32,
@@ -14,12 +14,12 @@ impl Memory {
         Memory { pid, resident: line(pid, "VmRSS:") }
     }
 
-    /// How much more it has now.
+    /// The growth since the first measurement.
     pub fn grown_mib(&self) -> u64 {
         line(self.pid, "VmRSS:").saturating_sub(self.resident) / MIB
     }
 
-    /// How much more it has had at any time.
+    /// The peak growth.
     pub fn peak_mib(&self) -> u64 {
         line(self.pid, "VmHWM:").saturating_sub(self.resident) / MIB
     }

@@ -1,4 +1,4 @@
-//! The switches of `[restconf]` and `[id_manager]`, each as a client sees it.
+//! The settings of `[restconf]` and `[id_manager]`.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ fn get(address: std::net::SocketAddr, path: &str) -> crate::restconf::wire::Repl
 }
 
 #[test]
-fn the_defaults_are_those_of_upstream_s_latest() {
+fn the_defaults_are_those_of_the_latest_opendaylight() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "");
     let missing = get(server.address, POOLS);
@@ -31,7 +31,7 @@ fn the_defaults_are_those_of_upstream_s_latest() {
 }
 
 #[test]
-fn every_switch_can_be_turned() {
+fn every_setting_has_its_effect() {
     let folder = tempfile::tempdir().unwrap();
     let settings = r#"
         [restconf]
@@ -55,7 +55,7 @@ fn every_switch_can_be_turned() {
     assert_eq!((allocate(address, "p", "a"), allocate(address, "p", "b")), (0, 1));
     let released = call(address, "releaseId", json!({ "pool-name": "p", "id-key": "a" }));
     assert_eq!(released.status, 200, "{}", released.text);
-    // Without a delay, and looked for first.
+    // Without a delay, and released IDs first.
     assert_eq!(allocate(address, "p", "c"), 0);
     let ignored = call(address, "releaseId", json!({ "pool-name": "p", "id-key": "zz" }));
     assert!([200, 204].contains(&ignored.status), "{}", ignored.text);

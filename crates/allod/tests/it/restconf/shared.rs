@@ -1,4 +1,4 @@
-//! The same pools through RESTCONF, through the native interface and on the command line, without any id given twice.
+//! The same pools through RESTCONF, the native interface and the command line, without any ID granted twice.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ fn pool<'a>(tree: &'a Value, name: &str) -> Option<&'a Value> {
     pools.iter().find(|pool| pool["pool-name"] == name)
 }
 
-/// The id that a native claim got; `None` when there is none left.
+/// The ID that a native claim got; `None` if the pool is exhausted.
 fn claim(server: &Server, pool: &str, key: &str) -> Option<u64> {
     let reply = server.put(&format!("/v1/pools/{pool}/claims/{key}"), "{}");
     let body: Value = serde_json::from_slice(&reply.body).unwrap();
@@ -43,7 +43,7 @@ pub fn run(server: &Server, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_pool_of_the_id_manager_is_a_pool_like_any_other() {
+fn an_id_manager_pool_is_visible_as_a_native_pool() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "");
     let address = server.address;
@@ -59,7 +59,7 @@ fn a_pool_of_the_id_manager_is_a_pool_like_any_other() {
     let by_hand = run(&server, &["claim", "p", "by-hand", "--quiet"]);
     assert!(given.insert(by_hand.trim().parse().unwrap()), "{by_hand} was given before");
 
-    // Each sees what the other holds, under the same key.
+    // Each interface sees the claims of the other, under the same key.
     let ours = claim(&server, "p", "ours").unwrap();
     assert_eq!(allocate(address, "p", "ours"), ours);
     assert!(run(&server, &["who", "p", "10"]).contains("theirs"));
@@ -68,7 +68,7 @@ fn a_pool_of_the_id_manager_is_a_pool_like_any_other() {
     let keys: BTreeSet<&str> = entries.iter().map(|one| one["id-key"].as_str().unwrap()).collect();
     assert_eq!(keys, BTreeSet::from(["theirs", "ours", "by-hand"]));
 
-    // In turns, until there are none.
+    // Alternating, until the pool is exhausted.
     for turn in 0..100 {
         let key = format!("turn-{turn}");
         let got = if turn % 2 == 0 {
@@ -82,12 +82,12 @@ fn a_pool_of_the_id_manager_is_a_pool_like_any_other() {
             None => break,
         }
     }
-    assert_eq!(given, (10..=29).collect(), "all were given, and each once");
+    assert_eq!(given, (10..=29).collect(), "every ID was granted once");
     let refused = call(address, "allocateId", json!({ "pool-name": "p", "id-key": "more" }));
     assert!(refused.status == 500 && refused.text.contains("Ids exhausted for pool : p"));
     assert_eq!(claim(&server, "p", "more"), None);
 
-    // What one gives back the other may have, but not before its time.
+    // An ID released by one interface is available to the other after its delay.
     let released = server.client().send("DELETE", "/v1/pools/p/claims/ours", &[], None).unwrap();
     assert_eq!(released.status, 204, "{}", released.text());
     let still = call(address, "allocateId", json!({ "pool-name": "p", "id-key": "more" }));
@@ -97,7 +97,7 @@ fn a_pool_of_the_id_manager_is_a_pool_like_any_other() {
 }
 
 #[test]
-fn a_native_pool_of_ids_is_one_of_the_id_manager() {
+fn a_native_id_pool_is_visible_in_the_id_manager() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "");
     let address = server.address;
@@ -110,7 +110,7 @@ fn a_native_pool_of_ids_is_one_of_the_id_manager() {
     assert_eq!(claim(&server, "vlans", "ours"), Some(100));
 
     let seen = tree(address);
-    assert!(pool(&seen, "lan").is_none(), "addresses are no ids");
+    assert!(pool(&seen, "lan").is_none(), "address pools are not listed");
     let vlans = pool(&seen, "vlans").unwrap();
     assert_eq!(vlans["id-entries"], json!([{ "id-key": "ours", "id-value": [100] }]));
     assert_eq!(vlans["available-ids-holder"]["start"], 100);
@@ -135,7 +135,7 @@ fn a_native_pool_of_ids_is_one_of_the_id_manager() {
     verified(folder.path());
 }
 
-/// The journal as the auditor sees it, who knows nothing of either interface.
+/// Verifies the journal, independently of the interfaces.
 fn verified(folder: &std::path::Path) {
     let data = folder.join("data");
     let arguments = ["journal", "verify", "--data", data.to_str().unwrap(), "--output", "json"];

@@ -1,5 +1,5 @@
-//! The resource-manager for a client like go-restconf, on which terraform-provider-nso stands: it looks where RESTCONF is and what it
-//! can, writes by PATCH and by PUT where that does not do, reads configuration, and takes 404 for gone.
+//! The resource-manager with a client like go-restconf, which terraform-provider-nso uses: it discovers the root and the
+//! capabilities, writes with PATCH or PUT, reads configuration, and treats 404 as deleted.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::restconf::wire::{Reply, connect, read};
 
 struct Client {
     address: SocketAddr,
-    /// What the server says about where RESTCONF is.
+    /// The discovered RESTCONF root.
     endpoint: String,
 }
 
@@ -39,8 +39,9 @@ impl Client {
         let (endpoint, _) = line.expect("a link in single quotes, on a line of its own");
         let client = Client { address, endpoint: endpoint.to_owned() };
         let path = "ietf-restconf-monitoring:restconf-state/capabilities";
-        let told = client.ask("GET", path, &Value::Null).json();
-        let all = told["ietf-restconf-monitoring:capabilities"]["capability"].as_array().unwrap();
+        let reported = client.ask("GET", path, &Value::Null).json();
+        let all =
+            reported["ietf-restconf-monitoring:capabilities"]["capability"].as_array().unwrap();
         assert!(all.contains(&json!("urn:ietf:params:restconf:capability:yang-patch:1.0")));
         client
     }
@@ -50,7 +51,7 @@ impl Client {
         send(self.address, method, &format!("{}/data/{path}", self.endpoint), DATA, &body)
     }
 
-    /// What terraform does to make something or to change it; `attributes` are texts, whatever their types.
+    /// Creates or changes a resource as Terraform does; all `attributes` are strings.
     fn apply(&self, path: &str, attributes: Value) -> u16 {
         let (short, _) = path.rsplit_once('=').unwrap_or((path, ""));
         let name = short.rsplit('/').next().unwrap();
@@ -81,7 +82,7 @@ impl Client {
 const POOLS: &str = "resource-allocator:resource-pools";
 
 #[test]
-fn what_terraform_makes_is_there_for_everybody() {
+fn resources_created_by_terraform_are_visible_in_all_interfaces() {
     let folder = tempfile::tempdir().unwrap();
     let server = start(folder.path(), "");
     let client = Client::discover(server.address);
@@ -90,7 +91,7 @@ fn what_terraform_makes_is_there_for_everybody() {
     assert_eq!(client.config(&pool), None);
     let range = json!({ "name": "lan1", "range": { "start": "20", "end": "200" } });
     assert_eq!(client.apply(&pool, range.clone()), 204);
-    assert_eq!(client.apply(&pool, range), 204, "the same again");
+    assert_eq!(client.apply(&pool, range), 204, "repeated");
     let shown = client.config(&pool).unwrap();
     assert_eq!(shown["id-allocator:id-pool"][0]["range"], json!({ "start": 20, "end": 200 }));
 
@@ -105,13 +106,13 @@ fn what_terraform_makes_is_there_for_everybody() {
     let response = client.ask("GET", &format!("{request}/response"), &Value::Null).json();
     assert_eq!(response["id-allocator:response"], json!({ "id": 20 }));
 
-    // The same pool and the same allocation for the native interface, and for people.
+    // Visible in the native interface and on the command line.
     let claim: Value = serde_json::from_slice(&server.get("/v1/pools/lan1/claims/a").body).unwrap();
     assert_eq!((&claim["value"], &claim["state"]), (&json!(20), &json!("held")));
     assert!(run(&server, &["pool", "list"]).contains("lan1"));
     assert!(run(&server, &["who", "lan1", "20"]).contains('a'));
 
-    // Several edits as one, at the datastore itself.
+    // Several edits in one YANG Patch of the datastore.
     let patch = json!({ "ietf-yang-patch:yang-patch": { "patch-id": "1", "comment": "two at once", "edit": [
         { "edit-id": "0", "operation": "merge", "target": format!("/{POOLS}/id-allocator:id-pool=lan2"),
           "value": { "id-allocator:id-pool": [{ "name": "lan2", "range": { "start": 10, "end": 40 } }] } },
@@ -127,7 +128,7 @@ fn what_terraform_makes_is_there_for_everybody() {
     let response = client.ask("GET", &request, &Value::Null).json();
     assert_eq!(response["id-allocator:response"], json!({ "id": 20 }));
 
-    // What is gone is 404, whoever asks.
+    // Deleted resources are 404 in all interfaces.
     assert_eq!(client.ask("DELETE", &pool, &Value::Null).status, 204);
     assert_eq!(client.ask("DELETE", &pool, &Value::Null).status, 404);
     assert_eq!(client.config(&pool), None);

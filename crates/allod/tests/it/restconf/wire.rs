@@ -1,4 +1,4 @@
-//! Requests byte by byte: what a well-meaning client would not let anybody send.
+//! Raw requests, which normal clients cannot send.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What came back, until the server closed the connection.
+/// The answer, up to the end of the connection.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -14,7 +14,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The body as JSON, when it has a length.
+    /// The body as JSON, if it has a length.
     pub fn json(&self) -> Value {
         let (_, body) = self.text.split_once("\r\n\r\n").unwrap();
         serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {}", self.text))
@@ -28,7 +28,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// One request on a connection of its own.
+/// Sends one request on its own connection.
 pub fn ask(address: SocketAddr, method: &str, path: &str, media_type: &str, body: &[u8]) -> Reply {
     let mut stream = connect(address);
     let head = format!(
@@ -36,17 +36,17 @@ pub fn ask(address: SocketAddr, method: &str, path: &str, media_type: &str, body
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // A server that has read enough need not take the rest.
+    // The server may stop reading before the end.
     let _ = stream.write_all(body);
     read(stream)
 }
 
-/// Everything until the end.
+/// Reads to the end of the connection.
 pub fn read(mut stream: TcpStream) -> Reply {
     let mut bytes = Vec::new();
     match stream.read_to_end(&mut bytes) {
         Ok(_) => {}
-        // It was answered, and the rest of what we sent was not wanted.
+        // The server answered without reading the rest of the request.
         Err(error) if error.kind() == ErrorKind::ConnectionReset && !bytes.is_empty() => {}
         Err(error) => panic!("no answer: {error}"),
     }
@@ -55,14 +55,14 @@ pub fn read(mut stream: TcpStream) -> Reply {
     Reply { status: status.unwrap_or_else(|| panic!("no status: {text}")), text }
 }
 
-/// An operation of the id-manager, in the dialect of the draft.
+/// An RPC of the id-manager, in the syntax of the RESTCONF draft.
 pub fn call(address: SocketAddr, operation: &str, input: Value) -> Reply {
     let path = format!("/restconf/operations/id-manager:{operation}");
     let body = json!({ "input": input }).to_string();
     ask(address, "POST", &path, "application/json", body.as_bytes())
 }
 
-/// The id that was allocated for a key.
+/// Allocates an ID for a key.
 pub fn allocate(address: SocketAddr, pool: &str, key: &str) -> u64 {
     let reply = call(address, "allocateId", json!({ "pool-name": pool, "id-key": key }));
     assert_eq!(reply.status, 200, "{}", reply.text);

@@ -1,4 +1,4 @@
-//! A webhook server in the test's own process, which answers as it is told and remembers what it was told.
+//! A webhook server in the test process, with a configurable behaviour, that records its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,16 +8,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy)]
-pub enum Manner {
+pub enum HookBehaviour {
     Answer(u16),
     /// Reads the request and does not answer.
     Silent,
 }
 
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct ReceivedRequest {
     pub notice: String,
-    /// The body, which is the target where the settings below say so.
+    /// The body, which is the target with the settings below.
     pub target: String,
     /// Method and path.
     pub line: String,
@@ -25,64 +25,69 @@ pub struct Told {
 
 pub struct Hook {
     pub address: SocketAddr,
-    told: Arc<Mutex<Vec<Told>>>,
-    manner: Arc<Mutex<Manner>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
+    behaviour: Arc<Mutex<HookBehaviour>>,
     stopping: Arc<AtomicBool>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl Hook {
-    pub fn start(manner: Manner) -> Hook {
-        Hook::at(SocketAddr::from(([127, 0, 0, 1], 0)), manner)
+    pub fn start(behaviour: HookBehaviour) -> Hook {
+        Hook::at(SocketAddr::from(([127, 0, 0, 1], 0)), behaviour)
     }
 
-    pub fn at(address: SocketAddr, manner: Manner) -> Hook {
+    pub fn at(address: SocketAddr, behaviour: HookBehaviour) -> Hook {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let told: Arc<Mutex<Vec<Told>>> = Arc::default();
-        let manner = Arc::new(Mutex::new(manner));
+        let received: Arc<Mutex<Vec<ReceivedRequest>>> = Arc::default();
+        let behaviour = Arc::new(Mutex::new(behaviour));
         let stopping = Arc::new(AtomicBool::new(false));
         let accepting = {
-            let (told, manner, stopping) = (told.clone(), manner.clone(), stopping.clone());
+            let (received, behaviour, stopping) =
+                (received.clone(), behaviour.clone(), stopping.clone());
             std::thread::spawn(move || {
                 for stream in listener.incoming() {
                     if stopping.load(Ordering::Relaxed) {
                         return;
                     }
-                    let (told, manner) = (told.clone(), manner.clone());
-                    std::thread::spawn(move || serve(stream.unwrap(), &told, &manner));
+                    let (received, behaviour) = (received.clone(), behaviour.clone());
+                    std::thread::spawn(move || serve(stream.unwrap(), &received, &behaviour));
                 }
             })
         };
-        Hook { address, told, manner, stopping, accepting: Some(accepting) }
+        Hook { address, received, behaviour, stopping, accepting: Some(accepting) }
     }
 
-    /// Nobody listens there any more.
+    /// Stops listening.
     pub fn stop(mut self) {
         self.stopping.store(true, Ordering::Relaxed);
         drop(TcpStream::connect(self.address));
         self.accepting.take().unwrap().join().unwrap();
     }
 
-    pub fn now(&self, manner: Manner) {
-        *self.manner.lock().unwrap() = manner;
+    pub fn now(&self, behaviour: HookBehaviour) {
+        *self.behaviour.lock().unwrap() = behaviour;
     }
 
-    pub fn told(&self) -> Vec<Told> {
-        self.told.lock().unwrap().clone()
+    pub fn received(&self) -> Vec<ReceivedRequest> {
+        self.received.lock().unwrap().clone()
     }
 
-    pub fn wait_for(&self, what: &str, holds: impl Fn(&[Told]) -> bool) {
-        super::eventually(what, || holds(&self.told()));
+    pub fn wait_for(&self, what: &str, holds: impl Fn(&[ReceivedRequest]) -> bool) {
+        super::eventually(what, || holds(&self.received()));
     }
 
-    /// The settings of a server that tells everything here.
+    /// The settings of a server that delivers everything here.
     pub fn settings(&self) -> String {
         format!("[[webhook]]\nurl = \"http://{}/hook\"\nbody = \"{{target}}\"\n", self.address)
     }
 }
 
-fn serve(stream: TcpStream, told: &Mutex<Vec<Told>>, manner: &Mutex<Manner>) {
+fn serve(
+    stream: TcpStream,
+    received: &Mutex<Vec<ReceivedRequest>>,
+    behaviour: &Mutex<HookBehaviour>,
+) {
     let mut reader = BufReader::new(stream);
     let (mut notice, mut length, mut first) = (String::new(), 0, String::new());
     if reader.read_line(&mut first).unwrap_or(0) == 0 {
@@ -109,14 +114,14 @@ fn serve(stream: TcpStream, told: &Mutex<Vec<Told>>, manner: &Mutex<Manner>) {
         return;
     }
     let target = String::from_utf8(body).unwrap();
-    let manner = *manner.lock().unwrap();
+    let behaviour = *behaviour.lock().unwrap();
     let line = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    told.lock().unwrap().push(Told { notice, target, line });
-    match manner {
-        Manner::Answer(status) => {
+    received.lock().unwrap().push(ReceivedRequest { notice, target, line });
+    match behaviour {
+        HookBehaviour::Answer(status) => {
             let reply = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
             drop(reader.get_mut().write_all(reply.as_bytes()));
         }
-        Manner::Silent => std::thread::sleep(Duration::from_secs(30)),
+        HookBehaviour::Silent => std::thread::sleep(Duration::from_secs(30)),
     }
 }
