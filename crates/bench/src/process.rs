@@ -26,7 +26,8 @@ pub struct BenchServer {
 impl BenchServer {
     /// Starts `allod serve` and waits until it is ready. Its log goes to a file in `scratch`.
     pub fn allod(data: &Path, scratch: &Path, more: &[&str]) -> Result<BenchServer> {
-        let program = std::env::var_os("ALLOD_BENCH_SERVER").map_or_else(beside_us, PathBuf::from);
+        let program =
+            std::env::var_os("ALLOD_BENCH_SERVER").map_or_else(server_binary, PathBuf::from);
         let address = free_address()?;
         let log = scratch.join("allod.log");
         let mut command = Command::new(&program);
@@ -119,7 +120,7 @@ pub fn stop(child: &mut Child, name: &str, wait_max: Duration) -> Result<()> {
     }
 }
 
-fn own_folder() -> PathBuf {
+fn server_binary() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
     own.with_file_name("allod")
 }

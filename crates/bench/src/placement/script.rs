@@ -1,6 +1,6 @@
 //! The measured requests: those that Nova and monitoring exporters send.
 
-use std::cell::Measurement;
+use std::cell::Cell;
 use std::io::Write;
 use std::rc::Rc;
 
@@ -43,9 +43,9 @@ const RESOURCES: &str = r#"{"VCPU":1,"MEMORY_MB":512,"DISK_GB":10}"#;
 /// Totals of all connections of a run.
 #[derive(Debug, Default)]
 pub struct SeenReplies {
-    pub bytes: Measurement<u64>,
-    pub replies: Measurement<u64>,
-    pub conflicts: Measurement<u64>,
+    pub bytes: Cell<u64>,
+    pub replies: Cell<u64>,
+    pub conflicts: Cell<u64>,
 }
 
 pub struct PlacementScript {

@@ -9,7 +9,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{Call, History, Request, check, native, read_chain};
 
 use crate::backup::{allod, assert_continues, backup, done, text, with_claims};
-use crate::crash::load::{self, Dice, POOLS};
+use crate::crash::load::{self, POOLS, SeededRandom};
 use crate::crash::server::{self, Server};
 
 /// The calls that are in the journal.
@@ -53,20 +53,20 @@ fn a_restored_server_has_the_history_up_to_the_backup() {
         assert!(verified.contains(&restored.tail.hash.to_string()), "{verified}");
         // The restored server answers and accepts new claims; one chain verifies both.
         let server = server::start(&data);
-        let (mut client, mut dice) = (server.client(), Dice(7));
+        let (mut client, mut random) = (server.client(), SeededRandom(7));
         for pool in POOLS {
             let request = Request::GetPool { pool: pool.into() };
             history.calls.push(native::call(&mut client, request, start, 99));
         }
         for _ in 0..200 {
-            let request = load::request(&mut dice, &POOLS);
+            let request = load::request(&mut random, &POOLS);
             history.calls.push(native::call(&mut client, request, start, 99));
         }
         assert_eq!(server.stop().0, Some(0));
         let chain = read_chain(&Embedded::open(&data).unwrap().journal).unwrap();
         let verdict = check(&chain, &history, true);
         verdict.expect_sound();
-        assert!(verdict.right >= 200, "only {} answers were judged", verdict.right);
+        assert!(verdict.right >= 200, "only {} answers were checked", verdict.right);
     }
     assert!(sizes[0] > 20 && sizes.is_sorted(), "{sizes:?}");
 }

@@ -8,7 +8,7 @@ use allod_journal::embedded::Embedded;
 use allod_testkit::{History, check, native, read_chain};
 
 use crate::backup::{backup, done, fails, names, text};
-use crate::crash::load::{self, Dice};
+use crate::crash::load::{self, SeededRandom};
 use crate::crash::server::{self, Server};
 
 fn start(data: &Path, archive: &Path, history: &str) -> Server {
@@ -30,13 +30,13 @@ fn metric(server: &Server, name: &str) -> u64 {
 /// Claims and releases until more than `records` are trimmed, and records every answer.
 fn until_trimmed(server: &Server, records: u64) -> History {
     let mut history = History::default();
-    let (start, mut client, mut dice) = (Instant::now(), server.client(), Dice(3));
+    let (start, mut client, mut random) = (Instant::now(), server.client(), SeededRandom(3));
     for request in load::pools() {
         history.calls.push(native::call(&mut client, request, start, 0));
     }
     while metric(server, "allod_trimmed_records_total ") < records {
         for _ in 0..50 {
-            let request = load::request(&mut dice, &load::POOLS);
+            let request = load::request(&mut random, &load::POOLS);
             history.calls.push(native::call(&mut client, request, start, 0));
         }
         assert!(start.elapsed() < Duration::from_secs(30), "too little is trimmed");
@@ -72,7 +72,7 @@ fn restores_the_whole_history(history: &str) {
     let known = History { calls: known.collect() };
     let verdict = check(&chain, &known, true);
     verdict.expect_sound();
-    assert!(verdict.right > 300, "only {} answers were judged", verdict.right);
+    assert!(verdict.right > 300, "only {} answers were checked", verdict.right);
     // An archive segment alone is not a backup.
     let segment = archive.join(&segments[0]);
     let said = fails(&["restore", text(&segment), "--data", text(&folder.path().join("no"))], 2);

@@ -10,7 +10,7 @@ use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
 use allod_testkit::{Answer, Chain, History, Verdict, check, native, read_chain};
 
-use crate::crash::load::{self, Dice, POOLS};
+use crate::crash::load::{self, POOLS, SeededRandom};
 use crate::crash::server::{self, Server};
 
 const LIVES: u64 = 100;
@@ -44,7 +44,7 @@ fn run_under_load<T>(
 }
 
 /// Verifies all answers, and the state that a start would replay.
-fn verify(data: &Path, history: &History) -> (Verdict, Chain) {
+fn check_answers(data: &Path, history: &History) -> (Verdict, Chain) {
     let journal = Embedded::open(data).unwrap().journal;
     let checkpoints = FileCheckpoints::open(data).unwrap();
     let chain = read_chain(&journal).unwrap();
@@ -60,20 +60,20 @@ fn verify(data: &Path, history: &History) -> (Verdict, Chain) {
 #[test]
 fn a_hundred_kills_under_load_lose_nothing() {
     let data = tempfile::tempdir().unwrap();
-    let (start, mut dice) = (Instant::now(), Dice(9));
+    let (start, mut random) = (Instant::now(), SeededRandom(9));
     let mut history = History::default();
     for seed in 0..LIVES {
-        let wait = Duration::from_millis(20 + dice.below(130));
+        let wait = Duration::from_millis(20 + random.below(130));
         let server = server::start(data.path());
         run_under_load(server, &POOLS, &mut history, (start, seed), |server, _| {
             std::thread::sleep(wait);
             server.kill()
         });
     }
-    let (verdict, chain) = verify(data.path(), &history);
+    let (verdict, chain) = check_answers(data.path(), &history);
     let lost = history.calls.iter().filter(|call| call.answer == Answer::Lost).count() as u64;
     println!(
-        "{LIVES} kills: {} calls, {} judged right, {} open, {lost} cut off, {} entries in {} records",
+        "{LIVES} kills: {} calls, {} correct, {} open, {lost} interrupted, {} entries in {} records",
         history.calls.len(),
         verdict.right,
         verdict.open,
@@ -82,7 +82,7 @@ fn a_hundred_kills_under_load_lose_nothing() {
     );
     // Most clients must have been interrupted, or the test shows nothing.
     assert!(lost > LIVES * CLIENTS / 2, "only {lost} calls were cut off");
-    assert!(verdict.right > LIVES * 50, "only {} answers were judged", verdict.right);
+    assert!(verdict.right > LIVES * 50, "only {} answers were checked", verdict.right);
     assert!(chain.tail.position > LIVES * 20, "only {} entries", chain.tail.position);
 }
 
@@ -100,7 +100,7 @@ fn a_stop_answers_pending_requests() {
             });
         assert_eq!(code, Some(0), "{said}");
     }
-    let (_, chain) = verify(data.path(), &history);
+    let (_, chain) = check_answers(data.path(), &history);
     // These pools have no entries without a request, so every entry must have been acknowledged.
     let mut acknowledged = vec![false; chain.entries.len() + 1];
     for call in &history.calls {

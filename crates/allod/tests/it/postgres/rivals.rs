@@ -15,7 +15,7 @@ use allod_testkit::http::Client;
 use allod_testkit::postgres::{Cluster, signal};
 use allod_testkit::{Answer, Call, History, Request, check, native, read_chain};
 
-use crate::crash::load::{self, Dice, POOLS};
+use crate::crash::load::{self, POOLS, SeededRandom};
 use crate::crash::server::Server;
 use crate::postgres::start;
 
@@ -54,12 +54,12 @@ fn client(
     enough: Arc<AtomicBool>,
 ) -> JoinHandle<Vec<Call>> {
     std::thread::spawn(move || {
-        let mut dice = Dice(seed);
+        let mut random = SeededRandom(seed);
         let mut calls: Vec<Call> = Vec::new();
         let mut at = *address.lock().unwrap();
         let mut client = Client::new(at, Duration::from_secs(20));
         while !enough.load(Ordering::Relaxed) {
-            let request = load::request(&mut dice, &POOLS);
+            let request = load::request(&mut random, &POOLS);
             let call = native::call(&mut client, request, start, seed);
             if matches!(call.answer, Answer::Lost | Answer::Failed) {
                 std::thread::sleep(Duration::from_millis(20));
@@ -79,7 +79,7 @@ fn journal(url: &str) -> Postgres {
 }
 
 /// Verifies all answers, and the state that a start would replay.
-fn judge(url: &str, history: &History) {
+fn check_answers(url: &str, history: &History) {
     let journal = journal(url);
     let checkpoints = journal.checkpoints();
     let chain = read_chain(&journal).unwrap();
@@ -93,14 +93,14 @@ fn judge(url: &str, history: &History) {
     let short = recover(&journal, &checkpoints).unwrap();
     assert_eq!(state_hash(&short.state, short.level), whole.state_hash);
     eprintln!(
-        "{} calls, {} judged right, {} open; {} records, epoch {}",
+        "{} calls, {} correct, {} open; {} records, epoch {}",
         history.calls.len(),
         verdict.right,
         verdict.open,
         chain.tail.seq,
         chain.tail.epoch
     );
-    assert!(verdict.right > 500, "only {} answers were judged", verdict.right);
+    assert!(verdict.right > 500, "only {} answers were checked", verdict.right);
 }
 
 fn done(calls: &[Call], seed: u64) -> usize {
@@ -152,7 +152,7 @@ fn two_busy_servers_both_make_progress() {
             eprintln!("{}", counters.split('}').next().unwrap());
         }
     });
-    judge(&cluster.url(), &history);
+    check_answers(&cluster.url(), &history);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn killed_and_paused_servers_never_grant_a_value_twice() {
             }
         }
     });
-    judge(&cluster.url(), &history);
+    check_answers(&cluster.url(), &history);
 }
 
 #[test]
@@ -196,5 +196,5 @@ fn appends_with_a_lost_connection_are_resolved() {
         }
         std::thread::sleep(Duration::from_secs(2));
     });
-    judge(&cluster.url(), &history);
+    check_answers(&cluster.url(), &history);
 }
