@@ -57,7 +57,7 @@ pub struct ServerSettings {
     pub tls_key: Option<PathBuf>,
     pub history: RetentionPolicy,
     pub archive: Option<PathBuf>,
-    pub placement: allod_face_placement::Settings,
+    pub placement: allod_face_placement::PlacementSettings,
     /// Its limits are in `limits`.
     pub restconf: allod_face_restconf::Settings,
     pub id_manager: allod_face_restconf::id_manager::Settings,
@@ -83,7 +83,7 @@ impl Default for ServerSettings {
             tls_key: None,
             history: RetentionPolicy::All,
             archive: None,
-            placement: allod_face_placement::Settings::default(),
+            placement: allod_face_placement::PlacementSettings::default(),
             restconf: allod_face_restconf::Settings::default(),
             id_manager: allod_face_restconf::id_manager::Settings::default(),
             cors: Cors::default(),
@@ -345,7 +345,7 @@ mod tests {
             ("[policy.rules]\nx = 1", "in [policy.rules]"),
             (
                 "[policy.rules]\nx = \"rule:y\"",
-                "in [policy.rules]: the rule 'x' is about a rule 'y'",
+                "in [policy.rules]: policy rule 'x' refers to rule 'y'",
             ),
             ("listen", "TOML parse error"),
         ] {

@@ -1,14 +1,14 @@
-//! The nouns of capacity, as OpenStack Placement has them: providers have inventories of resource classes, consumers hold
+//! The nouns of capacity, as in OpenStack Placement: providers have inventories of resource classes, and consumers hold
 //! allocations of them.
 //!
-//! Plain values only. What a provider or a consumer has at a moment is in [`crate::state::capacity`].
+//! Plain values only. The providers and consumers of a snapshot are in [`crate::state::capacity`].
 
 pub mod standard;
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of a provider, a consumer or an aggregate.
+/// Identifies a provider, a consumer or an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Uuid(pub u128);
 
@@ -19,7 +19,7 @@ impl fmt::Display for Uuid {
 }
 
 impl Uuid {
-    /// The usual spelling: 32 digits in lower case, with four dashes.
+    /// The canonical form: 32 lower-case digits with four dashes.
     pub fn text(self) -> [u8; 36] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [b'-'; 36];
@@ -35,37 +35,37 @@ impl Uuid {
     }
 }
 
-/// A text that is no uuid.
+/// A text that is not a UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoUuid;
+pub struct InvalidUuid;
 
 impl FromStr for Uuid {
-    type Err = NoUuid;
+    type Err = InvalidUuid;
 
-    /// 32 hexadecimal digits of either case, with the four dashes where they belong or without any.
-    fn from_str(text: &str) -> Result<Uuid, NoUuid> {
+    /// Accepts 32 hexadecimal digits of either case, with the four dashes of the canonical form or without any.
+    fn from_str(text: &str) -> Result<Uuid, InvalidUuid> {
         let bytes = text.as_bytes();
         let dashed = match bytes.len() {
             36 => true,
             32 => false,
-            _ => return Err(NoUuid),
+            _ => return Err(InvalidUuid),
         };
         let mut value = 0u128;
         for (at, byte) in bytes.iter().enumerate() {
             if dashed && matches!(at, 8 | 13 | 18 | 23) {
                 if *byte != b'-' {
-                    return Err(NoUuid);
+                    return Err(InvalidUuid);
                 }
                 continue;
             }
-            let digit = (*byte as char).to_digit(16).ok_or(NoUuid)?;
+            let digit = (*byte as char).to_digit(16).ok_or(InvalidUuid)?;
             value = value << 4 | u128::from(digit);
         }
         Ok(Uuid(value))
     }
 }
 
-/// How far a stock may be given out more than once. Compared by its bits, so that it can stand in commands and events.
+/// The overcommit factor of an inventory. Compared by its bits, so that commands and events can implement `Eq`.
 #[derive(Clone, Copy)]
 pub struct Ratio(pub f64);
 
@@ -83,7 +83,7 @@ impl fmt::Debug for Ratio {
     }
 }
 
-/// How much of a resource class a provider has, and in which portions it gives it out.
+/// How much of a resource class a provider has, and in which amounts it can be allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inventory {
     pub total: u32,
@@ -94,11 +94,11 @@ pub struct Inventory {
     pub allocation_ratio: Ratio,
 }
 
-/// The largest number in an inventory or an allocation: what a signed number of 32 bits holds, as in Placement.
+/// The largest number in an inventory or an allocation: the maximum of a signed 32-bit integer, as in Placement.
 pub const AMOUNT_MAX: u32 = i32::MAX as u32;
 
 impl Inventory {
-    /// All of `total`, in any portion, once.
+    /// All of `total`, in any amount, without overcommit.
     pub fn of(total: u32) -> Inventory {
         Inventory {
             total,
@@ -110,33 +110,33 @@ impl Inventory {
         }
     }
 
-    /// How much can be given out: whole units, rounded down. What is given out is whole, so comparing with the rounded
-    /// number and with the exact one is the same.
+    /// How much can be allocated, rounded down. Allocations are whole numbers, so rounding does not change any
+    /// comparison.
     pub fn capacity(&self) -> i64 {
         let exact = (f64::from(self.total) - f64::from(self.reserved)) * self.allocation_ratio.0;
         exact.floor() as i64
     }
 
-    /// Whether one allocation may have this size, room aside.
-    pub fn portions(&self, amount: u64) -> bool {
-        portions(self.min_unit, self.max_unit, self.step_size, amount)
+    /// Whether `min_unit`, `max_unit` and `step_size` allow an allocation of this amount.
+    pub fn allows(&self, amount: u64) -> bool {
+        units_allow(self.min_unit, self.max_unit, self.step_size, amount)
     }
 }
 
-/// Whether something that is given out from a smallest to a largest unit in steps can be given out in this amount.
-pub(crate) fn portions(min_unit: u32, max_unit: u32, step_size: u32, amount: u64) -> bool {
+pub(crate) fn units_allow(min_unit: u32, max_unit: u32, step_size: u32, amount: u64) -> bool {
     amount >= u64::from(min_unit)
         && amount <= u64::from(max_unit)
         && (step_size <= 1 || amount.is_multiple_of(u64::from(step_size)))
 }
 
-/// What becomes of an allocation whose lease has run out. Until then it counts, and everybody sees that it has expired.
+/// What happens to an allocation after its lease has expired. Until it is released it still counts as used, and reads
+/// show that it has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Reclaim {
-    /// It is taken back as soon as it is noticed.
+    /// The server releases it.
     #[default]
     Reap,
-    /// Somebody has to release it.
+    /// A client has to release it.
     Keep,
 }
 
@@ -152,7 +152,7 @@ mod tests {
         }
         for text in ["", "x", &dashed[1..], "4e8e5957x649f-477b-9e5b-f1f75b21c03c", &"-".repeat(36)]
         {
-            assert_eq!(text.parse::<Uuid>(), Err(NoUuid), "{text}");
+            assert_eq!(text.parse::<Uuid>(), Err(InvalidUuid), "{text}");
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn portions_are_between_the_units_and_in_steps() {
         let inventory = Inventory { min_unit: 4, max_unit: 12, step_size: 4, ..Inventory::of(100) };
-        let fits: Vec<u64> = (0..20).filter(|amount| inventory.portions(*amount)).collect();
+        let fits: Vec<u64> = (0..20).filter(|amount| inventory.allows(*amount)).collect();
         assert_eq!(fits, [4, 8, 12]);
     }
 }

@@ -1,19 +1,20 @@
-//! Which providers could serve a request, and why others could not.
+//! Candidate search: which providers can serve a request, and why others cannot.
 //!
-//! Works on the bitmaps and columns of [`crate::state::capacity`]; it changes nothing. Candidates are made one by one and
-//! fair over the trees of providers, so that a request costs what it asks for and not what exists.
+//! The search reads the bitmaps and columns of [`crate::state::capacity`] and changes nothing. It produces candidates
+//! one at a time, in turn over the trees of providers, so its cost depends on how many candidates are wanted and not on
+//! how many exist.
 
 mod anchors;
 mod assign;
+mod assignment;
 mod bound;
 mod candidates;
 pub mod explain;
 mod filter;
 mod flat;
-mod found;
-mod placed;
 mod plan;
 mod providers;
+mod results;
 mod subtree;
 mod tree;
 
@@ -24,64 +25,64 @@ use crate::state::capacity::names::NameIx;
 
 pub use candidates::candidates;
 pub use explain::explain;
-pub use found::{Candidate, Found, summaries};
 pub use providers::{ProviderFilter, providers};
+pub use results::{Candidate, Candidates, summaries};
 
-/// What a request needs. Names have become numbers by the state that is searched.
+/// What a request needs. Classes and traits are indexes of the snapshot that is searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// The group without a suffix, if there is one, is the first.
-    pub groups: Vec<Group>,
-    /// No two groups with a suffix may be served by the same provider.
+pub struct CandidateQuery {
+    /// The unsuffixed group, if there is one, comes first.
+    pub groups: Vec<RequestGroup>,
+    /// Each suffixed group needs a provider of its own (`group_policy=isolate`).
     pub isolate: bool,
-    /// Groups (by their place in `groups`) of whose providers one must stand above all others, or be it.
+    /// Sets of groups, as indexes into `groups`. In each set, one of the serving providers must be an ancestor of all
+    /// the others.
     pub same_subtree: Vec<Vec<usize>>,
-    /// What the root of a tree must have and must not have for the tree to be looked at.
-    pub root: Traits,
-    /// Whether a request may use several providers of one tree, as it may since version 1.29 of Placement's interface.
+    /// Traits that the root of a tree must have and must not have.
+    pub root: TraitFilter,
+    /// Whether one candidate may use several providers of one tree (Placement 1.29 and later).
     pub nested: bool,
-    /// How many candidates at most.
+    /// The maximum number of candidates.
     pub limit: Option<usize>,
-    /// All candidates of one tree before the next, or one of each tree in turn.
-    pub order: Order,
-    /// Look at the trees in another order for each seed; `None`: always in the same.
+    pub order: CandidateOrder,
+    /// Visit the trees in an order that depends on this seed; `None`: always in the same order.
     pub seed: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum CandidateOrder {
     #[default]
     BreadthFirst,
     DepthFirst,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Group {
-    /// Empty: the classes may come from different providers of a tree. Otherwise one provider serves all of the group.
+pub struct RequestGroup {
+    /// If empty, different providers of a tree may serve the classes. Otherwise one provider serves the whole group.
     pub suffix: Arc<str>,
     pub resources: Vec<(NameIx, u64)>,
-    pub traits: Traits,
-    /// Of each of these sets the provider must be in at least one aggregate.
+    pub traits: TraitFilter,
+    /// The provider must be in at least one aggregate of each set.
     pub member_of: Vec<Vec<Uuid>>,
     pub not_member_of: Vec<Uuid>,
-    /// Any provider of the tree.
+    /// The UUID of any provider of the tree.
     pub in_tree: Option<Uuid>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Traits {
-    /// Of each of these sets at least one.
+pub struct TraitFilter {
+    /// At least one trait of each set.
     pub required: Vec<Vec<NameIx>>,
     pub forbidden: Vec<NameIx>,
 }
 
-/// How far one search may go, whatever it is asked.
+/// Limits on the work of one search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchLimits {
-    /// How many candidates one answer may have, also when the request names no limit or a higher one.
+    /// The maximum number of candidates in an answer, even if the request has no limit or a higher one.
     pub candidates_max: usize,
-    /// How much work one search may be. A step is about ten nanoseconds: a word of a bitmap, a provider looked at for one
-    /// group, an entry of the answer.
+    /// The maximum number of steps. A step takes about ten nanoseconds: reading a word of a bitmap, checking a provider
+    /// for one group, or writing an entry of the answer.
     pub steps_max: u64,
 }
 
@@ -91,16 +92,16 @@ impl Default for SearchLimits {
     }
 }
 
-/// The limit that ended a search before it had seen everything.
+/// The limit that ended a search early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum LimitHit {
     /// [`SearchLimits::candidates_max`].
     Candidates,
     /// [`SearchLimits::steps_max`].
     Steps,
 }
 
-/// The steps that a search still has.
+/// Counts the steps of a search.
 #[derive(Debug, Clone, Copy)]
 struct Budget {
     max: u64,
@@ -112,7 +113,8 @@ impl Budget {
         Budget { max, used: 0 }
     }
 
-    /// A search finishes what it is at, so it may overdraw by a little; it looks at [`Budget::is_spent`] before it goes on.
+    /// Does not fail: a search finishes its current unit of work and may exceed the budget slightly. It checks
+    /// [`Budget::is_spent`] before it continues.
     fn spend(&mut self, steps: usize) {
         self.used = self.used.saturating_add(steps as u64);
     }

@@ -99,11 +99,6 @@ impl State {
         &self.alarms
     }
 
-    /// Providers, inventories and consumers.
-    pub fn capacity(&self) -> &Capacity {
-        &self.capacity
-    }
-
     pub(crate) fn pool_at(&self, ix: PoolIx) -> Option<&Pool> {
         self.pools.get(ix as usize)?.as_deref()
     }

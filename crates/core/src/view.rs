@@ -1,5 +1,6 @@
 //! Answers for faces: what is held, by whom, and what is left. Each costs what it shows, not what exists.
 
+pub mod capacity;
 mod claims;
 pub mod ids;
 pub mod resource;
@@ -19,6 +20,7 @@ use crate::state::zones::{Zone, Zones};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoCursor;
 
+pub use capacity::capacity;
 pub use claims::{ClaimFilter, claims, claims_by_owner};
 pub use usage::Usage;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::refusal::Refusal;
-use allod_core::search;
+use allod_core::{search, view};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -19,7 +19,7 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let body = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
     let (answer, at) = native.read(|snapshot| {
-        let capacity = snapshot.state.capacity();
+        let capacity = view::capacity(snapshot.state);
         let answer = from_wire::candidates::query(capacity, &body).map(|query| {
             let found = search::candidates(capacity, &query, &native.search);
             let why = body.explain.then(|| search::explain(capacity, &query, &native.search));

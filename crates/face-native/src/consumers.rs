@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use allod_core::capacity::Uuid;
+use allod_core::capacity::{Reclaim, Uuid};
 use allod_core::event::capacity::Allocated;
 use allod_core::refusal::{CapacityRefusal, Refused};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::consumer::Consumer;
-use allod_core::view::{NoCursor, Page};
+use allod_core::view::capacity::{CapacityView, ConsumerView};
+use allod_core::view::{self, NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -31,13 +30,32 @@ const LOOKED_AT_MAX: usize = 10_000;
 /// A consumer with what it holds, taken out of the state.
 #[derive(Debug)]
 pub(crate) struct ConsumerRow {
-    pub consumer: Consumer,
+    pub uuid: Uuid,
+    pub generation: u64,
+    pub project: Arc<str>,
+    pub user: Arc<str>,
+    pub consumer_type: Option<Arc<str>>,
     pub held: Vec<Allocated>,
+    pub written_ms: u64,
+    pub expires_ms: Option<u64>,
+    pub is_expired: bool,
+    pub reclaim: Reclaim,
 }
 
 impl ConsumerRow {
-    fn of(capacity: &Capacity, consumer: &Consumer) -> ConsumerRow {
-        ConsumerRow { held: capacity.allocated(consumer), consumer: consumer.clone() }
+    fn of(consumer: ConsumerView<'_>, now_ms: u64) -> ConsumerRow {
+        ConsumerRow {
+            uuid: consumer.uuid(),
+            generation: consumer.generation(),
+            project: consumer.project().clone(),
+            user: consumer.user().clone(),
+            consumer_type: consumer.consumer_type().cloned(),
+            held: consumer.allocations(),
+            written_ms: consumer.written_ms(),
+            expires_ms: consumer.expires_ms(),
+            is_expired: consumer.is_expired(now_ms),
+            reclaim: consumer.reclaim(),
+        }
     }
 }
 
@@ -48,15 +66,12 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     };
     let consumer = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
-    let (row, now_ms, at) = native.read(|snapshot| {
-        let capacity = snapshot.state.capacity();
-        let row = capacity.consumer(consumer).map(|found| ConsumerRow::of(capacity, found));
-        (row, snapshot.now_ms, snapshot.at)
+    let (row, at) = native.read(|snapshot| {
+        let found = view::capacity(snapshot.state).consumer(consumer);
+        (found.map(|found| ConsumerRow::of(found, snapshot.now_ms)), snapshot.at)
     })?;
     match row {
-        Some(row) => {
-            Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::consumer(&row, now_ms), &at))
-        }
+        Some(row) => Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::consumer(&row), &at)),
         None => {
             let refusal = CapacityRefusal::ConsumerUnknown { consumer }.into();
             Err(refusals::alone(&Refused { op: 0, refusal }, &at))
@@ -85,11 +100,11 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     };
     let (filter, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
-    let (page, now_ms, at) = native.read(|snapshot| {
-        let page = page(snapshot.state.capacity(), &filter, snapshot.now_ms, after, limit);
-        (page, snapshot.now_ms, snapshot.at)
+    let (page, at) = native.read(|snapshot| {
+        let capacity = view::capacity(snapshot.state);
+        (page(capacity, &filter, snapshot.now_ms, after, limit), snapshot.at)
     })?;
-    let shown = page.items.iter().map(|row| to_wire::capacity::consumer(row, now_ms)).collect();
+    let shown = page.items.iter().map(to_wire::capacity::consumer).collect();
     let body = ConsumerList { consumers: shown, next: page.next.as_deref() };
     let reply = to_wire::json(StatusCode::OK, &body, &at);
     Ok(match &page.next {
@@ -100,7 +115,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 
 /// Consumers in the order of their uuids, after the one named `after`.
 fn page(
-    capacity: &Capacity,
+    capacity: CapacityView<'_>,
     filter: &ConsumerFilter<'_>,
     now_ms: u64,
     after: Option<Uuid>,
@@ -114,23 +129,18 @@ fn page(
         Some(Uuid(after)) => Uuid(after + 1),
     };
     match filter.provider {
-        None => fill(capacity, filter, now_ms, capacity.consumers_from(from), limit),
+        None => fill(filter, now_ms, capacity.consumers_from(from), limit),
         Some(provider) => match capacity.provider(provider) {
             None => none(),
-            Some(provider) => {
-                let holders = provider.consumers.range(from..);
-                let holders = holders.filter_map(|uuid| capacity.consumer(*uuid));
-                fill(capacity, filter, now_ms, holders, limit)
-            }
+            Some(provider) => fill(filter, now_ms, provider.consumers_from(from), limit),
         },
     }
 }
 
 fn fill<'a>(
-    capacity: &Capacity,
     filter: &ConsumerFilter<'_>,
     now_ms: u64,
-    consumers: impl Iterator<Item = &'a Consumer>,
+    consumers: impl Iterator<Item = ConsumerView<'a>>,
     limit: usize,
 ) -> Page<ConsumerRow> {
     let mut items = Vec::new();
@@ -139,11 +149,11 @@ fn fill<'a>(
         if items.len() >= limit || looked_at == LOOKED_AT_MAX {
             return Page { items, next: seen.map(|seen| seen.to_string()) };
         }
-        seen = Some(consumer.uuid);
-        let fits = filter.project.is_none_or(|project| *consumer.project == *project)
-            && filter.expired.is_none_or(|expired| consumer.expired(now_ms) == expired);
+        seen = Some(consumer.uuid());
+        let fits = filter.project.is_none_or(|project| **consumer.project() == *project)
+            && filter.expired.is_none_or(|expired| consumer.is_expired(now_ms) == expired);
         if fits {
-            items.push(ConsumerRow::of(capacity, consumer));
+            items.push(ConsumerRow::of(consumer, now_ms));
         }
     }
     Page { items, next: None }

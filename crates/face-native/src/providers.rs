@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use allod_core::capacity::Uuid;
 use allod_core::refusal::{CapacityRefusal, Refusal, Refused};
-use allod_core::view::NoCursor;
+use allod_core::view::{self, NoCursor};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -56,7 +56,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let (provider, fields) = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
     let (row, at) = native.read(|snapshot| {
-        let capacity = snapshot.state.capacity();
+        let capacity = view::capacity(snapshot.state);
         let row = capacity.provider(provider).map(|found| ProviderRow::of(capacity, found, fields));
         (row, snapshot.at)
     })?;
@@ -89,7 +89,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let (filter, fields, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
     let (page, at) = native.read(|snapshot| {
-        let page = rows::page(snapshot.state.capacity(), &filter, fields, after, limit);
+        let page = rows::page(view::capacity(snapshot.state), &filter, fields, after, limit);
         (page, snapshot.at)
     })?;
     let unknown = |refusal| refusals::of_question(&Refusal::Capacity(refusal), &at);

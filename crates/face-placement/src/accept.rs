@@ -1,7 +1,7 @@
-//! Which form of an answer a client takes, by the rules that Placement's web library follows.
+//! Content negotiation, by the rules of WebOb, the web library of Placement.
 //!
-//! No header, an empty one, and exactly `*/*` all mean JSON. Otherwise the offers are weighed by the most specific range
-//! that covers each, and of equal weights the one offered first wins. A header that cannot be read rules nothing out.
+//! No `Accept` header, an empty one and exactly `*/*` mean JSON. Otherwise the most specific range that covers an offer
+//! decides its weight, and between equal weights the first offer wins. A header that cannot be parsed excludes nothing.
 
 use http::HeaderMap;
 use http::header::ACCEPT;
@@ -9,27 +9,27 @@ use http::header::ACCEPT;
 pub(crate) const JSON: &str = "application/json";
 const HTML: &str = "text/html";
 
-/// In which form an error is told.
+/// The media type of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum ErrorMediaType {
     Json,
     Html,
     Plain,
 }
 
-/// What a client said that it takes.
+/// The `Accept` header of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Accept {
-    /// As the client wrote it; what stands for nothing has been written out.
+    /// As the client sent it; `application/json` if it is absent, empty or `*/*`.
     pub text: String,
 }
 
-/// A range of media types and how much it is wanted, in thousandths.
-struct Range<'a> {
+/// A media range and its weight in thousandths.
+struct MediaRange<'a> {
     kind: &'a str,
     subkind: &'a str,
     weight: u16,
-    /// With parameters it covers only what has the same ones, and no offer has any.
+    /// Has parameters, so it covers none of the offers.
     narrow: bool,
 }
 
@@ -52,20 +52,20 @@ impl Accept {
         self.text == JSON || self.weigh(JSON).is_none_or(|weight| weight > 0)
     }
 
-    /// In which form this client is told of an error.
-    pub(crate) fn form(&self) -> Form {
+    /// The media type of an error for this client.
+    pub(crate) fn error_media_type(&self) -> ErrorMediaType {
         if self.text == JSON {
-            return Form::Json;
+            return ErrorMediaType::Json;
         }
         match (self.weigh(HTML), self.weigh(JSON)) {
-            (None, _) | (_, None) => Form::Html,
-            (Some(0), Some(0)) => Form::Plain,
-            (Some(html), Some(json)) if html >= json => Form::Html,
-            _ => Form::Json,
+            (None, _) | (_, None) => ErrorMediaType::Html,
+            (Some(0), Some(0)) => ErrorMediaType::Plain,
+            (Some(html), Some(json)) if html >= json => ErrorMediaType::Html,
+            _ => ErrorMediaType::Json,
         }
     }
 
-    /// How much an offer is wanted; `None` when the header says nothing that can be read.
+    /// The weight of an offer; `None` if the header cannot be parsed.
     fn weigh(&self, offer: &str) -> Option<u16> {
         let (kind, subkind) = offer.split_once('/')?;
         let mut best = (0, 0);
@@ -74,7 +74,7 @@ impl Accept {
             if part.is_empty() {
                 continue;
             }
-            let range = Range::read(part)?;
+            let range = MediaRange::read(part)?;
             let specificity = match (range.kind, range.subkind) {
                 _ if range.narrow => 0,
                 (own, sub)
@@ -94,14 +94,14 @@ impl Accept {
     }
 }
 
-impl Range<'_> {
-    fn read(part: &str) -> Option<Range<'_>> {
+impl MediaRange<'_> {
+    fn read(part: &str) -> Option<MediaRange<'_>> {
         let mut pieces = split_outside_quotes(part, ';').into_iter();
         let (kind, subkind) = pieces.next()?.trim().split_once('/')?;
         if !is_token(kind) || !is_token(subkind) || (kind == "*" && subkind != "*") {
             return None;
         }
-        let mut range = Range { kind, subkind, weight: 1000, narrow: false };
+        let mut range = MediaRange { kind, subkind, weight: 1000, narrow: false };
         for piece in pieces {
             let (name, value) = piece.trim().split_once('=')?;
             match name {
@@ -116,7 +116,7 @@ impl Range<'_> {
     }
 }
 
-/// `0.815` as 815; at most three digits after the point, and not more than 1.
+/// `0.815` as 815: at most three digits after the point, and at most 1.
 fn weight(text: &str) -> Option<u16> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
     let digits = rest.len() <= 3 && rest.bytes().all(|byte| byte.is_ascii_digit());
@@ -149,29 +149,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_form_follows_the_weights_and_html_wins_ties() {
+    fn the_media_type_follows_the_weights_and_html_wins_ties() {
         let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-        for (text, form, json) in [
-            ("", Form::Json, true),
-            ("*/*", Form::Json, true),
-            ("application/json", Form::Json, true),
-            ("application/json, text/html", Form::Html, true),
-            ("application/json, */*", Form::Html, true),
-            ("application/*", Form::Json, true),
-            ("text/html;q=0.5, application/json", Form::Json, true),
-            ("*/*;q=0.1, text/html;q=0", Form::Json, true),
-            ("text/plain", Form::Plain, false),
-            ("application/json;q=0", Form::Plain, false),
-            ("application/json;v=1", Form::Plain, false),
-            (browser, Form::Html, true),
-            ("text/html,application/xhtml+xml,application/xml;q=0.9", Form::Html, false),
-            ("nonsense", Form::Html, true),
-            ("text/html;q=7", Form::Html, true),
+        for (text, error_media_type, json) in [
+            ("", ErrorMediaType::Json, true),
+            ("*/*", ErrorMediaType::Json, true),
+            ("application/json", ErrorMediaType::Json, true),
+            ("application/json, text/html", ErrorMediaType::Html, true),
+            ("application/json, */*", ErrorMediaType::Html, true),
+            ("application/*", ErrorMediaType::Json, true),
+            ("text/html;q=0.5, application/json", ErrorMediaType::Json, true),
+            ("*/*;q=0.1, text/html;q=0", ErrorMediaType::Json, true),
+            ("text/plain", ErrorMediaType::Plain, false),
+            ("application/json;q=0", ErrorMediaType::Plain, false),
+            ("application/json;v=1", ErrorMediaType::Plain, false),
+            (browser, ErrorMediaType::Html, true),
+            ("text/html,application/xhtml+xml,application/xml;q=0.9", ErrorMediaType::Html, false),
+            ("nonsense", ErrorMediaType::Html, true),
+            ("text/html;q=7", ErrorMediaType::Html, true),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(ACCEPT, HeaderValue::from_static(text));
             let accept = Accept::of(&headers);
-            assert_eq!((accept.form(), accept.takes_json()), (form, json), "{text}");
+            assert_eq!(
+                (accept.error_media_type(), accept.takes_json()),
+                (error_media_type, json),
+                "{text}"
+            );
         }
         assert_eq!(Accept::of(&HeaderMap::new()).text, JSON);
     }

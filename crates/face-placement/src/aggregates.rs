@@ -1,4 +1,4 @@
-//! `/resource_providers/{uuid}/aggregates`: the sets that a provider is in.
+//! `/resource_providers/{uuid}/aggregates`: the aggregates of a provider.
 
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
@@ -6,29 +6,35 @@ use allod_core::command::capacity::{CapacityCommand, SetAggregates};
 use allod_engine::CommitPoint;
 use serde_json::Value;
 
-use crate::ask::Ask;
-use crate::fault::Fault;
-use crate::out::{ARRAY, Out};
-use crate::providers::{look, missing, now};
-use crate::refusals::Doing;
-use crate::schema::forms;
-use crate::to_wire::Shown;
+use crate::error::PlacementError;
+use crate::json::{ARRAY, JsonBuffer};
+use crate::providers::{provider_in_path, provider_not_found, provider_outcome};
+use crate::refusals::WriteOperation;
+use crate::request::PlacementRequest;
+use crate::schema::schemas;
+use crate::to_wire::PlacementReply;
 use crate::versions::Feature;
 use crate::{Placement, from_wire, uuid};
 
-pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn get(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let provider = look(capacity, ask, || missing(ask))?;
-        let aggregates: Vec<Uuid> = capacity.aggregates(provider).collect();
-        let shown = show(ask, snapshot.at, &aggregates, provider.generation);
+        let provider = provider_in_path(capacity, request, || provider_not_found(request))?;
+        let aggregates: Vec<Uuid> = provider.aggregates().collect();
+        let shown = show(request, snapshot.at, &aggregates, provider.generation());
         Ok(shown.modified(snapshot.now_ms))
     })
 }
 
-pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let (provider, _) = face.provider(ask)?;
-    let body = ask.body(forms::put_aggregates(ask.version))?;
-    let counts = ask.has(Feature::AggregatesGeneration);
+pub(crate) async fn put(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let (provider, _) = face.provider(request)?;
+    let body = request.body(schemas::put_aggregates(request.version))?;
+    let counts = request.has(Feature::AggregatesGeneration);
     let (list, expect) = match counts {
         true => {
             let sent = from_wire::generation(&body["resource_provider_generation"]);
@@ -40,20 +46,25 @@ pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     let aggregates: Vec<Uuid> = texts.filter_map(uuid::read).map(Uuid).collect();
     let set = SetAggregates { provider, expect, aggregates: aggregates.clone(), counts };
     let command = Command::Capacity(CapacityCommand::SetAggregates(set));
-    let (outcome, at) = face.submit(command, Doing::SetAggregates).await?;
-    let now = now(outcome)?;
-    Ok(show(ask, at, &aggregates, now.generation).modified(now.changed_ms))
+    let (outcome, at) = face.submit(command, WriteOperation::SetAggregates).await?;
+    let now = provider_outcome(outcome)?;
+    Ok(show(request, at, &aggregates, now.generation).modified(now.changed_ms))
 }
 
-fn show(ask: &Ask, at: CommitPoint, aggregates: &[Uuid], generation: u64) -> Shown {
-    let mut out = Out::with_room(256);
+fn show(
+    request: &PlacementRequest,
+    at: CommitPoint,
+    aggregates: &[Uuid],
+    generation: u64,
+) -> PlacementReply {
+    let mut out = JsonBuffer::with_capacity(256);
     out.raw("{\"aggregates\":");
     out.list(ARRAY, aggregates, |out, uuid| {
         out.uuid(*uuid);
     });
-    if ask.has(Feature::AggregatesGeneration) {
+    if request.has(Feature::AggregatesGeneration) {
         out.raw(",\"resource_provider_generation\":").number(generation);
     }
     out.raw("}");
-    Shown::json(at, out)
+    PlacementReply::json(at, out)
 }

@@ -1,70 +1,72 @@
 //! `/allocation_candidates`: which providers could serve a request.
 //!
-//! The search is the core's. Its answer is the largest that there is, so it is written with some care: the resources of
-//! one candidate are mostly those of the one before.
+//! The core searches. The answer is the largest of this API, so writing it is optimised: most candidates have the same
+//! resources as the one before.
 
 use std::sync::Arc;
 
 use allod_core::capacity::Uuid;
-use allod_core::search::{self, Candidate, Found, Group, Order};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::names::NameIx;
-use allod_core::state::capacity::provider::ProviderIx;
-
+use allod_core::search::{
+    self, Candidate, CandidateOrder, CandidateQuery, Candidates, RequestGroup,
+};
+use allod_core::view::capacity::{CapacityView, NameIx, ProviderIx, ProviderView};
 use http::StatusCode;
 
 use crate::Placement;
-use crate::ask::Ask;
+use crate::error::PlacementError;
 use crate::explain;
-use crate::fault::Fault;
-use crate::names;
-use crate::out::{ARRAY, OBJECT, Out};
-use crate::query::groups::Wanted;
-use crate::settings::Strategy;
+use crate::json::{ARRAY, JsonBuffer, OBJECT};
+use crate::lookup;
+use crate::query::groups::CandidatesParams;
+use crate::request::PlacementRequest;
+use crate::settings::GenerationStrategy;
 use crate::summaries::summary;
-use crate::to_wire::Shown;
-use crate::versions::{Feature, Version};
+use crate::to_wire::PlacementReply;
+use crate::versions::{Feature, Microversion};
 
-pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let wanted = Wanted::read(&ask.query(), ask.version)?;
-    let (found, taken, summaries, shown) = face.read(|capacity, snapshot| {
-        let query = face.look_up(capacity, &wanted, ask.version)?;
+pub(crate) fn list(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let params = CandidatesParams::read(&request.query(), request.version)?;
+    let (found, names, summaries, shown) = face.read(|capacity, snapshot| {
+        let query = face.look_up(capacity, &params, request.version)?;
         let found = search::candidates(capacity, &query, &face.settings.search);
-        let taken = Taken::of(capacity, &query, &found, ask.version);
-        let mut summaries = Out::default();
-        face.summarise(&mut summaries, capacity, &query, &found, ask.version);
-        let explain = ask.call.head.headers.contains_key(explain::HEADER);
+        let names = CandidateNames::of(capacity, &query, &found, request.version);
+        let mut summaries = JsonBuffer::default();
+        face.summarise(&mut summaries, capacity, &query, &found, request.version);
+        let explain = request.call.head.headers.contains_key(explain::HEADER);
         let why = explain.then(|| explain::line(capacity, &query, &face.settings.search));
-        let shown = Shown::nothing(snapshot.at, StatusCode::OK).modified(snapshot.now_ms);
-        Ok((found, taken, summaries, shown.explained(why)))
+        let shown = PlacementReply::empty(snapshot.at, StatusCode::OK).modified(snapshot.now_ms);
+        Ok((found, names, summaries, shown.explained(why)))
     })?;
-    // The rest is written when nobody waits for the state any more.
-    if let Some(cut) = found.cut {
-        tracing::debug!(?cut, candidates = found.len(), "a search ended early");
+    // The rest is written after the snapshot has been released.
+    if let Some(limit) = found.limit_hit {
+        tracing::debug!(?limit, candidates = found.len(), "a search ended early");
     }
-    let mut out = Out::with_room(128 + 256 * found.len() + summaries.0.len());
+    let mut out = JsonBuffer::with_capacity(128 + 256 * found.len() + summaries.0.len());
     out.raw("{\"allocation_requests\":");
-    Requests::new(&taken, ask.version).write(&mut out, &found);
+    AllocationRequestsWriter::new(&names, request.version).write(&mut out, &found);
     out.raw(",\"provider_summaries\":{").0.extend_from_slice(&summaries.0);
     out.raw("}}");
     Ok(shown.body(out))
 }
 
 impl Placement {
-    /// What is asked, in the numbers that the state has for names.
+    /// The query with the indexes of this snapshot in place of names.
     fn look_up(
         &self,
-        capacity: &Capacity,
-        wanted: &Wanted,
-        version: Version,
-    ) -> Result<search::Query, Fault> {
-        let traits = |traits| names::traits(capacity, traits).map_err(Fault::bad_request);
-        let root = traits(&wanted.root)?;
-        let mut groups = Vec::with_capacity(wanted.groups.len());
-        for group in &wanted.groups {
-            groups.push(Group {
+        capacity: CapacityView<'_>,
+        params: &CandidatesParams,
+        version: Microversion,
+    ) -> Result<CandidateQuery, PlacementError> {
+        let traits = |traits| lookup::traits(capacity, traits).map_err(PlacementError::bad_request);
+        let root = traits(&params.root)?;
+        let mut groups = Vec::with_capacity(params.groups.len());
+        for group in &params.groups {
+            groups.push(RequestGroup {
                 suffix: Arc::from(group.suffix.as_str()),
-                resources: names::classes(capacity, &group.resources)?,
+                resources: lookup::classes(capacity, &group.resources)?,
                 traits: traits(&group.traits)?,
                 member_of: group.aggregates.any_of_each.clone(),
                 not_member_of: group.aggregates.forbidden.clone(),
@@ -73,36 +75,36 @@ impl Placement {
         }
         groups.sort_by_key(|group| !group.suffix.is_empty());
         let place = |suffix: &String| groups.iter().position(|group| *group.suffix == **suffix);
-        let same_subtree = wanted.same_subtree.iter();
+        let same_subtree = params.same_subtree.iter();
         let same_subtree =
             same_subtree.map(|suffixes| suffixes.iter().filter_map(place).collect()).collect();
         let settings = &self.settings;
         let max = usize::try_from(settings.max_allocation_candidates).ok();
-        Ok(search::Query {
+        Ok(CandidateQuery {
             same_subtree,
             groups,
-            isolate: wanted.isolate,
+            isolate: params.isolate,
             root,
             nested: version.has(Feature::NestedCandidates),
-            limit: wanted.limit.into_iter().chain(max).min(),
+            limit: params.limit.into_iter().chain(max).min(),
             order: match settings.allocation_candidates_generation_strategy {
-                Strategy::DepthFirst => Order::DepthFirst,
-                Strategy::BreadthFirst => Order::BreadthFirst,
+                GenerationStrategy::DepthFirst => CandidateOrder::DepthFirst,
+                GenerationStrategy::BreadthFirst => CandidateOrder::BreadthFirst,
             },
-            seed: settings.randomize_allocation_candidates.then(|| self.fresh.seed()),
+            seed: settings.randomize_allocation_candidates.then(|| self.uuids.seed()),
         })
     }
 }
 
 impl Placement {
-    /// Writes what the providers of an answer look like.
+    /// Writes the provider summaries.
     fn summarise(
         &self,
-        out: &mut Out,
-        capacity: &Capacity,
-        query: &search::Query,
-        found: &Found,
-        version: Version,
+        out: &mut JsonBuffer,
+        capacity: CapacityView<'_>,
+        query: &CandidateQuery,
+        found: &Candidates,
+        version: Microversion,
     ) {
         let providers = search::summaries(capacity, found);
         out.0.reserve(512 * providers.len());
@@ -113,29 +115,35 @@ impl Placement {
         let asked = |class: NameIx| {
             query.groups.iter().flat_map(|group| &group.resources).any(|(own, _)| *own == class)
         };
-        for (n, provider) in providers.iter().filter_map(|ix| capacity.at(*ix)).enumerate() {
+        for (n, provider) in providers.iter().filter_map(|ix| capacity.provider_at(*ix)).enumerate()
+        {
             out.comma(n == 0);
-            summary(out, capacity, provider, version, |class| all || asked(class));
+            summary(out, provider, version, |class| all || asked(class));
         }
     }
 }
 
-/// What has to be known of the state to write candidates.
-struct Taken {
-    /// Of providers, each time that one is written, in that order.
+/// What the writer needs from the snapshot.
+struct CandidateNames {
+    /// UUIDs of providers in the order in which they are written.
     uuids: Vec<Uuid>,
-    /// Of the classes that are asked for.
+    /// The names of the requested classes.
     classes: Vec<(NameIx, Arc<str>)>,
-    /// Of the groups, in order.
+    /// The suffixes of the groups.
     suffixes: Vec<Arc<str>>,
 }
 
-impl Taken {
-    fn of(capacity: &Capacity, query: &search::Query, found: &Found, version: Version) -> Taken {
+impl CandidateNames {
+    fn of(
+        capacity: CapacityView<'_>,
+        query: &CandidateQuery,
+        found: &Candidates,
+        version: Microversion,
+    ) -> CandidateNames {
         let with_mappings = version.has(Feature::Mappings);
         let mut uuids = Vec::with_capacity(2 * found.len());
         let mut take = |ix: &ProviderIx| {
-            uuids.push(capacity.at(*ix).map(|provider| provider.uuid).unwrap_or_default());
+            uuids.push(capacity.provider_at(*ix).map(ProviderView::uuid).unwrap_or_default());
         };
         for candidate in found.iter() {
             by_provider(&candidate).for_each(|part| take(&part[0].0));
@@ -150,42 +158,42 @@ impl Taken {
             }
         }
         let suffixes = query.groups.iter().map(|group| group.suffix.clone()).collect();
-        Taken { uuids, classes, suffixes }
+        CandidateNames { uuids, classes, suffixes }
     }
 }
 
-/// What a candidate takes of each provider; no part is empty.
+/// The amounts of a candidate, grouped by provider. No group is empty.
 fn by_provider<'a>(
     candidate: &Candidate<'a>,
 ) -> impl Iterator<Item = &'a [(ProviderIx, NameIx, u64)]> + use<'a> {
     candidate.amounts.chunk_by(|one, next| one.0 == next.0)
 }
 
-/// The candidates as requests that a client can send back.
-struct Requests<'a> {
-    taken: &'a Taken,
-    /// Those that have not been written yet.
+/// Writes candidates as allocation requests, which a client can send back.
+struct AllocationRequestsWriter<'a> {
+    names: &'a CandidateNames,
+    /// UUIDs that have not been written yet.
     uuids: std::slice::Iter<'a, Uuid>,
-    version: Version,
-    /// What has been taken of providers before.
-    texts: Vec<Text>,
+    version: Microversion,
+    /// Texts of resources that were written before.
+    texts: Vec<ResourcesText>,
 }
 
-/// What is taken of a provider, and how that is written.
-struct Text {
+/// The resources of one provider and their JSON text.
+struct ResourcesText {
     amounts: Vec<(NameIx, u64)>,
     text: Vec<u8>,
 }
 
-/// How many different texts of resources are remembered within one answer.
+/// The number of resource texts that are cached within one answer.
 const TEXTS_MAX: usize = 8;
 
-impl Requests<'_> {
-    fn new(taken: &Taken, version: Version) -> Requests<'_> {
-        Requests { taken, uuids: taken.uuids.iter(), version, texts: Vec::new() }
+impl AllocationRequestsWriter<'_> {
+    fn new(names: &CandidateNames, version: Microversion) -> AllocationRequestsWriter<'_> {
+        AllocationRequestsWriter { names, uuids: names.uuids.iter(), version, texts: Vec::new() }
     }
 
-    fn write(&mut self, out: &mut Out, found: &Found) {
+    fn write(&mut self, out: &mut JsonBuffer, found: &Candidates) {
         let as_object = self.version.has(Feature::AllocationsByProvider);
         let with_mappings = self.version.has(Feature::Mappings);
         out.list(ARRAY, found.iter(), |out, candidate| {
@@ -205,7 +213,7 @@ impl Requests<'_> {
             });
             if with_mappings {
                 out.raw(",\"mappings\":");
-                let groups = self.taken.suffixes.iter().zip(candidate.mappings());
+                let groups = self.names.suffixes.iter().zip(candidate.mappings());
                 out.list(OBJECT, groups, |out, (suffix, providers)| {
                     // A suffix needs no escaping.
                     out.raw("\"").raw(suffix).raw("\":");
@@ -216,11 +224,11 @@ impl Requests<'_> {
         });
     }
 
-    fn uuid(&mut self, out: &mut Out) {
+    fn uuid(&mut self, out: &mut JsonBuffer) {
         out.uuid_or_null(self.uuids.next().copied());
     }
 
-    fn resources(&mut self, out: &mut Out, part: &[(ProviderIx, NameIx, u64)]) {
+    fn resources(&mut self, out: &mut JsonBuffer, part: &[(ProviderIx, NameIx, u64)]) {
         let own = part.iter().map(|(_, class, amount)| (*class, *amount));
         let known = self.texts.iter().find(|known| own.clone().eq(known.amounts.iter().copied()));
         if let Some(known) = known {
@@ -228,13 +236,14 @@ impl Requests<'_> {
             return;
         }
         let begin = out.0.len();
-        let classes = &self.taken.classes;
+        let classes = &self.names.classes;
         out.list(OBJECT, own.clone(), |out, (class, amount)| {
             let name = classes.iter().find(|(known, _)| *known == class);
             out.text(name.map_or("", |(_, name)| name)).raw(":").number(amount);
         });
         if self.texts.len() < TEXTS_MAX {
-            self.texts.push(Text { amounts: own.collect(), text: out.0[begin..].to_vec() });
+            self.texts
+                .push(ResourcesText { amounts: own.collect(), text: out.0[begin..].to_vec() });
         }
     }
 }

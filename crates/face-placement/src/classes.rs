@@ -1,4 +1,4 @@
-//! `/resource_classes`: kinds of stock.
+//! `/resource_classes`: resource classes.
 
 use std::sync::Arc;
 
@@ -9,89 +9,107 @@ use http::StatusCode;
 use serde_json::json;
 
 use crate::Placement;
-use crate::ask::Ask;
-use crate::fault::Fault;
-use crate::out::{ARRAY, Out};
-use crate::refusals::{Doing, unexpected};
-use crate::schema::{self, forms};
-use crate::to_wire::{Shown, newest};
+use crate::error::PlacementError;
+use crate::json::{ARRAY, JsonBuffer};
+use crate::refusals::{WriteOperation, unexpected};
+use crate::request::PlacementRequest;
+use crate::schema::{self, schemas};
+use crate::to_wire::{PlacementReply, newest};
 use crate::versions::Feature;
 
-pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn list(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let mut out = Out::with_room(4096);
+        let mut out = JsonBuffer::with_capacity(4096);
         out.raw("{\"resource_classes\":");
         out.list(ARRAY, capacity.classes().iter(), |out, (_, named)| {
-            write(out, ask, &named.name);
+            write(out, request, &named.name);
         });
         out.raw("}");
         let times = capacity.classes().iter().map(|(_, named)| named.changed_ms);
-        Ok(Shown::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
+        Ok(PlacementReply::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
     })
 }
 
-pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn get(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let (classes, name) = (capacity.classes(), ask.param(0));
+        let (classes, name) = (capacity.classes(), request.param(0));
         let named = classes.find(&name).and_then(|ix| classes.get(ix));
         let named = named.ok_or_else(|| missing(&name))?;
-        let mut out = Out::default();
-        write(&mut out, ask, &named.name);
+        let mut out = JsonBuffer::default();
+        write(&mut out, request, &named.name);
         let modified = newest([named.changed_ms], snapshot.now_ms);
-        Ok(Shown::json(snapshot.at, out).modified(modified))
+        Ok(PlacementReply::json(snapshot.at, out).modified(modified))
     })
 }
 
-pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let body = ask.body(forms::NAMED_CLASS)?;
+pub(crate) async fn post(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let body = request.body(schemas::NAMED_CLASS)?;
     let name: Arc<str> = body["name"].as_str().unwrap_or_default().into();
     let create = CreateClass { name: name.clone(), ensure: false };
     let command = Command::Capacity(CapacityCommand::CreateClass(create));
-    let (_, at) = face.submit(command, Doing::CreateClass).await?;
-    let location = ask.address(face.settings.scheme, &format!("/resource_classes/{name}"));
-    Ok(Shown::nothing(at, StatusCode::CREATED).location(location))
+    let (_, at) = face.submit(command, WriteOperation::CreateClass).await?;
+    let location = request.address(face.settings.scheme, &format!("/resource_classes/{name}"));
+    Ok(PlacementReply::empty(at, StatusCode::CREATED).location(location))
 }
 
-/// Makes sure that there is one under this name; in old versions, gives it another name.
-pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    if !ask.has(Feature::PutClass) {
-        return rename(face, ask).await;
+/// Creates the class if it does not exist; before 1.7, renames it.
+pub(crate) async fn put(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    if !request.has(Feature::PutClass) {
+        return rename(face, request).await;
     }
-    let name = ask.param(0);
-    if let Some(why) = schema::check(&json!({ "name": name }), forms::NAMED_CLASS) {
-        return Err(Fault::bad_request(format!("JSON does not validate: {why}")));
+    let name = request.param(0);
+    if let Some(why) = schema::check(&json!({ "name": name }), schemas::NAMED_CLASS) {
+        return Err(PlacementError::bad_request(format!("JSON does not validate: {why}")));
     }
     let create = CreateClass { name: name.as_str().into(), ensure: true };
     let command = Command::Capacity(CapacityCommand::CreateClass(create));
-    let (outcome, at) = face.submit(command, Doing::CreateClass).await?;
+    let (outcome, at) = face.submit(command, WriteOperation::CreateClass).await?;
     let Outcome::Named { created, .. } = outcome else { return Err(unexpected()) };
     let status = if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
-    let location = ask.address(face.settings.scheme, &format!("/resource_classes/{name}"));
-    Ok(Shown::nothing(at, status).location(location))
+    let location = request.address(face.settings.scheme, &format!("/resource_classes/{name}"));
+    Ok(PlacementReply::empty(at, status).location(location))
 }
 
-async fn rename(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let body = ask.body(forms::NAMED_CLASS)?;
+async fn rename(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let body = request.body(schemas::NAMED_CLASS)?;
     let to: Arc<str> = body["name"].as_str().unwrap_or_default().into();
-    let rename = RenameClass { from: ask.param(0).into(), to: to.clone() };
+    let rename = RenameClass { from: request.param(0).into(), to: to.clone() };
     let command = Command::Capacity(CapacityCommand::RenameClass(rename));
-    let (_, at) = face.submit(command, Doing::RenameClass).await?;
-    let mut out = Out::default();
-    write(&mut out, ask, &to);
-    Ok(Shown::json(at, out))
+    let (_, at) = face.submit(command, WriteOperation::RenameClass).await?;
+    let mut out = JsonBuffer::default();
+    write(&mut out, request, &to);
+    Ok(PlacementReply::json(at, out))
 }
 
-pub(crate) async fn delete(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let command = Command::Capacity(CapacityCommand::DeleteClass(ask.param(0).into()));
-    let (_, at) = face.submit(command, Doing::DeleteClass).await?;
-    Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
+pub(crate) async fn delete(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let command = Command::Capacity(CapacityCommand::DeleteClass(request.param(0).into()));
+    let (_, at) = face.submit(command, WriteOperation::DeleteClass).await?;
+    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
 }
 
-fn missing(name: &str) -> Fault {
-    Fault::missing(format!("No such resource class {name}."))
+fn missing(name: &str) -> PlacementError {
+    PlacementError::missing(format!("No such resource class {name}."))
 }
 
-fn write(out: &mut Out, ask: &Ask, name: &str) {
+fn write(out: &mut JsonBuffer, request: &PlacementRequest, name: &str) {
     out.raw("{\"name\":").text(name).raw(",\"links\":[{\"rel\":\"self\",\"href\":");
-    out.text(&format!("{}/resource_classes/{name}", ask.prefix)).raw("}]}");
+    out.text(&format!("{}/resource_classes/{name}", request.prefix)).raw("}]}");
 }

@@ -1,12 +1,12 @@
-//! How the edge answers on paths of this face when no handler does: in Placement's form, and in its order. Who is not known
-//! hears only that; then the version has to be agreed on; only then is there something or nothing at a path.
+//! How the edge writes errors on paths of this face when no handler runs. As in Placement, authentication is checked
+//! first, then the version, then whether the path exists.
 
 use allod_edge::{Access, Denied, ErrorCause, ErrorContext, ErrorFormat, Reply};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::fault::{self, Fault, Listener};
-use crate::versions::Version;
+use crate::error::{self, PlacementError, ReplyContext};
+use crate::versions::Microversion;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-openstack-request-id");
 
@@ -16,35 +16,36 @@ pub(crate) struct PlacementErrors;
 impl ErrorFormat for PlacementErrors {
     fn answer(&self, context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Reply {
         let request_id = request_id(context.request_id);
-        let version = Version::of(context.headers);
-        let fault = match (cause, &version) {
-            (ErrorCause::Denied(Denied::Role { .. }), _) => Fault::forbidden("this"),
+        let version = Microversion::of(context.headers);
+        let error = match (cause, &version) {
+            (ErrorCause::Denied(Denied::Role { .. }), _) => PlacementError::forbidden("this"),
             (ErrorCause::Denied(_), _) => {
-                return named(fault::unauthorized(context.headers), &request_id);
+                return named(error::unauthorized(context.headers), &request_id);
             }
             (ErrorCause::Other(problem), _) => {
-                let fault = Fault::new(problem.status, problem.detail.clone()).in_frame();
+                let error =
+                    PlacementError::new(problem.status, problem.detail.clone()).from_middleware();
                 match problem.retry_after_s {
-                    Some(seconds) => fault.retry_after(seconds),
-                    None => fault,
+                    Some(seconds) => error.retry_after(seconds),
+                    None => error,
                 }
             }
-            (_, Err(fault)) => fault.clone(),
+            (_, Err(error)) => error.clone(),
             (_, Ok(_)) if lacks_type(context.headers) => untyped(),
-            (ErrorCause::NoRoute, Ok(_)) => Fault::missing(""),
-            (ErrorCause::MethodNotAllowed(allow), Ok(_)) => Fault::new(
+            (ErrorCause::NoRoute, Ok(_)) => PlacementError::missing(""),
+            (ErrorCause::MethodNotAllowed(allow), Ok(_)) => PlacementError::new(
                 StatusCode::METHOD_NOT_ALLOWED,
                 "The method specified is not allowed for this resource.",
             )
             .allowing(allow),
         };
-        let listener = Listener {
+        let context = ReplyContext {
             method: context.method,
             headers: context.headers,
             request_id: &request_id,
             version: version.ok(),
         };
-        named(fault.reply(&listener), &request_id)
+        named(error.reply(&context), &request_id)
     }
 
     fn head_is_get(&self) -> bool {
@@ -56,24 +57,25 @@ impl ErrorFormat for PlacementErrors {
     }
 }
 
-/// Whether a body is announced and its type is not.
+/// Whether the request has a body without a content type.
 pub(crate) fn lacks_type(headers: &HeaderMap) -> bool {
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let has_body = length.and_then(|length| length.parse().ok()).is_some_and(|len: u64| len > 0);
     has_body && headers.get(CONTENT_TYPE).is_none_or(HeaderValue::is_empty)
 }
 
-pub(crate) fn untyped() -> Fault {
-    Fault::bad_request("content-type header required when content-length > 0").in_frame()
+pub(crate) fn untyped() -> PlacementError {
+    PlacementError::bad_request("content-type header required when content-length > 0")
+        .from_middleware()
 }
 
-/// The request's name as OpenStack writes it.
+/// The request ID in OpenStack's form.
 pub(crate) fn request_id(id: &HeaderValue) -> String {
     let text = id.to_str().unwrap_or_default();
     if text.starts_with("req-") { text.to_owned() } else { format!("req-{text}") }
 }
 
-/// With the request's name on it.
+/// Adds the request ID header.
 pub(crate) fn named(mut reply: Reply, request_id: &str) -> Reply {
     if let Ok(value) = HeaderValue::from_str(request_id) {
         reply.headers_mut().insert(REQUEST_ID, value);

@@ -1,24 +1,26 @@
-//! Why a list of candidates is empty or short, in one line for a header: whoever asks with `allod-explain` gets it back.
+//! Explains in one header line why there are few candidates or none, if the request has the header `allod-explain`.
 //!
-//! Clients that know nothing of it are not touched. The whole story, as JSON, is the native interface's
-//! `POST /v1/candidates`.
+//! Other clients are not affected. `POST /v1/candidates` of the native API returns the full explanation as JSON.
 
 use std::fmt::Write;
 
 use allod_core::capacity::Uuid;
 use allod_core::search::explain::{Constraint, Explanation, PartExplained, Stage, TreeRule};
-use allod_core::search::{self, Query, SearchLimits};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::names::NameIx;
+use allod_core::search::{self, CandidateQuery, SearchLimits};
+use allod_core::view::capacity::{CapacityView, NameIx};
 use http::HeaderName;
 
-/// Of the request: explain. Of the reply: the explanation.
+/// Request header that asks for the explanation, and reply header that carries it.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("allod-explain");
 
-/// What many proxies let through as one header.
+/// Many proxies limit a header to this length.
 const BYTES_MAX: usize = 4000;
 
-pub(crate) fn line(capacity: &Capacity, query: &Query, limits: &SearchLimits) -> String {
+pub(crate) fn line(
+    capacity: CapacityView<'_>,
+    query: &CandidateQuery,
+    limits: &SearchLimits,
+) -> String {
     let explained = search::explain(capacity, query, limits);
     let mut text = words(capacity, query, &explained);
     if text.len() > BYTES_MAX {
@@ -26,11 +28,11 @@ pub(crate) fn line(capacity: &Capacity, query: &Query, limits: &SearchLimits) ->
         text.truncate(end);
         text.push_str("...");
     }
-    // Names of providers may be anything; a header may not.
+    // Provider names may contain any characters; a header may not.
     text.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).collect()
 }
 
-fn words(capacity: &Capacity, query: &Query, explained: &Explanation) -> String {
+fn words(capacity: CapacityView<'_>, query: &CandidateQuery, explained: &Explanation) -> String {
     let mut text = format!("{} providers", explained.providers);
     for (group, shown) in query.groups.iter().zip(&explained.groups) {
         for part in &shown.parts {
@@ -55,13 +57,13 @@ fn words(capacity: &Capacity, query: &Query, explained: &Explanation) -> String 
     if let Some((root, without)) = &trees.nearest {
         let groups: Vec<&str> =
             without.iter().filter_map(|at| query.groups.get(*at)).map(|one| &*one.suffix).collect();
-        let root = capacity.at(*root).map_or("", |root| &root.name);
+        let root = capacity.provider_at(*root).map_or("", |root| root.name());
         let _ = write!(text, ", nearest {root} without group '{}'", groups.join("', '"));
     }
     text
 }
 
-fn put_part(text: &mut String, capacity: &Capacity, part: &PartExplained) {
+fn put_part(text: &mut String, capacity: CapacityView<'_>, part: &PartExplained) {
     for stage in part.stages.iter().filter(|stage| stage.removed > 0) {
         put_stage(text, capacity, stage);
         text.push_str(", ");
@@ -69,7 +71,7 @@ fn put_part(text: &mut String, capacity: &Capacity, part: &PartExplained) {
     let _ = write!(text, "{} left", part.left);
 }
 
-fn put_stage(text: &mut String, capacity: &Capacity, stage: &Stage) {
+fn put_stage(text: &mut String, capacity: CapacityView<'_>, stage: &Stage) {
     let class = |ix: &NameIx| capacity.classes().name(*ix);
     let traits = |all: &[NameIx]| {
         all.iter().map(|ix| capacity.traits().name(*ix).to_string()).collect::<Vec<_>>().join(",")
@@ -80,19 +82,19 @@ fn put_stage(text: &mut String, capacity: &Capacity, stage: &Stage) {
         Constraint::NotMemberOf(uuids) => write!(text, "member_of !{}", joined(uuids)),
         Constraint::Required(all) => write!(text, "required {}", traits(all)),
         Constraint::Forbidden(all) => write!(text, "required !{}", traits(all)),
-        Constraint::Anything => write!(text, "no condition"),
-        Constraint::Has(ix) => write!(text, "inventory of {}", class(ix)),
-        Constraint::Portion(ix, amount) => write!(text, "units of {}:{amount}", class(ix)),
-        Constraint::Room(ix, amount) => write!(text, "room for {}:{amount}", class(ix)),
+        Constraint::NoCondition => write!(text, "no condition"),
+        Constraint::HasInventory(ix) => write!(text, "inventory of {}", class(ix)),
+        Constraint::Units(ix, amount) => write!(text, "units of {}:{amount}", class(ix)),
+        Constraint::Free(ix, amount) => write!(text, "room for {}:{amount}", class(ix)),
     };
     let _ = write!(text, " removed {}", stage.removed);
     let Some(near) = &stage.nearest else { return };
-    let name = capacity.at(near.provider).map_or("", |provider| &provider.name);
+    let name = capacity.provider_at(near.provider).map_or("", |provider| provider.name());
     let _ = write!(text, " (nearest {name}");
-    if matches!(stage.constraint, Constraint::Room(..)) {
+    if matches!(stage.constraint, Constraint::Free(..)) {
         let _ = write!(text, ", {} missing", near.missing);
     }
-    text.push_str(if near.only { ", nothing else against it)" } else { ")" });
+    text.push_str(if near.only { ", no other condition fails)" } else { ")" });
 }
 
 fn joined(uuids: &[Uuid]) -> String {
@@ -108,7 +110,7 @@ fn rule_name(rule: TreeRule) -> &'static str {
         TreeRule::Traits => "required traits together",
         TreeRule::Isolation => "group_policy isolate",
         TreeRule::Subtree => "same_subtree",
-        TreeRule::Room => "room for all groups together",
+        TreeRule::SumFits => "room for all groups together",
         TreeRule::OneProvider => "one provider of a tree",
     }
 }

@@ -1,6 +1,6 @@
-//! From a body that fits its schema to the core's nouns.
+//! Translates valid bodies into the core's types.
 //!
-//! What the schema promises is not checked again: a member that is missing all the same counts as its default.
+//! The schema has been checked; a missing member takes its default.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use allod_core::command::Expect;
 use allod_core::command::capacity::Holding;
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
-use crate::settings::Settings;
+use crate::error::PlacementError;
+use crate::settings::PlacementSettings;
 use crate::uuid;
-use crate::versions::{Feature, Version};
+use crate::versions::{Feature, Microversion};
 
-/// A whole number that is not negative; one that is too large becomes the largest.
+/// A non-negative integer, clamped to `u64::MAX`.
 pub(crate) fn whole(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| value.as_f64().unwrap_or_default() as u64)
 }
 
-/// A generation that was sent; one that nothing can have is as good as the largest.
+/// A generation. A negative one becomes `u64::MAX`, which matches none.
 pub(crate) fn generation(value: &Value) -> u64 {
     match value.as_f64() {
         Some(number) if number < 0.0 => u64::MAX,
@@ -50,10 +50,9 @@ pub(crate) fn inventories(body: &Value) -> Vec<(Arc<str>, Inventory)> {
     each.map(|(class, body)| (class.as_str().into(), inventory(body))).collect()
 }
 
-/// Refuses an inventory of which nothing could ever be given out; of which nothing can be given out now, too, in versions in
-/// which that could not be meant.
+/// Refuses an inventory whose capacity is negative or, before 1.26, zero.
 pub(crate) fn check_capacity(
-    version: Version,
+    version: Microversion,
     provider: Uuid,
     class: &str,
     inventory: &Inventory,
@@ -73,13 +72,13 @@ pub(crate) fn check_capacity(
     }
 }
 
-/// What one consumer is to hold from now on.
+/// The new allocations of one consumer.
 pub(crate) fn holding(
     consumer: Uuid,
     body: &Value,
-    version: Version,
-    settings: &Settings,
-) -> Result<Holding, Fault> {
+    version: Microversion,
+    settings: &PlacementSettings,
+) -> Result<Holding, PlacementError> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let expect = match (version.has(Feature::ConsumerGenerations), body.get("consumer_generation"))
     {
@@ -103,12 +102,12 @@ pub(crate) fn holding(
     })
 }
 
-/// What consumers are to hold, by consumer.
+/// The new allocations of several consumers.
 pub(crate) fn holdings(
     body: &Value,
-    version: Version,
-    settings: &Settings,
-) -> Result<Vec<Holding>, Fault> {
+    version: Microversion,
+    settings: &PlacementSettings,
+) -> Result<Vec<Holding>, PlacementError> {
     let mut holdings = Vec::new();
     for (consumer, body) in body.as_object().into_iter().flatten() {
         let uuid = uuid::read(consumer).map(Uuid).ok_or_else(|| malformed_consumer(consumer))?;
@@ -117,14 +116,14 @@ pub(crate) fn holdings(
     Ok(holdings)
 }
 
-pub(crate) fn malformed_consumer(text: &str) -> Fault {
-    Fault::bad_request(format!("Malformed consumer_uuid: {text}"))
+pub(crate) fn malformed_consumer(text: &str) -> PlacementError {
+    PlacementError::bad_request(format!("Malformed consumer_uuid: {text}"))
 }
 
 type Allocations = Vec<(Uuid, Vec<(Arc<str>, u64)>)>;
 
-/// As the oldest versions write it. Of a provider that is named twice the last counts.
-fn listed(items: &[Value]) -> Result<Allocations, Fault> {
+/// The list form, before 1.12. If a provider appears twice, the last entry counts.
+fn listed(items: &[Value]) -> Result<Allocations, PlacementError> {
     let mut allocations = Allocations::new();
     for item in items {
         let provider = provider(item["resource_provider"]["uuid"].as_str().unwrap_or_default())?;
@@ -137,7 +136,7 @@ fn listed(items: &[Value]) -> Result<Allocations, Fault> {
     Ok(allocations)
 }
 
-fn by_provider(members: &Map<String, Value>) -> Result<Allocations, Fault> {
+fn by_provider(members: &Map<String, Value>) -> Result<Allocations, PlacementError> {
     let each = members.iter();
     each.map(|(uuid, body)| Ok((provider(uuid)?, amounts(&body["resources"])))).collect()
 }
@@ -147,10 +146,10 @@ fn amounts(body: &Value) -> Vec<(Arc<str>, u64)> {
     members.map(|(class, amount)| (class.as_str().into(), whole(amount))).collect()
 }
 
-/// What looks like a uuid but is none names a provider that does not exist.
-fn provider(text: &str) -> Result<Uuid, Fault> {
+/// A text that is not a UUID names a provider that does not exist.
+fn provider(text: &str) -> Result<Uuid, PlacementError> {
     uuid::read(text).map(Uuid).ok_or_else(|| {
-        Fault::bad_request(format!(
+        PlacementError::bad_request(format!(
             "Allocation for resource provider '{text}' that does not exist."
         ))
     })
@@ -165,7 +164,7 @@ mod tests {
     const RP: &str = "7a3f0a5e-0000-4000-8000-00000000000b";
 
     #[test]
-    fn an_inventory_has_defaults_and_must_leave_something() {
+    fn an_inventory_has_defaults_and_needs_capacity() {
         let body = json!({"total": 8, "reserved": 2, "allocation_ratio": 16});
         let read = inventory(&body);
         assert_eq!((read.total, read.reserved, read.max_unit), (8, 2, 2_147_483_647));
@@ -177,38 +176,41 @@ mod tests {
             (9, 26, "is greater than total."),
         ] {
             let inventory = Inventory { reserved, ..read };
-            let told = check_capacity(Version::tested(minor), Uuid(1), "VCPU", &inventory);
-            match told {
+            let checked = check_capacity(Microversion::tested(minor), Uuid(1), "VCPU", &inventory);
+            match checked {
                 Ok(()) => assert_eq!(words, ""),
                 Err(why) => assert!(!words.is_empty() && why.ends_with(words), "{why}"),
             }
         }
         let rounded = Inventory { allocation_ratio: Ratio(0.5), ..Inventory::of(1) };
-        assert!(check_capacity(Version::tested(0), Uuid(1), "VCPU", &rounded).is_err());
+        assert!(check_capacity(Microversion::tested(0), Uuid(1), "VCPU", &rounded).is_err());
     }
 
     #[test]
     fn the_two_forms_of_allocations_mean_the_same() {
-        let settings = Settings::default();
+        let settings = PlacementSettings::default();
         let list = json!({"allocations": [
             {"resource_provider": {"uuid": RP}, "resources": {"VCPU": 9}},
             {"resource_provider": {"uuid": RP}, "resources": {"VCPU": 1, "MEMORY_MB": 2}},
         ]});
-        let old = holding(Uuid(7), &list, Version::tested(0), &settings).unwrap();
+        let old = holding(Uuid(7), &list, Microversion::tested(0), &settings).unwrap();
         assert_eq!(&*old.project, "00000000-0000-0000-0000-000000000000");
         assert_eq!(old.expect, Expect::Any);
         let body = json!({
             "allocations": {RP: {"resources": {"VCPU": 1, "MEMORY_MB": 2}}},
             "project_id": "p", "user_id": "u", "consumer_generation": null, "consumer_type": "X",
         });
-        let new = holding(Uuid(7), &body, Version::MAX, &settings).unwrap();
+        let new = holding(Uuid(7), &body, Microversion::MAX, &settings).unwrap();
         assert_eq!((new.expect, new.consumer_type.as_deref()), (Expect::Absent, Some("X")));
         assert_eq!(new.allocations, old.allocations);
-        let all = holdings(&json!({RP: body}), Version::MAX, &settings).unwrap();
+        let all = holdings(&json!({RP: body}), Microversion::MAX, &settings).unwrap();
         assert_eq!((all.len(), all[0].consumer.to_string().as_str()), (1, RP));
         let dashes = json!({"-".repeat(36): {}});
         assert!(
-            holdings(&dashes, Version::MAX, &settings).unwrap_err().message.contains("Malformed")
+            holdings(&dashes, Microversion::MAX, &settings)
+                .unwrap_err()
+                .message
+                .contains("Malformed")
         );
     }
 }

@@ -1,39 +1,38 @@
-//! The Placement face: OpenStack's interface to inventories, allocations and candidates, at the root of the server and the
-//! same under `/placement`, in all microversions from 1.0 to 1.39.
+//! The Placement face: OpenStack's Placement API in all microversions from 1.0 to 1.39, at the root of the server and
+//! again under `/placement`.
 //!
-//! It translates and nothing else: a write becomes exactly one command, a read looks at one snapshot. What fits where is the
-//! core's; sockets, sizes and who somebody is are the edge's.
+//! It only translates: a write becomes exactly one command, and a read uses one snapshot. The core decides what fits
+//! where; the edge handles sockets, limits and authentication.
 //!
-//! - `routes`: the table of routes, and what happens around every handler
+//! - `routes`: the route table and the steps around every handler
 //! - `versions`: what each microversion changed
-//! - `schema`, `query`, `from_wire`: what a request means
-//! - `out`, `to_wire`, `summaries`: how an answer is written
-//! - `fault`, `accept`, `refusals`, `error_format`: how a no is told
+//! - `schema`, `query`, `from_wire`: parse and validate requests
+//! - `json`, `to_wire`, `summaries`: write replies
+//! - `error`, `accept`, `refusals`, `error_format`: write errors
 //! - `explain`: why there are no candidates
-//! - `policy`: who may do what
+//! - `policy`: authorisation rules
 //! - `providers`, `inventories`, `aggregates`, `traits`, `classes`, `allocations`, `usages`, `candidates`, `reshaper`,
-//!   `root`: what each route does with these
+//!   `root`: the handlers of each route
 //!
-//! Not here: which differences from the original there are; see docs/reference/placement-differences.md.
+//! Differences from OpenStack's own server are listed in docs/reference/placement-differences.md.
 
 mod accept;
 mod aggregates;
 mod allocations;
-mod ask;
 mod candidates;
 mod classes;
+mod error;
 mod error_format;
 mod explain;
-mod fault;
-mod fresh;
 mod from_wire;
 mod inventories;
-mod names;
-mod out;
+mod json;
+mod lookup;
 mod policy;
 mod providers;
 mod query;
 mod refusals;
+mod request;
 mod reshaper;
 mod root;
 mod routes;
@@ -50,25 +49,27 @@ use std::sync::Arc;
 
 use allod_core::command::Command;
 use allod_core::receipt::Outcome;
-use allod_core::state::capacity::Capacity;
+use allod_core::view;
+use allod_core::view::capacity::CapacityView;
 use allod_edge::{ErrorFormat, Route};
 use allod_engine::{CommitPoint, Handle, Snapshot};
 
-use fault::Fault;
+use error::PlacementError;
 use policy::Policy;
-use refusals::Doing;
-use summaries::Summaries;
+use refusals::WriteOperation;
+use summaries::SummaryCache;
+use uuid::UuidGenerator;
 
 pub use policy::PolicySettings;
-pub use settings::{Settings, Strategy};
+pub use settings::{GenerationStrategy, PlacementSettings};
 
-/// The face of one engine.
+/// The Placement API of one engine.
 pub struct Placement {
     handle: Handle,
-    settings: Settings,
+    settings: PlacementSettings,
     policy: Policy,
-    summaries: Summaries,
-    fresh: fresh::Uuids,
+    summaries: SummaryCache,
+    uuids: UuidGenerator,
 }
 
 impl std::fmt::Debug for Placement {
@@ -78,47 +79,49 @@ impl std::fmt::Debug for Placement {
 }
 
 impl Placement {
-    /// Refuses settings that cannot be meant.
-    pub fn new(handle: Handle, settings: Settings) -> Result<Arc<Placement>, String> {
+    /// Fails if the policy rules are invalid.
+    pub fn new(handle: Handle, settings: PlacementSettings) -> Result<Arc<Placement>, String> {
         let policy = Policy::new(&settings.policy)?;
-        let (summaries, fresh) = (Summaries::default(), fresh::Uuids::new());
-        Ok(Arc::new(Placement { handle, settings, policy, summaries, fresh }))
+        let (summaries, uuids) = (SummaryCache::default(), UuidGenerator::new());
+        Ok(Arc::new(Placement { handle, settings, policy, summaries, uuids }))
     }
 
     pub fn routes(self: &Arc<Placement>) -> Vec<Route> {
         routes::all(self)
     }
 
-    /// How the edge answers in this face's place.
+    /// How the edge writes errors on paths of this face.
     pub fn error_format() -> Arc<dyn ErrorFormat> {
         Arc::new(error_format::PlacementErrors)
     }
 
-    /// Has a command decided. A refusal is told in the words for what was being done.
+    /// Submits a command. The text of a refusal depends on the operation.
     async fn submit(
         &self,
         command: Command,
-        doing: Doing<'_>,
-    ) -> Result<(Outcome, CommitPoint), Fault> {
+        operation: WriteOperation<'_>,
+    ) -> Result<(Outcome, CommitPoint), PlacementError> {
         let reply = self.handle.submit(command).await.map_err(|why| refusals::failure(&why))?;
         match reply.answer {
             Ok(receipt) => match receipt.outcomes.into_iter().next() {
                 Some(outcome) => Ok((outcome, reply.at)),
                 None => Err(refusals::unexpected()),
             },
-            Err(refused) => Err(refusals::fault(&refused.refusal, &doing).at(reply.at.position)),
+            Err(refused) => {
+                Err(refusals::error(&refused.refusal, &operation).at(reply.at.position))
+            }
         }
     }
 
-    /// Looks at what is committed. What is wrong with it is wrong at that position.
+    /// Reads the committed state. An error carries the position of the snapshot.
     fn read<T>(
         &self,
-        look: impl FnOnce(&Capacity, &Snapshot<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let look = |snapshot: &Snapshot<'_>| {
-            look(snapshot.state.capacity(), snapshot)
-                .map_err(|fault| fault.at(snapshot.at.position))
+        read: impl FnOnce(CapacityView<'_>, &Snapshot<'_>) -> Result<T, PlacementError>,
+    ) -> Result<T, PlacementError> {
+        let read = |snapshot: &Snapshot<'_>| {
+            read(view::capacity(snapshot.state), snapshot)
+                .map_err(|error| error.at(snapshot.at.position))
         };
-        self.handle.read(look).map_err(|why| refusals::failure(&why))?
+        self.handle.read(read).map_err(|why| refusals::failure(&why))?
     }
 }

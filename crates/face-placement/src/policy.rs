@@ -1,10 +1,10 @@
-//! Who may do what: rules by name in OpenStack's policy language, with its defaults, and what an operator says instead.
+//! Authorisation: named rules in OpenStack's policy language, with its defaults and the operator's overrides.
 //!
-//! - `check`: the language
+//! - `check`: the policy language
 //! - `rules`: the rules and their defaults
 //!
-//! A token of allod's own has a role and no rules: it reads as a reader and writes as a writer, as on all other routes,
-//! unless the operator has written a rule, which then counts for it as well.
+//! A token of allod has a role and no rules: as on all other routes, readers may read and writers may write. A rule
+//! that the operator has set applies to such a token as well.
 
 mod check;
 pub(crate) mod rules;
@@ -13,18 +13,18 @@ use std::collections::{BTreeMap, HashMap};
 
 use allod_edge::{Identity, Principal, Role};
 
-use check::{Check, Target};
+use check::{PolicyCheck, PolicyTarget};
 
-use crate::fault::Fault;
+use crate::error::PlacementError;
 
-/// What an operator says about policy.
+/// The operator's policy settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
-    /// Without it, an admin may do everything, as in the old days.
+    /// If `false`, the role `admin` is enough for every rule, as before Placement's new defaults.
     pub enforce_new_defaults: bool,
-    /// With it, a token for the whole system is of no use: all rules are about projects.
+    /// If `true`, system-scoped tokens are rejected: all rules have project scope.
     pub enforce_scope: bool,
-    /// Rules by name, in place of the defaults.
+    /// Rules by name that replace the defaults.
     pub rules: BTreeMap<String, String>,
 }
 
@@ -35,7 +35,7 @@ impl Default for PolicySettings {
 }
 
 impl PolicySettings {
-    /// Whether the rules can be understood, and if not why.
+    /// Checks that the rules are valid.
     pub fn check(&self) -> Result<(), String> {
         Policy::new(self).map(|_| ())
     }
@@ -43,14 +43,14 @@ impl PolicySettings {
 
 #[derive(Debug)]
 pub(crate) struct Policy {
-    rules: HashMap<String, Check>,
-    /// Names of the rules that the operator wrote.
+    rules: HashMap<String, PolicyCheck>,
+    /// The names of the rules that the operator has set.
     written: Vec<String>,
     enforce_scope: bool,
 }
 
 impl Policy {
-    /// Refuses rules that cannot be understood, or that name a rule that is not there.
+    /// Fails if a rule is invalid or refers to an unknown rule.
     pub(crate) fn new(settings: &PolicySettings) -> Result<Policy, String> {
         let mut rules = HashMap::new();
         for default in rules::ALL {
@@ -59,10 +59,11 @@ impl Policy {
                 true => format!("{} or role:admin", default.check),
                 false => default.check.to_owned(),
             };
-            rules.insert(default.name.to_owned(), Check::read(&check)?);
+            rules.insert(default.name.to_owned(), PolicyCheck::read(&check)?);
         }
         for (name, text) in &settings.rules {
-            let check = Check::read(text).map_err(|why| format!("the rule '{name}': {why}"))?;
+            let check =
+                PolicyCheck::read(text).map_err(|why| format!("policy rule '{name}': {why}"))?;
             rules.insert(name.clone(), check);
         }
         for (name, check) in &rules {
@@ -70,7 +71,7 @@ impl Policy {
                 check.names().into_iter().find(|named| !rules.contains_key(*named))
             {
                 return Err(format!(
-                    "the rule '{name}' is about a rule '{missing}', which is not there"
+                    "policy rule '{name}' refers to rule '{missing}', which does not exist"
                 ));
             }
         }
@@ -78,17 +79,18 @@ impl Policy {
         Ok(Policy { rules, written, enforce_scope: settings.enforce_scope })
     }
 
-    /// Refuses what somebody may not do. `writes`: it changes something; `project`: whose it is, if it is about a project.
+    /// Returns 403 if the rule does not allow the request. `writes`: it changes something; `project`: the project that
+    /// it refers to.
     pub(crate) fn check(
         &self,
         identity: &Identity,
         rule: &str,
         writes: bool,
         project: Option<&str>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), PlacementError> {
         match self.allows(identity, rule, writes, project) {
             true => Ok(()),
-            false => Err(Fault::forbidden(rule)),
+            false => Err(PlacementError::forbidden(rule)),
         }
     }
 
@@ -100,7 +102,7 @@ impl Policy {
                 let scope_fits = principal.system_scope.is_none() || !self.enforce_scope;
                 scope_fits && self.holds(rule, principal, project)
             }
-            // A token for some pools is for nothing else.
+            // A token that is limited to some pools has no access here.
             Identity::Token(_) if identity.scope().is_some() => false,
             Identity::Token(_) => match identity.role() {
                 Some(role) if self.written.iter().any(|name| name == rule) => {
@@ -113,12 +115,12 @@ impl Policy {
     }
 
     fn holds(&self, rule: &str, principal: &Principal, project: Option<&str>) -> bool {
-        let target = Target { project, principal };
+        let target = PolicyTarget { project, principal };
         self.rules.get(rule).is_some_and(|check| check.holds(principal, &target, &self.rules))
     }
 }
 
-/// A token in OpenStack's terms: each role may all that those before it may.
+/// A token as an OpenStack principal; each role includes the ones before it.
 fn as_principal(identity: &Identity, role: Role) -> Principal {
     let names = ["reader", "service", "admin"];
     let roles = names[..=role as usize].iter().map(|&name| name.to_owned()).collect();
@@ -132,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    fn somebody(roles: &[&str], project: &str, system: Option<&str>) -> Identity {
+    fn principal(roles: &[&str], project: &str, system: Option<&str>) -> Identity {
         Identity::Principal(Arc::new(Principal {
             user: "u".into(),
             project: Some(project.into()),
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_are_openstacks() {
+    fn the_default_rules_are_those_of_openstack() {
         let new = Policy::new(&PolicySettings::default()).unwrap();
         let settings = PolicySettings { enforce_new_defaults: false, ..PolicySettings::default() };
         let old = Policy::new(&settings).unwrap();
@@ -161,11 +163,11 @@ mod tests {
             (&["admin"], reshape, None, false, true),
             (&["service"], reshape, None, true, true),
         ] {
-            let who = somebody(roles, "mine", None);
-            assert_eq!(new.allows(&who, rule, false, about), by_new, "{roles:?} {rule}");
-            assert_eq!(old.allows(&who, rule, false, about), by_old, "{roles:?} {rule}");
+            let caller = principal(roles, "mine", None);
+            assert_eq!(new.allows(&caller, rule, false, about), by_new, "{roles:?} {rule}");
+            assert_eq!(old.allows(&caller, rule, false, about), by_old, "{roles:?} {rule}");
         }
-        let system = somebody(&["admin"], "mine", Some("all"));
+        let system = principal(&["admin"], "mine", Some("all"));
         assert!(new.check(&system, list, false, None).is_err());
         let settings = PolicySettings { enforce_scope: false, ..PolicySettings::default() };
         assert_eq!(Policy::new(&settings).unwrap().check(&system, list, false, None), Ok(()));
@@ -174,32 +176,32 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_may_say_something_else() {
+    fn operators_can_override_rules() {
         let written = |name: &str, text: &str| {
             let rules = BTreeMap::from([(name.to_owned(), text.to_owned())]);
             Policy::new(&PolicySettings { rules, ..PolicySettings::default() })
         };
-        let nobody = somebody(&[], "p", None);
+        let without_roles = principal(&[], "p", None);
         let policy = written("placement:usages", "@").unwrap();
-        assert!(policy.allows(&nobody, "placement:usages", false, Some("x")));
+        assert!(policy.allows(&without_roles, "placement:usages", false, Some("x")));
         let policy = written("admin_or_service_api", "role:janitor").unwrap();
         assert!(policy.allows(
-            &somebody(&["janitor"], "p", None),
+            &principal(&["janitor"], "p", None),
             "placement:traits:list",
             false,
             None
         ));
         assert!(!policy.allows(
-            &somebody(&["admin"], "p", None),
+            &principal(&["admin"], "p", None),
             "placement:traits:list",
             false,
             None
         ));
         for (text, words) in [
             ("role:a and", "ends too early"),
-            ("rule:nothing", "'nothing', which is not there"),
+            ("rule:nothing", "'nothing', which does not exist"),
             ("(role:a", "')' is missing"),
-            ("http://elsewhere", "asks another server"),
+            ("http://elsewhere", "not supported"),
         ] {
             let error = written("placement:usages", text).unwrap_err();
             assert!(error.contains(words), "{text}: {error}");

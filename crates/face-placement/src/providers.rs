@@ -1,4 +1,4 @@
-//! `/resource_providers`: providers and their place in a tree.
+//! `/resource_providers`: providers and their trees.
 
 mod filter;
 
@@ -6,143 +6,159 @@ use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, CreateProvider, Parent, UpdateProvider};
 use allod_core::receipt::{Outcome, ProviderNow};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::provider::Provider;
+use allod_core::view::capacity::{CapacityView, ProviderView};
 use allod_engine::CommitPoint;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::ask::Ask;
-use crate::fault::Fault;
-use crate::out::{ARRAY, Out};
-use crate::refusals::{Doing, nameless, unexpected};
-use crate::schema::forms;
-use crate::to_wire::{self, Shown, newest};
+use crate::error::PlacementError;
+use crate::json::{ARRAY, JsonBuffer};
+use crate::refusals::{WriteOperation, nameless, unexpected};
+use crate::request::PlacementRequest;
+use crate::schema::schemas;
+use crate::to_wire::{self, PlacementReply, newest};
 use crate::versions::Feature;
 use crate::{Placement, uuid};
 
 impl Placement {
-    /// The provider that the path names, as far as writes need it: whether it is there, and at which generation.
-    pub(crate) fn provider(&self, ask: &Ask) -> Result<(Uuid, u64), Fault> {
+    /// The UUID and generation of the provider in the path.
+    pub(crate) fn provider(
+        &self,
+        request: &PlacementRequest,
+    ) -> Result<(Uuid, u64), PlacementError> {
         self.read(|capacity, _| {
-            let provider = look(capacity, ask, || missing(ask))?;
-            Ok((provider.uuid, provider.generation))
+            let provider = provider_in_path(capacity, request, || provider_not_found(request))?;
+            Ok((provider.uuid(), provider.generation()))
         })
     }
 }
 
-/// The path names a provider that is not there.
-pub(crate) fn missing(ask: &Ask) -> Fault {
-    Fault::missing(unknown(ask))
+/// The provider in the path does not exist.
+pub(crate) fn provider_not_found(request: &PlacementRequest) -> PlacementError {
+    PlacementError::missing(unknown_provider(request))
 }
 
-pub(crate) fn unknown(ask: &Ask) -> String {
-    format!("No resource provider with uuid {} found", ask.param(0))
+pub(crate) fn unknown_provider(request: &PlacementRequest) -> String {
+    format!("No resource provider with uuid {} found", request.param(0))
 }
 
-/// Looks at the provider that the path names; `wrong` says how it is told that there is none.
-pub(crate) fn look<'a>(
-    capacity: &'a Capacity,
-    ask: &Ask,
-    wrong: impl FnOnce() -> Fault,
-) -> Result<&'a Provider, Fault> {
-    ask.uuid(0).and_then(|uuid| capacity.provider(uuid)).ok_or_else(wrong)
+/// The provider in the path; `wrong` makes the error if there is none.
+pub(crate) fn provider_in_path<'a>(
+    capacity: CapacityView<'a>,
+    request: &PlacementRequest,
+    wrong: impl FnOnce() -> PlacementError,
+) -> Result<ProviderView<'a>, PlacementError> {
+    request.uuid(0).and_then(|uuid| capacity.provider(uuid)).ok_or_else(wrong)
 }
 
-/// What is shown of a provider, taken out of the state.
-fn taken(capacity: &Capacity, provider: &Provider) -> ProviderNow {
+/// Copies what a reply shows of a provider.
+fn copied(provider: ProviderView<'_>) -> ProviderNow {
     ProviderNow {
-        uuid: provider.uuid,
-        name: provider.name.clone(),
-        generation: provider.generation,
-        parent: capacity.parent(provider),
-        root: capacity.root(provider),
-        changed_ms: provider.changed_ms,
+        uuid: provider.uuid(),
+        name: provider.name().clone(),
+        generation: provider.generation(),
+        parent: provider.parent(),
+        root: provider.root(),
+        changed_ms: provider.changed_ms(),
     }
 }
 
-pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn get(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let provider = look(capacity, ask, || missing(ask))?;
-        Ok(show(ask, &taken(capacity, provider), snapshot.at))
+        let provider = provider_in_path(capacity, request, || provider_not_found(request))?;
+        Ok(show(request, &copied(provider), snapshot.at))
     })
 }
 
-pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let query = ask.query();
-    query.check(forms::list_providers(ask.version))?;
-    let filter = filter::Filter::read(&query, ask.version)?;
-    // A long list is written when nobody waits for the state any more.
+pub(crate) fn list(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let query = request.query();
+    query.check(schemas::list_providers(request.version))?;
+    let filter = filter::ProviderParams::read(&query, request.version)?;
+    // A long list is written after the snapshot has been released.
     let (found, at, now_ms) = face.read(|capacity, snapshot| {
-        let found = filter.find(capacity)?;
-        let found = found.into_iter().map(|provider| taken(capacity, provider));
-        Ok((found.collect::<Vec<ProviderNow>>(), snapshot.at, snapshot.now_ms))
+        let found: Vec<ProviderNow> = filter.find(capacity)?.map(copied).collect();
+        Ok((found, snapshot.at, snapshot.now_ms))
     })?;
-    let mut out = Out::with_room(64 + 800 * found.len());
+    let mut out = JsonBuffer::with_capacity(64 + 800 * found.len());
     out.raw("{\"resource_providers\":");
-    out.list(ARRAY, &found, |out, provider| to_wire::provider(out, ask, provider));
+    out.list(ARRAY, &found, |out, provider| to_wire::provider(out, request, provider));
     out.raw("}");
     let modified = newest(found.iter().map(|provider| provider.changed_ms), now_ms);
-    Ok(Shown::json(at, out).modified(modified))
+    Ok(PlacementReply::json(at, out).modified(modified))
 }
 
-pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let body = ask.body(forms::post_provider(ask.version))?;
+pub(crate) async fn post(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let body = request.body(schemas::post_provider(request.version))?;
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let name = text("name").unwrap_or_default();
     let given = text("uuid").filter(|text| !text.is_empty()).and_then(uuid::read).map(Uuid);
-    let uuid = given.unwrap_or_else(|| face.fresh.next());
+    let uuid = given.unwrap_or_else(|| face.uuids.next());
     let parent = text("parent_provider_uuid").and_then(uuid::read).map(Uuid);
-    let doing = Doing::CreateProvider { uuid, name };
+    let operation = WriteOperation::CreateProvider { uuid, name };
     if name.is_empty() {
-        return Err(nameless(&doing));
+        return Err(nameless(&operation));
     }
     let create = CreateProvider { uuid, name: name.into(), parent };
     let command = Command::Capacity(CapacityCommand::CreateProvider(create));
-    let (outcome, at) = face.submit(command, doing).await?;
-    let now = now(outcome)?;
-    let location = ask.address(face.settings.scheme, &format!("/resource_providers/{uuid}"));
-    if ask.has(Feature::PostProviderBody) {
-        return Ok(show(ask, &now, at).location(location));
+    let (outcome, at) = face.submit(command, operation).await?;
+    let now = provider_outcome(outcome)?;
+    let location = request.address(face.settings.scheme, &format!("/resource_providers/{uuid}"));
+    if request.has(Feature::PostProviderBody) {
+        return Ok(show(request, &now, at).location(location));
     }
-    Ok(Shown::nothing(at, StatusCode::CREATED).location(location))
+    Ok(PlacementReply::empty(at, StatusCode::CREATED).location(location))
 }
 
-pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let (uuid, _) = face.provider(ask)?;
-    let body = ask.body(forms::put_provider(ask.version))?;
+pub(crate) async fn put(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let (uuid, _) = face.provider(request)?;
+    let body = request.body(schemas::put_provider(request.version))?;
     let name = body.get("name").and_then(Value::as_str).unwrap_or_default();
     let to = |value: &Value| value.as_str().and_then(uuid::read).map(Uuid);
     let parent = match body.get("parent_provider_uuid") {
         None => Parent::Keep,
-        Some(value) if ask.has(Feature::Reparenting) => Parent::Move(to(value)),
+        Some(value) if request.has(Feature::Reparenting) => Parent::Move(to(value)),
         Some(value) => Parent::Adopt(to(value)),
     };
     let update = UpdateProvider { uuid, name: name.into(), parent };
     let command = Command::Capacity(CapacityCommand::UpdateProvider(update));
-    let (outcome, at) = face.submit(command, Doing::UpdateProvider { uuid, name }).await?;
-    Ok(show(ask, &now(outcome)?, at))
+    let (outcome, at) = face.submit(command, WriteOperation::UpdateProvider { uuid, name }).await?;
+    Ok(show(request, &provider_outcome(outcome)?, at))
 }
 
-pub(crate) async fn delete(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let Some(uuid) = ask.uuid(0) else {
-        return Err(Fault::not_found(format!("{} for delete", unknown(ask))));
+pub(crate) async fn delete(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let Some(uuid) = request.uuid(0) else {
+        return Err(PlacementError::not_found(format!("{} for delete", unknown_provider(request))));
     };
     let command = Command::Capacity(CapacityCommand::DeleteProvider(uuid));
-    let (_, at) = face.submit(command, Doing::DeleteProvider).await?;
-    Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
+    let (_, at) = face.submit(command, WriteOperation::DeleteProvider).await?;
+    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
 }
 
-/// The provider after a command that is about one.
-pub(crate) fn now(outcome: Outcome) -> Result<ProviderNow, Fault> {
+/// The provider in the outcome of a command.
+pub(crate) fn provider_outcome(outcome: Outcome) -> Result<ProviderNow, PlacementError> {
     match outcome {
         Outcome::Provider(now) => Ok(now),
         _ => Err(unexpected()),
     }
 }
 
-fn show(ask: &Ask, provider: &ProviderNow, at: CommitPoint) -> Shown {
-    let mut out = Out::with_room(1024);
-    to_wire::provider(&mut out, ask, provider);
-    Shown::json(at, out).modified(provider.changed_ms)
+fn show(request: &PlacementRequest, provider: &ProviderNow, at: CommitPoint) -> PlacementReply {
+    let mut out = JsonBuffer::with_capacity(1024);
+    to_wire::provider(&mut out, request, provider);
+    PlacementReply::json(at, out).modified(provider.changed_ms)
 }

@@ -1,52 +1,54 @@
-//! The query of a request: its names and values, and the small languages that some values are written in.
+//! Query strings: names and values, and the syntax of some values.
 //!
-//! - `groups`: what is asked for in `GET /allocation_candidates`
+//! - `groups`: the parameters of `GET /allocation_candidates`
 //!
-//! Not here: whether a class, a trait or an aggregate exists.
+//! Whether a class, a trait or an aggregate exists is checked elsewhere.
 
 pub(crate) mod groups;
 
 use allod_core::capacity::Uuid;
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
-use crate::schema::{self, Schema};
+use crate::error::PlacementError;
+use crate::schema::{self, JsonSchema};
 use crate::uuid;
-use crate::versions::{Feature, Version};
+use crate::versions::{Feature, Microversion};
 
-/// Names and values, decoded, in the order in which they were sent.
+/// Decoded names and values, in the order of the request.
 #[derive(Debug)]
-pub(crate) struct Query(Vec<(String, String)>);
+pub(crate) struct QueryString(Vec<(String, String)>);
 
-/// So much of each class.
-pub(crate) type Amounts = Vec<(String, u64)>;
+/// Amounts by class.
+pub(crate) type ResourceAmounts = Vec<(String, u64)>;
 
-/// Traits that are wanted: of each set at least one, and none of those that are forbidden.
+/// Requested traits: at least one of each required set, and none of the forbidden ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Traits {
+pub(crate) struct TraitParams {
     pub required: Vec<Vec<String>>,
     pub forbidden: Vec<String>,
 }
 
-/// Aggregates that are wanted, in the same way.
+/// Requested aggregates: at least one of each set, and none of the forbidden ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Aggregates {
+pub(crate) struct AggregateParams {
     pub any_of_each: Vec<Vec<Uuid>>,
     pub forbidden: Vec<Uuid>,
 }
 
-impl Query {
-    pub(crate) fn read(text: &str) -> Query {
-        Query(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+impl QueryString {
+    pub(crate) fn read(text: &str) -> QueryString {
+        QueryString(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// Holds it against a schema, in which of a name that was sent more than once only the last value counts.
-    pub(crate) fn check(&self, schema: Schema) -> Result<(), Fault> {
+    /// Validates the query against a schema. If a name occurs more than once, only its last value is checked.
+    pub(crate) fn check(&self, schema: JsonSchema) -> Result<(), PlacementError> {
         let pairs = self.0.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         let object = Value::Object(pairs.collect::<Map<String, Value>>());
         match schema::check(&object, schema) {
             None => Ok(()),
-            Some(why) => Err(Fault::bad_request(format!("Invalid query string parameters: {why}"))),
+            Some(why) => {
+                Err(PlacementError::bad_request(format!("Invalid query string parameters: {why}")))
+            }
         }
     }
 
@@ -62,10 +64,14 @@ impl Query {
         self.all(name).next_back()
     }
 
-    /// The traits that are wanted under this name.
-    pub(crate) fn traits(&self, name: &str, version: Version) -> Result<Traits, Fault> {
-        let mut traits = Traits::default();
-        // Before sets of traits were known, only the last value counted.
+    /// The traits in the parameter of this name.
+    pub(crate) fn traits(
+        &self,
+        name: &str,
+        version: Microversion,
+    ) -> Result<TraitParams, PlacementError> {
+        let mut traits = TraitParams::default();
+        // Before 1.39 only the last value counted.
         let skip = match version.has(Feature::AnyTraits) {
             true => 0,
             false => self.all(name).count().saturating_sub(1),
@@ -78,20 +84,24 @@ impl Query {
         Ok(traits)
     }
 
-    /// The aggregates that are wanted of the group with this suffix.
-    pub(crate) fn member_of(&self, suffix: &str, version: Version) -> Result<Aggregates, Fault> {
+    /// The aggregates of the group with this suffix.
+    pub(crate) fn member_of(
+        &self,
+        suffix: &str,
+        version: Microversion,
+    ) -> Result<AggregateParams, PlacementError> {
         let name = format!("member_of{suffix}");
         if !version.has(Feature::SeveralMemberOf) && self.all(&name).count() > 1 {
-            return Err(Fault::bad_request(format!(
+            return Err(PlacementError::bad_request(format!(
                 "Multiple member_of{suffix} parameters are not supported"
             )));
         }
-        let mut aggregates = Aggregates::default();
+        let mut aggregates = AggregateParams::default();
         for value in self.all(&name) {
             match read_member_of(value)? {
                 (uuids, false) => aggregates.any_of_each.push(uuids),
                 (_, true) if !version.has(Feature::ForbiddenAggregates) => {
-                    return Err(Fault::bad_request(format!(
+                    return Err(PlacementError::bad_request(format!(
                         "Forbidden member_of{suffix} parameters are not supported in the specified microversion"
                     )));
                 }
@@ -102,29 +112,29 @@ impl Query {
     }
 }
 
-/// `VCPU:2,MEMORY_MB:1024`. Of a class that is named twice the last amount counts.
-pub(crate) fn read_resources(text: &str) -> Result<Amounts, Fault> {
+/// `VCPU:2,MEMORY_MB:1024`. If a class occurs twice, the last amount counts.
+pub(crate) fn read_resources(text: &str) -> Result<ResourceAmounts, PlacementError> {
     let badly_formed = |got: &str| {
-        Fault::bad_request(format!(
+        PlacementError::bad_request(format!(
             "Badly formed resources parameter. Expected resources query string parameter in form: ?resources=VCPU:2,MEMORY_MB:1024. Got: {got}."
         ))
     };
     if text.trim().is_empty() {
         return Err(badly_formed("empty string"));
     }
-    let mut amounts = Amounts::new();
+    let mut amounts = ResourceAmounts::new();
     for part in text.split(',') {
         let (class, amount) = match part.split_once(':') {
             Some((class, amount)) if !amount.contains(':') => (class, amount),
             _ => return Err(badly_formed(part)),
         };
         let number = read_amount(amount).ok_or_else(|| {
-            Fault::bad_request(format!(
+            PlacementError::bad_request(format!(
                 "Requested resource {class} expected positive integer amount. Got: {amount}."
             ))
         })?;
         let number = u64::try_from(number).ok().filter(|number| *number > 0).ok_or_else(|| {
-            Fault::bad_request(format!(
+            PlacementError::bad_request(format!(
                 "Requested resource {class} requires amount >= 1. Got: {number}."
             ))
         })?;
@@ -136,7 +146,7 @@ pub(crate) fn read_resources(text: &str) -> Result<Amounts, Fault> {
     Ok(amounts)
 }
 
-/// A whole number; one that is too large for anybody to have so much becomes the largest.
+/// An integer, clamped to 64 bits.
 fn read_amount(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -148,9 +158,13 @@ fn read_amount(text: &str) -> Option<i64> {
 }
 
 /// `A,!B`, or `in:A,B`.
-pub(crate) fn read_traits(text: &str, version: Version) -> Result<Traits, Fault> {
-    let wrong =
-        |what: String| Fault::bad_request(format!("Invalid query string parameters: {what}"));
+pub(crate) fn read_traits(
+    text: &str,
+    version: Microversion,
+) -> Result<TraitParams, PlacementError> {
+    let wrong = |what: String| {
+        PlacementError::bad_request(format!("Invalid query string parameters: {what}"))
+    };
     if let Some(list) = text.strip_prefix("in:") {
         const FORM: &str = "in:HW_CPU_X86_VMX,CUSTOM_MAGIC";
         if !version.has(Feature::AnyTraits) {
@@ -169,12 +183,12 @@ pub(crate) fn read_traits(text: &str, version: Version) -> Result<Traits, Fault>
                 "The format '{FORM}' does not support forbidden traits. Got: {text}"
             )));
         }
-        return Ok(Traits { required: vec![any], forbidden: Vec::new() });
+        return Ok(TraitParams { required: vec![any], forbidden: Vec::new() });
     }
     let forbidding = version.has(Feature::ForbiddenTraits);
-    let mut traits = Traits::default();
+    let mut traits = TraitParams::default();
     for name in names(text) {
-        // Any number of marks is as good as one.
+        // Several marks count as one.
         let (bare, is_forbidden) = match name.strip_prefix('!') {
             Some(rest) => (rest.trim_start_matches('!').to_owned(), true),
             None => (name, false),
@@ -202,8 +216,8 @@ fn names(list: &str) -> Vec<String> {
     list.split(',').map(|name| name.trim().to_owned()).collect()
 }
 
-/// A uuid, or `in:` and several; with `!` before, none of them is wanted.
-fn read_member_of(text: &str) -> Result<(Vec<Uuid>, bool), Fault> {
+/// A UUID, or `in:` and several; `!` before it forbids them.
+fn read_member_of(text: &str) -> Result<(Vec<Uuid>, bool), PlacementError> {
     let (rest, forbidden) = match text.strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (text, false),
@@ -213,28 +227,28 @@ fn read_member_of(text: &str) -> Result<(Vec<Uuid>, bool), Fault> {
         None => (rest, false),
     };
     if !several && text.contains(',') {
-        return Err(Fault::bad_request(format!(
+        return Err(PlacementError::bad_request(format!(
             "Multiple values for 'member_of' must be prefixed with the 'in:' or '!in:' keyword using the valid microversion. Got: {text}"
         )));
     }
     let read = |one: &str| {
         uuid::read(one).map(Uuid).ok_or_else(|| {
-            Fault::bad_request(format!(
+            PlacementError::bad_request(format!(
                 "Invalid query string parameters: Expected 'member_of' parameter to contain valid UUID(s). Got: {one}"
             ))
         })
     };
-    let uuids: Result<Vec<Uuid>, Fault> = match several {
+    let uuids: Result<Vec<Uuid>, PlacementError> = match several {
         true => list.split(',').map(read).collect(),
         false => read(list).map(|uuid| vec![uuid]),
     };
     Ok((uuids?, forbidden))
 }
 
-/// Any provider of a tree.
-pub(crate) fn read_in_tree(text: &str) -> Result<Uuid, Fault> {
+/// The UUID of any provider of a tree.
+pub(crate) fn read_in_tree(text: &str) -> Result<Uuid, PlacementError> {
     uuid::read(text.trim()).map(Uuid).ok_or_else(|| {
-        Fault::bad_request(format!(
+        PlacementError::bad_request(format!(
             "Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: {text}"
         ))
     })
@@ -248,7 +262,7 @@ mod tests {
     const B: &str = "7a3f0a5e-0000-4000-8000-00000000000b";
 
     #[test]
-    fn resources_are_classes_and_amounts() {
+    fn resources_are_parsed() {
         for (text, wanted) in [
             ("VCPU:2,MEMORY_MB:1024", Ok("VCPU=2 MEMORY_MB=1024")),
             ("VCPU:2,DISK_GB: +3 ,VCPU:4", Ok("VCPU=4 DISK_GB=3")),
@@ -269,18 +283,18 @@ mod tests {
             });
             match (read, wanted) {
                 (Ok(read), Ok(wanted)) => assert_eq!(read, wanted),
-                (Err(fault), Err(words)) => assert!(fault.message.contains(words), "{fault:?}"),
+                (Err(error), Err(words)) => assert!(error.message.contains(words), "{error:?}"),
                 (read, wanted) => panic!("{text}: {read:?} {wanted:?}"),
             }
         }
     }
 
     #[test]
-    fn traits_are_read_as_their_version_has_them() {
-        let version = |minor| Version::tested(minor);
+    fn traits_are_parsed_by_version() {
+        let version = |minor| Microversion::tested(minor);
         let set = |names: &[&[&str]], forbidden: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-            Ok(Traits {
+            Ok(TraitParams {
                 required: names.iter().map(|names| owned(names)).collect(),
                 forbidden: owned(forbidden),
             })
@@ -304,14 +318,14 @@ mod tests {
         ] {
             match (read_traits(text, version(minor)), wanted) {
                 (Ok(read), Ok(wanted)) => assert_eq!(read, wanted, "{text}"),
-                (Err(fault), Err(words)) => {
-                    assert!(fault.message.starts_with("Invalid query string parameters: "));
-                    assert!(fault.message.contains(words), "{fault:?}");
+                (Err(error), Err(words)) => {
+                    assert!(error.message.starts_with("Invalid query string parameters: "));
+                    assert!(error.message.contains(words), "{error:?}");
                 }
                 (read, wanted) => panic!("{text}: {read:?} {wanted:?}"),
             }
         }
-        let query = Query::read("required=A&required=B&name=x");
+        let query = QueryString::read("required=A&required=B&name=x");
         assert_eq!(
             query.traits("required", version(38)),
             set(&[&["B"]], &[]).map_err(|_: &str| unreachable!())
@@ -320,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn aggregates_are_read_as_their_version_has_them() {
+    fn aggregates_are_parsed_by_version() {
         for (text, minor, any, forbidden, words) in [
             (format!("member_of={A}"), 3, 1, 0, ""),
             (format!("member_of=in:{A},{B}"), 3, 1, 0, ""),
@@ -356,25 +370,25 @@ mod tests {
                 "Expected 'member_of' parameter to contain valid UUID(s). Got: x",
             ),
         ] {
-            match Query::read(&text).member_of("", Version::tested(minor)) {
+            match QueryString::read(&text).member_of("", Microversion::tested(minor)) {
                 Ok(read) => {
                     assert_eq!(words, "", "{text}");
                     assert_eq!((read.any_of_each.len(), read.forbidden.len()), (any, forbidden));
                 }
-                Err(fault) => {
-                    assert!(!words.is_empty() && fault.message.contains(words), "{fault:?}")
+                Err(error) => {
+                    assert!(!words.is_empty() && error.message.contains(words), "{error:?}")
                 }
             }
         }
     }
 
     #[test]
-    fn the_last_of_several_values_is_checked() {
-        let schema = schema::forms::list_providers(Version::MIN);
-        assert_eq!(Query::read("name=a&name=b").check(schema), Ok(()));
-        assert_eq!(Query::read("name=a&name=b").last("name"), Some("b"));
-        let fault = Query::read("uuid=x&nam=y").check(schema).unwrap_err();
+    fn only_the_last_of_several_values_is_validated() {
+        let schema = schema::schemas::list_providers(Microversion::MIN);
+        assert_eq!(QueryString::read("name=a&name=b").check(schema), Ok(()));
+        assert_eq!(QueryString::read("name=a&name=b").last("name"), Some("b"));
+        let error = QueryString::read("uuid=x&nam=y").check(schema).unwrap_err();
         let words = "Invalid query string parameters: Additional properties are not allowed ('nam' was unexpected)";
-        assert!(fault.message.starts_with(words), "{fault:?}");
+        assert!(error.message.starts_with(words), "{error:?}");
     }
 }

@@ -1,26 +1,29 @@
-//! `/reshaper`: stock moves to other providers, and what is held of it moves with it.
+//! `/reshaper`: moves inventory between providers together with its allocations.
 
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::command::capacity::{AllocateOp, CapacityCommand, Reshape, Reshaped};
 use http::StatusCode;
 
-use crate::ask::Ask;
-use crate::fault::{Code, Fault};
-use crate::refusals::Doing;
-use crate::schema::forms;
-use crate::to_wire::Shown;
+use crate::error::{ErrorCode, PlacementError};
+use crate::refusals::WriteOperation;
+use crate::request::PlacementRequest;
+use crate::schema::schemas;
+use crate::to_wire::PlacementReply;
 use crate::{Placement, from_wire, uuid};
 
-pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let body = ask.body(forms::reshape(ask.version))?;
+pub(crate) async fn post(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let body = request.body(schemas::reshape(request.version))?;
     let mut inventories = Vec::new();
     for (named, body) in body["inventories"].as_object().into_iter().flatten() {
         let provider = uuid::read(named).map(Uuid).ok_or_else(|| {
-            Fault::bad_request(format!(
+            PlacementError::bad_request(format!(
                 "Resource provider {named} in inventories not found: No resource provider with uuid {named} found"
             ))
-            .coded(Code::ProviderNotFound)
+            .coded(ErrorCode::ProviderNotFound)
         })?;
         inventories.push(Reshaped {
             provider,
@@ -28,10 +31,10 @@ pub(crate) async fn post(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
             inventories: from_wire::inventories(body),
         });
     }
-    let consumers = from_wire::holdings(&body["allocations"], ask.version, &face.settings)?;
+    let consumers = from_wire::holdings(&body["allocations"], request.version, &face.settings)?;
     let named: Vec<Uuid> = inventories.iter().map(|reshaped| reshaped.provider).collect();
     let reshape = Reshape { inventories, allocations: AllocateOp { consumers } };
     let command = Command::Capacity(CapacityCommand::Reshape(reshape));
-    let (_, at) = face.submit(command, Doing::Reshape(&named)).await?;
-    Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
+    let (_, at) = face.submit(command, WriteOperation::Reshape(&named)).await?;
+    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
 }

@@ -1,20 +1,23 @@
-//! `GET /`: which versions there are.
+//! `GET /`: the supported versions.
 
 use crate::Placement;
-use crate::ask::Ask;
-use crate::fault::Fault;
-use crate::out::Out;
-use crate::to_wire::Shown;
-use crate::versions::Version;
+use crate::error::PlacementError;
+use crate::json::JsonBuffer;
+use crate::request::PlacementRequest;
+use crate::to_wire::PlacementReply;
+use crate::versions::Microversion;
 
-pub(crate) fn get(face: &Placement, _: &Ask) -> Result<Shown, Fault> {
-    // The document says nothing about the journal. But it is what people ask for to see whether the service is there, so it
-    // is there when the others are.
+pub(crate) fn get(
+    face: &Placement,
+    _: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    // The document does not depend on the journal. But clients use it as a health check, so it fails whenever reads
+    // fail.
     let (at, now_ms) = face.read(|_, snapshot| Ok((snapshot.at, snapshot.now_ms)))?;
-    let (min, max) = (Version::MIN, Version::MAX);
-    let mut out = Out::default();
+    let (min, max) = (Microversion::MIN, Microversion::MAX);
+    let mut out = JsonBuffer::default();
     out.raw(&format!(
         "{{\"versions\":[{{\"id\":\"v{min}\",\"max_version\":\"{max}\",\"min_version\":\"{min}\",\"status\":\"CURRENT\",\"links\":[{{\"rel\":\"self\",\"href\":\"\"}}]}}]}}"
     ));
-    Ok(Shown::json(at, out).modified(now_ms))
+    Ok(PlacementReply::json(at, out).modified(now_ms))
 }

@@ -1,6 +1,6 @@
-//! The table of routes, and what happens around every handler: the version, the types, who may, and the headers.
+//! The route table, and the steps around every handler: version, media types, authorisation and headers.
 //!
-//! Every route is there twice, at the root and under `/placement`.
+//! Every route exists twice, at the root and under `/placement`.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,68 +10,69 @@ use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 
 use crate::accept::{Accept, JSON};
-use crate::ask::Ask;
+use crate::error::{PlacementError, ReplyContext};
 use crate::error_format::{lacks_type, named, request_id, untyped};
-use crate::fault::{Fault, Listener};
-use crate::to_wire::Shown;
-use crate::versions::{Feature, Version};
+use crate::request::PlacementRequest;
+use crate::to_wire::PlacementReply;
+use crate::versions::{Feature, Microversion};
 use crate::{
     Placement, aggregates, allocations, candidates, classes, inventories, providers, refusals,
     reshaper, root, traits, usages,
 };
 
-/// Where the same routes are once more.
+/// The second prefix of all routes.
 const MOUNT: &str = "/placement";
 
-type Writing<'a> = Pin<Box<dyn Future<Output = Result<Shown, Fault>> + Send + 'a>>;
+type Writing<'a> =
+    Pin<Box<dyn Future<Output = Result<PlacementReply, PlacementError>> + Send + 'a>>;
 
-/// What answers.
-pub(crate) enum Run {
-    /// By looking at what is committed.
-    Read(fn(&Placement, &Ask) -> Result<Shown, Fault>),
-    /// By a command.
-    Write(for<'a> fn(&'a Placement, &'a Ask) -> Writing<'a>),
+/// The handler of a route.
+pub(crate) enum Handler {
+    /// Reads the committed state.
+    Read(fn(&Placement, &PlacementRequest) -> Result<PlacementReply, PlacementError>),
+    /// Submits a command.
+    Write(for<'a> fn(&'a Placement, &'a PlacementRequest) -> Writing<'a>),
 }
 
-/// What a route reads and shows.
+/// The request body and the reply of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Takes {
-    /// No body; and shows none, or whatever the client takes.
+pub(crate) enum RouteContent {
+    /// No request body; the `Accept` header is not checked.
     Nothing,
-    /// A JSON body.
+    /// A JSON request body.
     Json,
-    /// A JSON body in the versions before this feature, and none after.
+    /// A JSON request body in versions before this feature, none after.
     JsonBefore(Feature),
-    /// No body; shows JSON, which the client must take.
+    /// No request body; the client must accept JSON.
     AcceptJson,
 }
 
-pub(crate) struct Entry {
+pub(crate) struct RouteEntry {
     pub method: Method,
-    /// At the root, and under the other mount.
+    /// At the root and under [`MOUNT`].
     pub paths: [&'static str; 2],
     pub since: Feature,
-    pub takes: Takes,
-    /// The rule that says who may; `None`: anybody, known or not.
+    pub takes: RouteContent,
+    /// The policy rule; `None`: open to all, even without a token.
     pub rule: Option<&'static str>,
-    pub run: Run,
+    pub run: Handler,
 }
 
 macro_rules! entry {
     ($method:ident $path:literal, $since:ident, $takes:ident, read $run:path) => {
-        entry!(@ $method $path, $since, $takes, None, Run::Read($run))
+        entry!(@ $method $path, $since, $takes, None, Handler::Read($run))
     };
     ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, read $run:path) => {
-        entry!(@ $method $path, $since, $takes, Some(concat!("placement:", $rule)), Run::Read($run))
+        entry!(@ $method $path, $since, $takes, Some(concat!("placement:", $rule)), Handler::Read($run))
     };
     ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, write $run:path) => {
         entry!(
             @ $method $path, $since, $takes, Some(concat!("placement:", $rule)),
-            Run::Write(|face, ask| Box::pin($run(face, ask)))
+            Handler::Write(|face, request| Box::pin($run(face, request)))
         )
     };
     (@ $method:ident $path:literal, $since:ident, $takes:expr, $rule:expr, $run:expr) => {
-        Entry {
+        RouteEntry {
             method: Method::$method,
             paths: [$path, concat!("/placement", $path)],
             since: Feature::$since,
@@ -82,13 +83,13 @@ macro_rules! entry {
     };
 }
 
-const NOTHING: Takes = Takes::Nothing;
-const BODY: Takes = Takes::Json;
-const BODY_BEFORE: Takes = Takes::JsonBefore(Feature::PutClass);
-const SHOWS: Takes = Takes::AcceptJson;
+const NOTHING: RouteContent = RouteContent::Nothing;
+const BODY: RouteContent = RouteContent::Json;
+const BODY_BEFORE: RouteContent = RouteContent::JsonBefore(Feature::PutClass);
+const SHOWS: RouteContent = RouteContent::AcceptJson;
 
-/// In the order in which Allow headers list the methods of a path.
-pub(crate) static TABLE: &[Entry] = &[
+/// In the order of methods in `Allow` headers.
+pub(crate) static TABLE: &[RouteEntry] = &[
     entry!(GET "/", Always, NOTHING, read root::get),
     entry!(GET "/resource_classes", Classes, SHOWS, "resource_classes:list", read classes::list),
     entry!(POST "/resource_classes", Classes, BODY, "resource_classes:create", write classes::post),
@@ -127,12 +128,12 @@ pub(crate) static TABLE: &[Entry] = &[
     entry!(POST "/reshaper", Reshaper, BODY, "reshaper:reshape", write reshaper::post),
 ];
 
-/// The one rule that is about a project.
+/// The only rule that refers to a project.
 const TOTAL_USAGES: &str = "placement:usages";
 
-/// The routes of a face, ready to be served.
+/// All routes of the face.
 pub(crate) fn all(face: &Arc<Placement>) -> Vec<Route> {
-    let route = |entry: &'static Entry, path: &'static str| {
+    let route = |entry: &'static RouteEntry, path: &'static str| {
         let face = face.clone();
         let access = if entry.rule.is_none() { Access::Open } else { Access::Authenticated };
         Route::boxed(entry.method.clone(), path, access, move |call| {
@@ -151,91 +152,96 @@ pub(crate) fn all(face: &Arc<Placement>) -> Vec<Route> {
 }
 
 impl Placement {
-    async fn serve(&self, entry: &'static Entry, call: Call) -> Reply {
+    async fn serve(&self, entry: &'static RouteEntry, call: Call) -> Reply {
         let request_id = request_id(call.request_id());
-        let version = match Version::of(&call.head.headers) {
+        let version = match Microversion::of(&call.head.headers) {
             Ok(version) => version,
-            Err(fault) => {
+            Err(error) => {
                 let (method, headers) = (&call.head.method, &call.head.headers);
-                let listener = Listener { method, headers, request_id: &request_id, version: None };
-                return named(fault.reply(&listener), &request_id);
+                let context =
+                    ReplyContext { method, headers, request_id: &request_id, version: None };
+                return named(error.reply(&context), &request_id);
             }
         };
         let below = call.head.uri.path().strip_prefix(MOUNT);
         let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let prefix = if is_below { MOUNT } else { "" };
-        let ask = Ask { call, version, prefix };
-        let answer = match self.admit(entry, &ask) {
-            Ok(()) => self.run(entry, &ask).await,
-            Err(fault) => Err(fault),
+        let request = PlacementRequest { call, version, prefix };
+        let answer = match self.admit(entry, &request) {
+            Ok(()) => self.run(entry, &request).await,
+            Err(error) => Err(error),
         };
         let reply = match answer {
-            Ok(shown) => shown.reply(&ask),
-            Err(fault) => fault.reply(&ask.listener(&request_id)),
+            Ok(shown) => shown.reply(&request),
+            Err(error) => error.reply(&request.context(&request_id)),
         };
         named(reply, &request_id)
     }
 
-    /// Whether the handler gets to see the request.
-    fn admit(&self, entry: &Entry, ask: &Ask) -> Result<(), Fault> {
-        let headers = &ask.call.head.headers;
+    /// The checks before a handler runs.
+    fn admit(&self, entry: &RouteEntry, request: &PlacementRequest) -> Result<(), PlacementError> {
+        let headers = &request.call.head.headers;
         if lacks_type(headers) {
             return Err(untyped());
         }
-        if !ask.has(entry.since) {
-            // A path that exists in the version, only not with this method, is another case than one that does not.
+        if !request.has(entry.since) {
+            // Only for this feature does the path exist with another method.
             let status = match entry.since {
                 Feature::DeleteInventories => StatusCode::METHOD_NOT_ALLOWED,
                 _ => StatusCode::NOT_FOUND,
             };
-            return Err(Fault::new(status, ""));
+            return Err(PlacementError::new(status, ""));
         }
         let reads_json = match entry.takes {
-            Takes::Json => true,
-            Takes::JsonBefore(feature) => !ask.has(feature),
-            Takes::Nothing | Takes::AcceptJson => false,
+            RouteContent::Json => true,
+            RouteContent::JsonBefore(feature) => !request.has(feature),
+            RouteContent::Nothing | RouteContent::AcceptJson => false,
         };
         if reads_json {
-            check_type(ask)?;
+            check_type(request)?;
         }
-        if entry.takes == Takes::AcceptJson && !Accept::of(headers).takes_json() {
+        if entry.takes == RouteContent::AcceptJson && !Accept::of(headers).takes_json() {
             let message = "Only application/json is provided";
-            return Err(Fault::new(StatusCode::NOT_ACCEPTABLE, message));
+            return Err(PlacementError::new(StatusCode::NOT_ACCEPTABLE, message));
         }
         let Some(rule) = entry.rule else { return Ok(()) };
-        let query = (rule == TOTAL_USAGES).then(|| ask.query());
+        let query = (rule == TOTAL_USAGES).then(|| request.query());
         let project = query.as_ref().and_then(|query| query.last("project_id"));
-        let writes = matches!(entry.run, Run::Write(_));
-        self.policy.check(ask.call.identity(), rule, writes, project)
+        let writes = matches!(entry.run, Handler::Write(_));
+        self.policy.check(request.call.identity(), rule, writes, project)
     }
 
-    async fn run(&self, entry: &Entry, ask: &Ask) -> Result<Shown, Fault> {
+    async fn run(
+        &self,
+        entry: &RouteEntry,
+        request: &PlacementRequest,
+    ) -> Result<PlacementReply, PlacementError> {
         match entry.run {
-            Run::Read(read) => {
-                self.wait_for_position(ask).await?;
-                read(self, ask)
+            Handler::Read(read) => {
+                self.wait_for_position(request).await?;
+                read(self, request)
             }
-            Run::Write(write) => write(self, ask).await,
+            Handler::Write(write) => write(self, request).await,
         }
     }
 
     /// Waits until reads have the consistency that the request's headers ask for.
-    async fn wait_for_position(&self, ask: &Ask) -> Result<(), Fault> {
-        let Consistency { linearizable, min_position } =
-            Consistency::of(&ask.call).map_err(|problem| Fault::bad_request(problem.detail))?;
+    async fn wait_for_position(&self, request: &PlacementRequest) -> Result<(), PlacementError> {
+        let Consistency { linearizable, min_position } = Consistency::of(&request.call)
+            .map_err(|problem| PlacementError::bad_request(problem.detail))?;
         let waited = self.handle.wait_for_read(linearizable, min_position).await;
         waited.map_err(|why| refusals::failure(&why))
     }
 }
 
-fn check_type(ask: &Ask) -> Result<(), Fault> {
-    let given = ask.call.head.headers.get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
+fn check_type(request: &PlacementRequest) -> Result<(), PlacementError> {
+    let given = request.call.head.headers.get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
     let essence = given.and_then(|given| given.split(';').next()).unwrap_or_default().trim();
     if essence == JSON {
         return Ok(());
     }
     let shown = if essence.is_empty() { "None" } else { essence };
-    Err(Fault::new(
+    Err(PlacementError::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         format!("The media type {shown} is not supported, use application/json"),
     ))

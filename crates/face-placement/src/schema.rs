@@ -1,64 +1,62 @@
-//! JSON schemas: the few keywords that Placement's interface is described with, and what a client is told when its
-//! request does not fit.
+//! Validates JSON with the few schema keywords that Placement's API uses.
 //!
-//! The words are those of Python's jsonschema, because clients and tests look for them. Of several failures the one nearest
-//! to the root is told; of those at the same depth the one whose path is last, and at one place the first keyword's.
+//! The error texts are those of Python's jsonschema, because clients and tests look for them. If several errors occur,
+//! the one nearest to the root is reported; at the same depth, the one with the last path; at the same path, that of
+//! the first keyword.
 //!
-//! - `pattern`: the regular expressions that occur, without an engine for others
-//! - `python`: values as Python writes them
-//! - `forms`: the schemas themselves, by microversion
-//!
-//! Not here: what a body that fits means.
+//! - `pattern`: the regular expressions that occur, as functions
+//! - `python`: values in Python's notation
+//! - `schemas`: the schemas by microversion
 
-pub(crate) mod forms;
 pub(crate) mod pattern;
 pub(crate) mod python;
+pub(crate) mod schemas;
 
 use std::collections::HashSet;
 use std::fmt::Write;
 
 use serde_json::Value;
 
-use pattern::Pattern;
+use pattern::SchemaPattern;
 use python::{quoted, repr};
 
-use crate::fault::Fault;
+use crate::error::PlacementError;
 use crate::uuid;
 
-/// What a value has to look like: each of these.
-pub(crate) type Schema = &'static [Rule];
+/// A list of keywords that a value must all satisfy.
+pub(crate) type JsonSchema = &'static [Keyword];
 
 #[derive(Debug)]
-pub(crate) enum Rule {
-    Type(&'static [Kind]),
-    Properties(&'static [(&'static str, Schema)]),
-    PatternProperties(&'static [(Pattern, Schema)]),
+pub(crate) enum Keyword {
+    Type(&'static [JsonType]),
+    Properties(&'static [(&'static str, JsonSchema)]),
+    PatternProperties(&'static [(SchemaPattern, JsonSchema)]),
     Required(&'static [&'static str]),
-    /// Properties that are not listed are not allowed.
+    /// `additionalProperties: false`.
     NoOthers,
     MinProperties(usize),
-    Items(Schema),
+    Items(JsonSchema),
     MinItems(usize),
     UniqueItems,
     Minimum(i64),
-    Maximum(Limit),
+    Maximum(MaximumValue),
     MinLength(usize),
     MaxLength(usize),
-    Pattern(Pattern),
-    Format(Format),
+    Pattern(SchemaPattern),
+    Format(StringFormat),
     Enum(&'static [&'static str]),
-    AnyOf(&'static [Schema]),
+    AnyOf(&'static [JsonSchema]),
 }
 
-/// The greatest number that is allowed.
+/// The value of the keyword `maximum`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Limit {
+pub(crate) enum MaximumValue {
     Whole(i64),
     Float(f64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum JsonType {
     Object,
     Array,
     String,
@@ -68,162 +66,173 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// As Python's library reads one: dashes and braces may be missing.
+pub(crate) enum StringFormat {
+    /// As Python's `uuid` module parses it: dashes and braces are optional.
     Uuid,
-    /// With its dashes where they belong, as in a query.
+    /// With dashes at the right positions, as in query strings.
     DashedUuid,
 }
 
-impl Kind {
+impl JsonType {
     fn name(self) -> &'static str {
         match self {
-            Kind::Object => "object",
-            Kind::Array => "array",
-            Kind::String => "string",
-            Kind::Integer => "integer",
-            Kind::Number => "number",
-            Kind::Null => "null",
+            JsonType::Object => "object",
+            JsonType::Array => "array",
+            JsonType::String => "string",
+            JsonType::Integer => "integer",
+            JsonType::Number => "number",
+            JsonType::Null => "null",
         }
     }
 
     fn fits(self, value: &Value) -> bool {
         match self {
-            Kind::Object => value.is_object(),
-            Kind::Array => value.is_array(),
-            Kind::String => value.is_string(),
-            Kind::Integer => match value.as_f64() {
+            JsonType::Object => value.is_object(),
+            JsonType::Array => value.is_array(),
+            JsonType::String => value.is_string(),
+            JsonType::Integer => match value.as_f64() {
                 Some(_) if value.is_i64() || value.is_u64() => true,
                 Some(float) => float.fract() == 0.0,
                 None => false,
             },
-            Kind::Number => value.is_number(),
-            Kind::Null => value.is_null(),
+            JsonType::Number => value.is_number(),
+            JsonType::Null => value.is_null(),
         }
     }
 }
 
-/// Reads a JSON body and holds it against a schema.
-pub(crate) fn body(bytes: &[u8], schema: Schema) -> Result<Value, Fault> {
+/// Parses a JSON body and validates it.
+pub(crate) fn body(bytes: &[u8], schema: JsonSchema) -> Result<Value, PlacementError> {
     let value = serde_json::from_slice(bytes)
-        .map_err(|error| Fault::bad_request(format!("Malformed JSON: {error}")))?;
+        .map_err(|error| PlacementError::bad_request(format!("Malformed JSON: {error}")))?;
     match check(&value, schema) {
         None => Ok(value),
-        Some(why) => Err(Fault::bad_request(format!("JSON does not validate: {why}"))),
+        Some(why) => Err(PlacementError::bad_request(format!("JSON does not validate: {why}"))),
     }
 }
 
-/// Why a value does not fit, if it does not.
-pub(crate) fn check(value: &Value, schema: Schema) -> Option<String> {
-    let mut failures = Vec::new();
-    Place { up: None, step: Step::Root, value, schema, route: Route::Root }.look(&mut failures);
-    let mut best: Option<Failure> = None;
-    for failure in failures {
+/// The error text, if the value is not valid.
+pub(crate) fn check(value: &Value, schema: JsonSchema) -> Option<String> {
+    let mut errors = Vec::new();
+    Instance { up: None, step: PathStep::Root, value, schema, schema_step: SchemaStep::Root }
+        .validate(&mut errors);
+    let mut best: Option<ValidationError> = None;
+    for error in errors {
         let better = best.as_ref().is_none_or(|best| {
-            let depth = best.path.len().cmp(&failure.path.len());
-            depth.then_with(|| failure.path.cmp(&best.path)).is_gt()
+            let depth = best.path.len().cmp(&error.path.len());
+            depth.then_with(|| error.path.cmp(&best.path)).is_gt()
         });
         if better {
-            best = Some(failure);
+            best = Some(error);
         }
     }
-    best.map(|failure| failure.text)
+    best.map(|error| error.text)
 }
 
-/// A failure, told whole.
-struct Failure {
-    path: Vec<Step<'static>>,
+/// A validation error with its complete text.
+struct ValidationError {
+    path: Vec<PathStep<'static>>,
     text: String,
 }
 
-/// From a value to one inside it.
+/// A step from a value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Step<'a> {
+enum PathStep<'a> {
     Root,
     Index(usize),
     Key(std::borrow::Cow<'a, str>),
 }
 
-/// From a schema to one inside it.
+/// A step from a schema to one inside it.
 #[derive(Debug, Clone, Copy)]
-enum Route<'a> {
+enum SchemaStep<'a> {
     Root,
     Named(&'static str, &'a str),
     Choice(usize),
     Items,
 }
 
-/// A value, its schema, and how both were reached.
-struct Place<'a> {
-    up: Option<&'a Place<'a>>,
-    step: Step<'a>,
+/// A value under validation, its schema, and the path to both.
+struct Instance<'a> {
+    up: Option<&'a Instance<'a>>,
+    step: PathStep<'a>,
     value: &'a Value,
-    schema: Schema,
-    route: Route<'a>,
+    schema: JsonSchema,
+    schema_step: SchemaStep<'a>,
 }
 
-impl<'a> Place<'a> {
-    fn inner(&'a self, step: Step<'a>, value: &'a Value, schema: Schema, route: Route<'a>) -> Self {
-        Place { up: Some(self), step, value, schema, route }
+impl<'a> Instance<'a> {
+    fn inner(
+        &'a self,
+        step: PathStep<'a>,
+        value: &'a Value,
+        schema: JsonSchema,
+        schema_step: SchemaStep<'a>,
+    ) -> Self {
+        Instance { up: Some(self), step, value, schema, schema_step }
     }
 
-    fn look(&self, failures: &mut Vec<Failure>) {
-        for rule in self.schema {
-            self.look_at(rule, failures);
+    fn validate(&self, errors: &mut Vec<ValidationError>) {
+        for keyword in self.schema {
+            self.validate_keyword(keyword, errors);
         }
     }
 
-    fn look_at(&self, rule: &'static Rule, failures: &mut Vec<Failure>) {
+    fn validate_keyword(&self, keyword: &'static Keyword, errors: &mut Vec<ValidationError>) {
         let value = self.value;
         let shown = || repr(value);
         let mut fail = |keyword: &str, message: String| {
-            failures.push(Failure { path: self.path(), text: self.tell(keyword, &message) });
+            errors.push(ValidationError {
+                path: self.path(),
+                text: self.error_text(keyword, &message),
+            });
         };
-        match rule {
-            Rule::Type(kinds) => {
-                if !kinds.iter().any(|kind| kind.fits(value)) {
-                    let names: Vec<String> = kinds.iter().map(|kind| quoted(kind.name())).collect();
+        match keyword {
+            Keyword::Type(types) => {
+                if !types.iter().any(|json_type| json_type.fits(value)) {
+                    let names: Vec<String> =
+                        types.iter().map(|json_type| quoted(json_type.name())).collect();
                     fail("type", format!("{} is not of type {}", shown(), names.join(", ")));
                 }
             }
-            Rule::Properties(known) => {
+            Keyword::Properties(known) => {
                 let Some(own) = value.as_object() else { return };
                 for (name, schema) in *known {
                     if let Some(inside) = own.get(*name) {
-                        let (step, route) =
-                            (Step::Key((*name).into()), Route::Named("properties", name));
-                        self.inner(step, inside, schema, route).look(failures);
+                        let (step, schema_step) =
+                            (PathStep::Key((*name).into()), SchemaStep::Named("properties", name));
+                        self.inner(step, inside, schema, schema_step).validate(errors);
                     }
                 }
             }
-            Rule::PatternProperties(known) => {
+            Keyword::PatternProperties(known) => {
                 let Some(own) = value.as_object() else { return };
                 for (pattern, schema) in *known {
                     for (name, inside) in own.iter().filter(|(name, _)| pattern.finds(name)) {
-                        let route = Route::Named("patternProperties", pattern.text());
-                        let step = Step::Key(name.as_str().into());
-                        self.inner(step, inside, schema, route).look(failures);
+                        let schema_step = SchemaStep::Named("patternProperties", pattern.text());
+                        let step = PathStep::Key(name.as_str().into());
+                        self.inner(step, inside, schema, schema_step).validate(errors);
                     }
                 }
             }
-            Rule::Required(names) => {
+            Keyword::Required(names) => {
                 let Some(own) = value.as_object() else { return };
                 for name in names.iter().filter(|name| !own.contains_key(**name)) {
                     fail("required", format!("{} is a required property", quoted(name)));
                 }
             }
-            Rule::NoOthers => {
+            Keyword::NoOthers => {
                 let Some(own) = value.as_object() else { return };
                 let others: Vec<String> = own
                     .keys()
-                    .filter(|name| !self.schema.iter().any(|rule| rule.lists(name)))
+                    .filter(|name| !self.schema.iter().any(|keyword| keyword.lists(name)))
                     .map(|name| quoted(name))
                     .collect();
                 if !others.is_empty() {
                     fail("additionalProperties", self.unexpected(&others));
                 }
             }
-            Rule::MinProperties(min) => {
+            Keyword::MinProperties(min) => {
                 if value.as_object().is_some_and(|own| own.len() < *min) {
                     let how = if *min == 1 {
                         "should be non-empty"
@@ -233,40 +242,41 @@ impl<'a> Place<'a> {
                     fail("minProperties", format!("{} {how}", shown()));
                 }
             }
-            Rule::Items(schema) => {
+            Keyword::Items(schema) => {
                 for (index, inside) in value.as_array().into_iter().flatten().enumerate() {
-                    self.inner(Step::Index(index), inside, schema, Route::Items).look(failures);
+                    self.inner(PathStep::Index(index), inside, schema, SchemaStep::Items)
+                        .validate(errors);
                 }
             }
-            Rule::MinItems(min) => {
+            Keyword::MinItems(min) => {
                 if value.as_array().is_some_and(|items| items.len() < *min) {
                     fail("minItems", format!("{} {}", shown(), too_short(*min)));
                 }
             }
-            Rule::UniqueItems => {
+            Keyword::UniqueItems => {
                 let Some(items) = value.as_array() else { return };
                 let mut seen = HashSet::with_capacity(items.len());
                 if !items.iter().all(|item| seen.insert(item)) {
                     fail("uniqueItems", format!("{} has non-unique elements", shown()));
                 }
             }
-            Rule::Minimum(min) => {
+            Keyword::Minimum(min) => {
                 if value.as_f64().is_some_and(|number| number < *min as f64) {
                     fail("minimum", format!("{} is less than the minimum of {min}", shown()));
                 }
             }
-            Rule::Maximum(max) => {
+            Keyword::Maximum(max) => {
                 if value.as_f64().is_some_and(|number| number > max.as_f64()) {
                     let max = max.text();
                     fail("maximum", format!("{} is greater than the maximum of {max}", shown()));
                 }
             }
-            Rule::MinLength(min) => {
+            Keyword::MinLength(min) => {
                 if value.as_str().is_some_and(|text| text.chars().count() < *min) {
                     fail("minLength", format!("{} {}", shown(), too_short(*min)));
                 }
             }
-            Rule::MaxLength(max) => {
+            Keyword::MaxLength(max) => {
                 if value
                     .as_str()
                     .is_some_and(|text| text.len() > *max && text.chars().count() > *max)
@@ -274,39 +284,40 @@ impl<'a> Place<'a> {
                     fail("maxLength", format!("{} is too long", shown()));
                 }
             }
-            Rule::Pattern(pattern) => {
+            Keyword::Pattern(pattern) => {
                 if value.as_str().is_some_and(|text| !pattern.finds(text)) {
                     let pattern = quoted(pattern.text());
                     fail("pattern", format!("{} does not match {pattern}", shown()));
                 }
             }
-            Rule::Format(format) => {
+            Keyword::Format(format) => {
                 if value.as_str().is_some_and(|text| !format.fits(text)) {
                     fail("format", format!("{} is not a 'uuid'", shown()));
                 }
             }
-            Rule::Enum(names) => {
+            Keyword::Enum(names) => {
                 if value.as_str().is_none_or(|text| !names.contains(&text)) {
                     let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
                     fail("enum", format!("{} is not one of [{}]", shown(), names.join(", ")));
                 }
             }
-            Rule::AnyOf(choices) => {
+            Keyword::AnyOf(choices) => {
                 let mut inside = Vec::new();
                 let tries = choices.iter().enumerate().map(|(n, schema)| {
                     let before = inside.len();
-                    // What is wrong within a choice is told from there, and not from the top.
-                    let route = Route::Choice(n);
-                    Place { up: None, step: Step::Root, value, schema, route }.look(&mut inside);
+                    // The path of an error inside a choice starts at that choice.
+                    let schema_step = SchemaStep::Choice(n);
+                    Instance { up: None, step: PathStep::Root, value, schema, schema_step }
+                        .validate(&mut inside);
                     inside.len() == before
                 });
                 if tries.collect::<Vec<bool>>().contains(&true) {
                     return;
                 }
-                // If it is of one choice's type, what is wrong with it as that choice says more.
+                // If the value has the type of one choice, the error of that choice is more specific.
                 let meant = choices.iter().position(|schema| is_of_type(schema, value));
                 match meant.and_then(|n| inside.into_iter().nth(n)) {
-                    Some(failure) => failures.push(failure),
+                    Some(error) => errors.push(error),
                     None => fail("anyOf", {
                         format!("{} is not valid under any of the given schemas", shown())
                     }),
@@ -316,8 +327,8 @@ impl<'a> Place<'a> {
     }
 
     fn unexpected(&self, others: &[String]) -> String {
-        let patterns = self.schema.iter().find_map(|rule| match rule {
-            Rule::PatternProperties(known) => Some(*known),
+        let patterns = self.schema.iter().find_map(|keyword| match keyword {
+            Keyword::PatternProperties(known) => Some(*known),
             _ => None,
         });
         match (patterns, others) {
@@ -340,79 +351,79 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn path(&self) -> Vec<Step<'static>> {
-        let mut path = self.up.map_or_else(Vec::new, Place::path);
+    fn path(&self) -> Vec<PathStep<'static>> {
+        let mut path = self.up.map_or_else(Vec::new, Instance::path);
         match &self.step {
-            Step::Root => {}
-            Step::Index(index) => path.push(Step::Index(*index)),
-            Step::Key(name) => path.push(Step::Key(name.to_string().into())),
+            PathStep::Root => {}
+            PathStep::Index(index) => path.push(PathStep::Index(*index)),
+            PathStep::Key(name) => path.push(PathStep::Key(name.to_string().into())),
         }
         path
     }
 
-    fn tell(&self, keyword: &str, message: &str) -> String {
+    fn error_text(&self, keyword: &str, message: &str) -> String {
         let mut text = format!("{message}\n\nFailed validating {} in schema", quoted(keyword));
-        self.write_route(&mut text);
+        self.write_schema_path(&mut text);
         text.push_str(":\n    ");
         write_schema(&mut text, self.schema);
         text.push_str("\n\nOn instance");
         for step in self.path() {
-            // Writing into a string does not fail.
+            // Writing to a string does not fail.
             let _ = match step {
-                Step::Root => Ok(()),
-                Step::Index(index) => write!(text, "[{index}]"),
-                Step::Key(name) => write!(text, "[{}]", quoted(&name)),
+                PathStep::Root => Ok(()),
+                PathStep::Index(index) => write!(text, "[{index}]"),
+                PathStep::Key(name) => write!(text, "[{}]", quoted(&name)),
             };
         }
         let _ = write!(text, ":\n    {}", repr(self.value));
         text
     }
 
-    fn write_route(&self, text: &mut String) {
+    fn write_schema_path(&self, text: &mut String) {
         if let Some(up) = self.up {
-            up.write_route(text);
+            up.write_schema_path(text);
         }
-        let _ = match self.route {
-            Route::Root => Ok(()),
-            Route::Named(keyword, name) => write!(text, "['{keyword}'][{}]", quoted(name)),
-            Route::Choice(number) => write!(text, "[{number}]"),
-            Route::Items => write!(text, "['items']"),
+        let _ = match self.schema_step {
+            SchemaStep::Root => Ok(()),
+            SchemaStep::Named(keyword, name) => write!(text, "['{keyword}'][{}]", quoted(name)),
+            SchemaStep::Choice(number) => write!(text, "[{number}]"),
+            SchemaStep::Items => write!(text, "['items']"),
         };
     }
 }
 
-impl Rule {
-    /// Whether it names a property, or a pattern that the name fits.
+impl Keyword {
+    /// Whether it lists this property or a pattern that matches it.
     fn lists(&self, name: &str) -> bool {
         match self {
-            Rule::Properties(known) => known.iter().any(|(own, _)| *own == name),
-            Rule::PatternProperties(known) => known.iter().any(|(own, _)| own.finds(name)),
+            Keyword::Properties(known) => known.iter().any(|(own, _)| *own == name),
+            Keyword::PatternProperties(known) => known.iter().any(|(own, _)| own.finds(name)),
             _ => false,
         }
     }
 }
 
-impl Limit {
+impl MaximumValue {
     fn as_f64(self) -> f64 {
         match self {
-            Limit::Whole(number) => number as f64,
-            Limit::Float(number) => number,
+            MaximumValue::Whole(number) => number as f64,
+            MaximumValue::Float(number) => number,
         }
     }
 
     fn text(self) -> String {
         match self {
-            Limit::Whole(number) => number.to_string(),
-            Limit::Float(number) => repr(&number.into()),
+            MaximumValue::Whole(number) => number.to_string(),
+            MaximumValue::Float(number) => repr(&number.into()),
         }
     }
 }
 
-impl Format {
+impl StringFormat {
     fn fits(self, text: &str) -> bool {
         match self {
-            Format::Uuid => uuid::is_like(text),
-            Format::DashedUuid => {
+            StringFormat::Uuid => uuid::is_like(text),
+            StringFormat::DashedUuid => {
                 let bytes = text.as_bytes();
                 let dashed = [8, 13, 18, 23].iter().all(|&at| bytes.get(at) == Some(&b'-'));
                 dashed && uuid::is_like(text)
@@ -421,9 +432,9 @@ impl Format {
     }
 }
 
-fn is_of_type(schema: Schema, value: &Value) -> bool {
-    schema.iter().any(|rule| match rule {
-        Rule::Type(kinds) => kinds.iter().any(|kind| kind.fits(value)),
+fn is_of_type(schema: JsonSchema, value: &Value) -> bool {
+    schema.iter().any(|keyword| match keyword {
+        Keyword::Type(types) => types.iter().any(|json_type| json_type.fits(value)),
         _ => false,
     })
 }
@@ -432,49 +443,49 @@ fn too_short(min: usize) -> &'static str {
     if min == 1 { "should be non-empty" } else { "is too short" }
 }
 
-/// The schema as Python would print it.
-fn write_schema(text: &mut String, schema: Schema) {
+/// The schema in Python's notation.
+fn write_schema(text: &mut String, schema: JsonSchema) {
     let list = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
         format!("[{}]", names.join(", "))
     };
     text.push('{');
-    for (n, rule) in schema.iter().enumerate() {
+    for (n, keyword) in schema.iter().enumerate() {
         text.push_str(if n == 0 { "" } else { ", " });
-        let _ = match rule {
-            Rule::Type([kind]) => write!(text, "'type': '{}'", kind.name()),
-            Rule::Type(kinds) => {
-                let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+        let _ = match keyword {
+            Keyword::Type([json_type]) => write!(text, "'type': '{}'", json_type.name()),
+            Keyword::Type(types) => {
+                let names: Vec<&str> = types.iter().map(|json_type| json_type.name()).collect();
                 write!(text, "'type': {}", list(&names))
             }
-            Rule::Properties(known) => {
+            Keyword::Properties(known) => {
                 text.push_str("'properties': ");
                 write_schemas(text, known.iter().map(|(name, schema)| (*name, *schema)));
                 Ok(())
             }
-            Rule::PatternProperties(known) => {
+            Keyword::PatternProperties(known) => {
                 text.push_str("'patternProperties': ");
                 write_schemas(text, known.iter().map(|(own, schema)| (own.text(), *schema)));
                 Ok(())
             }
-            Rule::Required(names) => write!(text, "'required': {}", list(names)),
-            Rule::NoOthers => write!(text, "'additionalProperties': False"),
-            Rule::MinProperties(min) => write!(text, "'minProperties': {min}"),
-            Rule::Items(schema) => {
+            Keyword::Required(names) => write!(text, "'required': {}", list(names)),
+            Keyword::NoOthers => write!(text, "'additionalProperties': False"),
+            Keyword::MinProperties(min) => write!(text, "'minProperties': {min}"),
+            Keyword::Items(schema) => {
                 text.push_str("'items': ");
                 write_schema(text, schema);
                 Ok(())
             }
-            Rule::MinItems(min) => write!(text, "'minItems': {min}"),
-            Rule::UniqueItems => write!(text, "'uniqueItems': True"),
-            Rule::Minimum(min) => write!(text, "'minimum': {min}"),
-            Rule::Maximum(max) => write!(text, "'maximum': {}", max.text()),
-            Rule::MinLength(min) => write!(text, "'minLength': {min}"),
-            Rule::MaxLength(max) => write!(text, "'maxLength': {max}"),
-            Rule::Pattern(pattern) => write!(text, "'pattern': {}", quoted(pattern.text())),
-            Rule::Format(_) => write!(text, "'format': 'uuid'"),
-            Rule::Enum(names) => write!(text, "'enum': {}", list(names)),
-            Rule::AnyOf(choices) => {
+            Keyword::MinItems(min) => write!(text, "'minItems': {min}"),
+            Keyword::UniqueItems => write!(text, "'uniqueItems': True"),
+            Keyword::Minimum(min) => write!(text, "'minimum': {min}"),
+            Keyword::Maximum(max) => write!(text, "'maximum': {}", max.text()),
+            Keyword::MinLength(min) => write!(text, "'minLength': {min}"),
+            Keyword::MaxLength(max) => write!(text, "'maxLength': {max}"),
+            Keyword::Pattern(pattern) => write!(text, "'pattern': {}", quoted(pattern.text())),
+            Keyword::Format(_) => write!(text, "'format': 'uuid'"),
+            Keyword::Enum(names) => write!(text, "'enum': {}", list(names)),
+            Keyword::AnyOf(choices) => {
                 text.push_str("'anyOf': [");
                 for (n, choice) in choices.iter().enumerate() {
                     text.push_str(if n == 0 { "" } else { ", " });
@@ -488,7 +499,7 @@ fn write_schema(text: &mut String, schema: Schema) {
     text.push('}');
 }
 
-fn write_schemas<'a>(text: &mut String, schemas: impl Iterator<Item = (&'a str, Schema)>) {
+fn write_schemas<'a>(text: &mut String, schemas: impl Iterator<Item = (&'a str, JsonSchema)>) {
     text.push('{');
     for (n, (name, schema)) in schemas.enumerate() {
         let _ = write!(text, "{}{}: ", if n == 0 { "" } else { ", " }, quoted(name));

@@ -1,117 +1,121 @@
-//! What a provider looks like in an answer about candidates, kept from one answer to the next.
+//! Provider summaries in answers about candidates, with a cache.
 //!
-//! An answer has hundreds of summaries and most of them were in the answer before. So the text of each is kept until
-//! the provider changes, which its count of touches tells; a class may get another name without any provider being
-//! touched, so that is looked at, too.
+//! An answer has hundreds of summaries, and most of them also were in the previous answer. The cache keeps the text of
+//! each summary until the revision of the provider changes. Renaming a class changes no provider, so that revision is
+//! checked as well.
 
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::names::NameIx;
-use allod_core::state::capacity::provider::{Provider, ProviderIx, Stock};
+use allod_core::capacity::Inventory;
+use allod_core::view::capacity::{CapacityView, NameIx, ProviderIx, ProviderView};
 use parking_lot::RwLock;
 
-use crate::out::{ARRAY, OBJECT, Out};
-use crate::versions::{Feature, Version};
+use crate::json::{ARRAY, JsonBuffer, OBJECT};
+use crate::versions::{Feature, Microversion};
 
-/// Providers with higher numbers are written anew each time: about 128 MiB is kept at most.
-const KEPT_MAX: usize = 256 * 1024;
+/// Providers with higher indexes are not cached. This limits the cache to about 128 MiB.
+const CACHED_MAX: usize = 256 * 1024;
 
-/// Longer texts are not kept.
+/// Longer texts are not cached.
 const TEXT_BYTES_MAX: usize = 2048;
 
-/// Texts by the provider's number, in the form that versions since 1.29 have.
+/// Texts by provider index, in the form of 1.29 and later.
 #[derive(Debug, Default)]
-pub(crate) struct Summaries(RwLock<Vec<Kept>>);
+pub(crate) struct SummaryCache(RwLock<Vec<CachedSummary>>);
 
 #[derive(Debug, Clone, Default)]
-struct Kept {
-    touched: u64,
-    renamed: u64,
-    /// `"<uuid>":{…}`; empty: not kept.
+struct CachedSummary {
+    revision: u64,
+    class_names: u64,
+    /// `"<uuid>":{…}`; empty: not cached.
     text: Box<[u8]>,
 }
 
-impl Summaries {
-    /// Writes the summaries of some providers, with commas between them.
-    pub(crate) fn write(&self, out: &mut Out, capacity: &Capacity, providers: &[ProviderIx]) {
-        let mut missed: Vec<(ProviderIx, Kept)> = Vec::new();
-        let renamed = capacity.renamed();
+impl SummaryCache {
+    /// Writes the summaries of these providers, separated by commas.
+    pub(crate) fn write(
+        &self,
+        out: &mut JsonBuffer,
+        capacity: CapacityView<'_>,
+        providers: &[ProviderIx],
+    ) {
+        let mut new: Vec<(ProviderIx, CachedSummary)> = Vec::new();
+        let class_names = capacity.class_names_revision();
         {
-            let kept = self.0.read();
+            let cached = self.0.read();
             let mut is_first = true;
             for ix in providers {
-                let Some(provider) = capacity.at(*ix) else { continue };
+                let Some(provider) = capacity.provider_at(*ix) else { continue };
                 out.comma(is_first);
                 is_first = false;
-                match kept.get(*ix as usize) {
-                    Some(kept)
-                        if kept.touched == provider.touched
-                            && kept.renamed == renamed
-                            && !kept.text.is_empty() =>
+                match cached.get(*ix as usize) {
+                    Some(cached)
+                        if cached.revision == provider.revision()
+                            && cached.class_names == class_names
+                            && !cached.text.is_empty() =>
                     {
-                        out.0.extend_from_slice(&kept.text);
+                        out.0.extend_from_slice(&cached.text);
                     }
                     _ => {
                         let begin = out.0.len();
-                        summary(out, capacity, provider, Version::MAX, |_| true);
+                        summary(out, provider, Microversion::MAX, |_| true);
                         let text = &out.0[begin..];
-                        if (*ix as usize) < KEPT_MAX && text.len() <= TEXT_BYTES_MAX {
-                            let touched = provider.touched;
-                            missed.push((*ix, Kept { touched, renamed, text: text.into() }));
+                        if (*ix as usize) < CACHED_MAX && text.len() <= TEXT_BYTES_MAX {
+                            let revision = provider.revision();
+                            new.push((
+                                *ix,
+                                CachedSummary { revision, class_names, text: text.into() },
+                            ));
                         }
                     }
                 }
             }
         }
-        self.keep(missed);
+        self.store(new);
     }
 
-    fn keep(&self, texts: Vec<(ProviderIx, Kept)>) {
+    fn store(&self, texts: Vec<(ProviderIx, CachedSummary)>) {
         let Some(last) = texts.iter().map(|(ix, _)| *ix as usize).max() else { return };
-        let mut kept = self.0.write();
-        if kept.len() <= last {
-            kept.resize_with(last + 1, Kept::default);
+        let mut cached = self.0.write();
+        if cached.len() <= last {
+            cached.resize_with(last + 1, CachedSummary::default);
         }
         for (ix, text) in texts {
-            let place = &mut kept[ix as usize];
-            // Whoever looked later knows better.
-            if place.touched <= text.touched {
-                *place = text;
+            let entry = &mut cached[ix as usize];
+            // Another request may have stored a newer text.
+            if entry.revision <= text.revision {
+                *entry = text;
             }
         }
     }
 }
 
-/// Writes one summary: the classes that are wanted, and what the version has besides.
+/// Writes one summary, with the wanted classes and the members of this version.
 pub(crate) fn summary(
-    out: &mut Out,
-    capacity: &Capacity,
-    provider: &Provider,
-    version: Version,
+    out: &mut JsonBuffer,
+    provider: ProviderView<'_>,
+    version: Microversion,
     is_wanted: impl Fn(NameIx) -> bool,
 ) {
-    out.uuid(provider.uuid).raw(":{\"resources\":");
-    let stocks = provider.stocks.iter().filter(|stock| is_wanted(stock.class));
-    out.list(OBJECT, stocks, |out, stock| {
-        let class = capacity.classes().get(stock.class);
-        out.text(class.map_or("", |class| &class.name)).raw(":{\"capacity\":");
-        out.signed(shown_capacity(stock)).raw(",\"used\":").number(stock.used).raw("}");
+    out.uuid(provider.uuid()).raw(":{\"resources\":");
+    let inventories = provider.inventories().filter(|one| is_wanted(one.class));
+    out.list(OBJECT, inventories, |out, one| {
+        out.text(one.class_name).raw(":{\"capacity\":");
+        out.signed(shown_capacity(one.inventory)).raw(",\"used\":").number(one.used).raw("}");
     });
     if version.has(Feature::CandidatesByTraits) {
         out.raw(",\"traits\":");
-        out.list(ARRAY, capacity.trait_names(provider), |out, name| {
-            out.text(name);
+        out.list(ARRAY, provider.traits(), |out, row| {
+            out.text(&row.name);
         });
     }
     if version.has(Feature::NestedCandidates) {
-        out.raw(",\"parent_provider_uuid\":").uuid_or_null(capacity.parent(provider));
-        out.raw(",\"root_provider_uuid\":").uuid(capacity.root(provider));
+        out.raw(",\"parent_provider_uuid\":").uuid_or_null(provider.parent());
+        out.raw(",\"root_provider_uuid\":").uuid(provider.root());
     }
     out.raw("}");
 }
 
-/// Whole units, rounded towards zero.
-fn shown_capacity(stock: &Stock) -> i64 {
-    let inventory = &stock.inventory;
+/// Rounded towards zero, as Placement does.
+fn shown_capacity(inventory: &Inventory) -> i64 {
     let free = f64::from(inventory.total) - f64::from(inventory.reserved);
     (free * inventory.allocation_ratio.0).trunc() as i64
 }

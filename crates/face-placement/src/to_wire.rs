@@ -1,4 +1,4 @@
-//! From what a handler found to a reply: the headers that every answer has, and the forms that several routes share.
+//! Builds replies: the headers of every reply, and JSON that several routes share.
 
 use allod_core::capacity::Inventory;
 use allod_core::receipt::ProviderNow;
@@ -8,16 +8,16 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LAST_MODIFIED, LOCATION, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use crate::ask::Ask;
 use crate::explain;
-use crate::out::{ARRAY, Out};
+use crate::json::{ARRAY, JsonBuffer};
+use crate::request::PlacementRequest;
 use crate::versions::{self, Feature};
 
 pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
 
-/// An answer that is not an error.
+/// A successful reply.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct PlacementReply {
     status: StatusCode,
     body: Option<Vec<u8>>,
     location: Option<String>,
@@ -26,38 +26,45 @@ pub(crate) struct Shown {
     at: CommitPoint,
 }
 
-impl Shown {
-    pub(crate) fn json(at: CommitPoint, out: Out) -> Shown {
-        Shown::nothing(at, StatusCode::OK).body(out)
+impl PlacementReply {
+    pub(crate) fn json(at: CommitPoint, out: JsonBuffer) -> PlacementReply {
+        PlacementReply::empty(at, StatusCode::OK).body(out)
     }
 
-    pub(crate) fn nothing(at: CommitPoint, status: StatusCode) -> Shown {
-        Shown { status, body: None, location: None, modified_ms: None, explanation: None, at }
+    pub(crate) fn empty(at: CommitPoint, status: StatusCode) -> PlacementReply {
+        PlacementReply {
+            status,
+            body: None,
+            location: None,
+            modified_ms: None,
+            explanation: None,
+            at,
+        }
     }
 
-    pub(crate) fn body(self, out: Out) -> Shown {
-        Shown { body: Some(out.0), ..self }
+    pub(crate) fn body(self, out: JsonBuffer) -> PlacementReply {
+        PlacementReply { body: Some(out.0), ..self }
     }
 
-    pub(crate) fn status(self, status: StatusCode) -> Shown {
-        Shown { status, ..self }
+    pub(crate) fn status(self, status: StatusCode) -> PlacementReply {
+        PlacementReply { status, ..self }
     }
 
-    pub(crate) fn location(self, location: String) -> Shown {
-        Shown { location: Some(location), ..self }
+    pub(crate) fn location(self, location: String) -> PlacementReply {
+        PlacementReply { location: Some(location), ..self }
     }
 
-    /// When what is shown changed last; told in versions that tell it.
-    pub(crate) fn modified(self, ms: u64) -> Shown {
-        Shown { modified_ms: Some(ms), ..self }
+    /// When the content last changed; sent from 1.15 on.
+    pub(crate) fn modified(self, ms: u64) -> PlacementReply {
+        PlacementReply { modified_ms: Some(ms), ..self }
     }
 
-    /// Why it is not more, for whoever asked.
-    pub(crate) fn explained(self, explanation: Option<String>) -> Shown {
-        Shown { explanation, ..self }
+    /// The explanation, if the client asked for it.
+    pub(crate) fn explained(self, explanation: Option<String>) -> PlacementReply {
+        PlacementReply { explanation, ..self }
     }
 
-    pub(crate) fn reply(self, ask: &Ask) -> Reply {
+    pub(crate) fn reply(self, request: &PlacementRequest) -> Reply {
         let mut reply = Reply::new(Bytes::new().into());
         *reply.status_mut() = self.status;
         let headers = reply.headers_mut();
@@ -67,13 +74,13 @@ impl Shown {
         if let Some(location) = self.location.and_then(|text| HeaderValue::try_from(text).ok()) {
             headers.insert(LOCATION, location);
         }
-        if let Some(ms) = self.modified_ms.filter(|_| ask.has(Feature::CacheHeaders)) {
+        if let Some(ms) = self.modified_ms.filter(|_| request.has(Feature::CacheHeaders)) {
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
             if let Ok(date) = HeaderValue::try_from(time::http_date(ms)) {
                 headers.insert(LAST_MODIFIED, date);
             }
         }
-        headers.insert(versions::HEADER, ask.version.header());
+        headers.insert(versions::HEADER, request.version.header());
         headers.insert(VARY, HeaderValue::from_static("openstack-api-version"));
         if let Some(text) = self.explanation.and_then(|text| HeaderValue::try_from(text).ok()) {
             headers.insert(explain::HEADER, text);
@@ -86,13 +93,13 @@ impl Shown {
     }
 }
 
-/// When the newest of some things changed; what is always there is as new as the moment, and so is nothing.
+/// The latest of these times. 0 (standard classes and traits) counts as now, and so does an empty list.
 pub(crate) fn newest(times: impl IntoIterator<Item = u64>, now_ms: u64) -> u64 {
     times.into_iter().map(|ms| if ms == 0 { now_ms } else { ms }).max().unwrap_or(now_ms)
 }
 
-/// A provider as lists and single answers show it.
-pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderNow) {
+/// A provider, as an element of a list or alone.
+pub(crate) fn provider(out: &mut JsonBuffer, request: &PlacementRequest, shown: &ProviderNow) {
     out.raw("{\"uuid\":").uuid(shown.uuid).raw(",\"name\":").text(&shown.name);
     out.raw(",\"generation\":").number(shown.generation).raw(",\"links\":");
     let links = [
@@ -103,24 +110,24 @@ pub(crate) fn provider(out: &mut Out, ask: &Ask, shown: &ProviderNow) {
         ("traits", Feature::Traits),
         ("allocations", Feature::AllocationsLink),
     ];
-    let links = links.into_iter().filter(|(_, since)| ask.has(*since));
+    let links = links.into_iter().filter(|(_, since)| request.has(*since));
     out.list(ARRAY, links, |out, (rel, _)| {
-        out.raw("{\"rel\":\"").raw(rel).raw("\",\"href\":\"").raw(ask.prefix);
+        out.raw("{\"rel\":\"").raw(rel).raw("\",\"href\":\"").raw(request.prefix);
         out.raw("/resource_providers/").0.extend_from_slice(&shown.uuid.text());
         if rel != "self" {
             out.raw("/").raw(rel);
         }
         out.raw("\"}");
     });
-    if ask.has(Feature::Trees) {
+    if request.has(Feature::Trees) {
         out.raw(",\"parent_provider_uuid\":").uuid_or_null(shown.parent);
         out.raw(",\"root_provider_uuid\":").uuid(shown.root);
     }
     out.raw("}");
 }
 
-/// The members of an inventory, without the braces around them.
-pub(crate) fn inventory(out: &mut Out, inventory: &Inventory) {
+/// The members of an inventory, without braces.
+pub(crate) fn inventory(out: &mut JsonBuffer, inventory: &Inventory) {
     let Inventory { total, reserved, min_unit, max_unit, step_size, allocation_ratio } = *inventory;
     out.raw("\"total\":").number(total.into()).raw(",\"reserved\":").number(reserved.into());
     out.raw(",\"min_unit\":").number(min_unit.into()).raw(",\"max_unit\":").number(max_unit.into());

@@ -1,37 +1,37 @@
-//! `/traits` and `/resource_providers/{uuid}/traits`: what providers are like.
+//! `/traits` and `/resource_providers/{uuid}/traits`.
 
 use std::sync::Arc;
 
 use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, SetTraits};
 use allod_core::receipt::Outcome;
-use allod_core::state::capacity::names::Named;
+use allod_core::view::capacity::NameRow;
 use allod_engine::CommitPoint;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::ask::Ask;
-use crate::fault::Fault;
-use crate::out::{ARRAY, Out};
-use crate::providers::{look, now, unknown};
-use crate::refusals::{Doing, unexpected};
-use crate::schema::{self, forms};
-use crate::to_wire::{Shown, newest};
+use crate::error::PlacementError;
+use crate::json::{ARRAY, JsonBuffer};
+use crate::providers::{provider_in_path, provider_outcome, unknown_provider};
+use crate::refusals::{WriteOperation, unexpected};
+use crate::request::PlacementRequest;
+use crate::schema::{self, schemas};
+use crate::to_wire::{PlacementReply, newest};
 use crate::{Placement, from_wire};
 
-/// Which traits are listed.
+/// The filters of the list.
 #[derive(Default)]
-struct Filter {
+struct TraitListFilter {
     any_of: Option<Vec<String>>,
     prefix: Option<String>,
     associated: Option<bool>,
 }
 
-impl Filter {
-    fn read(ask: &Ask) -> Result<Filter, Fault> {
-        let query = ask.query();
-        query.check(forms::LIST_TRAITS)?;
-        let mut filter = Filter::default();
+impl TraitListFilter {
+    fn read(request: &PlacementRequest) -> Result<TraitListFilter, PlacementError> {
+        let query = request.query();
+        query.check(schemas::LIST_TRAITS)?;
+        let mut filter = TraitListFilter::default();
         if let Some(name) = query.last("name") {
             match name.split_once(':') {
                 Some(("in", names)) => {
@@ -40,7 +40,7 @@ impl Filter {
                 Some(("startswith", prefix)) => filter.prefix = Some(prefix.to_owned()),
                 Some(_) => {}
                 None => {
-                    return Err(Fault::bad_request(format!(
+                    return Err(PlacementError::bad_request(format!(
                         "Badly formatted name parameter. Expected name query string parameter in form: ?name=[in|startswith]:[name1,name2|prefix]. Got: \"{name}\""
                     )));
                 }
@@ -51,7 +51,7 @@ impl Filter {
                 "true" => Some(true),
                 "false" => Some(false),
                 _ => {
-                    return Err(Fault::bad_request(
+                    return Err(PlacementError::bad_request(
                         "The query parameter \"associated\" only accepts \"true\" or \"false\"",
                     ));
                 }
@@ -60,19 +60,24 @@ impl Filter {
         Ok(filter)
     }
 
-    fn lets(&self, name: &str, is_associated: impl FnOnce() -> bool) -> bool {
+    fn matches(&self, name: &str, is_associated: impl FnOnce() -> bool) -> bool {
         self.any_of.as_ref().is_none_or(|names| names.iter().any(|own| own == name))
             && self.prefix.as_ref().is_none_or(|prefix| name.starts_with(prefix.as_str()))
             && self.associated.is_none_or(|wanted| is_associated() == wanted)
     }
 }
 
-pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let filter = Filter::read(ask)?;
+pub(crate) fn list(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let filter = TraitListFilter::read(request)?;
     face.read(|capacity, snapshot| {
         let all = capacity.traits().iter();
-        let listed: Vec<&Named> = all
-            .filter(|(ix, named)| filter.lets(&named.name, || !capacity.with_trait(*ix).is_empty()))
+        let listed: Vec<&NameRow> = all
+            .filter(|(ix, named)| {
+                filter.matches(&named.name, || !capacity.with_trait(*ix).is_empty())
+            })
             .map(|(_, named)| named)
             .collect();
         let modified = newest(listed.iter().map(|named| named.changed_ms), snapshot.now_ms);
@@ -81,79 +86,97 @@ pub(crate) fn list(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
     })
 }
 
-pub(crate) fn get(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn get(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let (traits, name) = (capacity.traits(), ask.param(0));
+        let (traits, name) = (capacity.traits(), request.param(0));
         let named = traits.find(&name).and_then(|ix| traits.get(ix));
-        let named = named.ok_or_else(|| Fault::not_found(format!("No such trait(s): {name}.")))?;
+        let named =
+            named.ok_or_else(|| PlacementError::not_found(format!("No such trait(s): {name}.")))?;
         let modified = newest([named.changed_ms], snapshot.now_ms);
-        Ok(Shown::nothing(snapshot.at, StatusCode::NO_CONTENT).modified(modified))
+        Ok(PlacementReply::empty(snapshot.at, StatusCode::NO_CONTENT).modified(modified))
     })
 }
 
-pub(crate) async fn put(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let name = ask.param(0);
-    if schema::check(&Value::from(name.as_str()), forms::CUSTOM_TRAIT).is_some() {
-        return Err(Fault::bad_request(
+pub(crate) async fn put(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let name = request.param(0);
+    if schema::check(&Value::from(name.as_str()), schemas::CUSTOM_TRAIT).is_some() {
+        return Err(PlacementError::bad_request(
             "The trait is invalid. A valid trait must be no longer than 255 characters, start with the prefix \"CUSTOM_\" and use following characters: \"A\"-\"Z\", \"0\"-\"9\" and \"_\"",
         ));
     }
     let command = Command::Capacity(CapacityCommand::CreateTrait(name.as_str().into()));
-    let (outcome, at) = face.submit(command, Doing::PutTrait).await?;
+    let (outcome, at) = face.submit(command, WriteOperation::PutTrait).await?;
     let Outcome::Named { created, changed_ms } = outcome else { return Err(unexpected()) };
     let status = if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
-    let location = ask.address(face.settings.scheme, &format!("/traits/{name}"));
-    Ok(Shown::nothing(at, status).location(location).modified(changed_ms))
+    let location = request.address(face.settings.scheme, &format!("/traits/{name}"));
+    Ok(PlacementReply::empty(at, status).location(location).modified(changed_ms))
 }
 
-pub(crate) async fn delete(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let command = Command::Capacity(CapacityCommand::DeleteTrait(ask.param(0).into()));
-    let (_, at) = face.submit(command, Doing::DeleteTrait).await?;
-    Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
+pub(crate) async fn delete(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let command = Command::Capacity(CapacityCommand::DeleteTrait(request.param(0).into()));
+    let (_, at) = face.submit(command, WriteOperation::DeleteTrait).await?;
+    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn of_provider(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn of_provider(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let provider = look(capacity, ask, || {
-            let unknown = unknown(ask);
-            Fault::not_found(format!("{unknown}: {unknown}"))
+        let provider = provider_in_path(capacity, request, || {
+            let unknown = unknown_provider(request);
+            PlacementError::not_found(format!("{unknown}: {unknown}"))
         })?;
-        let rows = provider.traits.iter().filter_map(|ix| capacity.traits().get(*ix));
-        let modified = newest(rows.map(|named| named.changed_ms), snapshot.now_ms);
-        let names = capacity.trait_names(provider);
-        Ok(show(snapshot.at, names, Some(provider.generation)).modified(modified))
+        let modified = newest(provider.traits().map(|row| row.changed_ms), snapshot.now_ms);
+        let names = provider.traits().map(|row| &row.name);
+        Ok(show(snapshot.at, names, Some(provider.generation())).modified(modified))
     })
 }
 
-pub(crate) async fn set(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let body = ask.body(forms::PUT_PROVIDER_TRAITS)?;
-    let (provider, _) = face.provider(ask)?;
+pub(crate) async fn set(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let body = request.body(schemas::PUT_PROVIDER_TRAITS)?;
+    let (provider, _) = face.provider(request)?;
     let expect = Some(from_wire::generation(&body["resource_provider_generation"]));
     let names = body["traits"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut traits: Vec<Arc<str>> = names.map(Into::into).collect();
     let command =
         CapacityCommand::SetTraits(SetTraits { provider, expect, traits: traits.clone() });
-    let (outcome, at) = face.submit(Command::Capacity(command), Doing::SetTraits).await?;
-    let now = now(outcome)?;
+    let (outcome, at) = face.submit(Command::Capacity(command), WriteOperation::SetTraits).await?;
+    let now = provider_outcome(outcome)?;
     traits.sort_unstable();
     traits.dedup();
     Ok(show(at, &traits, Some(now.generation)).modified(now.changed_ms))
 }
 
-pub(crate) async fn clear(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let (provider, _) = face.provider(ask)?;
+pub(crate) async fn clear(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let (provider, _) = face.provider(request)?;
     let command =
         CapacityCommand::SetTraits(SetTraits { provider, expect: None, traits: Vec::new() });
-    let (_, at) = face.submit(Command::Capacity(command), Doing::SetTraits).await?;
-    Ok(Shown::nothing(at, StatusCode::NO_CONTENT))
+    let (_, at) = face.submit(Command::Capacity(command), WriteOperation::SetTraits).await?;
+    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
 }
 
 fn show<'a>(
     at: CommitPoint,
     names: impl IntoIterator<Item = &'a Arc<str>>,
     generation: Option<u64>,
-) -> Shown {
-    let mut out = Out::with_room(1024);
+) -> PlacementReply {
+    let mut out = JsonBuffer::with_capacity(1024);
     out.raw("{\"traits\":");
     out.list(ARRAY, names, |out, name| {
         out.text(name);
@@ -162,5 +185,5 @@ fn show<'a>(
         out.raw(",\"resource_provider_generation\":").number(generation);
     }
     out.raw("}");
-    Shown::json(at, out)
+    PlacementReply::json(at, out)
 }

@@ -1,49 +1,54 @@
-//! `/usages` and `/resource_providers/{uuid}/usages`: how much is held.
+//! `/usages` and `/resource_providers/{uuid}/usages`.
 
 use std::collections::BTreeMap;
 
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::usage::Usage;
+use allod_core::view::capacity::{CapacityView, ProjectUsage};
 
 use crate::Placement;
 use crate::allocations::UNKNOWN_TYPE;
-use crate::ask::Ask;
-use crate::fault::Fault;
-use crate::out::{OBJECT, Out};
-use crate::providers::{look, unknown};
-use crate::schema::forms;
-use crate::to_wire::Shown;
+use crate::error::PlacementError;
+use crate::json::{JsonBuffer, OBJECT};
+use crate::providers::{provider_in_path, unknown_provider};
+use crate::request::PlacementRequest;
+use crate::schema::schemas;
+use crate::to_wire::PlacementReply;
 use crate::versions::Feature;
 
-/// All types of consumers in one.
+/// Requests the sum over all consumer types.
 const ALL_TYPES: &str = "all";
 
-pub(crate) fn of_provider(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
+pub(crate) fn of_provider(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
     face.read(|capacity, snapshot| {
-        let provider = look(capacity, ask, || {
-            let unknown = unknown(ask);
-            Fault::not_found(format!("{unknown}: {unknown}"))
+        let provider = provider_in_path(capacity, request, || {
+            let unknown = unknown_provider(request);
+            PlacementError::not_found(format!("{unknown}: {unknown}"))
         })?;
-        let mut out = Out::with_room(256);
-        out.raw("{\"resource_provider_generation\":").number(provider.generation);
+        let mut out = JsonBuffer::with_capacity(256);
+        out.raw("{\"resource_provider_generation\":").number(provider.generation());
         out.raw(",\"usages\":");
-        out.list(OBJECT, &provider.stocks, |out, stock| {
-            out.text(&capacity.classes().name(stock.class)).raw(":").number(stock.used);
+        out.list(OBJECT, provider.inventories(), |out, one| {
+            out.text(one.class_name).raw(":").number(one.used);
         });
         out.raw("}");
-        Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms))
+        Ok(PlacementReply::json(snapshot.at, out).modified(snapshot.now_ms))
     })
 }
 
-pub(crate) fn total(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
-    let query = ask.query();
-    query.check(forms::usages(ask.version))?;
+pub(crate) fn total(
+    face: &Placement,
+    request: &PlacementRequest,
+) -> Result<PlacementReply, PlacementError> {
+    let query = request.query();
+    query.check(schemas::usages(request.version))?;
     let project = query.last("project_id").unwrap_or_default();
     let (user, wanted) = (query.last("user_id"), query.last("consumer_type"));
     face.read(|capacity, snapshot| {
-        let mut out = Out::with_room(256);
+        let mut out = JsonBuffer::with_capacity(256);
         out.raw("{\"usages\":");
-        if ask.has(Feature::ConsumerTypes) {
+        if request.has(Feature::ConsumerTypes) {
             let by_type = by_type(capacity, project, user, wanted);
             out.list(OBJECT, &by_type, |out, (name, usage)| {
                 out.text(name).raw(":{");
@@ -53,25 +58,25 @@ pub(crate) fn total(face: &Placement, ask: &Ask) -> Result<Shown, Fault> {
                 out.raw("\"consumer_count\":").number(usage.consumers).raw("}");
             });
         } else {
-            let mut sum = Usage::default();
-            capacity.usages().of(project, user).for_each(|(_, usage)| add(&mut sum, usage));
+            let mut sum = ProjectUsage::default();
+            capacity.usages(project, user).for_each(|(_, usage)| add(&mut sum, usage));
             out.list(OBJECT, &sum.used, |out, (class, used)| {
                 out.text(&capacity.classes().name(*class)).raw(":").number(*used);
             });
         }
         out.raw("}");
-        Ok(Shown::json(snapshot.at, out).modified(snapshot.now_ms))
+        Ok(PlacementReply::json(snapshot.at, out).modified(snapshot.now_ms))
     })
 }
 
 fn by_type(
-    capacity: &Capacity,
+    capacity: CapacityView<'_>,
     project: &str,
     user: Option<&str>,
     wanted: Option<&str>,
-) -> BTreeMap<String, Usage> {
+) -> BTreeMap<String, ProjectUsage> {
     let mut sums = BTreeMap::new();
-    for (kind, usage) in capacity.usages().of(project, user) {
+    for (kind, usage) in capacity.usages(project, user) {
         let kind = kind.map(|kind| &**kind);
         let name = match wanted {
             Some(ALL_TYPES) => ALL_TYPES,
@@ -84,7 +89,7 @@ fn by_type(
     sums
 }
 
-fn add(sum: &mut Usage, usage: &Usage) {
+fn add(sum: &mut ProjectUsage, usage: &ProjectUsage) {
     sum.consumers += usage.consumers;
     for (class, used) in &usage.used {
         *sum.used.entry(*class).or_default() += used;

@@ -1,10 +1,12 @@
-//! Uuids as clients write them: with dashes or without, in braces, with `urn:uuid:` before, in either case.
-//!
-//! Not here: the core's type for them.
+//! Parses UUIDs as Python does: with dashes or without, in braces, after `urn:uuid:`, in either case. Also generates
+//! them.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_core::capacity::Uuid;
 
-/// The 32 hexadecimal digits of what Python's library would take for a uuid.
+/// The 32 hexadecimal digits of a text that Python's `uuid` module accepts.
 fn digits(text: &str) -> Option<String> {
     let bare = text.replace("urn:", "").replace("uuid:", "");
     let bare = bare.trim_matches(['{', '}']).replace('-', "");
@@ -12,18 +14,51 @@ fn digits(text: &str) -> Option<String> {
     fits.then_some(bare)
 }
 
-/// Whether a text is a uuid in some form.
+/// Whether a text is a UUID in any of these schemas.
 pub(crate) fn is_like(text: &str) -> bool {
     digits(text).is_some()
 }
 
-/// What a text that is a uuid in some form is as a number.
+/// The value of a UUID in any of these schemas.
 pub(crate) fn read(text: &str) -> Option<u128> {
-    // The usual forms are the core's, and need no copy.
+    // The usual schemas need no copy.
     if let Ok(Uuid(number)) = text.parse() {
         return Some(number);
     }
     u128::from_str_radix(&digits(text)?, 16).ok()
+}
+
+/// Generates UUIDs for providers that a client creates without one, and seeds for random orders.
+///
+/// They must be unique, not unpredictable: they are hashes of a counter with random keys.
+#[derive(Debug)]
+pub(crate) struct UuidGenerator {
+    high: RandomState,
+    low: RandomState,
+    count: AtomicU64,
+}
+
+impl UuidGenerator {
+    pub(crate) fn new() -> UuidGenerator {
+        UuidGenerator {
+            high: RandomState::new(),
+            low: RandomState::new(),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    /// A version 4 UUID.
+    pub(crate) fn next(&self) -> Uuid {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let bits =
+            u128::from(self.high.hash_one(count)) << 64 | u128::from(self.low.hash_one(count));
+        let kind = bits & !(0xf << 76) | 0x4 << 76;
+        Uuid(kind & !(0x3 << 62) | 0x2 << 62)
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.high.hash_one(self.count.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 #[cfg(test)]
@@ -31,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uuid_may_be_written_in_several_ways() {
+    fn uuids_are_parsed_in_several_forms() {
         let plain = "7a3f0a5e-0000-4000-8000-00000000000b";
         let number = 0x7a3f_0a5e_0000_4000_8000_0000_0000_000b;
         for text in [
@@ -48,5 +83,16 @@ mod tests {
             assert!(!is_like(text) && read(text).is_none(), "{text}");
         }
         assert_eq!(read("7a3f0a5e-0000-4000-8000-0000-000000b"), None);
+    }
+
+    #[test]
+    fn generated_uuids_are_unique_and_of_version_4() {
+        let uuids = UuidGenerator::new();
+        let all: std::collections::BTreeSet<Uuid> = (0..1000).map(|_| uuids.next()).collect();
+        assert_eq!(all.len(), 1000);
+        for text in all.iter().map(Uuid::to_string) {
+            assert_eq!(&text[14..15], "4", "{text}");
+            assert!("89ab".contains(&text[19..20]), "{text}");
+        }
     }
 }

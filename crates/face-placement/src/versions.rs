@@ -1,166 +1,166 @@
-//! Microversions: which one a request asks for, and what each of them changed.
+//! Microversions: how a request selects one, and what each of them changed.
 //!
-//! Everywhere else the question is whether a version *has a feature*; no other file compares numbers.
+//! Other files ask whether a version *has a feature*; none compares version numbers.
 
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::fault::Fault;
+use crate::error::PlacementError;
 
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
 
-/// The service's name in the header.
+/// The service type in the version header.
 const SERVICE: &str = "placement";
 
-/// A version 1.x.
+/// The microversion 1.x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version(u8);
+pub(crate) struct Microversion(u8);
 
-/// What a version changed; its number is the version 1.x that did.
+/// What a version introduced; the discriminant is the x of version 1.x.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Feature {
-    /// What has been there from the beginning.
+    /// Exists in all versions.
     Always = 0,
-    /// Aggregates of a provider, and the link to them.
+    /// Aggregates of a provider, and a link to them.
     Aggregates = 1,
     /// `/resource_classes`.
     Classes = 2,
-    /// Providers by `member_of`.
+    /// `member_of` filter on providers.
     ProvidersByAggregate = 3,
-    /// Providers by `resources`.
+    /// `resources` filter on providers.
     ProvidersByResources = 4,
-    /// All inventories of a provider are deleted in one request.
+    /// DELETE on all inventories of a provider.
     DeleteInventories = 5,
-    /// `/traits`, traits of a provider, and the link to them.
+    /// `/traits`, traits of a provider, and a link to them.
     Traits = 6,
-    /// A class is put by its name alone; before, putting renamed it.
+    /// PUT on a class creates it and takes no body; before, it renamed the class.
     PutClass = 7,
-    /// Allocations say which project and user they are for.
+    /// Allocations have a project and a user.
     ConsumerOwner = 8,
     /// `/usages`.
     Usages = 9,
     /// `/allocation_candidates`.
     Candidates = 10,
-    /// The link to a provider's allocations.
+    /// A link to the allocations of a provider.
     AllocationsLink = 11,
-    /// Allocations are written by provider and not as a list, as they are read.
+    /// PUT on allocations takes an object by provider instead of a list.
     AllocationsByProvider = 12,
-    /// Allocations of several consumers in one request.
+    /// POST on allocations, for several consumers.
     PostAllocations = 13,
-    /// Parents and roots, and providers by `in_tree`.
+    /// Parents and roots of providers, and the `in_tree` filter.
     Trees = 14,
     /// `last-modified` and `cache-control`.
     CacheHeaders = 15,
-    /// Candidates with a `limit`.
+    /// `limit` on candidates.
     CandidatesLimit = 16,
-    /// Candidates by `required`, and traits in their summaries.
+    /// `required` on candidates, and traits in their summaries.
     CandidatesByTraits = 17,
-    /// Providers by `required`.
+    /// `required` filter on providers.
     ProvidersByTraits = 18,
-    /// Aggregates are written at a generation, and raise it.
+    /// PUT on aggregates takes a generation and increments it.
     AggregatesGeneration = 19,
-    /// A new provider is shown.
+    /// POST on providers returns the provider.
     PostProviderBody = 20,
-    /// Candidates by `member_of`.
+    /// `member_of` on candidates.
     CandidatesByAggregate = 21,
     /// `required=!TRAIT`.
     ForbiddenTraits = 22,
     /// Errors have codes.
     ErrorCodes = 23,
-    /// `member_of` more than once.
+    /// `member_of` may be repeated.
     SeveralMemberOf = 24,
-    /// Numbered groups, and what goes with them.
+    /// Numbered groups and `group_policy`.
     Groups = 25,
-    /// An inventory may be reserved whole.
+    /// `reserved` may be equal to `total`.
     ReservedWhole = 26,
-    /// Summaries show classes that were not asked for as well.
+    /// Summaries have all classes, not only the requested ones.
     AllClassesInSummaries = 27,
-    /// Allocations are written at a generation of their consumer.
+    /// Allocations have a consumer generation.
     ConsumerGenerations = 28,
-    /// Candidates of several providers of a tree, and whole trees in the summaries.
+    /// Candidates may use several providers of a tree, and summaries have whole trees.
     NestedCandidates = 29,
     /// `/reshaper`.
     Reshaper = 30,
-    /// Candidates by `in_tree`.
+    /// `in_tree` on candidates.
     CandidatesInTree = 31,
     /// `member_of=!AGGREGATE`.
     ForbiddenAggregates = 32,
-    /// Groups have names and not only numbers.
+    /// Group suffixes may be any name.
     NamedGroups = 33,
-    /// Candidates say which provider serves which group.
+    /// Candidates have mappings from groups to providers.
     Mappings = 34,
-    /// Candidates by `root_required`.
+    /// `root_required` on candidates.
     RootRequired = 35,
-    /// Candidates by `same_subtree`, and groups without resources.
+    /// `same_subtree` on candidates, and groups without resources.
     SameSubtree = 36,
-    /// A provider may get another parent, or none.
+    /// The parent of a provider may be changed or removed.
     Reparenting = 37,
     /// Consumers have types.
     ConsumerTypes = 38,
-    /// `required=in:A,B`, and `required` more than once.
+    /// `required=in:A,B`, and `required` may be repeated.
     AnyTraits = 39,
 }
 
-impl Version {
-    pub(crate) const MIN: Version = Version(Feature::Always as u8);
-    pub(crate) const MAX: Version = Version(Feature::AnyTraits as u8);
+impl Microversion {
+    pub(crate) const MIN: Microversion = Microversion(Feature::Always as u8);
+    pub(crate) const MAX: Microversion = Microversion(Feature::AnyTraits as u8);
 
     /// The version 1.`minor`.
     #[cfg(test)]
-    pub(crate) fn tested(minor: u8) -> Version {
-        Version(minor)
+    pub(crate) fn tested(minor: u8) -> Microversion {
+        Microversion(minor)
     }
 
     pub(crate) fn has(self, feature: Feature) -> bool {
         self.0 >= feature as u8
     }
 
-    /// Of forms that came with features, in the order of these, the newest that this version has.
+    /// The newest alternative that this version has; `later` is in ascending order of features.
     pub(crate) fn pick<T: Copy>(self, first: T, later: &[(Feature, T)]) -> T {
         let newest = later.iter().rev().find(|(feature, _)| self.has(*feature));
         newest.map_or(first, |(_, form)| *form)
     }
 
-    /// What the request asks for. More than one service may be named; the last entry that is for this one counts.
-    pub(crate) fn of(headers: &HeaderMap) -> Result<Version, Fault> {
+    /// The version that the request asks for. The header may name several services; the last entry for this one counts.
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Microversion, PlacementError> {
         let lines: Vec<_> = headers.get_all(HEADER).iter().flat_map(HeaderValue::to_str).collect();
         let asked = lines.iter().flat_map(|line| line.split(',')).rev().find_map(|entry| {
             let (service, version) = entry.trim().split_once(char::is_whitespace)?;
             service.eq_ignore_ascii_case(SERVICE).then(|| version.trim())
         });
         match asked {
-            None => Ok(Version::MIN),
-            Some("latest") => Ok(Version::MAX),
-            Some(text) => Version::read(text),
+            None => Ok(Microversion::MIN),
+            Some("latest") => Ok(Microversion::MAX),
+            Some(text) => Microversion::read(text),
         }
     }
 
-    fn read(text: &str) -> Result<Version, Fault> {
+    fn read(text: &str) -> Result<Microversion, PlacementError> {
         let (major, minor) = text.split_once('.').unwrap_or((text, ""));
         let number = |part: &str| part.trim().parse::<i64>().ok();
         match (number(major), number(minor)) {
-            (Some(1), Some(minor)) if (0..=Version::MAX.0.into()).contains(&minor) => {
-                Ok(Version(minor as u8))
+            (Some(1), Some(minor)) if (0..=Microversion::MAX.0.into()).contains(&minor) => {
+                Ok(Microversion(minor as u8))
             }
-            (Some(_), Some(_)) => Err(Fault::version_unknown(format!(
+            (Some(_), Some(_)) => Err(PlacementError::version_unknown(format!(
                 "Invalid microversion: Unacceptable version header: {text}"
             ))),
-            _ => Err(Fault::version_malformed(format!(
+            _ => Err(PlacementError::version_malformed(format!(
                 "Invalid microversion: invalid version string: {text}; expected two numbers, as in 1.39"
             ))),
         }
     }
 
-    /// As it stands in the header of a reply.
+    /// The value of the version header of a reply.
     pub(crate) fn header(self) -> HeaderValue {
         let text = format!("{SERVICE} {self}");
         HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static(SERVICE))
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for Microversion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "1.{}", self.0)
     }
@@ -175,13 +175,13 @@ mod tests {
         for line in lines {
             headers.append(HEADER, HeaderValue::from_static(line));
         }
-        Version::of(&headers)
+        Microversion::of(&headers)
             .map(|version| version.to_string())
-            .map_err(|fault| fault.status.as_u16())
+            .map_err(|error| error.status.as_u16())
     }
 
     #[test]
-    fn the_version_is_the_last_one_that_is_meant_for_placement() {
+    fn the_last_version_for_placement_counts() {
         for (lines, wanted) in [
             (&[][..], Ok("1.0")),
             (&["placement latest"], Ok("1.39")),
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn a_version_has_what_came_with_it_and_before() {
-        let version = Version::read("1.28").unwrap();
+    fn a_version_has_its_features_and_all_earlier_ones() {
+        let version = Microversion::read("1.28").unwrap();
         assert!(version.has(Feature::ConsumerGenerations) && version.has(Feature::Always));
         assert!(!version.has(Feature::NestedCandidates));
         let later = [(Feature::Aggregates, 1), (Feature::Mappings, 34), (Feature::AnyTraits, 39)];
         assert_eq!(version.pick(0, &later), 1);
-        assert_eq!(Version::MIN.pick(0, &later), 0);
-        assert_eq!(Version::MAX.pick(0, &later), 39);
+        assert_eq!(Microversion::MIN.pick(0, &later), 0);
+        assert_eq!(Microversion::MAX.pick(0, &later), 39);
     }
 }

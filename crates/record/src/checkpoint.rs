@@ -13,7 +13,7 @@ use allod_core::event::resource::RequestAnswered;
 use allod_core::event::{Event, RequestRemembered};
 use allod_core::resource::Request;
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
-use allod_core::state::capacity::names::Named;
+use allod_core::state::capacity::names::NameRow;
 use allod_core::state::requests::Asked;
 use allod_core::state::restore::PoolImage;
 
@@ -51,8 +51,8 @@ pub enum Part {
     /// Of the last pool.
     Claim(Claim),
     Request(RequestRemembered),
-    Class(Named),
-    Trait(Named),
+    Class(NameRow),
+    Trait(NameRow),
     Provider(ProviderImage),
     Consumer(ConsumerImage),
     /// A request to the last pool.
@@ -203,14 +203,14 @@ impl<W: Write> CheckpointWriter<W> {
     }
 
     /// A custom resource class.
-    pub fn class(&mut self, named: &Named) -> io::Result<()> {
+    pub fn class(&mut self, named: &NameRow) -> io::Result<()> {
         self.capacity.names += 1;
         let (class, at_ms) = (named.name.clone(), named.changed_ms);
         self.event(&Event::ClassDefined(ClassDefined { class, was: None, at_ms }))
     }
 
     /// A custom trait.
-    pub fn trait_name(&mut self, named: &Named) -> io::Result<()> {
+    pub fn trait_name(&mut self, named: &NameRow) -> io::Result<()> {
         self.capacity.names += 1;
         let (name, at_ms) = (named.name.clone(), named.changed_ms);
         self.event(&Event::TraitDefined(TraitDefined { name, at_ms }))
@@ -451,7 +451,7 @@ impl<R: Read> CheckpointReader<R> {
 
     /// What is stored as its event.
     fn next_event(&mut self, found: Found) -> Result<Part, CheckpointError> {
-        let named = |name, changed_ms| Named { name, changed_ms };
+        let named = |name, changed_ms| NameRow { name, changed_ms };
         match read_event(&self.chunk(found))? {
             Event::RequestRemembered(request) => {
                 self.counts.requests += 1;

@@ -54,7 +54,7 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
-    let placement = allod_face_placement::Settings {
+    let placement = allod_face_placement::PlacementSettings {
         scheme: security.scheme(),
         search: settings.limits.search,
         ..settings.placement.clone()

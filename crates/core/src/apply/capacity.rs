@@ -1,4 +1,4 @@
-//! What the events of capacity do. As frozen as the rest of `apply`.
+//! Applies events about capacity. Frozen once released, as the rest of `apply`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::event::capacity::{
 };
 use crate::state::State;
 use crate::state::capacity::Capacity;
-use crate::state::capacity::change::Change;
-use crate::state::capacity::consumer::{Consumer, Held};
-use crate::state::capacity::names::{NameIx, Named};
+use crate::state::capacity::consumer::{Consumer, HeldAmount};
+use crate::state::capacity::names::{NameIx, NameRow};
 use crate::state::capacity::provider::{Provider, ProviderIx, Stock};
+use crate::state::capacity::update::CapacityUndo;
 use crate::state::undo;
 
 impl State {
-    fn note_capacity(&mut self, change: impl IntoIterator<Item = Change>) {
+    fn note_capacity(&mut self, change: impl IntoIterator<Item = CapacityUndo>) {
         for change in change {
             self.note(undo::StateChange::Capacity(change));
         }
@@ -26,14 +26,14 @@ impl State {
         let parent = event.parent.and_then(|parent| self.capacity.provider_ix(parent));
         let ix = match self.capacity.provider_ix(event.provider) {
             Some(ix) => {
-                let change = self.capacity.put_place(ix, event.name.clone(), parent);
+                let change = self.capacity.put_name_and_parent(ix, event.name.clone(), parent);
                 self.note_capacity(change);
                 ix
             }
             None => {
                 let provider = Provider::new(event.provider, event.name.clone(), parent);
                 let ix = self.capacity.add_provider(provider);
-                self.note_capacity([Change::ProviderAdded(ix)]);
+                self.note_capacity([CapacityUndo::ProviderAdded(ix)]);
                 ix
             }
         };
@@ -50,7 +50,7 @@ impl State {
             capacity.put_traits(ix, Vec::new()),
             capacity.put_aggregates(ix, Vec::new()),
         ];
-        let removed = capacity.remove_provider(ix).map(Box::new).map(Change::ProviderRemoved);
+        let removed = capacity.remove_provider(ix).map(Box::new).map(CapacityUndo::ProviderRemoved);
         self.note_capacity(emptied.into_iter().flatten().chain(removed));
     }
 
@@ -102,7 +102,7 @@ impl State {
     }
 
     pub(super) fn class_defined(&mut self, event: &ClassDefined) {
-        let named = Named { name: event.class.clone(), changed_ms: event.at_ms };
+        let named = NameRow { name: event.class.clone(), changed_ms: event.at_ms };
         let classes = &mut self.capacity.classes;
         if classes.find(&event.class).is_some() {
             return;
@@ -110,7 +110,7 @@ impl State {
         let renamed = event.was.as_ref().and_then(|was| classes.find(was));
         let change = match renamed {
             Some(ix) => self.capacity.rename_class(ix, named),
-            None => Some(Change::ClassAdded(classes.add(named))),
+            None => Some(CapacityUndo::ClassAdded(classes.add(named))),
         };
         self.note_capacity(change);
     }
@@ -118,21 +118,21 @@ impl State {
     pub(super) fn class_removed(&mut self, class: &str) {
         let classes = &mut self.capacity.classes;
         let change = classes.find(class).and_then(|ix| classes.remove(ix));
-        self.note_capacity(change.map(Change::ClassRemoved));
+        self.note_capacity(change.map(CapacityUndo::ClassRemoved));
     }
 
     pub(super) fn trait_defined(&mut self, name: &Arc<str>, at_ms: u64) {
         if self.capacity.traits.find(name).is_none() {
-            let named = Named { name: name.clone(), changed_ms: at_ms };
+            let named = NameRow { name: name.clone(), changed_ms: at_ms };
             let ix = self.capacity.traits.add(named);
-            self.note_capacity([Change::TraitAdded(ix)]);
+            self.note_capacity([CapacityUndo::TraitAdded(ix)]);
         }
     }
 
     pub(super) fn trait_removed(&mut self, name: &str) {
         let traits = &mut self.capacity.traits;
         let change = traits.find(name).and_then(|ix| traits.remove(ix));
-        self.note_capacity(change.map(Change::TraitRemoved));
+        self.note_capacity(change.map(CapacityUndo::TraitRemoved));
     }
 
     pub(super) fn allocations_set(&mut self, event: &AllocationsSet) {
@@ -176,9 +176,9 @@ impl State {
 }
 
 impl Capacity {
-    /// What a list of allocations says, by number. A provider or class that is not there is left out, and one that is named
-    /// twice counts once.
-    pub(crate) fn held(&self, allocations: &[Allocated]) -> Box<[Held]> {
+    /// Resolves the names in a list of allocations. Skips unknown providers and classes, and all but the first entry
+    /// for a provider and class.
+    pub(crate) fn held(&self, allocations: &[Allocated]) -> Box<[HeldAmount]> {
         let mut seen: BTreeSet<(ProviderIx, NameIx)> = BTreeSet::new();
         let mut held = Vec::with_capacity(allocations.iter().map(|one| one.resources.len()).sum());
         for Allocated { provider, resources } in allocations {
@@ -186,7 +186,7 @@ impl Capacity {
             for (class, amount) in resources {
                 let Some(class) = self.classes.find(class) else { continue };
                 if *amount > 0 && seen.insert((provider, class)) {
-                    held.push(Held { provider, class, amount: *amount });
+                    held.push(HeldAmount { provider, class, amount: *amount });
                 }
             }
         }

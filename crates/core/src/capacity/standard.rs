@@ -1,8 +1,8 @@
-//! The resource classes and traits that every cloud knows: the vocabulary of os-resource-classes 1.1.0 and os-traits 3.9.0.
+//! The standard resource classes and traits: those of os-resource-classes 1.1.0 and os-traits 3.9.0.
 //!
-//! Names that clients send and expect to find. All others begin with `CUSTOM_` and are created by their users.
+//! All other names begin with `CUSTOM_` and are created by users.
 
-/// In this order, which is the order of their numbers in Placement and so the order in which messages name them.
+/// In the order of their numbers in Placement, which is the order in which its messages list them.
 pub const CLASSES: [&str; 21] = [
     "VCPU",
     "MEMORY_MB",
@@ -27,10 +27,10 @@ pub const CLASSES: [&str; 21] = [
     "NET_PACKET_RATE_IGR_KILOPACKET_PER_SEC",
 ];
 
-/// The trait that lets a provider serve every tree with which it shares an aggregate.
+/// The trait of sharing providers, which serve every tree that has a member in one of their aggregates.
 pub const SHARES: &str = "MISC_SHARES_VIA_AGGREGATE";
 
-/// In the order of the alphabet.
+/// In alphabetical order.
 pub const TRAITS: [&str; 377] = [
     "COMPUTE_ACCELERATORS",
     "COMPUTE_ADDRESS_SPACE_EMULATED",
@@ -411,7 +411,7 @@ pub const TRAITS: [&str; 377] = [
     "STORAGE_DISK_SSD",
 ];
 
-/// What a name must begin with to be created by a user.
+/// The prefix of names that users create.
 pub const CUSTOM: &str = "CUSTOM_";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What may be asked about providers, inventories and allocations.
+//! Commands about providers, inventories and allocations.
 //!
-//! Allocations are operations of a transaction, so that capacity and values are taken together or not at all. What shapes the
-//! stock itself is a command of its own: nobody changes a provider's inventory and claims an address in one breath.
+//! Allocations are operations of a transaction, so that capacity and pool values are taken atomically. Changes to
+//! providers and inventories are commands of their own.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub enum CapacityCommand {
     CreateClass(CreateClass),
     RenameClass(RenameClass),
     DeleteClass(Arc<str>),
-    /// That it exists already is no error.
+    /// Succeeds if the trait exists.
     CreateTrait(Arc<str>),
     DeleteTrait(Arc<str>),
     Reshape(Reshape),
@@ -39,31 +39,31 @@ pub struct UpdateProvider {
     pub parent: Parent,
 }
 
-/// What becomes of a provider's place in its tree.
+/// What happens to the parent of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parent {
     Keep,
-    /// A root gets a parent; a provider that has another one is left where it is, with a refusal.
+    /// Gives a parent to a root; refused if the provider has another parent.
     Adopt(Option<Uuid>),
-    /// To a new parent, or to none, with all that stands below it.
+    /// Moves the provider with its descendants to another parent, or makes it a root.
     Move(Option<Uuid>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeInventories {
     pub provider: Uuid,
-    /// The generation that the caller has seen; `None`: it did not look.
+    /// The generation that the caller expects; `None`: any.
     pub expect: Option<u64>,
     pub change: InventoryChange,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InventoryChange {
-    /// These and no others.
+    /// Replaces all inventories.
     Replace(Vec<(Arc<str>, Inventory)>),
-    /// One that is not there yet.
+    /// Refused if the class has an inventory.
     Add(Arc<str>, Inventory),
-    /// One that is there.
+    /// Refused if the class has no inventory.
     Update(Arc<str>, Inventory),
     Remove(Arc<str>),
 }
@@ -80,14 +80,14 @@ pub struct SetAggregates {
     pub provider: Uuid,
     pub expect: Option<u64>,
     pub aggregates: Vec<Uuid>,
-    /// Whether the provider's generation goes up; in the oldest versions of Placement's interface it did not.
+    /// Whether to increment the provider's generation; Placement before 1.19 does not.
     pub counts: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateClass {
     pub name: Arc<str>,
-    /// That it exists already is no error.
+    /// Succeed if the class exists.
     pub ensure: bool,
 }
 
@@ -97,8 +97,8 @@ pub struct RenameClass {
     pub to: Arc<str>,
 }
 
-/// New inventories for some providers and new allocations for some consumers, all at once: stock moves to other providers
-/// and what is held moves with it.
+/// Replaces the inventories of some providers and the allocations of some consumers atomically, to move inventory
+/// between providers together with its allocations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reshape {
     pub inventories: Vec<Reshaped>,
@@ -112,51 +112,50 @@ pub struct Reshaped {
     pub inventories: Vec<(Arc<str>, Inventory)>,
 }
 
-/// From now on these consumers hold exactly this. All of them together: what one gives up, another can have.
+/// Replaces the allocations of these consumers, all at once: what one of them gives up, another can take.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllocateOp {
     pub consumers: Vec<Holding>,
 }
 
-/// Classes, and how much of each.
+/// Resource classes and amounts.
 pub type Resources = Vec<(Arc<str>, u64)>;
 
-/// What a consumer is to hold.
+/// The new allocations of one consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holding {
     pub consumer: Uuid,
-    /// What must hold of the consumer's generation beforehand; one that holds nothing is absent.
+    /// The expected generation; a consumer that holds nothing is absent.
     pub expect: Expect,
     pub project: Arc<str>,
     pub user: Arc<str>,
-    /// `None`: whatever it was before.
+    /// `None`: unchanged.
     pub consumer_type: Option<Arc<str>>,
-    /// Empty: nothing any more.
+    /// If empty, the consumer is removed.
     pub allocations: Vec<(Uuid, Resources)>,
-    /// `None`: held until given up.
-    pub lease: Option<LeaseAsk>,
+    /// `None`: no expiry.
+    pub lease: Option<LeaseTerms>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LeaseAsk {
-    /// From now.
+pub struct LeaseTerms {
     pub ttl_ms: u64,
     pub reclaim: Reclaim,
 }
 
-/// A consumer gives up all that it holds, by itself and whatever else is going on: no provider's generation changes.
+/// Releases everything that a consumer holds. Does not change the generation of any provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeallocateOp {
     pub consumer: Uuid,
-    /// `Any` also accepts that nothing is held.
+    /// `Any` succeeds even if nothing is held.
     pub expect: Expect,
 }
 
-/// A consumer's allocations last longer, or for ever.
+/// Extends the lease of a consumer's allocations, or removes its expiry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtendOp {
     pub consumer: Uuid,
     pub expect: Expect,
-    /// `None`: held until given up.
-    pub lease: Option<LeaseAsk>,
+    /// `None`: no expiry.
+    pub lease: Option<LeaseTerms>,
 }

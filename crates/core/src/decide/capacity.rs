@@ -1,4 +1,4 @@
-//! Commands and operations about providers, inventories and what consumers hold of them.
+//! Decides commands and operations about providers, inventories and consumers.
 
 mod allocate;
 mod hold;
@@ -41,7 +41,7 @@ impl Draft<'_> {
         self.state.capacity.provider(uuid).ok_or_else(|| unknown.into())
     }
 
-    /// A provider that must have the generation that the caller has seen.
+    /// The provider, if it has the expected generation.
     fn provider_at(&self, uuid: Uuid, expect: Option<u64>) -> Result<&Provider, Refusal> {
         let provider = self.provider(uuid)?;
         let actual = provider.generation;
@@ -55,7 +55,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The provider as it has become.
+    /// The provider after the change.
     fn provider_now(&self, uuid: Uuid) -> Result<Outcome, Refusal> {
         let provider = self.provider(uuid)?;
         Ok(Outcome::Provider(ProviderNow {

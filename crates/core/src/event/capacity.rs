@@ -1,11 +1,12 @@
-//! What has happened to providers, inventories and consumers.
+//! Events about providers, inventories and consumers.
 
 use std::sync::Arc;
 
 use crate::capacity::{Inventory, Reclaim, Uuid};
 use crate::event::ReleaseCause;
 
-/// A provider has come to be, or has another name or parent. Its generation is 0 when it comes and not changed by this.
+/// A provider was created, renamed or moved. A new provider has generation 0; this event does not change the
+/// generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderDefined {
     pub provider: Uuid,
@@ -14,19 +15,19 @@ pub struct ProviderDefined {
     pub at_ms: u64,
 }
 
-/// With its inventories, traits and aggregates.
+/// Its inventories, traits and aggregates are removed with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRemoved {
     pub provider: Uuid,
     pub name: Arc<str>,
 }
 
-/// What a provider has of everything, from now on.
+/// All inventories of a provider were replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InventoriesSet {
     pub provider: Uuid,
     pub generation: u64,
-    /// Those that are new or written again, and those that stay as they were; whatever is not here is gone.
+    /// The complete list: new, rewritten and unchanged inventories.
     pub inventories: Vec<InventorySet>,
     pub at_ms: u64,
 }
@@ -35,7 +36,7 @@ pub struct InventoriesSet {
 pub struct InventorySet {
     pub class: Arc<str>,
     pub inventory: Inventory,
-    /// Whether it was written now, be it with the same numbers; one that was not keeps its time.
+    /// Whether this change wrote it, even with the same numbers. Otherwise its time of change stays.
     pub written: bool,
 }
 
@@ -58,7 +59,7 @@ pub struct AggregatesSet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassDefined {
     pub class: Arc<str>,
-    /// The name that it had until now, if it had one.
+    /// The previous name, if it was renamed.
     pub was: Option<Arc<str>>,
     pub at_ms: u64,
 }
@@ -79,7 +80,7 @@ pub struct TraitRemoved {
     pub name: Arc<str>,
 }
 
-/// A consumer holds exactly this from now on.
+/// The allocations of a consumer were replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocationsSet {
     pub consumer: Uuid,
@@ -90,19 +91,19 @@ pub struct AllocationsSet {
     pub allocations: Vec<Allocated>,
     pub expires_ms: Option<u64>,
     pub reclaim: Reclaim,
-    /// Providers of which it held something and no longer does. `apply` does not look; who watches a provider does.
+    /// Providers that the consumer held before and holds no more. Ignored by `apply`; for watchers of these providers.
     pub left: Vec<Uuid>,
     pub at_ms: u64,
 }
 
-/// What is held of one provider.
+/// An allocation from one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocated {
     pub provider: Uuid,
     pub resources: Vec<(Arc<str>, u32)>,
 }
 
-/// The generation of a provider goes up because of what is held of it.
+/// The generation of a provider was incremented because its allocations changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderCounted {
     pub provider: Uuid,
@@ -110,25 +111,25 @@ pub struct ProviderCounted {
     pub at_ms: u64,
 }
 
-/// The allocations of a consumer last until another time.
+/// The lease of a consumer's allocations was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocationsExtended {
     pub consumer: Uuid,
     pub generation: u64,
-    /// `None`: held until given up.
+    /// `None`: no expiry.
     pub expires_ms: Option<u64>,
     pub reclaim: Reclaim,
 }
 
-/// A consumer holds nothing any more and is forgotten.
+/// A consumer released everything and was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllocationsReleased {
     pub consumer: Uuid,
-    /// The generation that it had.
+    /// The last generation.
     pub generation: u64,
     pub project: Arc<str>,
     pub user: Arc<str>,
     pub cause: ReleaseCause,
-    /// What it held. `apply` does not look.
+    /// What it held. Ignored by `apply`.
     pub was: Vec<Allocated>,
 }

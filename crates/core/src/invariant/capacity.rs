@@ -1,14 +1,14 @@
-//! What must hold of providers and consumers, worked out again from their rows alone.
+//! Invariants of providers and consumers, recomputed from their rows alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::capacity::Uuid;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::Bits;
-use crate::state::capacity::column::Room;
+use crate::state::capacity::column::Availability;
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::ProviderIx;
-use crate::state::capacity::usage::Usages;
+use crate::state::capacity::usage::ProjectUsages;
 
 pub(super) fn check(capacity: &Capacity) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn check(capacity: &Capacity) -> Vec<String> {
     wrong
 }
 
-/// Names lead to providers, and parents to roots.
+/// The indexes by UUID and name match the providers, and roots match parents.
 fn trees(capacity: &Capacity, wrong: &mut Vec<String>) {
     let mut uuids = BTreeMap::new();
     let mut names = BTreeMap::new();
@@ -27,7 +27,7 @@ fn trees(capacity: &Capacity, wrong: &mut Vec<String>) {
     for (ix, provider) in capacity.providers() {
         let uuid = provider.uuid;
         if uuids.insert(uuid, ix).is_some() || names.insert(provider.name.clone(), ix).is_some() {
-            wrong.push(format!("provider {uuid} shares its uuid or its name"));
+            wrong.push(format!("provider {uuid} has a uuid or name that another provider has"));
         }
         match provider.parent {
             Some(parent) => children.entry(parent).or_default().push(ix),
@@ -40,44 +40,46 @@ fn trees(capacity: &Capacity, wrong: &mut Vec<String>) {
             at = capacity.at(here).and_then(|provider| provider.parent);
         }
         if at.is_some() || above.last() != Some(&provider.root) {
-            wrong.push(format!("provider {uuid} does not stand below its root"));
+            wrong.push(format!("provider {uuid} does not have its root as an ancestor"));
         }
     }
     for (ix, provider) in capacity.providers() {
         if children.remove(&ix).unwrap_or_default() != provider.children {
-            wrong.push(format!("provider {} does not know its children", provider.uuid));
+            wrong.push(format!("provider {} has a wrong list of children", provider.uuid));
         }
     }
     if !children.is_empty() {
-        wrong.push("there are parents that do not exist".into());
+        wrong.push("a provider has a parent that does not exist".into());
     }
     if uuids != capacity.uuids
         || !names.iter().all(|(name, ix)| capacity.names.get(name) == Some(ix))
     {
-        wrong.push("the list of providers does not match them".into());
+        wrong.push("the index of providers by uuid or name is wrong".into());
     }
     if names.len() != capacity.names.len() || roots != capacity.roots {
-        wrong.push("the names or the roots of providers do not match them".into());
+        wrong.push("the index of names or of roots is wrong".into());
     }
 }
 
-/// What consumers hold is what is used.
+/// The usage of providers matches what consumers hold.
 fn holdings(capacity: &Capacity, wrong: &mut Vec<String>) {
     let mut used: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
     let mut consumers: BTreeMap<ProviderIx, BTreeSet<Uuid>> = BTreeMap::new();
-    let mut usages = Usages::default();
+    let mut usages = ProjectUsages::default();
     let mut due = BTreeSet::new();
     let mut holders = BTreeMap::new();
     for (slot, consumer) in capacity.consumers.iter() {
         let uuid = consumer.uuid;
         holders.insert(uuid, slot);
         if consumer.held.is_empty() || consumer.generation == 0 {
-            wrong.push(format!("consumer {uuid} holds nothing, or has never been written"));
+            wrong.push(format!("consumer {uuid} holds nothing or has generation 0"));
         }
         let mut seen = BTreeSet::new();
         for held in &consumer.held {
             if held.amount == 0 || !seen.insert((held.provider, held.class)) {
-                wrong.push(format!("consumer {uuid} holds something twice, or none of it"));
+                wrong.push(format!(
+                    "consumer {uuid} holds a class of a provider twice, or an amount of 0"
+                ));
             }
             *used.entry((held.provider, held.class)).or_default() += u64::from(held.amount);
             consumers.entry(held.provider).or_default().insert(uuid);
@@ -86,28 +88,28 @@ fn holdings(capacity: &Capacity, wrong: &mut Vec<String>) {
         due.extend(consumer.due_ms().map(|at| (at, uuid)));
     }
     if holders != capacity.holders || usages != capacity.usages || due != capacity.due {
-        wrong.push("the lists of consumers do not match them".into());
+        wrong.push("the index of consumers, usages or expiry times is wrong".into());
     }
     for (ix, provider) in capacity.providers() {
         let uuid = provider.uuid;
         if consumers.remove(&ix).unwrap_or_default() != provider.consumers {
-            wrong.push(format!("provider {uuid} does not know its consumers"));
+            wrong.push(format!("provider {uuid} has a wrong list of consumers"));
         }
         if !provider.stocks.is_sorted_by(|one, next| one.class < next.class) {
-            wrong.push(format!("the stocks of provider {uuid} are out of order"));
+            wrong.push(format!("the inventories of provider {uuid} are not sorted"));
         }
         for stock in &provider.stocks {
             if used.remove(&(ix, stock.class)).unwrap_or(0) != stock.used {
-                wrong.push(format!("provider {uuid} counts {} wrongly", stock.class));
+                wrong.push(format!("provider {uuid} has a wrong usage of class {}", stock.class));
             }
         }
     }
     if !used.is_empty() || !consumers.is_empty() {
-        wrong.push("something is held that nobody has".into());
+        wrong.push("a consumer holds an allocation from a missing provider or class".into());
     }
 }
 
-/// Bitmaps and columns say what the rows say.
+/// Bitmaps and columns match the rows.
 fn indexes(capacity: &Capacity, wrong: &mut Vec<String>) {
     let mut with_trait: BTreeMap<NameIx, Bits> = BTreeMap::new();
     let mut members: BTreeMap<Uuid, Bits> = BTreeMap::new();
@@ -121,8 +123,8 @@ fn indexes(capacity: &Capacity, wrong: &mut Vec<String>) {
         }
         for stock in &provider.stocks {
             have.entry(stock.class).or_default().insert(ix);
-            let room = capacity.column(stock.class).map(|column| column.room(ix));
-            if room != Some(Room::from(stock)) {
+            let available = capacity.column(stock.class).map(|column| column.availability(ix));
+            if available != Some(Availability::from(stock)) {
                 wrong.push(format!(
                     "the column of {} does not match {}",
                     stock.class, provider.uuid
@@ -133,7 +135,10 @@ fn indexes(capacity: &Capacity, wrong: &mut Vec<String>) {
             || !provider.traits.iter().all(|has| capacity.traits.get(*has).is_some())
             || !provider.stocks.iter().all(|stock| capacity.classes.get(stock.class).is_some())
         {
-            wrong.push(format!("provider {} has what has no name", provider.uuid));
+            wrong.push(format!(
+                "provider {} has a class, trait or aggregate that does not exist",
+                provider.uuid
+            ));
         }
     }
     let bits = |map: &BTreeMap<NameIx, Bits>, ix: usize, found: &Bits| {

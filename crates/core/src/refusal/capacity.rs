@@ -1,6 +1,6 @@
-//! Every way in which the core says no to a request about providers, inventories and allocations.
+//! Refusals of commands about providers, inventories and allocations, in the order of the checks.
 //!
-//! In the order in which the checks are made. The words are the native interface's; Placement's are in its face.
+//! The texts are those of the native interface; the Placement face has its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub enum CapacityRefusal {
     ProviderUnknown {
         provider: Uuid,
     },
-    /// `uuid`, `name`: which of the two is taken already.
+    /// `uuid` and `name` say which of the two is taken.
     ProviderExists {
         provider: Uuid,
         uuid: bool,
@@ -28,13 +28,13 @@ pub enum CapacityRefusal {
         provider: Uuid,
         parent: Uuid,
     },
-    /// A provider cannot stand below itself. `own`: it named itself as its parent when it was created.
+    /// A provider cannot be its own ancestor. `own`: a new provider names itself as its parent.
     ParentLoop {
         provider: Uuid,
         parent: Uuid,
         own: bool,
     },
-    /// It has a parent, and the request may not take it away (`to` is `None`) or give it another one.
+    /// The provider has a parent, and the request may not remove it (`to` is `None`) or change it.
     ParentFixed {
         provider: Uuid,
         to: Option<Uuid>,
@@ -47,18 +47,16 @@ pub enum CapacityRefusal {
         provider: Uuid,
         consumers: u64,
     },
-    /// A custom class must begin with `CUSTOM_`.
     ClassUnknown {
         class: Arc<str>,
     },
     ClassExists {
         class: Arc<str>,
     },
-    /// One of the standard classes, which cannot be renamed or removed.
+    /// Standard classes cannot be renamed or removed.
     ClassStandard {
         class: Arc<str>,
     },
-    /// Some provider has an inventory of it.
     ClassInUse {
         class: Arc<str>,
         providers: u64,
@@ -77,12 +75,12 @@ pub enum CapacityRefusal {
         provider: Uuid,
         class: Arc<str>,
     },
-    /// The provider has no inventory of the class that is to be changed or removed.
+    /// The provider has no inventory of this class to change or remove.
     InventoryUnknown {
         provider: Uuid,
         class: Arc<str>,
     },
-    /// Consumers hold some of what is to be removed.
+    /// Consumers hold some of the inventory to be removed.
     InventoryInUse {
         provider: Uuid,
         classes: Vec<Arc<str>>,
@@ -92,17 +90,17 @@ pub enum CapacityRefusal {
     },
     ConsumerGenerationDiffers {
         consumer: Uuid,
-        /// `None`: the caller took it for new.
+        /// `None`: the caller expects a new consumer.
         expected: Option<u64>,
         /// `None`: it holds nothing.
         actual: Option<u64>,
     },
-    /// The allocation names a provider that has no inventory of any of the classes that are asked for in the whole request.
+    /// An allocation names a provider that has no inventory of any class in the whole request.
     NothingInStock {
         providers: Vec<Uuid>,
         classes: Vec<Arc<str>>,
     },
-    /// The allocation names a class of which the provider has no inventory.
+    /// An allocation names a class that the provider has no inventory of.
     NotInStock {
         provider: Uuid,
         class: Arc<str>,
@@ -119,10 +117,10 @@ pub enum CapacityRefusal {
     CapacityExceeded {
         provider: Uuid,
         class: Arc<str>,
-        /// What the request asks for in all.
+        /// The total that the request asks for.
         amount: u64,
         capacity: i64,
-        /// By others.
+        /// Used by other consumers.
         used: u64,
     },
 }
@@ -192,10 +190,10 @@ impl fmt::Display for CapacityRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CapacityRefusal::ProviderUnknown { provider } => {
-                write!(f, "there is no provider {provider}")
+                write!(f, "provider {provider} does not exist")
             }
             CapacityRefusal::ProviderExists { provider, uuid: true, .. } => {
-                write!(f, "provider {provider} exists already")
+                write!(f, "provider {provider} already exists")
             }
             CapacityRefusal::ProviderExists { name, .. } => {
                 let name = name.as_deref().unwrap_or_default();
@@ -205,53 +203,53 @@ impl fmt::Display for CapacityRefusal {
                 write!(f, "provider {provider} is at generation {actual}, not {expected}")
             }
             CapacityRefusal::ParentUnknown { parent, .. } => {
-                write!(f, "there is no provider {parent} to be a parent")
+                write!(f, "parent provider {parent} does not exist")
             }
             CapacityRefusal::ParentLoop { provider, parent, .. } => {
-                write!(f, "provider {parent} is {provider} itself or stands below it")
+                write!(f, "provider {parent} is {provider} itself or one of its descendants")
             }
             CapacityRefusal::ParentFixed { provider, to: Some(to) } => {
-                write!(f, "provider {provider} has a parent already, and it is not {to}")
+                write!(f, "provider {provider} already has a parent, which is not {to}")
             }
             CapacityRefusal::ParentFixed { provider, to: None } => {
-                write!(f, "provider {provider} has a parent and this request may not take it away")
+                write!(f, "provider {provider} has a parent, which this request may not remove")
             }
             CapacityRefusal::ProviderHasChildren { provider, children } => {
-                write!(f, "{children} provider(s) stand below provider {provider}")
+                write!(f, "provider {provider} has {children} child provider(s)")
             }
             CapacityRefusal::ProviderInUse { provider, consumers } => {
-                write!(f, "{consumers} consumer(s) hold something of provider {provider}")
+                write!(f, "{consumers} consumer(s) hold allocations from provider {provider}")
             }
             CapacityRefusal::ClassUnknown { class } => {
-                write!(f, "there is no resource class {class}")
+                write!(f, "resource class {class} does not exist")
             }
             CapacityRefusal::ClassExists { class } => {
-                write!(f, "resource class {class} exists already")
+                write!(f, "resource class {class} already exists")
             }
             CapacityRefusal::ClassStandard { class } => {
-                write!(f, "{class} is a standard resource class and stays as it is")
+                write!(f, "{class} is a standard resource class and cannot be changed")
             }
             CapacityRefusal::ClassInUse { class, providers } => {
                 write!(f, "{providers} provider(s) have an inventory of {class}")
             }
             CapacityRefusal::TraitUnknown { traits } => {
-                write!(f, "there is no trait {}", traits.join(", "))
+                write!(f, "unknown trait(s): {}", traits.join(", "))
             }
             CapacityRefusal::TraitStandard { name } => {
-                write!(f, "{name} is a standard trait and stays as it is")
+                write!(f, "{name} is a standard trait and cannot be changed")
             }
             CapacityRefusal::TraitInUse { name, providers } => {
                 write!(f, "{providers} provider(s) have the trait {name}")
             }
             CapacityRefusal::InventoryExists { provider, class } => {
-                write!(f, "provider {provider} has an inventory of {class} already")
+                write!(f, "provider {provider} already has an inventory of {class}")
             }
             CapacityRefusal::InventoryUnknown { provider, class }
             | CapacityRefusal::NotInStock { provider, class } => {
                 write!(f, "provider {provider} has no inventory of {class}")
             }
             CapacityRefusal::InventoryInUse { provider, classes } => {
-                write!(f, "consumers hold {} of provider {provider}", classes.join(", "))
+                write!(f, "consumers hold {} from provider {provider}", classes.join(", "))
             }
             CapacityRefusal::ConsumerUnknown { consumer } => {
                 write!(f, "consumer {consumer} holds nothing")
@@ -278,12 +276,12 @@ impl fmt::Display for CapacityRefusal {
                 step_size,
             } => write!(
                 f,
-                "provider {provider} gives out {class} from {min_unit} to {max_unit} in steps of {step_size}, not {amount}"
+                "provider {provider} allocates {class} from {min_unit} to {max_unit} in steps of {step_size}, not {amount}"
             ),
             CapacityRefusal::CapacityExceeded { provider, class, amount, capacity, used } => {
                 write!(
                     f,
-                    "provider {provider} has {capacity} of {class}, of which {used} are used; {amount} more do not fit"
+                    "provider {provider} has {capacity} {class} and {used} are in use; {amount} more do not fit"
                 )
             }
         }

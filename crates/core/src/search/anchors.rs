@@ -1,32 +1,32 @@
-//! Which trees a search looks at, one after the other, each once.
+//! Enumerates the trees that may have candidates, each once.
 //!
-//! The slot that the fewest providers can serve leads: only trees that have one of those, or are served by one, can have a
-//! candidate. Nobody is written down: the trees come as the walk over the bitmaps goes.
+//! The slot that the fewest providers can serve leads. Only trees that contain such a provider, or that such a sharing
+//! provider serves, can have a candidate. Nothing is collected up front: trees are found while walking the bitmaps.
 
 use super::Budget;
-use super::filter::{Filter, Walk};
-use super::plan::Plan;
+use super::filter::{BitFilter, BitWalk};
+use super::plan::SearchPlan;
 use crate::state::capacity::provider::ProviderIx;
 
 pub(super) struct Anchors<'p, 'a> {
-    plan: &'p Plan<'a>,
+    plan: &'p SearchPlan<'a>,
     lead: usize,
-    /// The tree that the leading slot names, until it was here.
+    /// The tree that the leading slot requires (`in_tree`), until it has been returned.
     named: Option<ProviderIx>,
-    own: Walk,
+    own: BitWalk,
     seed: Option<u64>,
-    /// Aggregates of providers that could serve the leading slot for other trees.
-    shared: Vec<Filter<'a>>,
-    sharing: Option<Walk>,
-    /// By root: whether it was here before.
+    /// Members of the aggregates of sharing providers that can serve the leading slot.
+    shared: Vec<BitFilter<'a>>,
+    sharing: Option<BitWalk>,
+    /// By root: whether it has been returned.
     seen: Vec<u64>,
 }
 
 impl<'p, 'a> Anchors<'p, 'a> {
-    pub fn new(plan: &'p Plan<'a>, seed: Option<u64>) -> Anchors<'p, 'a> {
+    pub fn new(plan: &'p SearchPlan<'a>, seed: Option<u64>) -> Anchors<'p, 'a> {
         let slots = plan.slots.iter().enumerate();
-        // Within a named tree there are fewest of all.
-        let few = |slot: &super::plan::Slot<'_>| {
+        // A slot with `in_tree` has one tree, which is the minimum.
+        let few = |slot: &super::plan::PlanSlot<'_>| {
             if slot.tree.is_some() { 0 } else { slot.filter.at_most() }
         };
         let lead = slots.min_by_key(|(_, slot)| few(slot)).map_or(0, |(at, _)| at);
@@ -44,12 +44,12 @@ impl<'p, 'a> Anchors<'p, 'a> {
         aggregates.dedup();
         let shared = aggregates.into_iter().rev();
         let shared =
-            shared.map(|aggregate| Filter::default().only(plan.capacity.members_at(aggregate)));
+            shared.map(|aggregate| BitFilter::default().only(plan.capacity.members_at(aggregate)));
         Anchors {
             plan,
             lead,
             named,
-            own: Walk::new(words, seed),
+            own: BitWalk::new(words, seed),
             seed,
             shared: shared.collect(),
             sharing: None,
@@ -78,7 +78,7 @@ impl<'p, 'a> Anchors<'p, 'a> {
         }
         budget.spend(words * weight);
         while let Some(members) = self.shared.last() {
-            let walk = self.sharing.get_or_insert_with(|| Walk::new(members.words(), self.seed));
+            let walk = self.sharing.get_or_insert_with(|| BitWalk::new(members.words(), self.seed));
             let mut words = 0;
             let Some(ix) = walk.next(members, &mut words) else {
                 self.sharing = None;
@@ -101,7 +101,7 @@ impl<'p, 'a> Anchors<'p, 'a> {
         self.plan.capacity.at(ix).map_or(ix, |provider| provider.root)
     }
 
-    /// Whether the tree may be looked at and has not been.
+    /// Whether the tree is allowed and has not been returned yet.
     fn first_time(&mut self, root: ProviderIx) -> bool {
         let Some(word) = self.seen.get_mut(root as usize / 64) else { return false };
         let bit = 1 << (root % 64);

@@ -1,66 +1,72 @@
-//! One provider for each slot of a tree, in all ways that fit together, one way at a time.
+//! Enumerates assignments: one provider of a tree for each slot, such that all rules hold.
 //!
-//! Plain backtracking: the slot with the fewest providers first, and a provider is tried only if all that is placed
-//! already allows it. When it came to dead ends many times in a row, [`super::bound`] is asked whether the request can fit
-//! into the tree at all, and at each further try whether the rest can, so that one that does not fit is found out without
-//! trying all ways not to fit it.
+//! Plain backtracking. The slot with the fewest options is assigned first, and an option is tried only if the
+//! assignment so far allows it. After many dead ends, [`super::bound`] checks whether the request can fit the tree at
+//! all, and on each further try whether the remaining slots can. That avoids an exhaustive search of a tree where the
+//! request does not fit.
 
-use super::filter::Filter;
-use super::placed::Placed;
-use super::plan::{Loose, Plan};
-use super::tree::{Place, Tree};
+use super::assignment::Assignment;
+use super::filter::BitFilter;
+use super::plan::{SearchPlan, UnsuffixedGroup};
+use super::tree::{MemberIx, Tree};
 use super::{Budget, bound, subtree};
 
-/// After so many dead ends without a candidate, bounds are looked at.
+/// The number of consecutive dead ends after which bounds are checked.
 const DEAD_ENDS_BEFORE_BOUNDS: usize = 16;
 
 #[derive(Debug)]
-pub(super) struct Assign {
+pub(super) struct Assigner {
     pub tree: Tree,
-    pub placed: Placed,
-    /// In which order the slots are placed.
+    pub assigned: Assignment,
+    /// The order in which slots are assigned.
     order: Vec<usize>,
     depth: usize,
-    /// For each of the order: how many options were tried, and with which it began.
+    /// By depth: how many options have been tried, and the index of the first one.
     tried: Vec<(u32, u32)>,
-    cover: Cover,
-    /// How often nobody was left to try, since the last candidate.
+    cover: TraitCover,
+    /// Dead ends since the last complete assignment.
     dead_ends: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Every slot is placed.
-    Found,
-    /// There are no more ways.
-    Done,
-    /// The steps of this turn, or of the search, are used up.
-    Tired,
+pub(super) enum AssignProgress {
+    /// All slots are assigned.
+    Assigned,
+    /// There are no more assignments.
+    Exhausted,
+    /// The tries of this turn, or the steps of the search, are used up.
+    Paused,
 }
 
-/// Which of the sets of traits that a group needs of its providers together each of them covers; the first 64 sets.
+/// Which required trait sets of the unsuffixed group each member has, as bit masks. Only the first 64 sets;
+/// [`Assigner::is_covered`] checks all of them at the end.
 #[derive(Debug, Default)]
-struct Cover {
+struct TraitCover {
     all: u64,
-    by_place: Vec<u64>,
-    /// What the slots from here on could cover at best, by depth.
+    by_member: Vec<u64>,
+    /// By depth: the sets that the options of the remaining slots could add.
     rest: Vec<u64>,
 }
 
-impl Assign {
-    pub fn new(plan: &Plan<'_>, tree: Tree, spin: Option<u64>, budget: &mut Budget) -> Assign {
-        let traits = plan.loose.as_ref().map_or(0, |loose| loose.required.len());
-        budget.spend(plan.slots.len() / 4 + tree.places.len() * traits.min(64) / 8);
+impl Assigner {
+    pub fn new(
+        plan: &SearchPlan<'_>,
+        tree: Tree,
+        seed: Option<u64>,
+        budget: &mut Budget,
+    ) -> Assigner {
+        let traits = plan.unsuffixed.as_ref().map_or(0, |unsuffixed| unsuffixed.required.len());
+        budget.spend(plan.slots.len() / 4 + tree.members.len() * traits.min(64) / 8);
         let order = order(plan, &tree);
         let tried = order.iter().map(|slot| {
             let count = tree.options(*slot).len() as u64;
-            let mut spin = spin.map(|spin| spin ^ *slot as u64);
-            (0, spin.as_mut().map_or(0, |spin| (crate::random::next(spin) % count.max(1)) as u32))
+            let mut seed = seed.map(|seed| seed ^ *slot as u64);
+            (0, seed.as_mut().map_or(0, |seed| (crate::random::next(seed) % count.max(1)) as u32))
         });
-        Assign {
+        Assigner {
             tried: tried.collect(),
-            cover: Cover::new(plan, &tree, &order),
-            placed: Placed::nothing(plan, tree.places.len()),
+            cover: TraitCover::new(plan, &tree, &order),
+            assigned: Assignment::empty(plan, tree.members.len()),
             depth: 0,
             dead_ends: 0,
             order,
@@ -68,11 +74,16 @@ impl Assign {
         }
     }
 
-    /// Goes on to the next way, for at most so many tries.
-    pub fn next(&mut self, plan: &Plan<'_>, tries_max: usize, budget: &mut Budget) -> Step {
+    /// Advances to the next assignment, with at most `tries_max` tries.
+    pub fn next(
+        &mut self,
+        plan: &SearchPlan<'_>,
+        tries_max: usize,
+        budget: &mut Budget,
+    ) -> AssignProgress {
         let mut tries_left = tries_max;
         if self.depth == self.order.len() {
-            self.step_back(plan);
+            self.backtrack(plan);
         }
         loop {
             let slot = self.order[self.depth];
@@ -81,121 +92,142 @@ impl Assign {
             if *tried as usize == options.len() {
                 *tried = 0;
                 if self.depth == 0 {
-                    return Step::Done;
+                    return AssignProgress::Exhausted;
                 }
-                self.step_back(plan);
+                self.backtrack(plan);
                 self.dead_ends += 1;
                 if self.dead_ends == DEAD_ENDS_BEFORE_BOUNDS && !self.may_fit_at_all(plan, budget) {
-                    return Step::Done;
+                    return AssignProgress::Exhausted;
                 }
                 continue;
             }
             if tries_left == 0 || budget.is_spent() {
-                return Step::Tired;
+                return AssignProgress::Paused;
             }
-            let place = options[(*tried as usize + *start as usize) % options.len()];
+            let member = options[(*tried as usize + *start as usize) % options.len()];
             *tried += 1;
             tries_left -= 1;
-            if !self.place(plan, slot, place, budget) {
+            if !self.try_assign(plan, slot, member, budget) {
                 continue;
             }
             self.depth += 1;
             if self.depth == self.order.len() {
                 if self.is_covered(plan, budget) {
                     self.dead_ends = 0;
-                    return Step::Found;
+                    return AssignProgress::Assigned;
                 }
-                self.step_back(plan);
+                self.backtrack(plan);
             }
         }
     }
 
-    fn step_back(&mut self, plan: &Plan<'_>) {
+    fn backtrack(&mut self, plan: &SearchPlan<'_>) {
         self.depth -= 1;
-        self.placed.take_back(plan, self.order[self.depth]);
+        self.assigned.unassign(plan, self.order[self.depth]);
     }
 
-    /// Places a slot, if what is placed already allows it and the rest may still fit.
-    fn place(&mut self, plan: &Plan<'_>, slot: usize, place: Place, budget: &mut Budget) -> bool {
+    /// Assigns a slot if the assignment so far allows it and the remaining slots may still fit.
+    fn try_assign(
+        &mut self,
+        plan: &SearchPlan<'_>,
+        slot: usize,
+        member: MemberIx,
+        budget: &mut Budget,
+    ) -> bool {
         budget.spend(1);
-        let is_allowed = self.is_apart(plan, slot, place, budget)
-            && self.has_room(plan, slot, place)
-            && self.covers(plan, slot, place, budget);
+        let is_allowed = self.is_apart(plan, slot, member, budget)
+            && self.has_room(plan, slot, member)
+            && self.covers(plan, slot, member, budget);
         if !is_allowed {
             return false;
         }
-        self.placed.put(plan, slot, place);
+        self.assigned.assign(plan, slot, member);
         let mut sets = plan.subtrees_of[slot].iter().map(|set| &plan.subtrees[*set]);
-        let may_fit = sets.all(|set| subtree::is_possible(&self.tree, set, &self.placed, budget))
+        let may_fit = sets.all(|set| subtree::is_possible(&self.tree, set, &self.assigned, budget))
             && (self.dead_ends < DEAD_ENDS_BEFORE_BOUNDS || {
                 let rest = &self.order[self.depth + 1..];
-                bound::may_fit(plan, &self.tree, &self.placed, rest, budget)
+                bound::may_fit(plan, &self.tree, &self.assigned, rest, budget)
             });
         if !may_fit {
-            self.placed.take_back(plan, slot);
+            self.assigned.unassign(plan, slot);
         }
         may_fit
     }
 
-    fn may_fit_at_all(&self, plan: &Plan<'_>, budget: &mut Budget) -> bool {
-        let nothing = Placed::nothing(plan, self.tree.places.len());
+    fn may_fit_at_all(&self, plan: &SearchPlan<'_>, budget: &mut Budget) -> bool {
+        let nothing = Assignment::empty(plan, self.tree.members.len());
         bound::may_fit(plan, &self.tree, &nothing, &self.order, budget)
     }
 
-    /// Isolation, and one provider of a tree for whoever knows no trees.
-    fn is_apart(&self, plan: &Plan<'_>, slot: usize, place: Place, budget: &mut Budget) -> bool {
-        if plan.slots[slot].suffixed && self.placed.has_guest(place) {
+    /// Checks isolation and, for requests before 1.29, that a tree contributes one provider only.
+    fn is_apart(
+        &self,
+        plan: &SearchPlan<'_>,
+        slot: usize,
+        member: MemberIx,
+        budget: &mut Budget,
+    ) -> bool {
+        if plan.slots[slot].suffixed && self.assigned.has_suffixed(member) {
             return false;
         }
-        if plan.nested || plan.slots[slot].asks.is_empty() {
+        if plan.nested || plan.slots[slot].demands.is_empty() {
             return true;
         }
         budget.spend(self.depth / 8);
-        let root = |place: Place| self.tree.places[place as usize].root;
+        let root = |member: MemberIx| self.tree.members[member as usize].root;
         let mut givers =
-            self.order[..self.depth].iter().filter(|other| !plan.slots[**other].asks.is_empty());
+            self.order[..self.depth].iter().filter(|other| !plan.slots[**other].demands.is_empty());
         givers.all(|other| {
-            self.placed.get(*other).is_none_or(|at| at == place || root(at) != root(place))
+            self.assigned.get(*other).is_none_or(|at| at == member || root(at) != root(member))
         })
     }
 
-    /// What several slots take of the same class of the same provider must fit together. Each alone does already.
-    fn has_room(&self, plan: &Plan<'_>, slot: usize, place: Place) -> bool {
+    /// Amounts that several slots take of one class of one provider must fit together. Each amount fits alone.
+    fn has_room(&self, plan: &SearchPlan<'_>, slot: usize, member: MemberIx) -> bool {
         !plan.sums
-            || plan.slots[slot].asks.iter().all(|ask| {
-                let Some(class) = ask.contested else { return true };
-                let taken = self.placed.taken(place, class);
-                taken == 0 || ask.room(self.tree.ix(place)).holds(taken.saturating_add(ask.amount))
+            || plan.slots[slot].demands.iter().all(|demand| {
+                let Some(class) = demand.contested else { return true };
+                let taken = self.assigned.taken(member, class);
+                taken == 0
+                    || demand
+                        .availability(self.tree.ix(member))
+                        .fits_sum(taken.saturating_add(demand.amount))
             })
     }
 
-    /// Whether the traits that the group without a suffix needs can still come together.
-    fn covers(&self, plan: &Plan<'_>, slot: usize, place: Place, budget: &mut Budget) -> bool {
+    /// Whether the required traits of the unsuffixed group can still be satisfied.
+    fn covers(
+        &self,
+        plan: &SearchPlan<'_>,
+        slot: usize,
+        member: MemberIx,
+        budget: &mut Budget,
+    ) -> bool {
         if self.cover.all == 0 || plan.slots[slot].suffixed {
             return true;
         }
         budget.spend(self.depth / 8);
         let so_far = self.order[..self.depth].iter().filter(|other| !plan.slots[**other].suffixed);
-        let of = |place: Place| self.cover.by_place[place as usize];
-        let places = so_far.filter_map(|other| self.placed.get(*other));
-        let covered = places.fold(of(place), |all, place| all | of(place));
+        let of = |member: MemberIx| self.cover.by_member[member as usize];
+        let members = so_far.filter_map(|other| self.assigned.get(*other));
+        let covered = members.fold(of(member), |all, member| all | of(member));
         (covered | self.cover.rest[self.depth + 1]) & self.cover.all == self.cover.all
     }
 
-    /// The same, exactly and for all sets, once everything is placed.
-    fn is_covered(&self, plan: &Plan<'_>, budget: &mut Budget) -> bool {
-        let Some(Loose { required, .. }) = &plan.loose else { return true };
-        budget.spend(required.iter().map(Filter::weight).sum());
+    /// The same check for a complete assignment, for all sets.
+    fn is_covered(&self, plan: &SearchPlan<'_>, budget: &mut Budget) -> bool {
+        let Some(UnsuffixedGroup { required, .. }) = &plan.unsuffixed else { return true };
+        budget.spend(required.iter().map(BitFilter::weight).sum());
         required.iter().all(|set| {
             let mut slots = (0..plan.slots.len()).filter(|slot| !plan.slots[*slot].suffixed);
-            let is_in = |place| set.contains(self.tree.ix(place));
-            slots.any(|slot| self.placed.get(slot).is_some_and(is_in))
+            let is_in = |member| set.contains(self.tree.ix(member));
+            slots.any(|slot| self.assigned.get(slot).is_some_and(is_in))
         })
     }
 }
 
-/// The slot with the fewest options first, and after it those that must be near it.
-fn order(plan: &Plan<'_>, tree: &Tree) -> Vec<usize> {
+/// The slot with the fewest options first, each followed by the slots that share a `same_subtree` rule with it.
+fn order(plan: &SearchPlan<'_>, tree: &Tree) -> Vec<usize> {
     let mut by_count: Vec<usize> = (0..plan.slots.len()).collect();
     by_count.sort_by_key(|slot| tree.options(*slot).len());
     if plan.subtrees.is_empty() {
@@ -222,23 +254,23 @@ fn order(plan: &Plan<'_>, tree: &Tree) -> Vec<usize> {
     order
 }
 
-impl Cover {
-    fn new(plan: &Plan<'_>, tree: &Tree, order: &[usize]) -> Cover {
-        let required = plan.loose.as_ref().map_or(&[][..], |loose| &loose.required);
+impl TraitCover {
+    fn new(plan: &SearchPlan<'_>, tree: &Tree, order: &[usize]) -> TraitCover {
+        let required = plan.unsuffixed.as_ref().map_or(&[][..], |unsuffixed| &unsuffixed.required);
         if required.is_empty() {
-            return Cover::default();
+            return TraitCover::default();
         }
         let of = |ix| {
             let sets = required.iter().take(64).enumerate();
             sets.fold(0, |covered, (bit, set)| covered | u64::from(set.contains(ix)) << bit)
         };
-        let by_place: Vec<u64> = tree.places.iter().map(|standing| of(standing.ix)).collect();
+        let by_member: Vec<u64> = tree.members.iter().map(|member| of(member.ix)).collect();
         let mut rest = vec![0; order.len() + 1];
         for (depth, slot) in order.iter().enumerate().rev() {
             let options = tree.options(*slot).iter().filter(|_| !plan.slots[*slot].suffixed);
-            rest[depth] = options.fold(rest[depth + 1], |all, at| all | by_place[*at as usize]);
+            rest[depth] = options.fold(rest[depth + 1], |all, at| all | by_member[*at as usize]);
         }
         let all = u64::MAX >> (64 - required.len().min(64));
-        Cover { all, by_place, rest }
+        TraitCover { all, by_member, rest }
     }
 }

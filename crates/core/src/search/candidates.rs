@@ -1,138 +1,144 @@
-//! All candidates of a query, as many as are asked for, fair over the trees.
+//! Runs a query: collects candidates up to its limit, fairly over the trees.
 //!
-//! One of each tree first, so that a short answer shows as many trees as there are; then one more of each, and so on. A tree
-//! that takes long to say anything waits while the others have their turn.
+//! In breadth-first order each tree contributes one candidate, then each contributes one more, and so on, so a short
+//! answer shows as many trees as possible. A tree that needs many tries waits while the others have their turn.
 
 use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
 
 use super::anchors::Anchors;
-use super::assign::{Assign, Step};
-use super::flat::Solo;
-use super::plan::Plan;
+use super::assign::{AssignProgress, Assigner};
+use super::flat::SoloMatch;
+use super::plan::SearchPlan;
 use super::tree::Tree;
-use super::{Budget, Cut, Found, Order, Query, SearchLimits, flat};
-use crate::state::capacity::Capacity;
+use super::{Budget, CandidateOrder, CandidateQuery, Candidates, LimitHit, SearchLimits, flat};
 use crate::state::capacity::provider::ProviderIx;
+use crate::view::capacity::CapacityView;
 
-/// How many trees are kept half finished, and how large they may be together. Of more of them it is only remembered that
-/// they have had a turn; they are begun anew.
+/// How many unfinished trees are kept in memory, and their maximum total size. For the others only the number of
+/// candidates they have contributed is stored; they are searched again from the start.
 const TREES_MAX: usize = 1024;
 const TREE_SIZES_MAX: usize = 1_000_000;
 
-/// After so many tries without a candidate it is the next tree's turn.
+/// A tree that finds no candidate within this number of tries yields to the next tree.
 const TRIES_PER_TURN: usize = 10_000;
 
-pub fn candidates(capacity: &Capacity, query: &Query, limits: &SearchLimits) -> Found {
-    let mut found = Found::new(query);
+pub fn candidates(
+    view: CapacityView<'_>,
+    query: &CandidateQuery,
+    limits: &SearchLimits,
+) -> Candidates {
+    let mut found = Candidates::new(query);
     if query.limit == Some(0) {
         return found;
     }
     let mut budget = Budget::new(limits.steps_max);
-    let Some(plan) = Plan::new(capacity, query, &mut budget) else { return found };
+    let Some(plan) = SearchPlan::new(view.capacity, query, &mut budget) else { return found };
     if plan.is_flat() {
         flat::run(&plan, query, limits.candidates_max, &mut budget, &mut found);
         found.steps = budget.used;
         return found;
     }
-    let mut search = Search {
+    let mut search = TreeSearch {
         plan: &plan,
         query,
         max: limits.candidates_max,
         found,
         budget,
-        half: VecDeque::new(),
+        unfinished: VecDeque::new(),
         sizes: 0,
-        later: Vec::new(),
-        twins: HashSet::new(),
-        foreign: HashMap::new(),
+        evicted: Vec::new(),
+        shared_only: HashSet::new(),
+        first_with_sharing: HashMap::new(),
     };
     search.run();
     search.found.steps = search.budget.used;
     search.found
 }
 
-struct Search<'p, 'a> {
-    plan: &'p Plan<'a>,
-    query: &'p Query,
+struct TreeSearch<'p, 'a> {
+    plan: &'p SearchPlan<'a>,
+    query: &'p CandidateQuery,
     max: usize,
-    found: Found,
+    found: Candidates,
     budget: Budget,
-    /// Trees that have more.
-    half: VecDeque<Assign>,
+    /// Trees that may have more candidates.
+    unfinished: VecDeque<Assigner>,
     sizes: usize,
-    /// Trees that may have more but were let go after their first turn, and how many ways they showed in it.
-    later: Vec<(ProviderIx, usize)>,
-    /// Who serves each slot, for candidates of sharing providers alone: another tree may find them again.
-    twins: HashSet<Vec<ProviderIx>>,
-    /// Trees that are served by others alone, by whom: the next that is served by the same has nothing new.
-    foreign: HashMap<Vec<ProviderIx>, ProviderIx>,
+    /// Trees that may have more candidates but did not fit in memory, with the number of assignments that they have
+    /// produced.
+    evicted: Vec<(ProviderIx, usize)>,
+    /// Assignments made up of sharing providers only. Several trees may produce the same one.
+    shared_only: HashSet<Vec<ProviderIx>>,
+    /// The first tree for each set of sharing providers, among trees that only sharing providers serve. A later tree
+    /// with the same set has no new candidates.
+    first_with_sharing: HashMap<Vec<ProviderIx>, ProviderIx>,
 }
 
-/// Whether a tree may have more.
+/// What one turn of a tree led to.
 #[derive(PartialEq)]
-enum Turn {
+enum TreeTurn {
     More {
         shown: usize,
     },
     Done,
-    /// Not only the tree, but the search.
+    /// The whole search has ended.
     Over,
 }
 
-impl Search<'_, '_> {
+impl TreeSearch<'_, '_> {
     fn run(&mut self) {
         let mut anchors = Anchors::new(self.plan, self.query.seed);
-        let solo = Solo::new(self.plan);
+        let solo = SoloMatch::new(self.plan);
         while let Some(anchor) = anchors.next(&mut self.budget) {
             if self.plan.is_alone(anchor) {
                 self.budget.spend(solo.weight());
-                if solo.serves(anchor) && self.show_solo(&solo, anchor) == Turn::Over {
+                if solo.serves(anchor) && self.show_solo(&solo, anchor) == TreeTurn::Over {
                     return;
                 }
                 continue;
             }
             if let Some(assign) = self.begin(anchor)
-                && self.turn(assign, anchor) == Turn::Over
+                && self.turn(assign, anchor) == TreeTurn::Over
             {
                 return;
             }
         }
         loop {
-            while let Some(assign) = self.half.pop_front() {
+            while let Some(assign) = self.unfinished.pop_front() {
                 self.sizes -= assign.tree.size();
                 let anchor = assign.tree.anchor;
-                if self.turn(assign, anchor) == Turn::Over {
+                if self.turn(assign, anchor) == TreeTurn::Over {
                     return;
                 }
             }
-            if self.later.is_empty() {
+            if self.evicted.is_empty() {
                 break;
             }
             self.resume();
         }
         if self.budget.is_spent() {
-            self.found.cut = Some(Cut::Steps);
+            self.found.limit_hit = Some(LimitHit::Steps);
         }
     }
 
-    /// A tree of one has one way at most.
-    fn show_solo(&mut self, solo: &Solo<'_, '_>, ix: ProviderIx) -> Turn {
+    /// Adds the one possible candidate of a tree with a single provider.
+    fn show_solo(&mut self, solo: &SoloMatch<'_, '_>, ix: ProviderIx) -> TreeTurn {
         if self.found.len() == self.max {
-            self.found.cut = Some(Cut::Candidates);
-            return Turn::Over;
+            self.found.limit_hit = Some(LimitHit::Candidates);
+            return TreeTurn::Over;
         }
         let written = solo.push(ix, &mut self.found);
         self.budget.spend(written);
-        if self.query.limit == Some(self.found.len()) { Turn::Over } else { Turn::Done }
+        if self.query.limit == Some(self.found.len()) { TreeTurn::Over } else { TreeTurn::Done }
     }
 
-    /// Takes up as many of the trees that were let go as may be kept.
+    /// Restarts trees from `evicted`, as many as fit in memory.
     fn resume(&mut self) {
-        while let Some(&(anchor, shown)) = self.later.last() {
+        while let Some(&(anchor, shown)) = self.evicted.last() {
             let Some(mut assign) = self.begin(anchor) else {
-                self.later.pop();
+                self.evicted.pop();
                 continue;
             };
             if !self.has_room(assign.tree.size()) {
@@ -142,99 +148,100 @@ impl Search<'_, '_> {
                 assign.next(self.plan, usize::MAX, &mut self.budget);
             }
             self.keep(assign);
-            self.later.pop();
+            self.evicted.pop();
         }
     }
 
-    /// Whether a tree of this size may be kept. One always may.
+    /// Whether a tree of this size fits in memory. A single tree always does.
     fn has_room(&self, size: usize) -> bool {
-        self.half.is_empty() || self.half.len() < TREES_MAX && self.sizes + size <= TREE_SIZES_MAX
+        self.unfinished.is_empty()
+            || self.unfinished.len() < TREES_MAX && self.sizes + size <= TREE_SIZES_MAX
     }
 
-    fn keep(&mut self, assign: Assign) {
+    fn keep(&mut self, assign: Assigner) {
         self.sizes += assign.tree.size();
-        self.half.push_back(assign);
+        self.unfinished.push_back(assign);
     }
 
-    fn begin(&mut self, anchor: ProviderIx) -> Option<Assign> {
+    fn begin(&mut self, anchor: ProviderIx) -> Option<Assigner> {
         let mut work = 0;
         let tree = Tree::new(self.plan, anchor, &mut work);
         self.budget.spend(work);
         let tree = tree?;
         if let Some(foreign) = tree.only_foreign()
-            && *self.foreign.entry(foreign).or_insert(anchor) != anchor
+            && *self.first_with_sharing.entry(foreign).or_insert(anchor) != anchor
         {
             return None;
         }
-        let spin = self.query.seed.map(|seed| seed ^ u64::from(anchor) << 32);
-        Some(Assign::new(self.plan, tree, spin, &mut self.budget))
+        let seed = self.query.seed.map(|seed| seed ^ u64::from(anchor) << 32);
+        Some(Assigner::new(self.plan, tree, seed, &mut self.budget))
     }
 
-    /// Lets a tree show its next way, or all of them, and keeps it if there may be more.
-    fn turn(&mut self, mut assign: Assign, anchor: ProviderIx) -> Turn {
+    /// Gives a tree its turn, and keeps it if it may have more.
+    fn turn(&mut self, mut assign: Assigner, anchor: ProviderIx) -> TreeTurn {
         let turn = self.show(&mut assign);
-        if let Turn::More { shown } = turn {
+        if let TreeTurn::More { shown } = turn {
             if self.has_room(assign.tree.size()) {
                 self.keep(assign);
             } else {
-                self.later.push((anchor, shown));
+                self.evicted.push((anchor, shown));
             }
         }
         turn
     }
 
-    fn show(&mut self, assign: &mut Assign) -> Turn {
-        let depth_first = self.query.order == Order::DepthFirst;
+    fn show(&mut self, assign: &mut Assigner) -> TreeTurn {
+        let depth_first = self.query.order == CandidateOrder::DepthFirst;
         let tries_max = if depth_first { usize::MAX } else { TRIES_PER_TURN };
         let mut shown = 0;
         loop {
             match assign.next(self.plan, tries_max, &mut self.budget) {
-                Step::Done => return Turn::Done,
-                Step::Tired if self.budget.is_spent() => {
-                    self.found.cut = Some(Cut::Steps);
-                    return Turn::Over;
+                AssignProgress::Exhausted => return TreeTurn::Done,
+                AssignProgress::Paused if self.budget.is_spent() => {
+                    self.found.limit_hit = Some(LimitHit::Steps);
+                    return TreeTurn::Over;
                 }
-                Step::Tired => return Turn::More { shown },
-                Step::Found => {}
+                AssignProgress::Paused => return TreeTurn::More { shown },
+                AssignProgress::Assigned => {}
             }
             shown += 1;
-            if self.is_twin(assign) {
+            if self.is_duplicate(assign) {
                 continue;
             }
             if self.found.len() == self.max {
-                self.found.cut = Some(Cut::Candidates);
-                return Turn::Over;
+                self.found.limit_hit = Some(LimitHit::Candidates);
+                return TreeTurn::Over;
             }
             self.take(assign);
             if self.query.limit == Some(self.found.len()) {
-                return Turn::Over;
+                return TreeTurn::Over;
             }
             if !depth_first {
-                return Turn::More { shown };
+                return TreeTurn::More { shown };
             }
         }
     }
 
-    /// Whether another tree has had the same already. Only sharing providers serve more than one tree.
-    fn is_twin(&mut self, assign: &Assign) -> bool {
+    /// Whether another tree has produced the same assignment. Only sharing providers serve several trees.
+    fn is_duplicate(&mut self, assign: &Assigner) -> bool {
         let plan = self.plan;
         if plan.sharing.is_empty() {
             return false;
         }
-        let places = (0..plan.slots.len()).filter_map(|slot| assign.placed.get(slot));
-        let mut servers = places.map(|place| assign.tree.ix(place));
+        let members = (0..plan.slots.len()).filter_map(|slot| assign.assigned.get(slot));
+        let mut servers = members.map(|member| assign.tree.ix(member));
         if !servers.clone().all(|ix| plan.shares.contains(ix)) {
             return false;
         }
-        !self.twins.insert(servers.by_ref().collect())
+        !self.shared_only.insert(servers.by_ref().collect())
     }
 
-    fn take(&mut self, assign: &Assign) {
+    fn take(&mut self, assign: &Assigner) {
         let plan = self.plan;
-        let server = |slot: usize| assign.placed.get(slot).map(|place| assign.tree.ix(place));
+        let server = |slot: usize| assign.assigned.get(slot).map(|member| assign.tree.ix(member));
         let amounts = plan.slots.iter().enumerate().flat_map(|(at, slot)| {
-            let asks = slot.asks.iter();
-            asks.filter_map(move |ask| Some((server(at)?, ask.class, ask.amount)))
+            let demands = slot.demands.iter();
+            demands.filter_map(move |demand| Some((server(at)?, demand.class, demand.amount)))
         });
         let servers_of = |suffixed: bool| {
             let slots = plan.slots.iter().enumerate();

@@ -1,106 +1,105 @@
-//! Why a search finds nothing, or little: which constraint removed how many providers and trees, and who came nearest.
+//! Explains why a search finds few candidates or none: how many providers and trees each constraint removed, and which
+//! came closest.
 //!
-//! Plain data, as large as the query and no larger; the faces make words of it. The constraints of each group are applied one
-//! after the other to each provider by itself, in [`groups`]; what must hold of a tree is in [`trees`].
+//! The result is plain data, proportional to the query; faces turn it into text or JSON. [`groups`] applies the
+//! constraints of each group to every provider; [`trees`] applies the rules for whole trees.
 
 mod groups;
 mod trees;
 
-use super::{Budget, Cut, Query, SearchLimits};
+use super::{Budget, CandidateQuery, LimitHit, SearchLimits};
 use crate::capacity::Uuid;
-use crate::state::capacity::Capacity;
-use crate::state::capacity::column::Room;
+use crate::state::capacity::column::Availability;
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::ProviderIx;
+use crate::view::capacity::CapacityView;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
-    /// How many there are.
+    /// The number of providers that exist.
     pub providers: usize,
-    /// For each group of the query, in order.
     pub groups: Vec<GroupExplained>,
     pub trees: TreesExplained,
-    /// The limit that ended the explanation early; what is there is right as far as it goes.
-    pub cut: Option<Cut>,
+    /// The limit that ended the explanation early. The counts are then too low.
+    pub limit_hit: Option<LimitHit>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GroupExplained {
-    /// What one provider has to serve: all of a group with a suffix, or one class of a group without.
+    /// What one provider has to serve: the whole group if it has a suffix, otherwise one of its classes.
     pub parts: Vec<PartExplained>,
-    /// In how many trees the group could be served, of those that were looked at, were it alone.
+    /// The number of examined trees that could serve this group alone.
     pub trees: usize,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PartExplained {
-    /// The class, for a group without a suffix.
+    /// The class, for the unsuffixed group.
     pub class: Option<NameIx>,
-    /// In the order in which they are applied.
+    /// In the order of application.
     pub stages: Vec<Stage>,
-    /// How many providers passed all.
+    /// The number of providers that passed all stages.
     pub left: usize,
 }
 
-/// One constraint and what it did.
+/// One constraint and its effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
     pub constraint: Constraint,
-    /// How many providers had passed everything before.
+    /// The number of providers before this stage.
     pub before: usize,
     pub removed: usize,
-    /// The one of the removed that came nearest.
-    pub nearest: Option<Near>,
+    /// The removed provider that came closest.
+    pub nearest: Option<NearMiss>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Constraint {
     /// In the tree of this provider.
     InTree(Uuid),
-    /// In one aggregate of each set; in a group without a suffix it is enough if the root is.
+    /// In one aggregate of each set. For the unsuffixed group it is enough if the root is.
     MemberOf(Vec<Vec<Uuid>>),
-    /// In none of these aggregates; in a group without a suffix the root neither.
+    /// In none of these aggregates. For the unsuffixed group this applies to the root as well.
     NotMemberOf(Vec<Uuid>),
-    /// At least one of these traits. Of a group without a suffix all providers together must, see [`TreeRule::Traits`].
+    /// At least one of these traits. For the unsuffixed group see [`TreeRule::Traits`].
     Required(Vec<NameIx>),
     Forbidden(Vec<NameIx>),
-    /// A group that asks for no resources has to say what its provider must have or be in.
-    Anything,
-    /// It has an inventory of the class.
-    Has(NameIx),
-    /// It gives portions of this size.
-    Portion(NameIx, u64),
-    /// It has this much left.
-    Room(NameIx, u64),
+    /// A group without resources must require a trait or an aggregate.
+    NoCondition,
+    /// Has an inventory of the class.
+    HasInventory(NameIx),
+    /// The amount is allowed by `min_unit`, `max_unit` and `step_size`.
+    Units(NameIx, u64),
+    /// The amount is free.
+    Free(NameIx, u64),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Near {
+pub struct NearMiss {
     pub provider: ProviderIx,
-    /// Whether this constraint is all that stands against it.
+    /// Whether it fails no other constraint.
     pub only: bool,
-    /// What it has of the class, for [`Constraint::Portion`] and [`Constraint::Room`].
-    pub room: Option<Room>,
-    /// How much is missing, for [`Constraint::Room`].
+    /// What is available of the class, for [`Constraint::Units`] and [`Constraint::Free`].
+    pub available: Option<Availability>,
+    /// The missing amount, for [`Constraint::Free`].
     pub missing: u64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TreesExplained {
-    /// How many there are, and how many of them were looked at.
+    /// The number of trees, and how many of them were examined.
     pub total: usize,
     pub seen: usize,
-    /// How many had a root that lacks what a root must have, or has what it must not.
+    /// Trees whose root fails `root_required`.
     pub root_removed: usize,
-    /// How many of the others can serve each group, were it alone.
+    /// Trees that can serve each group alone.
     pub all_groups: usize,
-    /// The tree that can serve the most groups but not all, and which it cannot.
+    /// The tree that can serve all but the fewest groups, and those groups.
     pub nearest: Option<(ProviderIx, Vec<usize>)>,
-    /// What else must hold of a tree, for those that can serve each group alone: in the order in which it is applied.
+    /// Rules for a whole tree, applied in this order to the trees that can serve each group alone.
     pub rules: Vec<RuleExplained>,
-    /// How many have a candidate.
     pub with_candidates: usize,
-    /// Of how many it is not known, because finding out takes too long.
+    /// Trees for which the search took too long.
     pub undecided: usize,
 }
 
@@ -109,28 +108,33 @@ pub struct RuleExplained {
     pub rule: TreeRule,
     pub before: usize,
     pub removed: usize,
-    /// The root of one of the removed.
+    /// The root of one removed tree.
     pub example: Option<ProviderIx>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeRule {
-    /// The providers that serve the group without a suffix have its required traits together.
+    /// The providers that serve the unsuffixed group have all its required traits between them.
     Traits,
-    /// The groups with a suffix are served by different providers.
+    /// Each suffixed group has a provider of its own.
     Isolation,
-    /// What must be served in one subtree is.
+    /// The `same_subtree` sets are respected.
     Subtree,
-    /// What is taken of one provider for several groups fits together.
-    Room,
-    /// No two providers of one tree, for a request that knows no trees.
+    /// The amounts that several groups take from one provider fit together.
+    SumFits,
+    /// At most one provider of a tree, for requests before 1.29.
     OneProvider,
 }
 
-pub fn explain(capacity: &Capacity, query: &Query, limits: &SearchLimits) -> Explanation {
+pub fn explain(
+    view: CapacityView<'_>,
+    query: &CandidateQuery,
+    limits: &SearchLimits,
+) -> Explanation {
+    let capacity = view.capacity;
     let mut budget = Budget::new(limits.steps_max);
     let mut groups = groups::explain(capacity, query, &mut budget);
     let trees = trees::explain(capacity, query, &mut groups, &mut budget);
-    let cut = budget.is_spent().then_some(Cut::Steps);
-    Explanation { providers: capacity.provider_count(), groups, trees, cut }
+    let limit_hit = budget.is_spent().then_some(LimitHit::Steps);
+    Explanation { providers: capacity.provider_count(), groups, trees, limit_hit }
 }

@@ -1,58 +1,58 @@
-//! Sets of providers that were never written down: what must hold of a provider, as bitmaps that are met word by word.
+//! Sets of providers as an expression over bitmaps, evaluated one word at a time and never stored.
 
 use crate::capacity::Uuid;
 use crate::random;
-use crate::search::Traits;
+use crate::search::TraitFilter;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::{Bits, members};
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::ProviderIx;
 
-static NOBODY: Bits = Bits::EMPTY;
+static NO_PROVIDERS: Bits = Bits::EMPTY;
 
-/// Who is in all of some sets, in one of each of some others, and in none of the rest.
+/// Providers that are in all sets of `all`, in at least one of each entry of `any`, and in none of `none`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Filter<'a> {
+pub(super) struct BitFilter<'a> {
     all: Vec<&'a Bits>,
     any: Vec<Vec<&'a Bits>>,
     none: Vec<&'a Bits>,
 }
 
-impl<'a> Filter<'a> {
-    pub fn only(mut self, set: &'a Bits) -> Filter<'a> {
+impl<'a> BitFilter<'a> {
+    pub fn only(mut self, set: &'a Bits) -> BitFilter<'a> {
         self.all.push(set);
         self
     }
 
-    /// Whoever has the class, whether or not there is room.
-    pub fn having(self, capacity: &'a Capacity, class: NameIx) -> Filter<'a> {
-        self.only(capacity.column(class).map_or(&NOBODY, |column| &column.have))
+    /// Providers with an inventory of the class, full or not.
+    pub fn having(self, capacity: &'a Capacity, class: NameIx) -> BitFilter<'a> {
+        self.only(capacity.column(class).map_or(&NO_PROVIDERS, |column| &column.have))
     }
 
-    pub fn requiring(mut self, capacity: &'a Capacity, sets: &[Vec<NameIx>]) -> Filter<'a> {
+    pub fn requiring(mut self, capacity: &'a Capacity, sets: &[Vec<NameIx>]) -> BitFilter<'a> {
         for set in sets {
             self.one_of(set.iter().map(|wanted| capacity.with_trait(*wanted)).collect());
         }
         self
     }
 
-    pub fn forbidding(mut self, capacity: &'a Capacity, traits: &[NameIx]) -> Filter<'a> {
+    pub fn forbidding(mut self, capacity: &'a Capacity, traits: &[NameIx]) -> BitFilter<'a> {
         self.none.extend(traits.iter().map(|unwanted| capacity.with_trait(*unwanted)));
         self
     }
 
-    pub fn with_traits(self, capacity: &'a Capacity, traits: &Traits) -> Filter<'a> {
+    pub fn with_traits(self, capacity: &'a Capacity, traits: &TraitFilter) -> BitFilter<'a> {
         self.requiring(capacity, &traits.required).forbidding(capacity, &traits.forbidden)
     }
 
-    pub fn member_of(mut self, capacity: &'a Capacity, sets: &[Vec<Uuid>]) -> Filter<'a> {
+    pub fn member_of(mut self, capacity: &'a Capacity, sets: &[Vec<Uuid>]) -> BitFilter<'a> {
         for set in sets {
             self.one_of(set.iter().map(|uuid| capacity.members_of(*uuid)).collect());
         }
         self
     }
 
-    pub fn not_member_of(mut self, capacity: &'a Capacity, uuids: &[Uuid]) -> Filter<'a> {
+    pub fn not_member_of(mut self, capacity: &'a Capacity, uuids: &[Uuid]) -> BitFilter<'a> {
         self.none.extend(uuids.iter().map(|uuid| capacity.members_of(*uuid)));
         self
     }
@@ -64,15 +64,14 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whoever passes both.
-    pub fn and(mut self, other: &Filter<'a>) -> Filter<'a> {
+    pub fn and(mut self, other: &BitFilter<'a>) -> BitFilter<'a> {
         self.all.extend_from_slice(&other.all);
         self.any.extend_from_slice(&other.any);
         self.none.extend_from_slice(&other.none);
         self
     }
 
-    /// Whether it names nothing that a provider must have or be in. Such a filter does not end by itself.
+    /// Whether nothing limits the set, so that it has no end.
     pub fn is_open(&self) -> bool {
         self.all.is_empty() && self.any.is_empty()
     }
@@ -100,55 +99,55 @@ impl<'a> Filter<'a> {
             && !self.none.iter().any(|set| set.contains(ix))
     }
 
-    /// In steps: what it costs to look at one provider, or one word.
+    /// The cost of checking one provider or one word, in steps.
     pub fn weight(&self) -> usize {
         let any = self.any.iter().map(Vec::len).sum::<usize>();
         1 + (self.all.len() + any + self.none.len()) / 8
     }
 
-    /// No more than this can pass.
+    /// An upper bound on the number of members.
     pub fn at_most(&self) -> usize {
         let all = self.all.iter().map(|set| set.len());
         let any = self.any.iter().map(|sets| sets.iter().map(|set| set.len()).sum());
         all.chain(any).min().unwrap_or(usize::MAX)
     }
 
-    /// How many words it reaches over; none if it is open.
+    /// The number of words that can have members; 0 if the filter is open.
     pub fn words(&self) -> usize {
         let all = self.all.iter().map(|set| set.words());
         let most = |sets: &Vec<&Bits>| sets.iter().map(|set| set.words()).max().unwrap_or(0);
         all.chain(self.any.iter().map(most)).min().unwrap_or(0)
     }
 
-    /// Everybody who passes, in order.
+    /// All members, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = ProviderIx> {
         (0..self.words()).flat_map(|at| members(at, self.word(at)))
     }
 }
 
-/// In how many rounds a seeded walk goes over the words. In each it takes every eighth member, so that even its first steps
+/// The number of passes of a seeded walk over the words. Each pass takes every eighth member, so even its first steps
 /// are spread over all providers.
 const ROUNDS: usize = 8;
 
-/// A walk over whoever passes a filter, in an order that follows from a seed, without writing anybody down.
+/// A walk over the members of a filter, in an order that depends on a seed. It stores no members.
 #[derive(Debug, Clone)]
-pub(super) struct Walk {
+pub(super) struct BitWalk {
     words: usize,
-    /// Where it starts and how far it strides; the stride has no factor in common with the number of words.
+    /// The first word and the stride; the stride and the number of words are coprime.
     start: usize,
     stride: usize,
     rounds: usize,
     turn: u32,
-    /// How many words it has been at, over all rounds.
+    /// The number of words visited, over all rounds.
     been: usize,
     at: usize,
     word: u64,
 }
 
-impl Walk {
-    pub fn new(words: usize, seed: Option<u64>) -> Walk {
+impl BitWalk {
+    pub fn new(words: usize, seed: Option<u64>) -> BitWalk {
         let mut walk =
-            Walk { words, start: 0, stride: 1, rounds: 1, turn: 0, been: 0, at: 0, word: 0 };
+            BitWalk { words, start: 0, stride: 1, rounds: 1, turn: 0, been: 0, at: 0, word: 0 };
         if let Some(mut seed) = seed.filter(|_| words > 0) {
             walk.start = (random::next(&mut seed) % words as u64) as usize;
             walk.stride = (1 + random::next(&mut seed) % words as u64) as usize;
@@ -161,8 +160,8 @@ impl Walk {
         walk
     }
 
-    /// The next one who passes. `words` counts the words that were looked at.
-    pub fn next(&mut self, filter: &Filter<'_>, words: &mut usize) -> Option<ProviderIx> {
+    /// The next member. Adds the number of words read to `words`.
+    pub fn next(&mut self, filter: &BitFilter<'_>, words: &mut usize) -> Option<ProviderIx> {
         while self.word == 0 {
             if self.been >= self.words * self.rounds {
                 return None;
@@ -172,14 +171,14 @@ impl Walk {
                 as usize;
             self.word = filter.word(self.at);
             if self.rounds > 1 {
-                // Three has no factor in common with eight, so each round has its own members.
+                // 3 and 8 are coprime, so each round has its own members.
                 let turn = self.turn + 3 * round as u32;
                 self.word &= 0x0101_0101_0101_0101_u64.rotate_left(turn % 64);
             }
             self.been += 1;
             *words += 1;
         }
-        // Beginning at another bit in each walk, so that the first of a word are not always taken first.
+        // Starts at a different bit in each walk, so that low bits are not preferred.
         let bit = (self.word.rotate_right(self.turn).trailing_zeros() + self.turn) % 64;
         self.word &= !(1 << bit);
         Some(self.at as u32 * 64 + bit)
@@ -195,12 +194,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_walk_meets_everybody_once_whatever_the_seed() {
+    fn a_walk_visits_each_member_once_for_any_seed() {
         let set: Bits = (0..1000).filter(|n| n % 3 != 1).collect();
-        let filter = Filter::default().only(&set);
+        let filter = BitFilter::default().only(&set);
         let mut orders = Vec::new();
         for seed in [None, Some(0), Some(1), Some(u64::MAX)] {
-            let mut walk = Walk::new(filter.words(), seed);
+            let mut walk = BitWalk::new(filter.words(), seed);
             let order: Vec<u32> = std::iter::from_fn(|| walk.next(&filter, &mut 0)).collect();
             let mut sorted = order.clone();
             sorted.sort_unstable();
@@ -210,26 +209,26 @@ mod tests {
         assert_eq!(orders[0], set.iter().collect::<Vec<_>>());
         orders.dedup();
         assert_eq!(orders.len(), 4);
-        assert_eq!(Walk::new(0, Some(7)).next(&filter, &mut 0), None);
+        assert_eq!(BitWalk::new(0, Some(7)).next(&filter, &mut 0), None);
     }
 
     #[test]
-    fn a_seeded_walk_is_spread_over_everybody_from_the_start() {
+    fn a_seeded_walk_is_spread_over_all_members_from_the_start() {
         let set: Bits = (0..64_000).collect();
-        let filter = Filter::default().only(&set);
-        let mut walk = Walk::new(filter.words(), Some(42));
+        let filter = BitFilter::default().only(&set);
+        let mut walk = BitWalk::new(filter.words(), Some(42));
         let first: Vec<u32> = std::iter::from_fn(|| walk.next(&filter, &mut 0)).take(80).collect();
         let words: std::collections::BTreeSet<u32> = first.iter().map(|ix| ix / 64).collect();
         assert!(words.len() >= 10, "{words:?}");
     }
 
     #[test]
-    fn sets_are_met_joined_and_left_out() {
+    fn a_filter_intersects_joins_and_excludes_sets() {
         let [even, third, fifth]: [Bits; 3] =
             [2, 3, 5].map(|n| (0..200).filter(|m: &u32| m.is_multiple_of(n)).collect());
-        let mut filter = Filter::default().only(&even);
+        let mut filter = BitFilter::default().only(&even);
         filter.one_of(vec![&third, &fifth]);
-        let text = |filter: &Filter<'_>| filter.iter().take(6).collect::<Vec<_>>();
+        let text = |filter: &BitFilter<'_>| filter.iter().take(6).collect::<Vec<_>>();
         assert_eq!(text(&filter), [0, 6, 10, 12, 18, 20]);
         filter.none.push(&fifth);
         assert_eq!(text(&filter), [6, 12, 18, 24, 36, 42]);

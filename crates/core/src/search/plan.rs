@@ -1,127 +1,132 @@
-//! A query made ready for one state: what has to be served, by whom it could be, and which trees are worth a look.
+//! A query prepared for one snapshot: the slots to serve, the providers that can serve them, and the trees worth
+//! examining.
 //!
-//! A query becomes slots. Each slot is served by exactly one provider: a group with a suffix is one slot, and of the group
-//! without one each class is. So a candidate is nothing but one provider for each slot, and two candidates of one tree are
-//! never the same.
+//! A query becomes slots. Exactly one provider serves each slot: a suffixed group is one slot, and each class of the
+//! unsuffixed group is one. So a candidate is an assignment of one provider to each slot, and a tree never produces the
+//! same candidate twice.
 
-use super::filter::Filter;
-use super::{Budget, Group, Query};
+use super::filter::BitFilter;
+use super::{Budget, CandidateQuery, RequestGroup};
 use crate::capacity::standard::SHARES;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::Bits;
-use crate::state::capacity::column::{Column, Room};
+use crate::state::capacity::column::{Availability, ClassColumn};
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::{AggregateIx, ProviderIx};
 
 #[derive(Debug)]
-pub(super) struct Plan<'a> {
+pub(super) struct SearchPlan<'a> {
     pub capacity: &'a Capacity,
-    pub slots: Vec<Slot<'a>>,
-    /// Which roots may anchor a candidate.
-    pub roots: Filter<'a>,
+    pub slots: Vec<PlanSlot<'a>>,
+    /// The roots that may anchor a candidate.
+    pub roots: BitFilter<'a>,
     pub isolate: bool,
     pub nested: bool,
-    /// Whether what several slots take of one provider must fit together. Only an explanation looks away from it.
+    /// Whether amounts that several slots take from one provider must fit together. Only an explanation turns this off.
     pub sums: bool,
-    /// Classes that several slots ask for, in order.
+    /// Classes that several slots need, in ascending order.
     pub contested: Vec<NameIx>,
-    /// Slots of whose providers one must stand above all others, or be it.
+    /// The `same_subtree` sets, as slots.
     pub subtrees: Vec<Vec<usize>>,
-    /// For each slot: which of those it is in.
+    /// By slot: the sets of `subtrees` that contain it.
     pub subtrees_of: Vec<Vec<usize>>,
-    /// The group without a suffix, if there is one.
-    pub loose: Option<Loose<'a>>,
-    /// Providers that serve other trees too and could serve a slot. Of one tree so that a parent comes before its children,
-    /// and what is below one follows it.
-    pub sharing: Vec<Sharing>,
-    /// Everybody who serves other trees.
+    /// The unsuffixed group.
+    pub unsuffixed: Option<UnsuffixedGroup<'a>>,
+    /// Sharing providers that can serve a slot. Providers of one tree are in depth-first order.
+    pub sharing: Vec<SharingProvider>,
+    /// All sharing providers.
     pub shares: &'a Bits,
-    /// For each aggregate of those, which of them: in order.
+    /// Pairs of an aggregate and an index into `sharing`, sorted.
     pub shared_in: Vec<(AggregateIx, usize)>,
 }
 
-/// What one provider has to give.
+/// What one provider has to serve.
 #[derive(Debug)]
-pub(super) struct Slot<'a> {
-    /// By its place in the query.
+pub(super) struct PlanSlot<'a> {
+    /// Index of the group in the query.
     pub group: usize,
     pub suffixed: bool,
-    /// What must hold of the provider, room and tree aside.
-    pub filter: Filter<'a>,
-    pub asks: Vec<Ask<'a>>,
+    /// Everything the provider must satisfy, except free amounts and the tree.
+    pub filter: BitFilter<'a>,
+    pub demands: Vec<Demand<'a>>,
     pub tree: Option<ProviderIx>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ask<'a> {
+pub(super) struct Demand<'a> {
     pub class: NameIx,
     pub amount: u64,
-    pub column: Option<&'a Column>,
-    /// If another slot asks for the same class, so that one provider may have to serve both: its place among such classes.
+    pub column: Option<&'a ClassColumn>,
+    /// Index into [`SearchPlan::contested`], if several slots need the class and one provider may have to serve them
+    /// all.
     pub contested: Option<usize>,
 }
 
-/// What concerns the slots of the group without a suffix together.
+/// Conditions on all slots of the unsuffixed group together.
 #[derive(Debug)]
-pub(super) struct Loose<'a> {
-    /// Sets of traits. The providers together must have one of each.
-    pub required: Vec<Filter<'a>>,
-    /// The provider or the anchor must be in these aggregates. A provider of another tree must be so itself.
-    pub member_of: Option<Filter<'a>>,
-    /// Neither the provider nor the anchor may be in one of the aggregates: the slots have it for the provider, this is for
-    /// the anchor.
-    pub anchor: Filter<'a>,
+pub(super) struct UnsuffixedGroup<'a> {
+    /// Sets of traits. The serving providers must have one of each set between them.
+    pub required: Vec<BitFilter<'a>>,
+    /// The provider or the anchor must be in these aggregates. For a sharing provider of another tree the anchor does
+    /// not count.
+    pub member_of: Option<BitFilter<'a>>,
+    /// The anchor must not be in the forbidden aggregates either. The filters of the slots check the provider.
+    pub anchor: BitFilter<'a>,
 }
 
 #[derive(Debug)]
-pub(super) struct Sharing {
+pub(super) struct SharingProvider {
     pub ix: ProviderIx,
-    /// It and all above it, from the root down.
+    /// The provider and its ancestors, from the root down.
     pub path: Vec<ProviderIx>,
     pub slots: Vec<usize>,
 }
 
-impl Sharing {
+impl SharingProvider {
     pub fn root(&self) -> ProviderIx {
         self.path.first().copied().unwrap_or(self.ix)
     }
 }
 
-impl<'a> Ask<'a> {
-    pub fn room(&self, ix: ProviderIx) -> Room {
-        self.column.map_or_else(Room::default, |column| column.room(ix))
+impl<'a> Demand<'a> {
+    pub fn availability(&self, ix: ProviderIx) -> Availability {
+        self.column.map_or_else(Availability::default, |column| column.availability(ix))
     }
 }
 
-impl Slot<'_> {
+impl PlanSlot<'_> {
     /// In steps: what it costs to look at one provider.
     pub fn weight(&self) -> usize {
-        self.filter.weight() + self.asks.len() / 8
+        self.filter.weight() + self.demands.len() / 8
     }
 
-    /// Whether a provider could serve this and nothing else. Whose tree it is in is looked at elsewhere.
+    /// Whether a provider can serve this slot alone. Does not check its tree.
     pub fn admits(&self, ix: ProviderIx) -> bool {
         self.filter.contains(ix) && self.fits(ix)
     }
 
     pub fn fits(&self, ix: ProviderIx) -> bool {
-        self.asks.iter().all(|ask| ask.room(ix).fits(ask.amount))
+        self.demands.iter().all(|demand| demand.availability(ix).fits(demand.amount))
     }
 }
 
-impl<'a> Plan<'a> {
-    /// `None`: nothing can match.
-    pub fn new(capacity: &'a Capacity, query: &Query, budget: &mut Budget) -> Option<Plan<'a>> {
+impl<'a> SearchPlan<'a> {
+    /// Returns `None` if nothing can match.
+    pub fn new(
+        capacity: &'a Capacity,
+        query: &CandidateQuery,
+        budget: &mut Budget,
+    ) -> Option<SearchPlan<'a>> {
         let mut slots = Vec::new();
-        let mut loose = None;
+        let mut unsuffixed = None;
         for (at, group) in query.groups.iter().enumerate() {
             let tree = match group.in_tree {
                 Some(uuid) => Some(capacity.provider(uuid)?.root),
                 None => None,
             };
             if group.suffix.is_empty() {
-                slots.extend(loose_slots(capacity, at, group, tree));
-                loose = Some(Loose::new(capacity, group));
+                slots.extend(unsuffixed_slots(capacity, at, group, tree));
+                unsuffixed = Some(UnsuffixedGroup::new(capacity, group));
                 if group.resources.is_empty() {
                     return None;
                 }
@@ -142,16 +147,16 @@ impl<'a> Plan<'a> {
         for (at, set) in subtrees.iter().enumerate() {
             set.iter().for_each(|slot: &usize| subtrees_of[*slot].push(at));
         }
-        let mut plan = Plan {
+        let mut plan = SearchPlan {
             capacity,
-            roots: Filter::default().only(capacity.roots()).with_traits(capacity, &query.root),
+            roots: BitFilter::default().only(capacity.roots()).with_traits(capacity, &query.root),
             isolate: query.isolate,
             nested: query.nested,
             sums: true,
             contested,
             subtrees,
             subtrees_of,
-            loose,
+            unsuffixed,
             sharing: Vec::new(),
             shares: capacity.with_trait(capacity.traits().find(SHARES).unwrap_or(NameIx::MAX)),
             shared_in: Vec::new(),
@@ -161,12 +166,12 @@ impl<'a> Plan<'a> {
         Some(plan)
     }
 
-    /// Whether every provider is a tree of its own that nobody else serves.
+    /// Whether every provider is a tree of its own and no sharing provider can serve a slot.
     pub fn is_flat(&self) -> bool {
         !self.capacity.is_nested() && self.sharing.is_empty()
     }
 
-    /// Whether the tree of this root is the root alone, and nobody serves it or is served by it.
+    /// Whether the root is the only provider of its tree and shares no aggregate with a sharing provider.
     pub fn is_alone(&self, root: ProviderIx) -> bool {
         let is_shared = |aggregate: &AggregateIx| {
             let at = self.shared_in.partition_point(|(other, _)| other < aggregate);
@@ -178,10 +183,10 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Providers that share serve every tree of which a member is in an aggregate with them.
+    /// Finds the sharing providers. A sharing provider serves every tree that has a member in one of its aggregates.
     fn find_sharing(&mut self, budget: &mut Budget) {
         let above = |ix: &ProviderIx| self.capacity.at(*ix).and_then(|provider| provider.parent);
-        let weight: usize = self.slots.iter().map(Slot::weight).sum();
+        let weight: usize = self.slots.iter().map(PlanSlot::weight).sum();
         for ix in self.shares.iter() {
             budget.spend(weight);
             if budget.is_spent() {
@@ -192,7 +197,7 @@ impl<'a> Plan<'a> {
             if !slots.is_empty() {
                 let mut path: Vec<ProviderIx> = std::iter::successors(Some(ix), above).collect();
                 path.reverse();
-                self.sharing.push(Sharing { ix, path, slots });
+                self.sharing.push(SharingProvider { ix, path, slots });
             }
         }
         self.sharing.sort_unstable_by(|one, other| one.path.cmp(&other.path));
@@ -204,11 +209,11 @@ impl<'a> Plan<'a> {
         self.shared_in.sort_unstable();
     }
 
-    /// Whether a provider could serve a slot of other trees than its own.
-    fn shares(&self, ix: ProviderIx, slot: &Slot<'_>) -> bool {
-        let placed = match (slot.suffixed, slot.tree, &self.loose) {
+    /// Whether a provider can serve a slot for trees other than its own.
+    fn shares(&self, ix: ProviderIx, slot: &PlanSlot<'_>) -> bool {
+        let placed = match (slot.suffixed, slot.tree, &self.unsuffixed) {
             (false, Some(_), _) => false,
-            (false, None, Some(Loose { member_of: Some(sets), .. })) => sets.contains(ix),
+            (false, None, Some(UnsuffixedGroup { member_of: Some(sets), .. })) => sets.contains(ix),
             (true, Some(tree), _) => {
                 self.capacity.at(ix).is_some_and(|provider| provider.root == tree)
             }
@@ -221,84 +226,84 @@ impl<'a> Plan<'a> {
 fn suffixed_slot<'a>(
     capacity: &'a Capacity,
     at: usize,
-    group: &Group,
+    group: &RequestGroup,
     tree: Option<ProviderIx>,
-) -> Option<Slot<'a>> {
-    let asks = asks(capacity, &group.resources);
-    let mut filter = Filter::default();
-    for ask in &asks {
-        filter = filter.having(capacity, ask.class);
+) -> Option<PlanSlot<'a>> {
+    let demands = demands(capacity, &group.resources);
+    let mut filter = BitFilter::default();
+    for demand in &demands {
+        filter = filter.having(capacity, demand.class);
     }
     filter = filter
         .with_traits(capacity, &group.traits)
         .member_of(capacity, &group.member_of)
         .not_member_of(capacity, &group.not_member_of);
-    // A group that asks for no resources goes by what its provider must have or be in, and by nothing else: only naming
-    // what it must not have matches nobody, and its tree makes no difference.
+    // A group without resources must require a trait or an aggregate. Forbidden traits and aggregates alone match
+    // nothing, and `in_tree` is ignored, as in Placement.
     if filter.is_open() {
         return None;
     }
-    let tree = tree.filter(|_| !asks.is_empty());
-    Some(Slot { group: at, suffixed: true, filter, asks, tree })
+    let tree = tree.filter(|_| !demands.is_empty());
+    Some(PlanSlot { group: at, suffixed: true, filter, demands, tree })
 }
 
-fn loose_slots<'a>(
+fn unsuffixed_slots<'a>(
     capacity: &'a Capacity,
     at: usize,
-    group: &Group,
+    group: &RequestGroup,
     tree: Option<ProviderIx>,
-) -> impl Iterator<Item = Slot<'a>> {
-    let asks = asks(capacity, &group.resources).into_iter();
-    asks.map(move |ask| Slot {
+) -> impl Iterator<Item = PlanSlot<'a>> {
+    let demands = demands(capacity, &group.resources).into_iter();
+    demands.map(move |demand| PlanSlot {
         group: at,
         suffixed: false,
-        filter: Filter::default()
-            .having(capacity, ask.class)
+        filter: BitFilter::default()
+            .having(capacity, demand.class)
             .forbidding(capacity, &group.traits.forbidden)
             .not_member_of(capacity, &group.not_member_of),
-        asks: vec![ask],
+        demands: vec![demand],
         tree,
     })
 }
 
-impl<'a> Loose<'a> {
-    fn new(capacity: &'a Capacity, group: &Group) -> Loose<'a> {
+impl<'a> UnsuffixedGroup<'a> {
+    fn new(capacity: &'a Capacity, group: &RequestGroup) -> UnsuffixedGroup<'a> {
         let sets = group.traits.required.iter();
-        let member_of = Filter::default().member_of(capacity, &group.member_of);
-        Loose {
+        let member_of = BitFilter::default().member_of(capacity, &group.member_of);
+        UnsuffixedGroup {
             required: sets
-                .map(|set| Filter::default().requiring(capacity, std::slice::from_ref(set)))
+                .map(|set| BitFilter::default().requiring(capacity, std::slice::from_ref(set)))
                 .collect(),
             member_of: (!group.member_of.is_empty()).then_some(member_of),
-            anchor: Filter::default().not_member_of(capacity, &group.not_member_of),
+            anchor: BitFilter::default().not_member_of(capacity, &group.not_member_of),
         }
     }
 }
 
-fn asks<'a>(capacity: &'a Capacity, resources: &[(NameIx, u64)]) -> Vec<Ask<'a>> {
-    let mut asks: Vec<Ask<'a>> = Vec::new();
+fn demands<'a>(capacity: &'a Capacity, resources: &[(NameIx, u64)]) -> Vec<Demand<'a>> {
+    let mut demands: Vec<Demand<'a>> = Vec::new();
     for &(class, amount) in resources {
-        match asks.iter_mut().find(|ask| ask.class == class) {
-            Some(ask) => ask.amount = ask.amount.saturating_add(amount),
+        match demands.iter_mut().find(|demand| demand.class == class) {
+            Some(demand) => demand.amount = demand.amount.saturating_add(amount),
             None => {
                 let column = capacity.column(class);
-                asks.push(Ask { class, amount, column, contested: None });
+                demands.push(Demand { class, amount, column, contested: None });
             }
         }
     }
-    asks
+    demands
 }
 
-/// Finds the classes that several slots ask for.
-fn contest(slots: &mut [Slot<'_>]) -> Vec<NameIx> {
-    let asks = slots.iter().flat_map(|slot| &slot.asks);
-    let mut classes: Vec<NameIx> = asks.map(|ask| ask.class).collect();
+/// Finds the classes that several slots need.
+fn contest(slots: &mut [PlanSlot<'_>]) -> Vec<NameIx> {
+    let demands = slots.iter().flat_map(|slot| &slot.demands);
+    let mut classes: Vec<NameIx> = demands.map(|demand| demand.class).collect();
     classes.sort_unstable();
     let mut contested: Vec<NameIx> =
         classes.windows(2).filter(|two| two[0] == two[1]).map(|two| two[0]).collect();
     contested.dedup();
-    for ask in slots.iter_mut().flat_map(|slot| &mut slot.asks) {
-        ask.contested = contested.binary_search(&ask.class).ok();
+    for demand in slots.iter_mut().flat_map(|slot| &mut slot.demands) {
+        demand.contested = contested.binary_search(&demand.class).ok();
     }
     contested
 }

@@ -1,32 +1,33 @@
-//! The list of providers, with all that can be asked of each by itself.
+//! Lists providers by conditions on each single provider.
 
 use std::sync::Arc;
 
-use super::Traits;
-use super::filter::Filter;
+use super::TraitFilter;
+use super::filter::BitFilter;
 use crate::capacity::Uuid;
-use crate::state::capacity::Capacity;
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::{Provider, ProviderIx};
+use crate::view::capacity::CapacityView;
 
-/// What must hold of a provider. The default is nothing.
+/// Conditions on a provider. The default matches all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderFilter {
     pub name: Option<Arc<str>>,
     pub uuid: Option<Uuid>,
-    /// Any provider of the tree.
+    /// The UUID of any provider of the tree.
     pub in_tree: Option<Uuid>,
-    /// There is room for all of it now.
+    /// These amounts are free now.
     pub resources: Vec<(NameIx, u64)>,
-    pub traits: Traits,
-    /// Of each of these sets the provider must be in at least one aggregate.
+    pub traits: TraitFilter,
+    /// The provider must be in at least one aggregate of each set.
     pub member_of: Vec<Vec<Uuid>>,
     pub not_member_of: Vec<Uuid>,
 }
 
-/// Who passes, in the order of their numbers.
-pub fn providers(capacity: &Capacity, filter: &ProviderFilter) -> Vec<ProviderIx> {
-    let mut sets = Filter::default()
+/// The matching providers, in ascending order of their indexes.
+pub fn providers(view: CapacityView<'_>, filter: &ProviderFilter) -> Vec<ProviderIx> {
+    let capacity = view.capacity;
+    let mut sets = BitFilter::default()
         .with_traits(capacity, &filter.traits)
         .member_of(capacity, &filter.member_of)
         .not_member_of(capacity, &filter.not_member_of);
@@ -35,7 +36,7 @@ pub fn providers(capacity: &Capacity, filter: &ProviderFilter) -> Vec<ProviderIx
     }
     let fits = |ix: &ProviderIx| {
         filter.resources.iter().all(|(class, amount)| {
-            capacity.column(*class).is_some_and(|column| column.room(*ix).fits(*amount))
+            capacity.column(*class).is_some_and(|column| column.availability(*ix).fits(*amount))
         })
     };
     let root = match filter.in_tree.map(|uuid| capacity.provider(uuid)) {
@@ -49,7 +50,7 @@ pub fn providers(capacity: &Capacity, filter: &ProviderFilter) -> Vec<ProviderIx
             && root.is_none_or(|root| root == provider.root)
     };
 
-    // The fewest to begin with: one, a tree, whoever is in the sets, or everybody.
+    // Start from the smallest set: one provider, a tree, the bitmaps, or all providers.
     let named = filter.name.as_deref().map(|name| capacity.provider_named(name));
     let one = filter.uuid.map(|uuid| capacity.provider(uuid)).or(named);
     let begin: Vec<ProviderIx> = match (one, root) {

@@ -1,16 +1,16 @@
-//! Providers and consumers of one moment, with the indexes that a search needs.
+//! Providers and consumers, with the indexes that candidate search needs.
 //!
-//! The facts are in the rows of providers and consumers; all else here follows from them: bitmaps of who has a trait, an
-//! aggregate or a class, columns of what is left of each class, and what each project uses. How all of it changes is in
-//! [`change`]; nothing else may write.
+//! The rows of providers and consumers are the facts. Everything else is derived from them: bitmaps of the providers
+//! with a trait, an aggregate or a class, columns with the free amount of each class, and the usage of each project.
+//! Only [`update`] changes any of it.
 
 pub mod bits;
-pub(crate) mod change;
 pub mod column;
 pub mod consumer;
 pub mod image;
 pub mod names;
 pub mod provider;
+pub(crate) mod update;
 pub mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,40 +19,39 @@ use std::sync::Arc;
 use super::slots::Slots;
 use crate::capacity::{Uuid, standard};
 use bits::Bits;
-use column::Column;
+use column::ClassColumn;
 use consumer::Consumer;
-use names::{NameIx, Names};
+use names::{NameIx, NameTable};
 use provider::{AggregateIx, Provider, ProviderIx};
-use usage::Usages;
+use usage::ProjectUsages;
 
 #[derive(Debug, Clone)]
 pub struct Capacity {
-    pub(crate) classes: Names,
-    pub(crate) traits: Names,
+    pub(crate) classes: NameTable,
+    pub(crate) traits: NameTable,
     pub(crate) providers: Slots<Arc<Provider>>,
     pub(crate) uuids: BTreeMap<Uuid, ProviderIx>,
     pub(crate) names: HashMap<Arc<str>, ProviderIx>,
     pub(crate) consumers: Slots<Arc<Consumer>>,
     pub(crate) holders: BTreeMap<Uuid, u32>,
-    /// By class.
-    pub(crate) columns: Vec<Column>,
-    /// By trait: the providers that have it.
+    pub(crate) columns: Vec<ClassColumn>,
+    /// By trait: the providers with the trait.
     pub(crate) with_trait: Vec<Bits>,
-    pub(crate) aggregates: Aggregates,
+    pub(crate) aggregates: AggregateTable,
     /// Providers without a parent.
     pub(crate) roots: Bits,
-    pub(crate) usages: Usages,
-    /// When time takes back what a consumer holds.
+    pub(crate) usages: ProjectUsages,
+    /// Expiry times of consumers whose allocations the server releases.
     pub(crate) due: BTreeSet<(u64, Uuid)>,
-    /// How often anything has changed, within one run of the program.
-    pub(crate) touches: u64,
-    /// What `touches` was when a class got another name last, which touches no provider.
-    pub(crate) renamed: u64,
+    /// Counts changes within this process.
+    pub(crate) revision: u64,
+    /// The value of `revision` when a class was last renamed, which changes no provider.
+    pub(crate) class_names_revision: u64,
 }
 
-/// The sets that providers are in. A set exists while it has members.
+/// An aggregate exists while it has members.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Aggregates {
+pub(crate) struct AggregateTable {
     pub by_uuid: HashMap<Uuid, AggregateIx>,
     pub rows: Vec<Option<Aggregate>>,
     pub vacant: Vec<AggregateIx>,
@@ -67,8 +66,8 @@ pub(crate) struct Aggregate {
 impl Default for Capacity {
     fn default() -> Capacity {
         Capacity {
-            classes: Names::new(&standard::CLASSES),
-            traits: Names::new(&standard::TRAITS),
+            classes: NameTable::new(&standard::CLASSES),
+            traits: NameTable::new(&standard::TRAITS),
             providers: Slots::default(),
             uuids: BTreeMap::new(),
             names: HashMap::new(),
@@ -76,17 +75,17 @@ impl Default for Capacity {
             holders: BTreeMap::new(),
             columns: Vec::new(),
             with_trait: Vec::new(),
-            aggregates: Aggregates::default(),
+            aggregates: AggregateTable::default(),
             roots: Bits::default(),
-            usages: Usages::default(),
+            usages: ProjectUsages::default(),
             due: BTreeSet::new(),
-            touches: 0,
-            renamed: 0,
+            revision: 0,
+            class_names_revision: 0,
         }
     }
 }
 
-static NOBODY: Bits = Bits::EMPTY;
+static NO_PROVIDERS: Bits = Bits::EMPTY;
 
 impl Capacity {
     pub fn provider_ix(&self, uuid: Uuid) -> Option<ProviderIx> {
@@ -109,12 +108,12 @@ impl Capacity {
         self.providers.len()
     }
 
-    /// All providers, in the order of their numbers.
+    /// All providers, in ascending order of their indexes.
     pub fn providers(&self) -> impl Iterator<Item = (ProviderIx, &Provider)> {
         self.providers.iter().map(|(ix, provider)| (ix, provider.as_ref()))
     }
 
-    /// All providers from this one on, in the order of their uuids.
+    /// All providers with this UUID or a greater one, in the order of their UUIDs.
     pub fn providers_from(&self, from: Uuid) -> impl Iterator<Item = &Provider> {
         self.uuids.range(from..).filter_map(|(_, ix)| self.at(*ix))
     }
@@ -127,7 +126,7 @@ impl Capacity {
         self.at(provider.root).map_or(provider.uuid, |root| root.uuid)
     }
 
-    /// Every provider of the tree that this one is the root of, parents before their children.
+    /// All providers of the tree with this root, parents before their children.
     pub fn tree(&self, root: ProviderIx) -> Vec<ProviderIx> {
         let mut members = vec![root];
         let mut at = 0;
@@ -138,20 +137,14 @@ impl Capacity {
         members
     }
 
-    pub fn classes(&self) -> &Names {
+    pub fn classes(&self) -> &NameTable {
         &self.classes
     }
 
-    pub fn traits(&self) -> &Names {
+    pub fn traits(&self) -> &NameTable {
         &self.traits
     }
 
-    /// The names of a provider's traits.
-    pub fn trait_names<'a>(&'a self, provider: &'a Provider) -> impl Iterator<Item = &'a Arc<str>> {
-        provider.traits.iter().filter_map(|ix| self.traits.get(*ix)).map(|named| &named.name)
-    }
-
-    /// The sets that a provider is in.
     pub fn aggregates<'a>(&'a self, provider: &'a Provider) -> impl Iterator<Item = Uuid> + 'a {
         provider.aggregates.iter().filter_map(|ix| self.aggregate(*ix))
     }
@@ -168,58 +161,49 @@ impl Capacity {
         self.consumers.len()
     }
 
-    /// All consumers from this one on, in the order of their uuids.
+    /// All consumers with this UUID or a greater one, in the order of their UUIDs.
     pub fn consumers_from(&self, from: Uuid) -> impl Iterator<Item = &Consumer> {
         let slots = self.holders.range(from..).map(|(_, slot)| *slot);
         slots.filter_map(|slot| self.consumers.get(slot)).map(Arc::as_ref)
     }
 
-    pub fn usages(&self) -> &Usages {
+    pub fn usages(&self) -> &ProjectUsages {
         &self.usages
     }
-
-    // --- for a search ------------------------------------------------------------------------------------------
 
     pub fn roots(&self) -> &Bits {
         &self.roots
     }
 
-    /// Whether any provider stands below another one.
+    /// Whether any provider has a parent.
     pub fn is_nested(&self) -> bool {
         self.roots.len() < self.providers.len()
     }
 
-    /// What is left of a class everywhere; `None`: nobody has ever had any.
-    pub fn column(&self, class: NameIx) -> Option<&Column> {
+    /// The free amounts of a class; `None` if no provider has ever had the class.
+    pub fn column(&self, class: NameIx) -> Option<&ClassColumn> {
         self.columns.get(class as usize)
     }
 
-    /// Who has a trait.
     pub fn with_trait(&self, wanted: NameIx) -> &Bits {
-        self.with_trait.get(wanted as usize).unwrap_or(&NOBODY)
+        self.with_trait.get(wanted as usize).unwrap_or(&NO_PROVIDERS)
     }
 
-    /// Who is in an aggregate.
     pub fn members_of(&self, aggregate: Uuid) -> &Bits {
-        self.aggregates.by_uuid.get(&aggregate).map_or(&NOBODY, |ix| self.members_at(*ix))
+        self.aggregates.by_uuid.get(&aggregate).map_or(&NO_PROVIDERS, |ix| self.members_at(*ix))
     }
 
     pub fn members_at(&self, ix: AggregateIx) -> &Bits {
         let row = self.aggregates.rows.get(ix as usize).and_then(Option::as_ref);
-        row.map_or(&NOBODY, |aggregate| &aggregate.members)
+        row.map_or(&NO_PROVIDERS, |aggregate| &aggregate.members)
     }
 
-    /// Grows whenever anything about any provider or consumer changes.
-    pub fn touched(&self) -> u64 {
-        self.touches
+    /// Grows whenever a class is renamed.
+    pub fn class_names_revision(&self) -> u64 {
+        self.class_names_revision
     }
 
-    /// Grows whenever a class gets another name.
-    pub fn renamed(&self) -> u64 {
-        self.renamed
-    }
-
-    /// When time will next take back what a consumer holds.
+    /// When the next allocation expires and is released.
     pub fn next_due_ms(&self) -> Option<u64> {
         self.due.first().map(|(at, _)| *at)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::State;
 use super::account::{Account, AccountImage};
 use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
-use super::capacity::names::Named;
+use super::capacity::names::NameRow;
 use super::outbox::Notice;
 use super::pool::Pool;
 use super::recent::ReleasedSpan;
@@ -149,11 +149,11 @@ impl Restorer {
         self.state.add_request(Arc::new(request));
     }
 
-    pub fn class(&mut self, named: Named) {
+    pub fn class(&mut self, named: NameRow) {
         self.state.capacity.restore_class(named);
     }
 
-    pub fn trait_name(&mut self, named: Named) {
+    pub fn trait_name(&mut self, named: NameRow) {
         self.state.capacity.restore_trait(named);
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::capacity::change::Change as CapacityChange;
+use super::capacity::update::CapacityUndo;
 use super::outbox::Notice;
 use super::pool::{Pool, PoolChange};
 use super::{PoolIx, State};
@@ -21,7 +21,7 @@ pub(crate) enum StateChange {
     Pool(PoolIx, PoolChange),
     RequestAdded(Arc<str>),
     RequestDropped(Arc<RequestRemembered>),
-    Capacity(CapacityChange),
+    Capacity(CapacityUndo),
     Alarm { object: Arc<str>, kind: AlarmKind, before: Option<Alarm> },
     Notice { number: u128, before: Option<Arc<Notice>> },
 }

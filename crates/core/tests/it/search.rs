@@ -1,7 +1,7 @@
-//! The search for candidates: what it finds, in which order, and how much work it is.
+//! Candidate search: which candidates it finds, in which order, and how many steps it takes.
 //!
-//! Tables of clouds and requests, one file for each area, all through [`check::check`]; and a naive search that is compared
-//! on random clouds. What a provider may have at all is tested elsewhere.
+//! The tests are tables of clouds and requests, a file for each area, checked by [`check::check`]. A naive search is
+//! compared on random clouds.
 
 mod check;
 mod cloud;

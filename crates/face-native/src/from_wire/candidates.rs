@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use allod_core::refusal::CapacityRefusal;
-use allod_core::search::{Group, Order, Query, Traits};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::names::NameIx;
+use allod_core::search::{CandidateOrder, CandidateQuery, RequestGroup, TraitFilter};
+use allod_core::view::capacity::{CapacityView, NameIx};
 use allod_edge::Problem;
 
 use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderName, OrderedMap};
@@ -45,11 +44,14 @@ pub(crate) fn sound(mut body: CandidatesBody) -> Result<CandidatesBody, Problem>
 }
 
 /// The question in numbers; the error names what does not exist.
-pub(crate) fn query(capacity: &Capacity, body: &CandidatesBody) -> Result<Query, CapacityRefusal> {
-    let groups: Result<Vec<Group>, _> =
+pub(crate) fn query(
+    capacity: CapacityView<'_>,
+    body: &CandidatesBody,
+) -> Result<CandidateQuery, CapacityRefusal> {
+    let groups: Result<Vec<RequestGroup>, _> =
         body.groups.iter().map(|group| self::group(capacity, group)).collect();
     let place = |name: &String| body.groups.iter().position(|group| group.name == *name);
-    Ok(Query {
+    Ok(CandidateQuery {
         groups: groups?,
         isolate: body.group_policy == Some(GroupPolicyName::Isolate),
         same_subtree: body
@@ -61,14 +63,14 @@ pub(crate) fn query(capacity: &Capacity, body: &CandidatesBody) -> Result<Query,
         nested: true,
         limit: Some(body.limit.unwrap_or(LIMIT_USUAL) as usize),
         order: match body.order {
-            None | Some(OrderName::BreadthFirst) => Order::BreadthFirst,
-            Some(OrderName::DepthFirst) => Order::DepthFirst,
+            None | Some(OrderName::BreadthFirst) => CandidateOrder::BreadthFirst,
+            Some(OrderName::DepthFirst) => CandidateOrder::DepthFirst,
         },
         seed: None,
     })
 }
 
-fn group(capacity: &Capacity, body: &GroupBody) -> Result<Group, CapacityRefusal> {
+fn group(capacity: CapacityView<'_>, body: &GroupBody) -> Result<RequestGroup, CapacityRefusal> {
     let OrderedMap(resources) = &body.resources;
     let amount = |(class, amount): &(String, u64)| {
         let found = capacity.classes().find(class);
@@ -78,7 +80,7 @@ fn group(capacity: &Capacity, body: &GroupBody) -> Result<Group, CapacityRefusal
     let resources: Result<Vec<(NameIx, u64)>, CapacityRefusal> =
         resources.iter().map(amount).collect();
     let sets = body.member_of.iter().map(|AnyOf(set)| set.iter().map(|uuid| uuid.0).collect());
-    Ok(Group {
+    Ok(RequestGroup {
         suffix: body.name.as_str().into(),
         resources: resources?,
         traits: traits(capacity, &body.required, &body.forbidden)?,
@@ -89,10 +91,10 @@ fn group(capacity: &Capacity, body: &GroupBody) -> Result<Group, CapacityRefusal
 }
 
 fn traits(
-    capacity: &Capacity,
+    capacity: CapacityView<'_>,
     required: &[AnyOf<String>],
     forbidden: &[String],
-) -> Result<Traits, CapacityRefusal> {
+) -> Result<TraitFilter, CapacityRefusal> {
     let named = required.iter().flat_map(|AnyOf(names)| names).chain(forbidden);
     let unknown = named.filter(|name| capacity.traits().find(name).is_none());
     let unknown: Vec<_> = unknown.map(|name| name.as_str().into()).collect();
@@ -103,5 +105,5 @@ fn traits(
         names.iter().filter_map(|name| capacity.traits().find(name)).collect()
     };
     let required = required.iter().map(|AnyOf(names)| numbers(names)).collect();
-    Ok(Traits { required, forbidden: numbers(forbidden) })
+    Ok(TraitFilter { required, forbidden: numbers(forbidden) })
 }

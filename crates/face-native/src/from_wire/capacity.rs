@@ -2,7 +2,7 @@
 
 use allod_core::capacity::Reclaim;
 use allod_core::command::Expect;
-use allod_core::command::capacity::{AllocateOp, ExtendOp, Holding, LeaseAsk};
+use allod_core::command::capacity::{AllocateOp, ExtendOp, Holding, LeaseTerms};
 use allod_edge::Problem;
 
 use crate::wire::{AllocateBody, ExtendBody, HoldingBody, OrderedMap, ReclaimName, Seconds};
@@ -43,12 +43,12 @@ pub(super) fn extend(body: ExtendBody) -> Result<ExtendOp, Problem> {
     })
 }
 
-fn lease(ttl: Option<Seconds>, reclaim: Option<ReclaimName>) -> Option<LeaseAsk> {
+fn lease(ttl: Option<Seconds>, reclaim: Option<ReclaimName>) -> Option<LeaseTerms> {
     let reclaim = match reclaim {
         None | Some(ReclaimName::Reap) => Reclaim::Reap,
         Some(ReclaimName::Keep) => Reclaim::Keep,
     };
-    ttl.map(|ttl| LeaseAsk { ttl_ms: ttl.ms, reclaim })
+    ttl.map(|ttl| LeaseTerms { ttl_ms: ttl.ms, reclaim })
 }
 
 #[cfg(test)]
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn operations_mean_what_they_were_written_for() {
         let (host, consumer) = (Uuid(1), Uuid(2 << 90));
-        let reap = LeaseAsk { ttl_ms: 1500, reclaim: Reclaim::Reap };
-        let keep = LeaseAsk { ttl_ms: 60_000, reclaim: Reclaim::Keep };
+        let reap = LeaseTerms { ttl_ms: 1500, reclaim: Reclaim::Reap };
+        let keep = LeaseTerms { ttl_ms: 60_000, reclaim: Reclaim::Keep };
         let holding = |expect, lease, allocations| Holding {
             consumer,
             expect,

@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Uuid};
 use allod_core::refusal::CapacityRefusal;
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::bits::Bits;
-use allod_core::state::capacity::provider::{Provider, ProviderIx};
 use allod_core::view::Page;
+use allod_core::view::capacity::{CapacityView, ProviderIx, ProviderSet, ProviderView};
 
 /// A part of a provider that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,34 +87,34 @@ pub(crate) struct StockRow {
 
 impl ProviderRow {
     pub(crate) fn of(
-        capacity: &Capacity,
-        provider: &Provider,
+        capacity: CapacityView<'_>,
+        provider: ProviderView<'_>,
         fields: ProviderFields,
     ) -> ProviderRow {
         let mut row = ProviderRow {
-            uuid: provider.uuid,
-            name: provider.name.clone(),
-            generation: provider.generation,
-            parent: capacity.parent(provider),
-            root: capacity.root(provider),
+            uuid: provider.uuid(),
+            name: provider.name().clone(),
+            generation: provider.generation(),
+            parent: provider.parent(),
+            root: provider.root(),
             aggregates: Vec::new(),
             traits: Vec::new(),
             stocks: Vec::new(),
-            consumers: provider.consumers.len() as u64,
-            changed_ms: provider.changed_ms,
+            consumers: provider.consumer_count() as u64,
+            changed_ms: provider.changed_ms(),
         };
         if fields.has(ProviderField::Aggregates) {
-            row.aggregates = capacity.aggregates(provider).collect();
+            row.aggregates = provider.aggregates().collect();
         }
         if fields.has(ProviderField::Traits) {
-            row.traits = capacity.trait_names(provider).cloned().collect();
+            row.traits = provider.traits().map(|row| row.name.clone()).collect();
         }
         if fields.has(ProviderField::Inventories) {
-            let stocks = provider.stocks.iter().map(|stock| StockRow {
+            let stocks = provider.inventories().map(|stock| StockRow {
                 class: capacity.classes().name(stock.class),
-                inventory: stock.inventory,
+                inventory: *stock.inventory,
                 used: stock.used,
-                free: stock.room(),
+                free: stock.free(),
             });
             row.stocks = stocks.collect();
         }
@@ -136,26 +134,24 @@ pub(crate) struct ProviderFilter<'a> {
 
 /// Providers in the order of their uuids, which is the same on every server, after the one named `after`.
 pub(crate) fn page(
-    capacity: &Capacity,
+    capacity: CapacityView<'_>,
     filter: &ProviderFilter<'_>,
     fields: ProviderFields,
     after: Option<Uuid>,
     limit: usize,
 ) -> Result<Page<ProviderRow>, CapacityRefusal> {
     let sets = sets(capacity, filter)?;
-    let fits = |(ix, provider): &(ProviderIx, &Provider)| {
-        after.is_none_or(|after| provider.uuid > after)
+    let fits = |(ix, provider): &(ProviderIx, ProviderView<'_>)| {
+        after.is_none_or(|after| provider.uuid() > after)
             && sets.iter().all(|set| set.contains(*ix))
-            && provider.name.starts_with(filter.name_prefix)
+            && provider.name().starts_with(filter.name_prefix)
     };
-    let at = |ix: ProviderIx| Some((ix, capacity.at(ix)?));
+    let at = |ix: ProviderIx| Some((ix, capacity.provider_at(ix)?));
     // Whatever is smallest is looked through: a tree, or a set.
     let smallest = sets.iter().min_by_key(|set| set.len());
-    let mut found: Vec<&Provider> = match (filter.in_tree, smallest) {
+    let mut found: Vec<ProviderView<'_>> = match (filter.in_tree, smallest) {
         (Some(member), _) => {
-            let root = capacity.provider(member).map(|member| member.root);
-            let tree = root.into_iter().flat_map(|root| capacity.tree(root));
-            tree.filter_map(at).filter(fits).map(|(_, provider)| provider).collect()
+            capacity.tree(member).filter(fits).map(|(_, provider)| provider).collect()
         }
         (None, Some(set)) => {
             set.iter().filter_map(at).filter(fits).map(|(_, provider)| provider).collect()
@@ -164,10 +160,10 @@ pub(crate) fn page(
     };
     let more = found.len() > limit;
     if more {
-        found.select_nth_unstable_by_key(limit - 1, |provider| provider.uuid);
+        found.select_nth_unstable_by_key(limit - 1, |provider| provider.uuid());
         found.truncate(limit);
     }
-    found.sort_unstable_by_key(|provider| provider.uuid);
+    found.sort_unstable_by_key(|provider| provider.uuid());
     let items: Vec<ProviderRow> =
         found.into_iter().map(|provider| ProviderRow::of(capacity, provider, fields)).collect();
     Ok(Page { next: items.last().filter(|_| more).map(|last| last.uuid.to_string()), items })
@@ -178,7 +174,7 @@ const LOOKED_AT_MAX: usize = 100_000;
 
 /// Providers of any kind, as they come.
 fn walk(
-    capacity: &Capacity,
+    capacity: CapacityView<'_>,
     filter: &ProviderFilter<'_>,
     fields: ProviderFields,
     after: Option<Uuid>,
@@ -193,8 +189,8 @@ fn walk(
         if items.len() >= limit || looked_at == LOOKED_AT_MAX {
             return Page { items, next: seen.map(|seen| seen.to_string()) };
         }
-        seen = Some(provider.uuid);
-        if provider.name.starts_with(filter.name_prefix) {
+        seen = Some(provider.uuid());
+        if provider.name().starts_with(filter.name_prefix) {
             items.push(ProviderRow::of(capacity, provider, fields));
         }
     }
@@ -203,10 +199,9 @@ fn walk(
 
 /// For each trait, class and aggregate that is asked for: who has it.
 fn sets<'a>(
-    capacity: &'a Capacity,
+    capacity: CapacityView<'a>,
     filter: &ProviderFilter<'_>,
-) -> Result<Vec<&'a Bits>, CapacityRefusal> {
-    static EMPTY: Bits = Bits::EMPTY;
+) -> Result<Vec<ProviderSet<'a>>, CapacityRefusal> {
     let mut sets = Vec::new();
     for name in &filter.traits {
         let found = capacity.traits().find(name).map(|ix| capacity.with_trait(ix));
@@ -216,10 +211,9 @@ fn sets<'a>(
     for name in &filter.classes {
         let class = capacity.classes().find(name);
         let unknown = || CapacityRefusal::ClassUnknown { class: (*name).into() };
-        let column = capacity.column(class.ok_or_else(unknown)?);
-        sets.push(column.map_or(&EMPTY, |column| &column.have));
+        sets.push(capacity.with_inventory(class.ok_or_else(unknown)?));
     }
-    sets.extend(filter.aggregates.iter().map(|aggregate| capacity.members_of(*aggregate)));
+    sets.extend(filter.aggregates.iter().map(|aggregate| capacity.in_aggregate(*aggregate)));
     Ok(sets)
 }
 
@@ -231,6 +225,7 @@ mod tests {
     };
     use allod_core::random;
     use allod_core::state::State;
+    use allod_core::view;
 
     use super::*;
 
@@ -314,8 +309,8 @@ mod tests {
             let (mut found, mut after) = (Vec::new(), None);
             let limit = 1 + random::next(&mut seed) as usize % 40;
             loop {
-                let page =
-                    page(state.capacity(), &filter, ProviderFields::ALL, after, limit).unwrap();
+                let page = page(view::capacity(&state), &filter, ProviderFields::ALL, after, limit)
+                    .unwrap();
                 assert!(page.items.len() <= limit);
                 found.extend(page.items.iter().map(|row| row.uuid));
                 match page.next {
@@ -328,7 +323,7 @@ mod tests {
         }
         assert!(shown > 1000, "{shown}");
         let last = page(
-            state.capacity(),
+            view::capacity(&state),
             &ProviderFilter::default(),
             ProviderFields::ALL,
             Some(Uuid(u128::MAX)),

@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use allod_core::capacity::Uuid;
 use allod_core::search::explain::{
-    self, Explanation, GroupExplained, Near, PartExplained, Stage, TreeRule,
+    self, Explanation, GroupExplained, NearMiss, PartExplained, Stage, TreeRule,
 };
-use allod_core::search::{Cut, Found, Query};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::names::NameIx;
-use allod_core::state::capacity::provider::ProviderIx;
+use allod_core::search::{CandidateQuery, Candidates, LimitHit};
+use allod_core::view::capacity::{CapacityView, NameIx, ProviderIx};
 
 use crate::wire::{self, OrderedMap, UuidText};
 
 /// The answer, with everything called by its name.
 pub(crate) fn answer(
-    capacity: &Capacity,
-    query: &Query,
-    found: &Found,
+    capacity: CapacityView<'_>,
+    query: &CandidateQuery,
+    found: &Candidates,
     explained: Option<&Explanation>,
 ) -> wire::CandidatesAnswer {
     let mut names_of = NameResolver { capacity, query, names: BTreeMap::new() };
@@ -42,29 +40,30 @@ pub(crate) fn answer(
     let candidates = candidates.collect();
     let explanation = explained.map(|explained| names_of.explanation(explained));
     let providers = names_of.names.into_iter().map(|(uuid, name)| (UuidText(uuid), name)).collect();
-    let cut = found.cut.map(cut);
+    let cut = found.limit_hit.map(cut);
     wire::CandidatesAnswer { candidates, providers: OrderedMap(providers), cut, explanation }
 }
 
-fn cut(cut: Cut) -> &'static str {
-    match cut {
-        Cut::Candidates => "candidates",
-        Cut::Steps => "steps",
+fn cut(limit: LimitHit) -> &'static str {
+    match limit {
+        LimitHit::Candidates => "candidates",
+        LimitHit::Steps => "steps",
     }
 }
 
 /// Calls things by their names, and remembers which providers were spoken of.
 struct NameResolver<'a> {
-    capacity: &'a Capacity,
-    query: &'a Query,
+    capacity: CapacityView<'a>,
+    query: &'a CandidateQuery,
     names: BTreeMap<Uuid, String>,
 }
 
 impl NameResolver<'_> {
     fn provider(&mut self, ix: ProviderIx) -> UuidText {
-        let Some(provider) = self.capacity.at(ix) else { return UuidText(Uuid::default()) };
-        self.names.entry(provider.uuid).or_insert_with(|| provider.name.to_string());
-        UuidText(provider.uuid)
+        let provider = self.capacity.provider_at(ix);
+        let Some(provider) = provider else { return UuidText(Uuid::default()) };
+        self.names.entry(provider.uuid()).or_insert_with(|| provider.name().to_string());
+        UuidText(provider.uuid())
     }
 
     fn class(&self, ix: NameIx) -> String {
@@ -85,7 +84,7 @@ impl NameResolver<'_> {
             providers: explained.providers,
             groups: groups.map(|(at, group)| self.group_explained(at, group)).collect(),
             trees: self.trees(&explained.trees),
-            cut: explained.cut.map(cut),
+            cut: explained.limit_hit.map(cut),
         }
     }
 
@@ -131,29 +130,31 @@ impl NameResolver<'_> {
             Constraint::Forbidden(traits) => {
                 wire::Constraint { traits: self.traits(traits), ..names_of("forbidden") }
             }
-            Constraint::Anything => names_of("anything"),
-            Constraint::Has(of) => wire::Constraint { class: class(of), ..names_of("has") },
-            Constraint::Portion(of, amount) => {
+            Constraint::NoCondition => names_of("anything"),
+            Constraint::HasInventory(of) => {
+                wire::Constraint { class: class(of), ..names_of("has") }
+            }
+            Constraint::Units(of, amount) => {
                 wire::Constraint { class: class(of), amount: Some(*amount), ..names_of("portion") }
             }
-            Constraint::Room(of, amount) => {
+            Constraint::Free(of, amount) => {
                 wire::Constraint { class: class(of), amount: Some(*amount), ..names_of("room") }
             }
         }
     }
 
-    fn nearest(&mut self, near: &Near, constraint: &explain::Constraint) -> wire::Nearest {
-        let units = matches!(constraint, explain::Constraint::Portion(..));
-        let units = near.room.filter(|_| units);
-        let missing = matches!(constraint, explain::Constraint::Room(..)).then_some(near.missing);
+    fn nearest(&mut self, near: &NearMiss, constraint: &explain::Constraint) -> wire::Nearest {
+        let units = matches!(constraint, explain::Constraint::Units(..));
+        let units = near.available.filter(|_| units);
+        let missing = matches!(constraint, explain::Constraint::Free(..)).then_some(near.missing);
         wire::Nearest {
             provider: self.provider(near.provider),
             only: near.only,
-            free: near.room.map(|room| room.room),
+            free: near.available.map(|available| available.free),
             missing,
-            min_unit: units.map(|room| room.min_unit),
-            max_unit: units.map(|room| room.max_unit),
-            step_size: units.map(|room| room.step_size),
+            min_unit: units.map(|available| available.min_unit),
+            max_unit: units.map(|available| available.max_unit),
+            step_size: units.map(|available| available.step_size),
         }
     }
 
@@ -186,7 +187,7 @@ fn rule(rule: TreeRule) -> &'static str {
         TreeRule::Traits => "traits",
         TreeRule::Isolation => "isolation",
         TreeRule::Subtree => "subtree",
-        TreeRule::Room => "room",
+        TreeRule::SumFits => "room",
         TreeRule::OneProvider => "one_provider",
     }
 }

@@ -45,19 +45,18 @@ pub(crate) fn inventory(inventory: &Inventory) -> wire::Inventory {
     }
 }
 
-pub(crate) fn consumer(row: &ConsumerRow, now_ms: u64) -> wire::Consumer<'_> {
-    let consumer = &row.consumer;
+pub(crate) fn consumer(row: &ConsumerRow) -> wire::Consumer<'_> {
     wire::Consumer {
-        uuid: UuidText(consumer.uuid),
-        generation: consumer.generation,
-        project: &consumer.project,
-        user: &consumer.user,
-        r#type: consumer.consumer_type.as_deref(),
+        uuid: UuidText(row.uuid),
+        generation: row.generation,
+        project: &row.project,
+        user: &row.user,
+        r#type: row.consumer_type.as_deref(),
         allocations: HeldAllocations(&row.held),
-        written: Time { ms: consumer.written_ms },
-        expires: consumer.expires_ms.map(|ms| Time { ms }),
-        expired: consumer.expired(now_ms),
-        reclaim: consumer.expires_ms.map(|_| reclaim(consumer.reclaim)),
+        written: Time { ms: row.written_ms },
+        expires: row.expires_ms.map(|ms| Time { ms }),
+        expired: row.is_expired,
+        reclaim: row.expires_ms.map(|_| reclaim(row.reclaim)),
     }
 }
 

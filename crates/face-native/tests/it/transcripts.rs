@@ -17,7 +17,7 @@ use allod_face_native::{Native, WatchLimits};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::{self, Standing};
+use allod_testkit::transcript::{self, ManualClock};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
@@ -25,7 +25,7 @@ use crate::{schema, stock, stream, wanted};
 
 struct Server {
     app: App,
-    clock: Arc<Standing>,
+    clock: Arc<ManualClock>,
     storage: MemoryStorage,
     handle: Handle,
     _engine: Engine,
@@ -38,7 +38,7 @@ impl Server {
     }
 
     async fn start_with(limits: HttpLimits) -> Server {
-        let clock = Standing::morning();
+        let clock = ManualClock::morning();
         let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
         // So few records that a transcript can ask for too much.
         let config = Config {

@@ -1,51 +1,51 @@
-//! The language of policy rules: `role:admin or (role:reader and project_id:%(project_id)s)`, `rule:other`, `@`, `!`, `not`.
+//! The policy language: `role:admin or (role:reader and project_id:%(project_id)s)`, `rule:other`, `@`, `!`, `not`.
 
 use std::collections::HashMap;
 
 use allod_edge::Principal;
 
-/// A rule that has been understood.
+/// A parsed rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Check {
+pub(super) enum PolicyCheck {
     Always,
     Never,
     Role(String),
     Rule(String),
-    /// Something of who asks, by name or as a literal, is the same as a text into which the target's fields are put.
+    /// A field of the caller or a literal equals a text with the fields of the target filled in.
     Same(String, String),
-    Not(Box<Check>),
-    All(Vec<Check>),
-    Any(Vec<Check>),
+    Not(Box<PolicyCheck>),
+    All(Vec<PolicyCheck>),
+    Any(Vec<PolicyCheck>),
 }
 
-/// What is to be done, as far as rules may ask.
-pub(super) struct Target<'a> {
-    /// Whose it is, if it is about a project.
+/// The target of a request, as rules see it.
+pub(super) struct PolicyTarget<'a> {
+    /// The project that the request refers to.
     pub project: Option<&'a str>,
     pub principal: &'a Principal,
 }
 
-/// Rules that are about rules go no deeper than this: one that is about itself does not hold.
+/// The maximum depth of `rule:` references. A rule that refers to itself does not hold.
 const DEPTH_MAX: usize = 16;
 
-impl Check {
-    pub(super) fn read(text: &str) -> Result<Check, String> {
+impl PolicyCheck {
+    pub(super) fn read(text: &str) -> Result<PolicyCheck, String> {
         if text.trim().is_empty() {
-            return Ok(Check::Always);
+            return Ok(PolicyCheck::Always);
         }
-        let mut words = Words { words: split(text), at: 0 };
+        let mut words = PolicyTokens { words: split(text), at: 0 };
         let check = words.any()?;
         match words.next() {
             None => Ok(check),
-            Some(word) => Err(format!("'{word}' is not expected in '{text}'")),
+            Some(word) => Err(format!("unexpected '{word}' in '{text}'")),
         }
     }
 
     pub(super) fn holds(
         &self,
         principal: &Principal,
-        target: &Target<'_>,
-        rules: &HashMap<String, Check>,
+        target: &PolicyTarget<'_>,
+        rules: &HashMap<String, PolicyCheck>,
     ) -> bool {
         self.look(principal, target, rules, 0)
     }
@@ -53,55 +53,60 @@ impl Check {
     fn look(
         &self,
         principal: &Principal,
-        target: &Target<'_>,
-        rules: &HashMap<String, Check>,
+        target: &PolicyTarget<'_>,
+        rules: &HashMap<String, PolicyCheck>,
         depth: usize,
     ) -> bool {
-        let inner = |check: &Check| check.look(principal, target, rules, depth);
+        let inner = |check: &PolicyCheck| check.look(principal, target, rules, depth);
         match self {
-            Check::Always => true,
-            Check::Never => false,
-            Check::Role(role) => principal.has_role(role),
-            Check::Rule(name) => {
+            PolicyCheck::Always => true,
+            PolicyCheck::Never => false,
+            PolicyCheck::Role(role) => principal.has_role(role),
+            PolicyCheck::Rule(name) => {
                 let rule = rules.get(name).filter(|_| depth < DEPTH_MAX);
                 rule.is_some_and(|rule| rule.look(principal, target, rules, depth + 1))
             }
-            Check::Same(own, text) => own_text(own, principal) == target.fill(text),
-            Check::Not(check) => !inner(check),
-            Check::All(checks) => checks.iter().all(inner),
-            Check::Any(checks) => checks.iter().any(inner),
+            PolicyCheck::Same(own, text) => own_text(own, principal) == target.fill(text),
+            PolicyCheck::Not(check) => !inner(check),
+            PolicyCheck::All(checks) => checks.iter().all(inner),
+            PolicyCheck::Any(checks) => checks.iter().any(inner),
         }
     }
 
-    /// The rules that it is about.
+    /// The rules that it refers to.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
-            Check::Rule(name) => vec![name],
-            Check::Not(check) => check.names(),
-            Check::All(checks) | Check::Any(checks) => {
-                checks.iter().flat_map(Check::names).collect()
+            PolicyCheck::Rule(name) => vec![name],
+            PolicyCheck::Not(check) => check.names(),
+            PolicyCheck::All(checks) | PolicyCheck::Any(checks) => {
+                checks.iter().flat_map(PolicyCheck::names).collect()
             }
-            Check::Always | Check::Never | Check::Role(_) | Check::Same(..) => Vec::new(),
+            PolicyCheck::Always
+            | PolicyCheck::Never
+            | PolicyCheck::Role(_)
+            | PolicyCheck::Same(..) => Vec::new(),
         }
     }
 
-    fn single(word: &str) -> Result<Check, String> {
+    fn single(word: &str) -> Result<PolicyCheck, String> {
         match (word, word.split_once(':')) {
-            ("@", _) => Ok(Check::Always),
-            ("!", _) => Ok(Check::Never),
-            (_, Some(("role", role))) => Ok(Check::Role(role.to_owned())),
-            (_, Some(("rule", name))) => Ok(Check::Rule(name.to_owned())),
+            ("@", _) => Ok(PolicyCheck::Always),
+            ("!", _) => Ok(PolicyCheck::Never),
+            (_, Some(("role", role))) => Ok(PolicyCheck::Role(role.to_owned())),
+            (_, Some(("rule", name))) => Ok(PolicyCheck::Rule(name.to_owned())),
             (_, Some(("http" | "https", _))) => {
-                Err(format!("'{word}' asks another server, which is not done here"))
+                Err(format!("'{word}' calls another server, which is not supported"))
             }
-            (_, Some((own, text))) => Ok(Check::Same(own.to_owned(), text.to_owned())),
-            _ => Err(format!("'{word}' is no check; role:x, rule:x, @, ! and name:%(field)s are")),
+            (_, Some((own, text))) => Ok(PolicyCheck::Same(own.to_owned(), text.to_owned())),
+            _ => {
+                Err(format!("'{word}' is not a check; use role:x, rule:x, @, ! or name:%(field)s"))
+            }
         }
     }
 }
 
-impl Target<'_> {
-    /// The text with the fields in it; `None` when it names one that is not there.
+impl PolicyTarget<'_> {
+    /// The text with fields filled in; `None` if a field is unknown.
     fn fill(&self, text: &str) -> Option<String> {
         let mut filled = String::new();
         let mut rest = text;
@@ -120,7 +125,7 @@ impl Target<'_> {
     }
 }
 
-/// A field of who asks, or the literal that stands in its place.
+/// A field of the caller, or a literal.
 fn own_text(own: &str, principal: &Principal) -> Option<String> {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "None".to_owned());
     match own {
@@ -135,7 +140,7 @@ fn own_text(own: &str, principal: &Principal) -> Option<String> {
     }
 }
 
-/// Words and parentheses. Those inside a word, as in `%(project_id)s`, belong to it.
+/// Splits a rule into words and parentheses. Parentheses inside a word, as in `%(project_id)s`, belong to it.
 fn split(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for word in text.split_whitespace() {
@@ -150,57 +155,60 @@ fn split(text: &str) -> Vec<String> {
     words
 }
 
-struct Words {
+struct PolicyTokens {
     words: Vec<String>,
     at: usize,
 }
 
-impl Words {
+impl PolicyTokens {
     fn next(&mut self) -> Option<String> {
         let word = self.words.get(self.at).cloned();
         self.at += 1;
         word
     }
 
-    /// Whether the next word is this one, which is then taken.
+    /// Consumes the next word if it is this one.
     fn take(&mut self, word: &str) -> bool {
         let is_next = self.words.get(self.at).is_some_and(|next| next.eq_ignore_ascii_case(word));
         self.at += usize::from(is_next);
         is_next
     }
 
-    fn any(&mut self) -> Result<Check, String> {
+    fn any(&mut self) -> Result<PolicyCheck, String> {
         let mut checks = vec![self.all()?];
         while self.take("or") {
             checks.push(self.all()?);
         }
-        Ok(one_or(checks, Check::Any))
+        Ok(one_or(checks, PolicyCheck::Any))
     }
 
-    fn all(&mut self) -> Result<Check, String> {
+    fn all(&mut self) -> Result<PolicyCheck, String> {
         let mut checks = vec![self.one()?];
         while self.take("and") {
             checks.push(self.one()?);
         }
-        Ok(one_or(checks, Check::All))
+        Ok(one_or(checks, PolicyCheck::All))
     }
 
-    fn one(&mut self) -> Result<Check, String> {
+    fn one(&mut self) -> Result<PolicyCheck, String> {
         if self.take("not") {
-            return Ok(Check::Not(Box::new(self.one()?)));
+            return Ok(PolicyCheck::Not(Box::new(self.one()?)));
         }
         if self.take("(") {
             let check = self.any()?;
             return if self.take(")") { Ok(check) } else { Err("a ')' is missing".to_owned()) };
         }
         match self.next() {
-            Some(word) => Check::single(&word),
+            Some(word) => PolicyCheck::single(&word),
             None => Err("it ends too early".to_owned()),
         }
     }
 }
 
-fn one_or(mut checks: Vec<Check>, several: fn(Vec<Check>) -> Check) -> Check {
+fn one_or(
+    mut checks: Vec<PolicyCheck>,
+    several: fn(Vec<PolicyCheck>) -> PolicyCheck,
+) -> PolicyCheck {
     match checks.len() {
         1 => checks.remove(0),
         _ => several(checks),
@@ -212,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_hold_as_they_are_written() {
+    fn rules_are_evaluated() {
         let principal = Principal {
             user: "u".into(),
             project: Some("p".into()),
@@ -220,8 +228,8 @@ mod tests {
             system_scope: None,
         };
         let rules = HashMap::from([
-            ("own".to_owned(), Check::read("project_id:%(project_id)s").unwrap()),
-            ("loop".to_owned(), Check::read("rule:loop").unwrap()),
+            ("own".to_owned(), PolicyCheck::read("project_id:%(project_id)s").unwrap()),
+            ("loop".to_owned(), PolicyCheck::read("rule:loop").unwrap()),
         ]);
         for (text, holds) in [
             ("", true),
@@ -245,11 +253,11 @@ mod tests {
             ("'x':x", true),
             ("None:%(project_id)s", false),
         ] {
-            let target = Target { project: Some("p"), principal: &principal };
-            let check = Check::read(text).unwrap();
+            let target = PolicyTarget { project: Some("p"), principal: &principal };
+            let check = PolicyCheck::read(text).unwrap();
             assert_eq!(check.holds(&principal, &target, &rules), holds, "{text}");
         }
-        let target = Target { project: Some("q"), principal: &principal };
+        let target = PolicyTarget { project: Some("q"), principal: &principal };
         assert!(!rules["own"].holds(&principal, &target, &rules));
     }
 }

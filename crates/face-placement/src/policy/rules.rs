@@ -1,22 +1,22 @@
-//! The rules of Placement and their defaults.
+//! Placement's policy rules and their defaults.
 
-/// A rule and what it says unless the operator says otherwise.
-pub(crate) struct Default {
+/// A rule and its default.
+pub(crate) struct PolicyRule {
     pub name: &'static str,
     pub check: &'static str,
     /// Whether `role:admin` was enough before the new defaults.
     pub admin_before: bool,
 }
 
-const fn base(name: &'static str, check: &'static str, admin_before: bool) -> Default {
-    Default { name, check, admin_before }
+const fn base(name: &'static str, check: &'static str, admin_before: bool) -> PolicyRule {
+    PolicyRule { name, check, admin_before }
 }
 
-const fn admin_or_service(name: &'static str) -> Default {
+const fn admin_or_service(name: &'static str) -> PolicyRule {
     base(name, "rule:admin_or_service_api", false)
 }
 
-pub(crate) static ALL: &[Default] = &[
+pub(crate) static ALL: &[PolicyRule] = &[
     base("admin_api", "role:admin", false),
     base("service_api", "role:service", true),
     base("admin_or_service_api", "role:admin or role:service", true),

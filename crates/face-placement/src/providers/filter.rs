@@ -1,34 +1,36 @@
-//! Which providers a listing is about. Unlike candidates these are single providers: all that is asked for must be true of
-//! each of them by itself.
+//! The filters of a provider list. Unlike with candidates, each provider must satisfy all of them alone.
 
 use allod_core::capacity::Uuid;
 use allod_core::search::{self, ProviderFilter};
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::provider::Provider;
+use allod_core::view::capacity::{CapacityView, ProviderView};
 
-use crate::fault::Fault;
-use crate::names;
-use crate::query::{Aggregates, Amounts, Query, Traits, read_resources};
+use crate::error::PlacementError;
+use crate::lookup;
+use crate::query::{AggregateParams, QueryString, ResourceAmounts, TraitParams, read_resources};
 use crate::uuid;
-use crate::versions::Version;
+use crate::versions::Microversion;
 
-/// What is asked, with names that are still names.
+/// The filters with names that are not resolved yet.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct ProviderParams {
     name: Option<String>,
     uuid: Option<Uuid>,
     in_tree: Option<Uuid>,
-    aggregates: Aggregates,
-    traits: Traits,
-    resources: Amounts,
+    aggregates: AggregateParams,
+    traits: TraitParams,
+    resources: ResourceAmounts,
 }
 
-impl Filter {
-    pub(super) fn read(query: &Query, version: Version) -> Result<Filter, Fault> {
-        // That they are uuids has been checked.
+impl ProviderParams {
+    pub(super) fn read(
+        query: &QueryString,
+        version: Microversion,
+    ) -> Result<ProviderParams, PlacementError> {
+        // The schema has checked that these are UUIDs.
         let uuid = |name| query.last(name).and_then(uuid::read).map(Uuid);
-        let resources = |query: &Query| query.last("resources").map(read_resources).transpose();
-        Ok(Filter {
+        let resources =
+            |query: &QueryString| query.last("resources").map(read_resources).transpose();
+        Ok(ProviderParams {
             aggregates: query.member_of("", version)?,
             traits: query.traits("required", version)?,
             resources: resources(query)?.unwrap_or_default(),
@@ -38,21 +40,25 @@ impl Filter {
         })
     }
 
-    /// The providers of which all of it is true. An unknown class or trait is an error; an unknown aggregate is one that
-    /// nobody is in, and an unknown tree one that has no providers.
-    pub(super) fn find<'a>(&self, capacity: &'a Capacity) -> Result<Vec<&'a Provider>, Fault> {
+    /// The matching providers. An unknown class or trait is an error; an unknown aggregate or tree matches nothing.
+    pub(super) fn find<'a>(
+        &self,
+        capacity: CapacityView<'a>,
+    ) -> Result<impl Iterator<Item = ProviderView<'a>> + use<'a>, PlacementError> {
         let filter = ProviderFilter {
             name: self.name.as_deref().map(Into::into),
             uuid: self.uuid,
             in_tree: self.in_tree,
-            resources: names::classes(capacity, &self.resources)?,
-            traits: names::traits(capacity, &self.traits).map_err(|why| {
-                Fault::bad_request(format!("Invalid trait(s) in \"required\" parameter: {why}"))
+            resources: lookup::classes(capacity, &self.resources)?,
+            traits: lookup::traits(capacity, &self.traits).map_err(|why| {
+                PlacementError::bad_request(format!(
+                    "Invalid trait(s) in \"required\" parameter: {why}"
+                ))
             })?,
             member_of: self.aggregates.any_of_each.clone(),
             not_member_of: self.aggregates.forbidden.clone(),
         };
         let found = search::providers(capacity, &filter);
-        Ok(found.into_iter().filter_map(|ix| capacity.at(ix)).collect())
+        Ok(found.into_iter().filter_map(move |ix| capacity.provider_at(ix)))
     }
 }

@@ -1,8 +1,8 @@
-//! Values as Python writes them, for messages that repeat what a client sent.
+//! Values in Python's notation, for messages that quote what a client sent.
 
 use serde_json::Value;
 
-/// What `repr` gives.
+/// The result of Python's `repr`.
 pub(crate) fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn repr(value: &Value) -> String {
     }
 }
 
-/// A float with as many digits as it needs, and an exponent where Python uses one.
+/// A float with the shortest exact digits, and an exponent where Python uses one.
 fn float_text(float: f64) -> String {
     let size = float.abs();
     if size != 0.0 && !(1e-4..1e16).contains(&size) {
@@ -39,7 +39,7 @@ fn float_text(float: f64) -> String {
     if float.fract() == 0.0 { format!("{float:.1}") } else { float.to_string() }
 }
 
-/// A text in quotes: single ones, unless it has such and no double ones.
+/// A quoted string: in single quotes, unless it contains only single quotes.
 pub(crate) fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut shown = String::with_capacity(text.len() + 2);
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_look_as_python_writes_them() {
+    fn values_are_written_as_python_writes_them() {
         for (value, text) in [
             (json!(null), "None"),
             (json!([true, 1, 1.5, 2.0]), "[True, 1, 1.5, 2.0]"),

@@ -1,19 +1,20 @@
-//! What fits, what does not, and in which words.
+//! Validation and its error texts.
 
 use serde_json::json;
 
 use super::*;
-use crate::versions::Version;
+use crate::versions::Microversion;
 
-fn version(minor: u8) -> Version {
-    Version::tested(minor)
+fn version(minor: u8) -> Microversion {
+    Microversion::tested(minor)
 }
 
 const RP: &str = "7a3f0a5e-0000-4000-8000-00000000000b";
 
 #[test]
-fn a_failure_names_the_keyword_its_place_and_the_value() {
-    let why = check(&json!({"total": 0, "resource_provider_generation": 1}), forms::PUT_INVENTORY);
+fn an_error_names_the_keyword_the_path_and_the_value() {
+    let why =
+        check(&json!({"total": 0, "resource_provider_generation": 1}), schemas::PUT_INVENTORY);
     let why = why.unwrap();
     assert!(
         why.starts_with(
@@ -21,12 +22,12 @@ fn a_failure_names_the_keyword_its_place_and_the_value() {
         ),
         "{why}"
     );
-    let why = check(&json!({}), forms::post_provider(version(0))).unwrap();
+    let why = check(&json!({}), schemas::post_provider(version(0))).unwrap();
     assert!(why.starts_with("'name' is a required property\n\nFailed validating 'required' in schema:\n    {'type': 'object',"), "{why}");
     assert!(why.ends_with("On instance:\n    {}"), "{why}");
     let body =
         json!({"allocations": [{"resource_provider": {"uuid": "x"}, "resources": {"VCPU": 1}}]});
-    let why = check(&body, forms::put_allocations(version(0))).unwrap();
+    let why = check(&body, schemas::put_allocations(version(0))).unwrap();
     assert!(why.starts_with("'x' is not a 'uuid'"), "{why}");
     assert!(why.contains("in schema['properties']['allocations']['items']['properties']['resource_provider']['properties']['uuid']:"), "{why}");
     assert!(
@@ -36,7 +37,7 @@ fn a_failure_names_the_keyword_its_place_and_the_value() {
 }
 
 #[test]
-fn bodies_are_held_against_the_form_of_their_version() {
+fn bodies_are_validated_by_the_schema_of_their_version() {
     let owned = |extra: Value| {
         let mut body = json!({
             "allocations": {RP: {"resources": {"VCPU": 1}}},
@@ -98,7 +99,7 @@ fn bodies_are_held_against_the_form_of_their_version() {
             "is too long\n\nFailed validating 'maxLength'",
         ),
     ] {
-        let why = check(&body, forms::put_allocations(version(minor)));
+        let why = check(&body, schemas::put_allocations(version(minor)));
         match why {
             None => assert_eq!(words, "", "1.{minor} {body}"),
             Some(why) => {
@@ -109,9 +110,9 @@ fn bodies_are_held_against_the_form_of_their_version() {
 }
 
 #[test]
-fn other_forms_say_no_in_the_words_that_clients_know() {
-    let aggregates = forms::put_aggregates(version(19));
-    let by_tree = forms::post_provider(version(14));
+fn other_schemas_give_the_error_texts_that_clients_know() {
+    let aggregates = schemas::put_aggregates(version(19));
+    let by_tree = schemas::post_provider(version(14));
     for (body, schema, words) in [
         (
             json!({"aggregates": [RP, RP], "resource_provider_generation": 1}),
@@ -140,37 +141,37 @@ fn other_forms_say_no_in_the_words_that_clients_know() {
         ),
         (
             json!({"total": 1, "resource_class": "VCPU", "allocation_ratio": 1e39}),
-            forms::POST_INVENTORY,
+            schemas::POST_INVENTORY,
             "1e+39 is greater than the maximum of 3.40282e+38",
         ),
         (
             json!({"total": 2_147_483_648_u64, "resource_class": "VCPU"}),
-            forms::POST_INVENTORY,
+            schemas::POST_INVENTORY,
             "Failed validating 'maximum'",
         ),
         (
             json!({"group_policy": "bogus"}),
-            forms::candidates(version(25)),
+            schemas::candidates(version(25)),
             "'bogus' is not one of ['none', 'isolate']",
         ),
         (
             json!({"resources01": "x"}),
-            forms::candidates(version(25)),
+            schemas::candidates(version(25)),
             "'resources01' does not match any of the regexes: '^member_of([1-9][0-9]*)?$', '^required",
         ),
         (
             json!({"resources1": "x"}),
-            forms::candidates(version(21)),
+            schemas::candidates(version(21)),
             "'resources' is a required property",
         ),
         (
             json!({"limit": "0", "resources": "x"}),
-            forms::candidates(version(16)),
+            schemas::candidates(version(16)),
             "Failed validating 'pattern'",
         ),
         (
             json!({"uuid": "7a3f0a5e000040008000000000000000"}),
-            forms::list_providers(version(0)),
+            schemas::list_providers(version(0)),
             "is not a 'uuid'",
         ),
     ] {
@@ -182,15 +183,15 @@ fn other_forms_say_no_in_the_words_that_clients_know() {
         (json!({"name": "x", "uuid": RP.replace('-', "")}), by_tree),
         (
             json!({"resource_provider_generation": 1, "inventories": {"vcpu": 1}}),
-            forms::PUT_INVENTORIES,
+            schemas::PUT_INVENTORIES,
         ),
         (
             json!({"inventories": {RP: {"resource_provider_generation": 1, "inventories": {}}}, "allocations": {}}),
-            forms::reshape(version(30)),
+            schemas::reshape(version(30)),
         ),
     ] {
         assert_eq!(check(&body, schema), None, "{body}");
     }
-    let malformed = body(b"{", forms::PUT_INVENTORY).unwrap_err();
+    let malformed = body(b"{", schemas::PUT_INVENTORY).unwrap_err();
     assert!(malformed.message.starts_with("Malformed JSON: "), "{malformed:?}");
 }

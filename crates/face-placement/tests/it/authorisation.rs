@@ -1,4 +1,4 @@
-//! Who may do what on Placement's routes, for each way to authenticate.
+//! Authorisation on Placement's routes, for each kind of authentication.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{App, Guard, HttpLimits, Role, Tokens};
 use allod_engine::{Config, Engine};
-use allod_face_placement::{Placement, PolicySettings, Settings};
+use allod_face_placement::{Placement, PlacementSettings, PolicySettings};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::Request;
@@ -29,7 +29,7 @@ impl World {
         let rules = rules.iter().map(|(name, rule)| ((*name).to_owned(), (*rule).to_owned()));
         let rules: BTreeMap<String, String> = rules.collect();
         let policy = PolicySettings { rules, ..PolicySettings::default() };
-        let settings = Settings { policy, ..Settings::default() };
+        let settings = PlacementSettings { policy, ..PlacementSettings::default() };
         let placement = Placement::new(handle, settings).unwrap();
         let app = App::new(placement.routes(), HttpLimits::default()).unwrap();
         World {
@@ -38,7 +38,7 @@ impl World {
         }
     }
 
-    async fn ask(
+    async fn request(
         &self,
         token: Option<&str>,
         method: &str,
@@ -60,7 +60,7 @@ impl World {
     }
 }
 
-/// A file with a token for each role, and one for some pools only; and the tokens.
+/// A token file with one token for each role and one that is limited to some pools; returns it with the tokens.
 fn tokens(folder: &std::path::Path) -> (Guard, Vec<Secret>) {
     let (mut secrets, mut file) = (Vec::new(), String::new());
     let roles = Role::ALL.into_iter().map(|role| (role, None));
@@ -79,7 +79,7 @@ const PROVIDER: &str = r#"{"name":"x"}"#;
 const RESHAPE: &str = r#"{"inventories":{},"allocations":{}}"#;
 
 #[tokio::test]
-async fn a_token_reads_and_writes_as_its_role_does_elsewhere() {
+async fn the_role_of_a_token_decides_what_it_may_do() {
     let folder = tempfile::tempdir().unwrap();
     let (guard, secrets) = tokens(folder.path());
     let world = World::new(guard, &[]).await;
@@ -88,23 +88,23 @@ async fn a_token_reads_and_writes_as_its_role_does_elsewhere() {
         ("POST", "/resource_providers", PROVIDER),
         ("POST", "/placement/reshaper", RESHAPE),
     );
-    // What is allowed and makes no sense is 400, not 403.
+    // An authorised but invalid request gets 400, not 403.
     for (secret, statuses) in
         secrets.iter().zip([[200, 403, 403], [200, 200, 400], [200, 409, 400], [403, 403, 403]])
     {
         for ((method, path, body), wanted) in [list, create, reshape].into_iter().zip(statuses) {
-            let (status, reply) = world.ask(Some(secret.reveal()), method, path, body).await;
+            let (status, reply) = world.request(Some(secret.reveal()), method, path, body).await;
             assert_eq!(status, wanted, "{method} {path}: {reply}");
         }
     }
-    let (status, reply) = world.ask(Some("allod_nonsense"), "GET", "/usages", "").await;
+    let (status, reply) = world.request(Some("allod_nonsense"), "GET", "/usages", "").await;
     assert!(status == 401 && reply.contains("\"code\":\"401 Unauthorized\""), "{reply}");
-    assert_eq!(world.ask(None, "GET", "/nothing", "").await.0, 401);
-    assert_eq!(world.ask(None, "GET", "/", "").await.0, 200);
+    assert_eq!(world.request(None, "GET", "/nothing", "").await.0, 401);
+    assert_eq!(world.request(None, "GET", "/", "").await.0, 200);
 }
 
 #[tokio::test]
-async fn a_rule_that_was_written_counts_for_tokens_as_well() {
+async fn a_configured_rule_applies_to_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let (guard, secrets) = tokens(folder.path());
     let rules = [
@@ -116,16 +116,16 @@ async fn a_rule_that_was_written_counts_for_tokens_as_well() {
         [(&secrets[0], 403, 200), (&secrets[1], 403, 409), (&secrets[2], 200, 409)]
     {
         let token = Some(secret.reveal());
-        assert_eq!(world.ask(token, "GET", "/resource_providers", "").await.0, list);
-        let (status, reply) = world.ask(token, "POST", "/resource_providers", PROVIDER).await;
+        assert_eq!(world.request(token, "GET", "/resource_providers", "").await.0, list);
+        let (status, reply) = world.request(token, "POST", "/resource_providers", PROVIDER).await;
         assert_eq!(status, create, "{reply}");
     }
 }
 
 #[tokio::test]
-async fn without_authentication_everybody_may_do_everything() {
+async fn without_authentication_everything_is_allowed() {
     let world = World::new(Guard::Disabled, &[("placement:usages", "!")]).await;
-    assert_eq!(world.ask(None, "POST", "/resource_providers", PROVIDER).await.0, 200);
-    assert_eq!(world.ask(None, "POST", "/reshaper", RESHAPE).await.0, 400);
-    assert_eq!(world.ask(None, "GET", "/usages?project_id=x", "").await.0, 200);
+    assert_eq!(world.request(None, "POST", "/resource_providers", PROVIDER).await.0, 200);
+    assert_eq!(world.request(None, "POST", "/reshaper", RESHAPE).await.0, 400);
+    assert_eq!(world.request(None, "GET", "/usages?project_id=x", "").await.0, 200);
 }

@@ -1,8 +1,8 @@
-//! Conversations with the Placement face, as text: requests, and under each the reply that it must get.
+//! Transcripts of the Placement face: requests, each followed by the expected reply.
 //!
-//! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it. `@1.28` after a path is the version that is asked for. Requests are an administrator's unless they say
-//! otherwise. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! Each file in `transcripts/` runs against a new engine with a journal in memory and a clock that only `wait`
+//! advances. `@1.28` after a path is the microversion. Requests are made by an administrator unless they say otherwise.
+//! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes the actual replies into the files instead of comparing.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 use allod_edge::{App, Guard, HttpLimits, Reply};
 use allod_engine::{Config, Engine};
-use allod_face_placement::{Placement, Settings};
+use allod_face_placement::{Placement, PlacementSettings};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::{self, Standing, fits};
+use allod_testkit::transcript::{self, ManualClock, fits};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
 struct Server {
     app: App,
-    clock: Arc<Standing>,
+    clock: Arc<ManualClock>,
     routes: BTreeSet<(String, &'static str)>,
     _engine: Engine,
 }
@@ -31,7 +31,7 @@ impl Server {
     }
 
     async fn start_with(limits: HttpLimits) -> Server {
-        let clock = Standing::morning();
+        let clock = ManualClock::morning();
         let engine = Engine::start_with_clock(
             Arc::new(MemoryStorage::new().open()),
             Arc::new(MemoryCheckpoints::new()),
@@ -43,7 +43,7 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
-        let placement = Placement::new(handle, Settings::default()).unwrap();
+        let placement = Placement::new(handle, PlacementSettings::default()).unwrap();
         let routes = placement.routes();
         let known = routes.iter().map(|route| (route.method.to_string(), route.path)).collect();
         let app = App::new(routes, limits).unwrap().with_guard(Guard::NoAuth2);
@@ -52,7 +52,7 @@ impl Server {
     }
 }
 
-/// What a block of a transcript asks.
+/// The request in a block of a transcript.
 fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let mut words = lines.next().unwrap().split(' ');
@@ -82,14 +82,14 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
             request = request.header("content-type", "application/json");
         }
     }
-    // `-` leaves a header out that would be there otherwise.
+    // `-` removes a default header.
     for (name, value) in headers.into_iter().filter(|(_, value)| *value != "-") {
         request = request.header(name, value);
     }
     request.body(Full::from(body)).expect("a request")
 }
 
-/// Plays the requests of a transcript and writes it anew with the replies that came.
+/// Runs a transcript and returns it with the actual replies.
 async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> String {
     let server = Server::start().await;
     let answer = async |block: &str| {
@@ -102,7 +102,7 @@ async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> Stri
     transcript::play(text, &server.clock, answer).await
 }
 
-/// Status with the headers that matter, and the body. What differs from run to run is only checked.
+/// The status, the relevant headers and the body. Headers that vary between runs are only checked for presence.
 async fn shown(reply: Reply) -> (String, String) {
     let (head, body) = reply.into_parts();
     let id = head.headers["x-openstack-request-id"].to_str().unwrap().to_owned();
@@ -122,17 +122,17 @@ async fn shown(reply: Reply) -> (String, String) {
     let is_json = head.headers.get("content-type").is_some_and(|kind| kind == "application/json");
     assert!(!is_json || serde_json::from_slice::<serde_json::Value>(&body).is_ok(), "{body:?}");
     let body = String::from_utf8(body.to_vec()).unwrap().replace(&id, "req-…");
-    // Empty lines separate requests here.
+    // Empty lines separate blocks.
     let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     (text, lines.join("\n"))
 }
 
 #[tokio::test]
-async fn the_face_answers_as_the_transcripts_say() {
+async fn replies_match_the_transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/transcripts");
     let mut unseen = Server::start().await.routes;
     transcript::check(&folder, async |text| play(text, &mut unseen).await).await;
-    // What is under the other mount is the same route.
+    // Both mounts have the same routes.
     unseen.retain(|(_, path)| !path.starts_with("/placement"));
     assert!(unseen.is_empty(), "in no transcript: {unseen:?}");
 }

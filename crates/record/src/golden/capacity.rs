@@ -11,7 +11,7 @@ use allod_core::event::capacity::{
 use allod_core::event::{Event, ReleaseCause, RequestRemembered};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
-use allod_core::state::capacity::names::Named;
+use allod_core::state::capacity::names::NameRow;
 
 use super::samples::{AT_MS, Sample, checkpoint};
 use crate::checkpoint::Part;
@@ -183,11 +183,11 @@ fn request() -> RequestRemembered {
 }
 
 fn class_part() -> Part {
-    Part::Class(Named { name: gpu(), changed_ms: AT_MS })
+    Part::Class(NameRow { name: gpu(), changed_ms: AT_MS })
 }
 
 fn trait_part() -> Part {
-    Part::Trait(Named { name: fast(), changed_ms: 0 })
+    Part::Trait(NameRow { name: fast(), changed_ms: 0 })
 }
 
 fn plain_provider() -> Part {

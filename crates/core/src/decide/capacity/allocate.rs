@@ -1,7 +1,7 @@
-//! What consumers hold, replaced as a whole and for all of them together.
+//! Replaces the allocations of one or several consumers.
 //!
-//! First they give up all that they hold, then they get what they ask for, so that a move between two consumers needs room
-//! only once. The checks are Placement's, in its order.
+//! The consumers release everything they hold before they take what they ask for, so a move between two consumers needs
+//! the capacity only once. The checks and their order are Placement's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,17 +22,18 @@ pub(in crate::decide) fn allocate(
     draft: &mut Draft<'_>,
     op: &AllocateOp,
 ) -> Result<Outcome, Refusal> {
-    sizes(draft, op)?;
+    check_limits(draft, op)?;
     for holding in &op.consumers {
         expected(draft, holding.consumer, holding.expect)?;
     }
     for (provider, _) in op.consumers.iter().flat_map(|holding| &holding.allocations) {
         draft.provider(*provider)?;
     }
-    let asked = asked(draft, op)?;
-    check(draft, op, &asked)?;
+    let requested = requested(draft, op)?;
+    check(draft, op, &requested)?;
 
-    // The generation of every provider that is named goes up once, and of those that a consumer leaves entirely.
+    // The generation of every named provider goes up once. If a consumer releases everything, so does that of the
+    // providers it held.
     let mut counted: Vec<Uuid> = Vec::new();
     let mut consumers = Vec::with_capacity(op.consumers.len());
     for holding in &op.consumers {
@@ -48,7 +49,7 @@ pub(in crate::decide) fn allocate(
     Ok(Outcome::Allocated { consumers })
 }
 
-fn sizes(draft: &Draft<'_>, op: &AllocateOp) -> Result<(), Refusal> {
+fn check_limits(draft: &Draft<'_>, op: &AllocateOp) -> Result<(), Refusal> {
     let limits = draft.limits;
     let many = op.consumers.len() as u64;
     at_most("consumers_per_request_max", limits.consumers_per_request_max, many)?;
@@ -56,7 +57,7 @@ fn sizes(draft: &Draft<'_>, op: &AllocateOp) -> Result<(), Refusal> {
     for holding in &op.consumers {
         if !seen.insert(holding.consumer) {
             let what = format!("consumer {} is named twice", holding.consumer);
-            return valid::invalid(what, "name each consumer once, with all that it is to hold");
+            return valid::invalid(what, "name each consumer once, with all its allocations");
         }
         let many: usize = holding.allocations.iter().map(|(_, resources)| resources.len()).sum();
         let max = limits.allocations_per_consumer_max;
@@ -70,12 +71,12 @@ fn sizes(draft: &Draft<'_>, op: &AllocateOp) -> Result<(), Refusal> {
         for (provider, resources) in &holding.allocations {
             for (class, amount) in resources {
                 if !named.insert((provider, class)) {
-                    let what = format!("{class} of provider {provider} is asked for twice");
-                    return valid::invalid(what, "add the two up");
+                    let what = format!("{class} of provider {provider} is requested twice");
+                    return valid::invalid(what, "request the sum of both amounts once");
                 }
                 if *amount == 0 {
-                    let what = format!("none of {class} is asked for");
-                    return valid::invalid(what, "leave it out, or ask for at least one");
+                    let what = format!("0 of {class} is requested");
+                    return valid::invalid(what, "omit the class, or request at least 1");
                 }
             }
         }
@@ -84,8 +85,8 @@ fn sizes(draft: &Draft<'_>, op: &AllocateOp) -> Result<(), Refusal> {
     at_most("consumers_max", limits.consumers_max, there + op.consumers.len() as u64)
 }
 
-/// One line of a request, by number.
-struct Asked<'a> {
+/// One requested amount, with indexes for names.
+struct RequestedAmount<'a> {
     uuid: Uuid,
     provider: ProviderIx,
     name: &'a Arc<str>,
@@ -93,35 +94,42 @@ struct Asked<'a> {
     amount: u64,
 }
 
-fn asked<'a>(draft: &Draft<'_>, op: &'a AllocateOp) -> Result<Vec<Asked<'a>>, Refusal> {
+fn requested<'a>(
+    draft: &Draft<'_>,
+    op: &'a AllocateOp,
+) -> Result<Vec<RequestedAmount<'a>>, Refusal> {
     let capacity = &draft.state.capacity;
-    let mut asked = Vec::new();
+    let mut requested = Vec::new();
     for (uuid, resources) in op.consumers.iter().flat_map(|holding| &holding.allocations) {
         let Some(provider) = capacity.provider_ix(*uuid) else { continue };
         for (name, amount) in resources {
             let Some(class) = capacity.classes.find(name) else {
                 return Err(CapacityRefusal::ClassUnknown { class: name.clone() }.into());
             };
-            asked.push(Asked { uuid: *uuid, provider, name, class, amount: *amount });
+            requested.push(RequestedAmount { uuid: *uuid, provider, name, class, amount: *amount });
         }
     }
-    Ok(asked)
+    Ok(requested)
 }
 
-/// Whether all of it fits once the consumers have given up what they hold.
-fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), Refusal> {
+/// Checks that everything fits after the consumers have released what they hold.
+fn check(
+    draft: &Draft<'_>,
+    op: &AllocateOp,
+    requested: &[RequestedAmount<'_>],
+) -> Result<(), Refusal> {
     let capacity = &draft.state.capacity;
-    // A provider that has nothing at all of what is asked for is told before any single class is looked at.
-    let classes: BTreeSet<NameIx> = asked.iter().map(|one| one.class).collect();
+    // Placement checks for providers without any of the requested classes before it checks single classes.
+    let classes: BTreeSet<NameIx> = requested.iter().map(|one| one.class).collect();
     let has_none = |ix: ProviderIx| {
         let stocks = capacity.at(ix).map(|provider| provider.stocks.as_slice()).unwrap_or_default();
         !stocks.iter().any(|stock| classes.contains(&stock.class))
     };
     let empty: BTreeSet<Uuid> =
-        asked.iter().filter(|one| has_none(one.provider)).map(|one| one.uuid).collect();
+        requested.iter().filter(|one| has_none(one.provider)).map(|one| one.uuid).collect();
     if !empty.is_empty() {
         let mut classes: Vec<NameIx> = classes.into_iter().collect();
-        classes.sort_by_cached_key(|class| capacity.classes.place(*class));
+        classes.sort_by_cached_key(|class| capacity.classes.sort_key(*class));
         let classes = classes.into_iter().map(|class| capacity.classes.name(class)).collect();
         let providers = empty.into_iter().collect();
         return Err(CapacityRefusal::NothingInStock { providers, classes }.into());
@@ -133,14 +141,14 @@ fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), 
         }
     }
     let mut sums: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
-    for one in asked {
+    for one in requested {
         let (provider, class) = (one.uuid, one.name.clone());
         let stock = capacity.at(one.provider).and_then(|provider| provider.stock(one.class));
         let Some(stock) = stock else {
             return Err(CapacityRefusal::NotInStock { provider, class }.into());
         };
         let inventory = &stock.inventory;
-        if !inventory.portions(one.amount) {
+        if !inventory.allows(one.amount) {
             return Err(CapacityRefusal::PortionViolated {
                 provider,
                 class,
@@ -157,7 +165,8 @@ fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), 
         let used = stock.used - freed.get(&key).copied().unwrap_or(0).min(stock.used);
         let wanted = used.saturating_add(*sum);
         let fits = i64::try_from(wanted).is_ok_and(|wanted| wanted <= inventory.capacity());
-        // Where more is held than there is, whatever makes it no worse may pass: otherwise nothing could ever move away.
+        // If a provider is overcommitted, a change that does not increase its usage is allowed. Otherwise nothing could
+        // be moved away from it.
         if !fits && wanted > stock.used {
             return Err(CapacityRefusal::CapacityExceeded {
                 provider,
@@ -172,7 +181,7 @@ fn check(draft: &Draft<'_>, op: &AllocateOp, asked: &[Asked<'_>]) -> Result<(), 
     Ok(())
 }
 
-/// Records what one consumer holds from now on, and answers with its generation.
+/// Records the new allocations of one consumer and returns its generation.
 fn take(draft: &mut Draft<'_>, holding: &Holding, counted: &mut Vec<Uuid>) -> Option<u64> {
     let capacity = &draft.state.capacity;
     let before = capacity.consumer(holding.consumer);

@@ -1,8 +1,8 @@
-//! What a consumer holds lasts longer, or is given up.
+//! Releases what a consumer holds, or extends its lease.
 
 use crate::capacity::Uuid;
 use crate::command::Expect;
-use crate::command::capacity::{DeallocateOp, ExtendOp, LeaseAsk};
+use crate::command::capacity::{DeallocateOp, ExtendOp, LeaseTerms};
 use crate::decide::{Draft, valid};
 use crate::event::capacity::{AllocationsExtended, AllocationsReleased};
 use crate::event::{Event, ReleaseCause};
@@ -40,7 +40,7 @@ pub(in crate::decide) fn extend(draft: &mut Draft<'_>, op: &ExtendOp) -> Result<
     Ok(Outcome::Extended { consumer, generation, expires_ms })
 }
 
-/// That the consumer gives up what it holds; `None`: it holds nothing.
+/// The event that releases what a consumer holds; `None` if it holds nothing.
 pub(in crate::decide) fn released(
     draft: &Draft<'_>,
     consumer: Uuid,
@@ -58,11 +58,11 @@ pub(in crate::decide) fn released(
     }))
 }
 
-pub(super) fn valid_lease(draft: &Draft<'_>, lease: Option<LeaseAsk>) -> Result<(), Refusal> {
+pub(super) fn valid_lease(draft: &Draft<'_>, lease: Option<LeaseTerms>) -> Result<(), Refusal> {
     valid::ttl(lease.map(|lease| lease.ttl_ms), draft.limits)
 }
 
-/// Refuses when the consumer is not what the caller took it for.
+/// Refuses if the consumer does not have the expected generation.
 pub(super) fn expected(draft: &Draft<'_>, consumer: Uuid, expect: Expect) -> Result<(), Refusal> {
     let actual = draft.state.capacity.consumer(consumer).map(|consumer| consumer.generation);
     if expect.holds(actual) {

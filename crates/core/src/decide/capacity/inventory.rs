@@ -1,4 +1,4 @@
-//! What a provider has: all of it replaced, or one class of it.
+//! Changes the inventories of a provider: all of them, or one class.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub(super) fn change(
     draft.provider_now(uuid)
 }
 
-/// Inventories that are written now.
+/// Inventories that this change writes.
 pub(super) fn written(inventories: &[(Arc<str>, Inventory)]) -> Vec<InventorySet> {
     let set = |(class, inventory): &(Arc<str>, Inventory)| InventorySet {
         class: class.clone(),
@@ -66,12 +66,12 @@ pub(super) fn written(inventories: &[(Arc<str>, Inventory)]) -> Vec<InventorySet
     inventories.iter().map(set).collect()
 }
 
-/// What the provider has, as it is.
+/// The inventories of the provider, unchanged.
 pub(super) fn kept(draft: &Draft<'_>, uuid: Uuid) -> Result<Vec<InventorySet>, Refusal> {
     let provider = draft.provider(uuid)?;
     let classes = &draft.state.capacity.classes;
     let mut stocks: Vec<&Stock> = provider.stocks.iter().collect();
-    stocks.sort_by_cached_key(|stock| classes.place(stock.class));
+    stocks.sort_by_cached_key(|stock| classes.sort_key(stock.class));
     let sets = stocks.into_iter().map(|stock| InventorySet {
         class: classes.name(stock.class),
         inventory: stock.inventory,
@@ -80,7 +80,7 @@ pub(super) fn kept(draft: &Draft<'_>, uuid: Uuid) -> Result<Vec<InventorySet>, R
     Ok(sets.collect())
 }
 
-/// What the provider has, and this class of it written now.
+/// The inventories of the provider, with this class written.
 fn with(
     draft: &Draft<'_>,
     uuid: Uuid,
@@ -93,7 +93,7 @@ fn with(
     Ok(inventories)
 }
 
-/// From now on the provider has exactly these. Its generation goes up even when they are what it had.
+/// Replaces the inventories of a provider. The generation goes up even if nothing changes.
 pub(super) fn set(
     draft: &mut Draft<'_>,
     uuid: Uuid,
@@ -109,7 +109,7 @@ pub(super) fn set(
     let stays = |class: &Arc<str>| inventories.iter().any(|set| set.class == *class);
     let used = provider.stocks.iter().filter(|stock| stock.used > 0).map(|stock| stock.class);
     let mut gone: Vec<NameIx> = used.filter(|class| !stays(&classes.name(*class))).collect();
-    gone.sort_by_cached_key(|class| classes.place(*class));
+    gone.sort_by_cached_key(|class| classes.sort_key(*class));
     if !gone.is_empty() {
         let gone = gone.into_iter().map(|class| classes.name(class)).collect();
         return Err(CapacityRefusal::InventoryInUse { provider: uuid, classes: gone }.into());

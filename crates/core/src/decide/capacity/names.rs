@@ -1,4 +1,4 @@
-//! Custom resource classes and traits: created by their users, removed when nobody needs them.
+//! Creates, renames and deletes custom resource classes and traits.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::event::capacity::{ClassDefined, ClassRemoved, TraitDefined, TraitRemo
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::{CapacityRefusal, Refusal};
-use crate::state::capacity::names::{NameIx, Names};
+use crate::state::capacity::names::{NameIx, NameTable};
 
 pub(super) fn create_class(
     draft: &mut Draft<'_>,
@@ -99,12 +99,12 @@ pub(super) fn delete_trait(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<Out
     Ok(Outcome::Unnamed)
 }
 
-/// When the name was created, if it is there.
-fn there(names: &Names, name: &str) -> Option<u64> {
+/// When the name was created, if it exists.
+fn there(names: &NameTable, name: &str) -> Option<u64> {
     Some(names.get(names.find(name)?)?.changed_ms)
 }
 
-/// A class that its users may change.
+/// The index of a custom class; refuses standard and unknown ones.
 fn custom_class(draft: &Draft<'_>, class: &Arc<str>) -> Result<NameIx, Refusal> {
     let classes = &draft.state.capacity.classes;
     match classes.find(class) {
@@ -116,7 +116,7 @@ fn custom_class(draft: &Draft<'_>, class: &Arc<str>) -> Result<NameIx, Refusal> 
     }
 }
 
-/// Whether users may create something under this name.
+/// Checks that a custom class or trait may have this name.
 fn custom(name: &str, what: &str, draft: &Draft<'_>) -> Result<(), Refusal> {
     at_most("custom_name_bytes_max", draft.limits.custom_name_bytes_max, name.len() as u64)?;
     let letters = |rest: &str| {
@@ -127,7 +127,7 @@ fn custom(name: &str, what: &str, draft: &Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     valid::invalid(
-        format!("'{name}' is not a name that a {what} can be given"),
-        "let it begin with CUSTOM_ and go on with capital letters, digits and underscores",
+        format!("'{name}' is not a valid name for a {what}"),
+        "use CUSTOM_ followed by capital letters, digits and underscores",
     )
 }

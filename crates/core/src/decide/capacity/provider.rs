@@ -1,4 +1,4 @@
-//! Providers come, change their name or place, and go.
+//! Creates, renames, moves and deletes providers.
 
 use std::sync::Arc;
 
@@ -113,14 +113,14 @@ pub(super) fn delete(draft: &mut Draft<'_>, uuid: Uuid) -> Result<Outcome, Refus
     Ok(was)
 }
 
-/// How many providers stand above this one.
+/// The number of ancestors.
 fn depth(draft: &Draft<'_>, ix: Option<ProviderIx>) -> u64 {
     let capacity = &draft.state.capacity;
     let parent = |ix: &ProviderIx| capacity.at(*ix).and_then(|provider| provider.parent);
     std::iter::successors(ix.as_ref().and_then(parent), parent).count() as u64
 }
 
-/// How many levels of providers stand below this one.
+/// The number of levels below this provider.
 fn height(draft: &Draft<'_>, ix: Option<ProviderIx>) -> u64 {
     let capacity = &draft.state.capacity;
     let below = |level: &Vec<ProviderIx>| {

@@ -1,7 +1,7 @@
-//! Stock moves to other providers, and what consumers hold of it moves with it, in one step.
+//! Moves inventory to other providers, together with its allocations, in one command.
 //!
-//! In between, a provider has both what it had and what it will have: nothing that is held may lose its stock, and nothing
-//! can be held without any. So the generation of a provider goes up for each of these steps, as it does in Placement.
+//! In between, a provider has both its old and its new inventories, so that no allocation ever lacks an inventory. The
+//! generation of a provider goes up with each of these steps, as in Placement.
 
 use super::allocate::allocate;
 use super::hold::expected;

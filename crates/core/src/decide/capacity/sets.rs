@@ -1,4 +1,4 @@
-//! The traits and aggregates of a provider.
+//! Sets the traits and aggregates of a provider.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::{CapacityRefusal, Refusal};
 
-/// The generation goes up only when the set is another one.
+/// The generation goes up only if the set of traits changes.
 pub(super) fn traits(draft: &mut Draft<'_>, set: &SetTraits) -> Result<Outcome, Refusal> {
     let many = set.traits.len() as u64;
     at_most("traits_per_provider_max", draft.limits.traits_per_provider_max, many)?;

@@ -1,22 +1,22 @@
-//! The constraints of a group on each provider by itself.
+//! Applies the constraints of each group to every provider.
 
-use super::super::filter::Filter;
-use super::super::{Budget, Group, Query};
-use super::{Constraint, GroupExplained, Near, PartExplained, Stage};
+use super::super::filter::BitFilter;
+use super::super::{Budget, CandidateQuery, RequestGroup};
+use super::{Constraint, GroupExplained, NearMiss, PartExplained, Stage};
 use crate::state::capacity::Capacity;
-use crate::state::capacity::column::Room;
+use crate::state::capacity::column::Availability;
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::{Provider, ProviderIx};
 
 pub(super) fn explain(
     capacity: &Capacity,
-    query: &Query,
+    query: &CandidateQuery,
     budget: &mut Budget,
 ) -> Vec<GroupExplained> {
     let groups = query.groups.iter().map(|group| {
         let parts = if group.suffix.is_empty() {
             let classes = group.resources.iter();
-            classes.map(|ask| part(capacity, group, Some(*ask), budget)).collect()
+            classes.map(|demand| part(capacity, group, Some(*demand), budget)).collect()
         } else {
             vec![part(capacity, group, None, budget)]
         };
@@ -27,17 +27,16 @@ pub(super) fn explain(
 
 type Passes<'a> = Box<dyn Fn(ProviderIx, &Provider) -> bool + 'a>;
 
-/// Something that a provider passes or not.
-struct Test<'a> {
+struct ConstraintTest<'a> {
     constraint: Constraint,
     passes: Passes<'a>,
     removed: usize,
-    nearest: Option<Near>,
+    nearest: Option<NearMiss>,
 }
 
 fn part(
     capacity: &Capacity,
-    group: &Group,
+    group: &RequestGroup,
     class: Option<(NameIx, u64)>,
     budget: &mut Budget,
 ) -> PartExplained {
@@ -57,12 +56,12 @@ fn part(
             None => left += 1,
             Some(at) => {
                 let absent = match tests[at].constraint {
-                    Constraint::Has(class) => Some(class),
+                    Constraint::HasInventory(class) => Some(class),
                     _ => None,
                 };
-                // Of a class that is not there no portion fits either, which says nothing more.
+                // Without an inventory of the class, the later checks on that class fail as well and add nothing.
                 let mut rest = tests[at + 1..].iter().filter(|test| match test.constraint {
-                    Constraint::Portion(class, _) | Constraint::Room(class, _) => {
+                    Constraint::Units(class, _) | Constraint::Free(class, _) => {
                         Some(class) != absent
                     }
                     _ => true,
@@ -74,7 +73,7 @@ fn part(
     }
     let mut before = all;
     let stages = tests.into_iter().map(|test| {
-        let Test { constraint, removed, nearest, .. } = test;
+        let ConstraintTest { constraint, removed, nearest, .. } = test;
         let stage = Stage { constraint, before, removed, nearest };
         before -= removed;
         stage
@@ -82,45 +81,45 @@ fn part(
     PartExplained { class: class.map(|(class, _)| class), stages: stages.collect(), left }
 }
 
-impl Test<'_> {
+impl ConstraintTest<'_> {
     fn remove(&mut self, capacity: &Capacity, provider: ProviderIx, only: bool) {
         self.removed += 1;
-        let (room, missing) = match self.constraint {
-            Constraint::Portion(class, _) => (Some(room(capacity, class, provider)), 0),
-            Constraint::Room(class, amount) => {
-                let room = room(capacity, class, provider);
-                (Some(room), (i128::from(amount) - i128::from(room.room)) as u64)
+        let (available, missing) = match self.constraint {
+            Constraint::Units(class, _) => (Some(availability(capacity, class, provider)), 0),
+            Constraint::Free(class, amount) => {
+                let available = availability(capacity, class, provider);
+                (Some(available), (i128::from(amount) - i128::from(available.free)) as u64)
             }
             _ => (None, 0),
         };
-        let near = Near { provider, only, room, missing };
-        let rank = |near: &Near| (!near.only, near.missing);
+        let near = NearMiss { provider, only, available, missing };
+        let rank = |near: &NearMiss| (!near.only, near.missing);
         if self.nearest.is_none_or(|nearest| rank(&near) < rank(&nearest)) {
             self.nearest = Some(near);
         }
     }
 }
 
-fn room(capacity: &Capacity, class: NameIx, ix: ProviderIx) -> Room {
-    capacity.column(class).map_or_else(Room::default, |column| column.room(ix))
+fn availability(capacity: &Capacity, class: NameIx, ix: ProviderIx) -> Availability {
+    capacity.column(class).map_or_else(Availability::default, |column| column.availability(ix))
 }
 
 fn tests<'a>(
     capacity: &'a Capacity,
-    group: &'a Group,
+    group: &'a RequestGroup,
     class: Option<(NameIx, u64)>,
-) -> Vec<Test<'a>> {
-    let loose = group.suffix.is_empty();
-    let mut tests: Vec<Test<'a>> = Vec::new();
+) -> Vec<ConstraintTest<'a>> {
+    let unsuffixed = group.suffix.is_empty();
+    let mut tests: Vec<ConstraintTest<'a>> = Vec::new();
     let mut add = |constraint, passes: Passes<'a>| {
-        tests.push(Test { constraint, passes, removed: 0, nearest: None });
+        tests.push(ConstraintTest { constraint, passes, removed: 0, nearest: None });
     };
 
     let is_open = group.traits.required.is_empty() && group.member_of.is_empty();
     if group.resources.is_empty() && is_open {
-        add(Constraint::Anything, Box::new(|_, _| false));
+        add(Constraint::NoCondition, Box::new(|_, _| false));
     }
-    // The tree makes no difference to a group that asks for no resources, if there is such a tree.
+    // A group without resources ignores `in_tree`, unless there is no such tree.
     if let Some(uuid) = group.in_tree {
         let root = capacity.provider(uuid).map(|provider| provider.root);
         if !group.resources.is_empty() || root.is_none() {
@@ -128,31 +127,31 @@ fn tests<'a>(
             add(Constraint::InTree(uuid), Box::new(passes));
         }
     }
-    if loose && !group.member_of.is_empty() {
-        let sets = Filter::default().member_of(capacity, &group.member_of);
+    if unsuffixed && !group.member_of.is_empty() {
+        let sets = BitFilter::default().member_of(capacity, &group.member_of);
         let passes =
             move |ix, provider: &Provider| sets.contains(ix) || sets.contains(provider.root);
         add(Constraint::MemberOf(group.member_of.clone()), Box::new(passes));
     } else {
         for set in &group.member_of {
-            let one = Filter::default().member_of(capacity, std::slice::from_ref(set));
+            let one = BitFilter::default().member_of(capacity, std::slice::from_ref(set));
             let passes = move |ix, _: &Provider| one.contains(ix);
             add(Constraint::MemberOf(vec![set.clone()]), Box::new(passes));
         }
     }
     if !group.not_member_of.is_empty() {
-        let none = Filter::default().not_member_of(capacity, &group.not_member_of);
+        let none = BitFilter::default().not_member_of(capacity, &group.not_member_of);
         let passes = move |ix, provider: &Provider| {
-            none.contains(ix) && (!loose || none.contains(provider.root))
+            none.contains(ix) && (!unsuffixed || none.contains(provider.root))
         };
         add(Constraint::NotMemberOf(group.not_member_of.clone()), Box::new(passes));
     }
-    for set in group.traits.required.iter().filter(|_| !loose) {
-        let one = Filter::default().requiring(capacity, std::slice::from_ref(set));
+    for set in group.traits.required.iter().filter(|_| !unsuffixed) {
+        let one = BitFilter::default().requiring(capacity, std::slice::from_ref(set));
         add(Constraint::Required(set.clone()), Box::new(move |ix, _| one.contains(ix)));
     }
     if !group.traits.forbidden.is_empty() {
-        let none = Filter::default().forbidding(capacity, &group.traits.forbidden);
+        let none = BitFilter::default().forbidding(capacity, &group.traits.forbidden);
         let constraint = Constraint::Forbidden(group.traits.forbidden.clone());
         add(constraint, Box::new(move |ix, _| none.contains(ix)));
     }
@@ -161,18 +160,16 @@ fn tests<'a>(
         None => group.resources.clone(),
     };
     for (class, amount) in resources {
-        let room = move |ix| room(capacity, class, ix);
-        let has = Filter::default().having(capacity, class);
-        add(Constraint::Has(class), Box::new(move |ix, _| has.contains(ix)));
-        let portion = move |ix, _: &Provider| {
-            let room = room(ix);
-            Room { room: i64::MAX, ..room }.fits(amount)
-        };
-        add(Constraint::Portion(class, amount), Box::new(portion));
+        let available = move |ix| availability(capacity, class, ix);
+        let has = BitFilter::default().having(capacity, class);
+        add(Constraint::HasInventory(class), Box::new(move |ix, _| has.contains(ix)));
+        let units =
+            move |ix, _: &Provider| Availability { free: i64::MAX, ..available(ix) }.fits(amount);
+        add(Constraint::Units(class, amount), Box::new(units));
         let fits = move |ix, _: &Provider| {
-            i64::try_from(amount).is_ok_and(|amount| amount <= room(ix).room)
+            i64::try_from(amount).is_ok_and(|amount| amount <= available(ix).free)
         };
-        add(Constraint::Room(class, amount), Box::new(fits));
+        add(Constraint::Free(class, amount), Box::new(fits));
     }
     tests
 }

@@ -1,29 +1,29 @@
-//! What must hold of a tree as a whole.
+//! Applies the rules for whole trees.
 //!
-//! Each tree that can serve each group alone is searched under more and more of the rules, until no way is left: the last
-//! rule removed it.
+//! Each tree that can serve every group alone is searched with one rule, then with two, and so on. The rule that leaves
+//! no assignment is the one that removed the tree.
 
-use super::super::assign::{Assign, Step};
-use super::super::plan::Plan;
+use super::super::assign::{AssignProgress, Assigner};
+use super::super::plan::SearchPlan;
 use super::super::tree::Tree;
-use super::super::{Budget, Query};
+use super::super::{Budget, CandidateQuery};
 use super::{GroupExplained, RuleExplained, TreeRule, TreesExplained};
 use crate::state::capacity::Capacity;
 use crate::state::capacity::provider::ProviderIx;
 
-/// How long one tree may take under one rule.
+/// The maximum number of tries for one tree under one set of rules.
 const TRIES_MAX: usize = 2_000;
 
 pub(super) fn explain(
     capacity: &Capacity,
-    query: &Query,
+    query: &CandidateQuery,
     groups: &mut [GroupExplained],
     budget: &mut Budget,
 ) -> TreesExplained {
     let mut trees = TreesExplained { total: capacity.roots().len(), ..Default::default() };
-    let Some(plan) = Plan::new(capacity, query, budget) else { return trees };
+    let Some(plan) = SearchPlan::new(capacity, query, budget) else { return trees };
     let mut rules = rules(query);
-    let plans: Vec<Plan<'_>> =
+    let plans: Vec<SearchPlan<'_>> =
         rules.iter().filter_map(|rule| relaxed(capacity, query, rule.rule, budget)).collect();
     for anchor in capacity.roots().iter() {
         if budget.is_spent() {
@@ -51,9 +51,9 @@ pub(super) fn explain(
         }
         trees.all_groups += 1;
         match outcome(&plan, &plans, tree, budget) {
-            Outcome::Candidate => trees.with_candidates += 1,
-            Outcome::Unknown => trees.undecided += 1,
-            Outcome::Removed(at) => {
+            TreeOutcome::Candidate => trees.with_candidates += 1,
+            TreeOutcome::Unknown => trees.undecided += 1,
+            TreeOutcome::Removed(at) => {
                 rules[at].removed += 1;
                 rules[at].example.get_or_insert(anchor);
             }
@@ -68,8 +68,8 @@ pub(super) fn explain(
     trees
 }
 
-/// The groups, by their place in the query, for which nobody can serve some slot. Each once.
-fn unserved(plan: &Plan<'_>, tree: &Tree) -> Vec<usize> {
+/// The groups that have a slot without options, as indexes into the query.
+fn unserved(plan: &SearchPlan<'_>, tree: &Tree) -> Vec<usize> {
     let slots = plan.slots.iter().enumerate();
     let mut groups: Vec<usize> =
         slots.filter(|(at, _)| tree.options(*at).is_empty()).map(|(_, slot)| slot.group).collect();
@@ -77,43 +77,48 @@ fn unserved(plan: &Plan<'_>, tree: &Tree) -> Vec<usize> {
     groups
 }
 
-enum Outcome {
+enum TreeOutcome {
     Candidate,
-    /// By which rule.
+    /// The index of the rule.
     Removed(usize),
     Unknown,
 }
 
-fn outcome(plan: &Plan<'_>, relaxed: &[Plan<'_>], tree: Tree, budget: &mut Budget) -> Outcome {
-    // Most trees have a candidate or fail at once, so everything is tried first.
+fn outcome(
+    plan: &SearchPlan<'_>,
+    relaxed: &[SearchPlan<'_>],
+    tree: Tree,
+    budget: &mut Budget,
+) -> TreeOutcome {
+    // Try all rules first: most trees have a candidate or fail at once.
     match try_tree(plan, tree.clone(), budget) {
-        Step::Found => return Outcome::Candidate,
-        Step::Tired => return Outcome::Unknown,
-        Step::Done => {}
+        AssignProgress::Assigned => return TreeOutcome::Candidate,
+        AssignProgress::Paused => return TreeOutcome::Unknown,
+        AssignProgress::Exhausted => {}
     }
     for (at, plan) in relaxed.iter().enumerate() {
         match try_tree(plan, tree.clone(), budget) {
-            Step::Found => {}
-            Step::Done => return Outcome::Removed(at),
-            Step::Tired => return Outcome::Unknown,
+            AssignProgress::Assigned => {}
+            AssignProgress::Exhausted => return TreeOutcome::Removed(at),
+            AssignProgress::Paused => return TreeOutcome::Unknown,
         }
     }
-    Outcome::Unknown
+    TreeOutcome::Unknown
 }
 
-fn try_tree(plan: &Plan<'_>, tree: Tree, budget: &mut Budget) -> Step {
-    Assign::new(plan, tree, None, budget).next(plan, TRIES_MAX, budget)
+fn try_tree(plan: &SearchPlan<'_>, tree: Tree, budget: &mut Budget) -> AssignProgress {
+    Assigner::new(plan, tree, None, budget).next(plan, TRIES_MAX, budget)
 }
 
-/// The rules that this query has at all, in order.
-fn rules(query: &Query) -> Vec<RuleExplained> {
+/// The rules that apply to this query, in order.
+fn rules(query: &CandidateQuery) -> Vec<RuleExplained> {
     let suffixed = query.groups.iter().filter(|group| !group.suffix.is_empty()).count();
     let mut unsuffixed = query.groups.iter().filter(|group| group.suffix.is_empty());
     let rules = [
         (TreeRule::Traits, unsuffixed.any(|group| !group.traits.required.is_empty())),
         (TreeRule::Isolation, query.isolate && suffixed > 1),
         (TreeRule::Subtree, query.same_subtree.iter().any(|groups| groups.len() > 1)),
-        (TreeRule::Room, query.groups.len() > 1),
+        (TreeRule::SumFits, query.groups.len() > 1),
         (TreeRule::OneProvider, !query.nested),
     ];
     let applies = rules.into_iter().filter(|(_, applies)| *applies);
@@ -121,21 +126,21 @@ fn rules(query: &Query) -> Vec<RuleExplained> {
     applies.map(|(rule, _)| RuleExplained { rule, before: 0, removed: 0, example }).collect()
 }
 
-/// The query with this rule and those before it, and none after.
+/// The plan with the rules up to this one only.
 fn relaxed<'a>(
     capacity: &'a Capacity,
-    query: &Query,
+    query: &CandidateQuery,
     last: TreeRule,
     budget: &mut Budget,
-) -> Option<Plan<'a>> {
-    let mut plan = Plan::new(capacity, query, budget)?;
+) -> Option<SearchPlan<'a>> {
+    let mut plan = SearchPlan::new(capacity, query, budget)?;
     let applies = |rule: TreeRule| rule as u8 <= last as u8;
     plan.isolate &= applies(TreeRule::Isolation);
     if !applies(TreeRule::Subtree) {
         plan.subtrees.clear();
         plan.subtrees_of.iter_mut().for_each(Vec::clear);
     }
-    plan.sums = applies(TreeRule::Room);
+    plan.sums = applies(TreeRule::SumFits);
     plan.nested |= !applies(TreeRule::OneProvider);
     Some(plan)
 }

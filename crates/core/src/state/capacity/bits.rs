@@ -1,6 +1,6 @@
-//! A set of small numbers as a row of bits: which providers have a trait, a class, an aggregate.
+//! A set of small numbers as a bitmap, such as the providers with a trait, a class or an aggregate.
 //!
-//! Sets are met and joined by words, so a question about 100,000 providers reads 1,600 words for each of its parts.
+//! Sets are combined word by word: a condition on 100,000 providers reads 1,600 words.
 
 #[derive(Debug, Clone, Default)]
 pub struct Bits {
@@ -8,7 +8,7 @@ pub struct Bits {
     count: u32,
 }
 
-/// By members: trailing empty words make no difference.
+/// Trailing empty words make no difference.
 impl PartialEq for Bits {
     fn eq(&self, other: &Bits) -> bool {
         self.count == other.count && self.iter().eq(other.iter())
@@ -24,12 +24,12 @@ impl Bits {
         self.word(member as usize / 64) >> (member % 64) & 1 == 1
     }
 
-    /// The 64 members from `64 * at` on.
+    /// The members from `64 * at` to `64 * at + 63`.
     pub fn word(&self, at: usize) -> u64 {
         self.words.get(at).copied().unwrap_or(0)
     }
 
-    /// As many words as there can be members in.
+    /// The number of words that can have members.
     pub fn words(&self) -> usize {
         self.words.len()
     }
@@ -73,7 +73,7 @@ impl FromIterator<u32> for Bits {
     }
 }
 
-/// The members that one word stands for, in order.
+/// The members of one word, in ascending order.
 pub fn members(at: usize, mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();

@@ -1,4 +1,4 @@
-//! One consumer: whose it is, and what it holds.
+//! One consumer: its owner and what it holds.
 
 use std::sync::Arc;
 
@@ -12,37 +12,37 @@ pub struct Consumer {
     pub generation: u64,
     pub project: Arc<str>,
     pub user: Arc<str>,
-    /// `None`: nobody ever said.
+    /// `None` if no request has given a type.
     pub consumer_type: Option<Arc<str>>,
-    /// Never empty, in the order in which it was written: all of one provider together.
-    pub held: Box<[Held]>,
-    /// When it was written last.
+    /// Never empty. In the order of the request, grouped by provider.
+    pub held: Box<[HeldAmount]>,
+    /// When the allocations were last written.
     pub written_ms: u64,
     pub expires_ms: Option<u64>,
     pub reclaim: Reclaim,
 }
 
-/// So much of this class of this provider.
+/// An amount of one class of one provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldAmount {
     pub provider: ProviderIx,
     pub class: NameIx,
     pub amount: u32,
 }
 
 impl Consumer {
-    /// Whether its lease has run out. It holds what it holds all the same, until that is taken back.
+    /// Whether its lease has expired. It keeps what it holds until that is released.
     pub fn expired(&self, now_ms: u64) -> bool {
         self.expires_ms.is_some_and(|at| at <= now_ms)
     }
 
-    /// When time will take back what it holds, if at all.
+    /// When the server will release what it holds, if at all.
     pub fn due_ms(&self) -> Option<u64> {
         self.expires_ms.filter(|_| self.reclaim == Reclaim::Reap)
     }
 
-    /// What it holds, provider by provider.
-    pub fn by_provider(&self) -> impl Iterator<Item = &[Held]> {
+    /// What it holds, grouped by provider.
+    pub fn by_provider(&self) -> impl Iterator<Item = &[HeldAmount]> {
         self.held.chunk_by(|one, next| one.provider == next.provider)
     }
 }

@@ -1,13 +1,12 @@
-//! Capacity of one moment, taken apart for a checkpoint and put together again.
+//! Capacity as it is written to a checkpoint and restored from one.
 //!
-//! The parts name things by what they are called and not by their numbers, and stand in the order of their names: numbers
-//! differ from copy to copy.
+//! Images refer to things by name or UUID and are sorted, because indexes differ between servers.
 
 use std::sync::Arc;
 
 use super::Capacity;
-use super::consumer::{Consumer, Held};
-use super::names::{NameIx, Named, Names};
+use super::consumer::{Consumer, HeldAmount};
+use super::names::{NameIx, NameRow, NameTable};
 use super::provider::{Provider, ProviderIx, Stock};
 use crate::capacity::{Inventory, Reclaim, Uuid};
 use crate::event::capacity::Allocated;
@@ -45,24 +44,24 @@ pub struct ConsumerImage {
     pub reclaim: Reclaim,
 }
 
-/// Capacity that no longer changes, sharing what it can with what it came from.
+/// An immutable copy that shares memory with its original.
 #[derive(Debug)]
 pub struct FrozenCapacity {
-    classes: Names,
-    traits: Names,
+    classes: NameTable,
+    traits: NameTable,
     aggregates: Vec<Option<Uuid>>,
     providers: FrozenSlots<Arc<Provider>>,
     consumers: FrozenSlots<Arc<Consumer>>,
 }
 
 impl FrozenCapacity {
-    /// Custom ones, in the order of their names.
-    pub fn classes(&self) -> impl Iterator<Item = &Named> {
+    /// Custom classes, in the order of their names.
+    pub fn classes(&self) -> impl Iterator<Item = &NameRow> {
         by_name(&self.classes)
     }
 
-    /// Custom ones, in the order of their names.
-    pub fn traits(&self) -> impl Iterator<Item = &Named> {
+    /// Custom traits, in the order of their names.
+    pub fn traits(&self) -> impl Iterator<Item = &NameRow> {
         by_name(&self.traits)
     }
 
@@ -121,22 +120,24 @@ impl FrozenCapacity {
     }
 }
 
-fn by_name(names: &Names) -> impl Iterator<Item = &Named> {
-    let mut custom: Vec<&Named> = names.custom().map(|(_, named)| named).collect();
+fn by_name(names: &NameTable) -> impl Iterator<Item = &NameRow> {
+    let mut custom: Vec<&NameRow> = names.custom().map(|(_, named)| named).collect();
     custom.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     custom.into_iter()
 }
 
 fn allocated(
     consumer: &Consumer,
-    classes: &Names,
+    classes: &NameTable,
     uuid: impl Fn(ProviderIx) -> Uuid,
 ) -> Vec<Allocated> {
-    let resources = |held: &[Held]| -> Vec<_> {
+    let resources = |held: &[HeldAmount]| -> Vec<_> {
         held.iter().map(|held| (classes.name(held.class), held.amount)).collect()
     };
-    let of_provider =
-        |held: &[Held]| Allocated { provider: uuid(held[0].provider), resources: resources(held) };
+    let of_provider = |held: &[HeldAmount]| Allocated {
+        provider: uuid(held[0].provider),
+        resources: resources(held),
+    };
     consumer.by_provider().map(of_provider).collect()
 }
 
@@ -152,21 +153,21 @@ impl Capacity {
         }
     }
 
-    /// What a consumer holds, by the names of things.
+    /// What a consumer holds, with the names of providers and classes.
     pub fn allocated(&self, consumer: &Consumer) -> Vec<Allocated> {
         let uuid = |ix| self.at(ix).map_or(Uuid::default(), |provider| provider.uuid);
         allocated(consumer, &self.classes, uuid)
     }
 
-    pub(crate) fn restore_class(&mut self, named: Named) {
+    pub(crate) fn restore_class(&mut self, named: NameRow) {
         self.classes.add(named);
     }
 
-    pub(crate) fn restore_trait(&mut self, named: Named) {
+    pub(crate) fn restore_trait(&mut self, named: NameRow) {
         self.traits.add(named);
     }
 
-    /// Its parent may come later: [`Capacity::restore_parents`].
+    /// Returns the provider and its parent, which may be restored later; see [`Capacity::restore_parents`].
     pub(crate) fn restore_provider(&mut self, image: ProviderImage) -> Option<(Uuid, Uuid)> {
         let ix = self.add_provider(Provider::new(image.uuid, image.name, None));
         let stocks = image.stocks.iter().filter_map(|stock| {
@@ -190,7 +191,7 @@ impl Capacity {
             let places = (self.provider_ix(child), self.provider_ix(parent));
             let (Some(child), Some(parent)) = places else { continue };
             let Some(name) = self.at(child).map(|provider| provider.name.clone()) else { continue };
-            self.put_place(child, name, Some(parent));
+            self.put_name_and_parent(child, name, Some(parent));
         }
     }
 

@@ -1,39 +1,39 @@
-//! Names that are written once and then meant by a small number: resource classes and traits.
+//! Tables that give each resource class or trait a small number.
 //!
-//! The standard ones come first and are always there; custom ones take the number that became free last, so that
-//! undoing restores exactly what was there.
+//! Standard names come first and always exist. A custom name takes the most recently freed number, so that undoing a
+//! change restores the same numbers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A resource class or trait by number.
+/// The number of a resource class or trait.
 pub type NameIx = u32;
 
 #[derive(Debug, Clone)]
-pub struct Names {
-    rows: Vec<Option<Named>>,
+pub struct NameTable {
+    rows: Vec<Option<NameRow>>,
     by_name: HashMap<Arc<str>, NameIx>,
     vacant: Vec<NameIx>,
     standard: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NameRow {
     pub name: Arc<str>,
-    /// When it was created or got this name; 0 for the standard ones.
+    /// When it was created or renamed; 0 for standard names.
     pub changed_ms: u64,
 }
 
-impl Names {
-    pub fn new(standard: &[&str]) -> Names {
-        let mut names = Names {
+impl NameTable {
+    pub fn new(standard: &[&str]) -> NameTable {
+        let mut names = NameTable {
             rows: Vec::new(),
             by_name: HashMap::new(),
             vacant: Vec::new(),
             standard: standard.len(),
         };
         for name in standard {
-            names.add(Named { name: (*name).into(), changed_ms: 0 });
+            names.add(NameRow { name: (*name).into(), changed_ms: 0 });
         }
         names
     }
@@ -42,11 +42,11 @@ impl Names {
         self.by_name.get(name).copied()
     }
 
-    pub fn get(&self, ix: NameIx) -> Option<&Named> {
+    pub fn get(&self, ix: NameIx) -> Option<&NameRow> {
         self.rows.get(ix as usize)?.as_ref()
     }
 
-    /// The name of a number that was found before; nothing for one that is not there.
+    /// The name with this number, or an empty one.
     pub fn name(&self, ix: NameIx) -> Arc<str> {
         self.get(ix).map_or_else(|| "".into(), |named| named.name.clone())
     }
@@ -55,22 +55,22 @@ impl Names {
         (ix as usize) < self.standard
     }
 
-    /// Where a name stands in lists that are told: the standard ones in their own order, then the others by name. The order
-    /// of rows would do, but for the others it is another one on another copy.
-    pub fn place(&self, ix: NameIx) -> (NameIx, Option<Arc<str>>) {
+    /// The position of a name in lists for clients: standard names in their own order, then custom names
+    /// alphabetically. The numbers of custom names differ between servers.
+    pub fn sort_key(&self, ix: NameIx) -> (NameIx, Option<Arc<str>>) {
         if self.is_standard(ix) { (ix, None) } else { (NameIx::MAX, Some(self.name(ix))) }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (NameIx, &Named)> {
+    pub fn iter(&self) -> impl Iterator<Item = (NameIx, &NameRow)> {
         let rows = self.rows.iter().enumerate();
         rows.filter_map(|(ix, named)| Some((ix as NameIx, named.as_ref()?)))
     }
 
-    pub fn custom(&self) -> impl Iterator<Item = (NameIx, &Named)> {
+    pub fn custom(&self) -> impl Iterator<Item = (NameIx, &NameRow)> {
         self.iter().filter(|(ix, _)| !self.is_standard(*ix))
     }
 
-    pub(crate) fn add(&mut self, named: Named) -> NameIx {
+    pub(crate) fn add(&mut self, named: NameRow) -> NameIx {
         let ix = self.vacant.pop().unwrap_or_else(|| {
             self.rows.push(None);
             (self.rows.len() - 1) as NameIx
@@ -80,14 +80,14 @@ impl Names {
         ix
     }
 
-    pub(crate) fn remove(&mut self, ix: NameIx) -> Option<Named> {
+    pub(crate) fn remove(&mut self, ix: NameIx) -> Option<NameRow> {
         let named = self.rows.get_mut(ix as usize)?.take()?;
         self.by_name.remove(&named.name);
         self.vacant.push(ix);
         Some(named)
     }
 
-    pub(crate) fn rename(&mut self, ix: NameIx, named: Named) -> Option<Named> {
+    pub(crate) fn rename(&mut self, ix: NameIx, named: NameRow) -> Option<NameRow> {
         let row = self.rows.get_mut(ix as usize)?.as_mut()?;
         self.by_name.remove(&row.name);
         self.by_name.insert(named.name.clone(), ix);

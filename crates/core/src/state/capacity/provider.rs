@@ -1,4 +1,4 @@
-//! One provider: its place in a tree, what it has, and who holds some of it.
+//! One provider: its place in a tree, its inventories, and its consumers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::names::NameIx;
 use crate::capacity::{Inventory, Uuid};
 
-/// Where a provider stands in the list of all. It stays there for as long as the provider exists.
+/// Index of a provider. It does not change while the provider exists.
 pub type ProviderIx = u32;
 
-/// Where an aggregate stands in the list of all.
+/// Index of an aggregate.
 pub type AggregateIx = u32;
 
 #[derive(Debug, Clone)]
@@ -18,23 +18,23 @@ pub struct Provider {
     pub name: Arc<str>,
     pub generation: u64,
     pub parent: Option<ProviderIx>,
-    /// The provider at the top of its tree; itself, if it has no parent.
+    /// The top of its tree; itself if it has no parent.
     pub root: ProviderIx,
     pub children: Vec<ProviderIx>,
-    /// In the order of their classes.
+    /// Sorted by class.
     pub stocks: Vec<Stock>,
-    /// In order.
+    /// Sorted.
     pub traits: Vec<NameIx>,
-    /// In order.
+    /// Sorted.
     pub aggregates: Vec<AggregateIx>,
     pub consumers: BTreeSet<Uuid>,
-    /// When anything about it was written last.
+    /// When the provider was last written.
     pub changed_ms: u64,
-    /// Grows whenever anything about it changes, within one run of the program. For whoever keeps what it looked like.
-    pub touched: u64,
+    /// Grows with every change within this process; lets caches detect changes.
+    pub revision: u64,
 }
 
-/// An inventory and what is held of it.
+/// An inventory and its usage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stock {
     pub class: NameIx,
@@ -44,14 +44,14 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// What can still be given out; below zero after an inventory has shrunk.
-    pub fn room(&self) -> i64 {
+    /// Capacity minus usage; negative after the inventory has shrunk below its usage.
+    pub fn free(&self) -> i64 {
         self.inventory.capacity().saturating_sub_unsigned(self.used)
     }
 }
 
 impl Provider {
-    /// One that has nothing yet. Where it stands in its tree is settled when it is added.
+    /// A provider without inventories. [`Capacity::add_provider`](super::Capacity::add_provider) sets its root.
     pub(crate) fn new(uuid: Uuid, name: Arc<str>, parent: Option<ProviderIx>) -> Provider {
         Provider {
             uuid,
@@ -65,7 +65,7 @@ impl Provider {
             aggregates: Vec::new(),
             consumers: BTreeSet::new(),
             changed_ms: 0,
-            touched: 0,
+            revision: 0,
         }
     }
 

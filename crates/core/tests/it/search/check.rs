@@ -1,20 +1,22 @@
-//! A cloud and a request in, the candidates as text out.
+//! Check functions: a cloud and a request in, the candidates as text out.
 
 use std::fmt::Write;
 
-use allod_core::search::{Candidate, Found, Query, SearchLimits, candidates, summaries};
+use allod_core::search::{
+    Candidate, CandidateQuery, Candidates, SearchLimits, candidates, summaries,
+};
 
 use crate::search::cloud::Cloud;
 use crate::search::query::query;
 
-/// Searches, and compares the candidates in the order of their text with these lines. A line is who gives what, and
-/// then, if there are groups with a suffix, who serves each group.
+/// Searches and compares the sorted candidates with these lines. A line lists providers and amounts and, if there are
+/// suffixed groups, the providers of each group.
 #[track_caller]
 pub fn check(cloud: &str, request: &str, expected: &[&str]) {
     let mut cloud = Cloud::new(cloud);
     let query = query(&mut cloud, request);
     let found = candidates(cloud.capacity(), &query, &SearchLimits::default());
-    assert_eq!(found.cut, None);
+    assert_eq!(found.limit_hit, None);
     let mut expected: Vec<String> = expected.iter().map(|line| line.to_string()).collect();
     expected.sort_unstable();
     let mut lines = lines(&cloud, &query, &found);
@@ -22,7 +24,7 @@ pub fn check(cloud: &str, request: &str, expected: &[&str]) {
     assert_eq!(lines, expected, "{request}");
 }
 
-/// Searches, and compares the names of the providers that have to be described.
+/// Searches and compares the names of the providers that the answer describes.
 #[track_caller]
 pub fn check_summaries(cloud: &str, request: &str, expected: &str) {
     let mut cloud = Cloud::new(cloud);
@@ -33,12 +35,12 @@ pub fn check_summaries(cloud: &str, request: &str, expected: &str) {
     assert_eq!(names.join(" "), expected, "{request}");
 }
 
-/// What was found, in the order in which it was.
-pub fn lines(cloud: &Cloud, query: &Query, found: &Found) -> Vec<String> {
+/// The candidates in the order of the search.
+pub fn lines(cloud: &Cloud, query: &CandidateQuery, found: &Candidates) -> Vec<String> {
     found.iter().map(|candidate| line(cloud, query, &candidate)).collect()
 }
 
-fn line(cloud: &Cloud, query: &Query, candidate: &Candidate<'_>) -> String {
+fn line(cloud: &Cloud, query: &CandidateQuery, candidate: &Candidate<'_>) -> String {
     let mut amounts: Vec<(String, String)> = Vec::new();
     for (provider, class, amount) in candidate.amounts {
         amounts.push((cloud.name(*provider), format!("{}:{amount}", cloud.class(*class))));

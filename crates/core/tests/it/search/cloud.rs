@@ -1,8 +1,8 @@
-//! A cloud from a few lines of text.
+//! Builds a cloud from text.
 //!
-//! A provider is a line: its name, then `CLASS:total` (`VCPU:8/2` with 2 of them held; `VCPU:8,max=2,step=2,min=2`,
-//! `reserved=1` and `ratio=1.5`), `+TRAIT` and `@aggregate`. What is indented more stands below the line before that is
-//! indented less. Names of classes and traits that are not standard are custom ones; `+SHARES` is the trait of sharing
+//! Each line is a provider: its name, then `CLASS:total` (`VCPU:8/2` if 2 are in use; `VCPU:8,max=2,step=2,min=2`,
+//! `reserved=1` and `ratio=1.5`), `+TRAIT` and `@aggregate`. Indented lines are children of the line above that is
+//! indented less. Class and trait names that are not standard become custom ones; `+SHARES` is the trait of sharing
 //! providers.
 
 use std::collections::BTreeMap;
@@ -17,9 +17,8 @@ use allod_core::command::{Command, Expect, Op, Stamp, Transact};
 use allod_core::decide;
 use allod_core::limits::Limits;
 use allod_core::state::State;
-use allod_core::state::capacity::Capacity;
-use allod_core::state::capacity::names::NameIx;
-use allod_core::state::capacity::provider::ProviderIx;
+use allod_core::view;
+use allod_core::view::capacity::{CapacityView, NameIx, ProviderIx};
 
 #[derive(Default)]
 pub struct Cloud {
@@ -42,11 +41,11 @@ impl Cloud {
         cloud
     }
 
-    pub fn capacity(&self) -> &Capacity {
-        self.state.capacity()
+    pub fn capacity(&self) -> CapacityView<'_> {
+        view::capacity(&self.state)
     }
 
-    /// One more provider, as a line says.
+    /// Adds the provider that a line describes.
     pub fn add(&mut self, line: &str, parent: Option<Uuid>) -> Uuid {
         let mut words = line.split_whitespace();
         let name = words.next().expect("a name");
@@ -124,7 +123,7 @@ impl Cloud {
         }
     }
 
-    /// The number of a trait; it is created if need be, as a request may name one that nobody has.
+    /// The index of a trait, which is created if it does not exist.
     pub fn trait_ix(&mut self, name: &str) -> NameIx {
         let name = self.trait_named(name);
         self.capacity().traits().find(&name).expect("created")
@@ -141,7 +140,7 @@ impl Cloud {
     }
 
     pub fn name(&self, ix: ProviderIx) -> String {
-        self.capacity().at(ix).expect("there").name.to_string()
+        self.capacity().provider_at(ix).expect("there").name().to_string()
     }
 
     pub fn class(&self, ix: NameIx) -> String {

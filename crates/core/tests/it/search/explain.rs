@@ -1,26 +1,26 @@
-//! Why nothing, or little, was found.
+//! Explanations of searches that find few candidates or none.
 
 use std::fmt::Write;
 
 use allod_core::search::explain::{Constraint, Explanation, Stage, TreeRule};
-use allod_core::search::{Cut, SearchLimits, explain};
+use allod_core::search::{LimitHit, SearchLimits, explain};
 
 use crate::search::cloud::Cloud;
 use crate::search::query::query;
 
-/// Explains, and compares the stages that removed somebody, and what became of the trees, with these lines.
+/// Compares the stages that removed a provider, and the fate of the trees, with these lines.
 #[track_caller]
 fn check(cloud: &str, request: &str, expected: &[&str]) {
     let mut cloud = Cloud::new(cloud);
     let query = query(&mut cloud, request);
     let explanation = explain(cloud.capacity(), &query, &SearchLimits::default());
-    assert_eq!(explanation.cut, None);
+    assert_eq!(explanation.limit_hit, None);
     assert_eq!(text(&cloud, &query.groups, &explanation), expected, "{request}");
 }
 
 fn text(
     cloud: &Cloud,
-    groups: &[allod_core::search::Group],
+    groups: &[allod_core::search::RequestGroup],
     explanation: &Explanation,
 ) -> Vec<String> {
     let mut lines = Vec::new();
@@ -30,7 +30,10 @@ fn text(
             let name = format!("{}{class}", group.suffix);
             let mut before = explanation.providers;
             for stage in &part.stages {
-                assert_eq!(stage.before, before, "the stages do not follow from one another");
+                assert_eq!(
+                    stage.before, before,
+                    "a stage does not start where the previous one ended"
+                );
                 before -= stage.removed;
                 if stage.removed > 0 {
                     lines.push(format!("{name}: {}", stage_text(cloud, stage)));
@@ -57,7 +60,7 @@ fn text(
             TreeRule::Traits => "traits",
             TreeRule::Isolation => "isolation",
             TreeRule::Subtree => "subtree",
-            TreeRule::Room => "room",
+            TreeRule::SumFits => "room",
             TreeRule::OneProvider => "one provider",
         };
         let example = rule.example.map(|ix| cloud.name(ix)).unwrap_or_default();
@@ -76,21 +79,21 @@ fn stage_text(cloud: &Cloud, stage: &Stage) -> String {
         Constraint::NotMemberOf(_) => "not member_of".to_string(),
         Constraint::Required(set) => format!("required {}", set.len()),
         Constraint::Forbidden(_) => "forbidden".to_string(),
-        Constraint::Anything => "asks for nothing".to_string(),
-        Constraint::Has(class) => format!("has {}", cloud.class(*class)),
-        Constraint::Portion(class, amount) => format!("portion {}:{amount}", cloud.class(*class)),
-        Constraint::Room(class, amount) => format!("room {}:{amount}", cloud.class(*class)),
+        Constraint::NoCondition => "asks for nothing".to_string(),
+        Constraint::HasInventory(class) => format!("has {}", cloud.class(*class)),
+        Constraint::Units(class, amount) => format!("portion {}:{amount}", cloud.class(*class)),
+        Constraint::Free(class, amount) => format!("room {}:{amount}", cloud.class(*class)),
     };
-    let near = stage.nearest.expect("somebody was removed");
+    let near = stage.nearest.expect("a provider was removed");
     let only = if near.only { "only" } else { "not only" };
     let mut text =
         format!("{constraint} removes {}, {only} {}", stage.removed, cloud.name(near.provider));
-    if let Some(room) = near.room {
+    if let Some(available) = near.available {
         write!(
             text,
             " (has {} up to {}, {} missing)",
-            room.room,
-            room.max_unit.min(99),
+            available.free,
+            available.max_unit.min(99),
             near.missing
         )
         .expect("a string");
@@ -106,7 +109,7 @@ cn4 MEMORY_MB:64 +A
 ";
 
 #[test]
-fn the_constraints_of_one_class_in_order() {
+fn the_constraints_of_one_class_are_applied_in_order() {
     check(
         HOSTS,
         "resources=VCPU:4",
@@ -121,7 +124,7 @@ fn the_constraints_of_one_class_in_order() {
 }
 
 #[test]
-fn the_constraints_of_a_group_with_a_suffix_in_order() {
+fn the_constraints_of_a_suffixed_group_are_applied_in_order() {
     check(
         HOSTS,
         "resources_1=VCPU:2 member_of_1=x required_1=A required_1=!B",
@@ -146,10 +149,10 @@ fn the_constraints_of_a_group_with_a_suffix_in_order() {
 }
 
 #[test]
-fn nobody_is_named_or_nothing_is_said() {
+fn an_unknown_tree_or_a_group_without_conditions_removes_all_providers() {
     check(
         HOSTS,
-        "resources=VCPU:1 in_tree=nobody",
+        "resources=VCPU:1 in_tree=missing",
         &[
             "VCPU: in_tree removes 4, only cn1",
             "VCPU: 0 left, 0 trees",
@@ -256,11 +259,11 @@ fn a_rule_removes_whole_trees() {
 }
 
 #[test]
-fn an_explanation_has_limits_too() {
+fn an_explanation_stops_at_the_step_limit() {
     let mut cloud = Cloud::new(HOSTS);
     let query = query(&mut cloud, "resources=VCPU:1");
     let limits = SearchLimits { steps_max: 5, ..SearchLimits::default() };
     let explanation = explain(cloud.capacity(), &query, &limits);
-    assert_eq!(explanation.cut, Some(Cut::Steps));
+    assert_eq!(explanation.limit_hit, Some(LimitHit::Steps));
     assert!(explanation.trees.seen < explanation.trees.total);
 }

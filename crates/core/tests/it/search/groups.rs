@@ -1,4 +1,4 @@
-//! Several groups at once.
+//! Requests with several groups.
 
 use crate::search::check::check;
 
@@ -25,7 +25,7 @@ fn groups_share_a_provider_unless_isolated() {
 }
 
 #[test]
-fn every_order_of_like_groups_is_a_candidate() {
+fn every_permutation_of_equal_groups_is_a_candidate() {
     check(
         DEVICES,
         "resources_1=GPU:2 resources_2=GPU:2",
@@ -46,7 +46,7 @@ fn every_order_of_like_groups_is_a_candidate() {
 }
 
 #[test]
-fn the_group_without_a_suffix_overlaps_with_any() {
+fn the_unsuffixed_group_may_share_a_provider_with_any_group() {
     check(
         DEVICES,
         "resources=GPU:1 resources_1=GPU:1 required_1=B group_policy=isolate",
@@ -78,7 +78,7 @@ cn1 VCPU:8 +ROOT
 ";
 
 #[test]
-fn one_of_a_subtree_stands_above_the_others() {
+fn one_provider_of_a_same_subtree_set_is_an_ancestor_of_the_others() {
     check(
         NUMA,
         "resources_1=VCPU:1 resources_2=VF:1 same_subtree=_1,_2",
@@ -91,7 +91,7 @@ fn one_of_a_subtree_stands_above_the_others() {
             "numa1 VCPU:1; pf2 VF:1 | _1=numa1 _2=pf2",
         ],
     );
-    // Neighbours have a common parent, but it is none of them.
+    // Siblings have a common parent, but it serves no group of the set.
     check(
         NUMA,
         "resources_1=VF:1 required_1=P resources_2=VF:1 required_2=Q same_subtree=_1,_2",
@@ -105,7 +105,7 @@ fn one_of_a_subtree_stands_above_the_others() {
 }
 
 #[test]
-fn all_who_serve_the_group_without_a_suffix_may_be_held_together_with_others() {
+fn same_subtree_applies_to_all_providers_of_the_unsuffixed_group() {
     check(
         NUMA,
         "resources=VCPU:1,VF:1 resources_1=VF:1 required_1=P same_subtree=,_1 root_required=ROOT",
@@ -120,7 +120,7 @@ fn all_who_serve_the_group_without_a_suffix_may_be_held_together_with_others() {
 }
 
 #[test]
-fn a_group_without_resources_is_a_place_to_be_near() {
+fn a_group_without_resources_can_anchor_a_subtree() {
     let near = "required_0=NUMA resources_1=VF:1 required_1=P resources_2=VF:1 required_2=Q";
     check(
         NUMA,
@@ -143,7 +143,7 @@ fn a_group_without_resources_is_a_place_to_be_near() {
 }
 
 #[test]
-fn a_group_without_resources_is_isolated_as_well() {
+fn isolation_applies_to_a_group_without_resources() {
     let request = "required_0=NUMA resources_1=VCPU:1 same_subtree=_0,_1";
     check(
         NUMA,
@@ -163,14 +163,14 @@ fn a_group_without_resources_is_isolated_as_well() {
 }
 
 #[test]
-fn a_group_without_resources_goes_by_what_is_wanted_and_nothing_else() {
+fn a_group_without_resources_needs_a_positive_condition() {
     let with = |group: &str| format!("{group} resources_1=VF:1 required_1=P same_subtree=_0,_1");
     check(NUMA, &with("required_0=!NUMA"), &[]);
     check(NUMA, &with("member_of_0=!x"), &[]);
     check(NUMA, &with("in_tree_0=cn1"), &[]);
-    // Its tree makes no difference, if there is such a tree.
+    // `in_tree` is ignored if there is such a tree.
     let two = format!("{NUMA}cn2 VCPU:1\n");
     check(&two, &with("required_0=ROOT in_tree_0=cn2"), &["pf0 VF:1 | _0=cn1 _1=pf0"]);
-    check(&two, &with("required_0=ROOT in_tree_0=nobody"), &[]);
+    check(&two, &with("required_0=ROOT in_tree_0=missing"), &[]);
     check(&two, &with("required_0=in:ROOT,NUMA required_0=!NUMA"), &["pf0 VF:1 | _0=cn1 _1=pf0"]);
 }

@@ -12,7 +12,7 @@ cn2 MEMORY_MB:1024 VCPU:8 +B
 ";
 
 #[test]
-fn each_class_from_anybody_of_the_tree() {
+fn each_class_may_come_from_any_provider_of_the_tree() {
     check(
         TREES,
         "resources=VCPU:1,MEMORY_MB:8",
@@ -27,7 +27,7 @@ fn each_class_from_anybody_of_the_tree() {
 }
 
 #[test]
-fn required_traits_come_together_from_those_that_serve() {
+fn the_serving_providers_have_the_required_traits_between_them() {
     let both = "resources=VCPU:1,VF:1";
     check(TREES, &format!("{both} required=B,C"), &["numa0 VCPU:1; pf0 VF:1"]);
     check(
@@ -35,7 +35,7 @@ fn required_traits_come_together_from_those_that_serve() {
         &format!("{both} required=in:B,C required=in:C,D"),
         &["numa0 VCPU:1; pf0 VF:1", "numa0 VCPU:1; pf1 VF:1", "numa1 VCPU:1; pf0 VF:1"],
     );
-    // The root has it, but serves nothing.
+    // The root has the trait but serves nothing.
     check(TREES, &format!("{both} required=A"), &[]);
     check(TREES, &format!("{both} root_required=A required=C,B"), &["numa0 VCPU:1; pf0 VF:1"]);
     check(TREES, &format!("{both} root_required=!A"), &[]);
@@ -44,12 +44,12 @@ fn required_traits_come_together_from_those_that_serve() {
 #[test]
 fn no_provider_that_serves_has_a_forbidden_trait() {
     check(TREES, "resources=VCPU:1,VF:1 required=!B,!C", &["numa1 VCPU:1; pf1 VF:1"]);
-    // The root has it, but serves nothing.
+    // The root has the trait but serves nothing.
     check(TREES, "resources=VF:1 required=!A,!C", &["pf1 VF:1"]);
 }
 
 #[test]
-fn the_root_is_in_an_aggregate_for_its_tree_but_not_for_a_group_with_a_suffix() {
+fn an_aggregate_of_the_root_counts_for_its_tree_but_not_for_a_suffixed_group() {
     check(TREES, "resources=VF:1 member_of=x", &["pf0 VF:1", "pf1 VF:1"]);
     check(TREES, "resources=VF:1 member_of=y", &["pf1 VF:1"]);
     check(TREES, "resources=VF:1 member_of=x member_of=y", &[]);
@@ -61,7 +61,7 @@ fn the_root_is_in_an_aggregate_for_its_tree_but_not_for_a_group_with_a_suffix() 
 }
 
 #[test]
-fn a_tree_by_any_of_its_members() {
+fn in_tree_accepts_any_member_of_the_tree() {
     let found = ["cn1 MEMORY_MB:1"];
     check(TREES, "resources=MEMORY_MB:1 in_tree=pf1", &found);
     check(TREES, "resources=MEMORY_MB:1 in_tree=cn1", &found);
@@ -69,7 +69,7 @@ fn a_tree_by_any_of_its_members() {
 }
 
 #[test]
-fn a_group_with_a_suffix_is_served_by_one() {
+fn one_provider_serves_a_suffixed_group() {
     check(TREES, "resources_1=VCPU:1,MEMORY_MB:8", &["cn2 MEMORY_MB:8 VCPU:1 | _1=cn2"]);
     check(TREES, "resources_1=VF:1 required_1=C", &["pf0 VF:1 | _1=pf0"]);
     check(TREES, "resources_1=VF:1 required_1=C,D", &[]);
@@ -81,7 +81,7 @@ fn a_group_with_a_suffix_is_served_by_one() {
 }
 
 #[test]
-fn who_knows_no_trees_gets_one_provider_of_each() {
+fn requests_before_1_29_get_one_provider_of_each_tree() {
     check(TREES, "old resources=VCPU:1,MEMORY_MB:8", &["cn2 MEMORY_MB:8 VCPU:1"]);
     check(TREES, "old resources=VF:1", &["pf0 VF:1", "pf1 VF:1"]);
     check(
@@ -92,7 +92,7 @@ fn who_knows_no_trees_gets_one_provider_of_each() {
 }
 
 #[test]
-fn all_of_a_tree_is_described_or_only_those_that_serve() {
+fn summaries_have_whole_trees_or_only_serving_providers_before_1_29() {
     check_summaries(TREES, "resources=VF:1 required=C", "cn1 numa0 numa1 pf0 pf1");
     check_summaries(TREES, "old resources=VF:1 required=C", "pf0");
     check_summaries(TREES, "resources=VCPU:8", "cn2");

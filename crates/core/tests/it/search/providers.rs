@@ -1,4 +1,4 @@
-//! The list of providers.
+//! Listing providers by conditions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ cn2 VCPU:2 +A +B @x @y
 cn3 DISK_GB:9
 ";
 
-/// The request is one group, as in a search; `name=` and `uuid=` beside it.
+/// The request is one group, as in a search, plus `name=` and `uuid=`.
 #[track_caller]
 fn check(request: &str, expected: &str) {
     let mut cloud = Cloud::new(CLOUD);
@@ -41,14 +41,14 @@ fn check(request: &str, expected: &str) {
 }
 
 #[test]
-fn each_filter_alone() {
+fn each_filter_works_alone() {
     check("", "cn1 numa cn2 cn3");
     check("name=numa", "numa");
-    check("name=nobody", "");
+    check("name=missing", "");
     check("uuid=cn2", "cn2");
-    check("uuid=nobody", "");
+    check("uuid=missing", "");
     check("in_tree=numa", "cn1 numa");
-    check("in_tree=nobody", "");
+    check("in_tree=missing", "");
     check("resources=VCPU:1", "cn1 cn2");
     check("resources=VCPU:3", "cn1");
     check("resources=VCPU:1,MEMORY_MB:1", "cn1");
@@ -61,11 +61,11 @@ fn each_filter_alone() {
     check("member_of=x member_of=y", "cn2");
     check("member_of=in:x,y", "cn1 numa cn2");
     check("member_of=!x", "numa cn3");
-    check("member_of=nobody", "");
+    check("member_of=missing", "");
 }
 
 #[test]
-fn filters_together() {
+fn filters_are_combined() {
     check("name=numa uuid=numa", "numa");
     check("name=numa uuid=cn1", "");
     check("name=numa in_tree=cn2", "");

@@ -1,21 +1,21 @@
-//! A request from a line of text, in the words of Placement's interface: `resources=VCPU:1,DISK_GB:5 required=A,!B
-//! member_of=in:x,y in_tree=cn1 resources_1=VF:1 required_1=in:A,B group_policy=isolate same_subtree=_1,_2
-//! root_required=A,!B limit=10`, and `old` for a request that knows no trees, `deep` for one tree after the other, `seed=7`.
+//! Parses a request with the parameters of Placement: `resources=VCPU:1,DISK_GB:5 required=A,!B member_of=in:x,y
+//! in_tree=cn1 resources_1=VF:1 required_1=in:A,B group_policy=isolate same_subtree=_1,_2 root_required=A,!B limit=10`.
+//! Also `old` for a request before 1.29, `deep` for depth-first order, and `seed=7`.
 
 use std::sync::Arc;
 
-use allod_core::search::{Group, Order, Query, Traits};
+use allod_core::search::{CandidateOrder, CandidateQuery, RequestGroup, TraitFilter};
 
 use crate::search::cloud::{Cloud, aggregate};
 
-pub fn query(cloud: &mut Cloud, text: &str) -> Query {
-    let mut query = Query { nested: true, ..Query::default() };
+pub fn query(cloud: &mut Cloud, text: &str) -> CandidateQuery {
+    let mut query = CandidateQuery { nested: true, ..CandidateQuery::default() };
     let mut subtrees: Vec<Vec<String>> = Vec::new();
     for word in text.split_whitespace() {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         match key {
             "old" => query.nested = false,
-            "deep" => query.order = Order::DepthFirst,
+            "deep" => query.order = CandidateOrder::DepthFirst,
             "seed" => query.seed = Some(value.parse().expect("a number")),
             "limit" => query.limit = Some(value.parse().expect("a number")),
             "group_policy" => query.isolate = value == "isolate",
@@ -32,12 +32,12 @@ pub fn query(cloud: &mut Cloud, text: &str) -> Query {
     query
 }
 
-fn group_word(cloud: &mut Cloud, groups: &mut Vec<Group>, key: &str, value: &str) {
+fn group_word(cloud: &mut Cloud, groups: &mut Vec<RequestGroup>, key: &str, value: &str) {
     let keys = ["resources", "required", "member_of", "in_tree"];
     let what = keys.into_iter().find(|what| key.starts_with(what)).expect("a known word");
     let suffix: Arc<str> = key[what.len()..].into();
     let at = groups.iter().position(|group| group.suffix == suffix).unwrap_or_else(|| {
-        groups.push(Group { suffix, ..Group::default() });
+        groups.push(RequestGroup { suffix, ..RequestGroup::default() });
         groups.len() - 1
     });
     let group = &mut groups[at];
@@ -62,7 +62,7 @@ fn group_word(cloud: &mut Cloud, groups: &mut Vec<Group>, key: &str, value: &str
     }
 }
 
-fn traits(cloud: &mut Cloud, traits: &mut Traits, value: &str) {
+fn traits(cloud: &mut Cloud, traits: &mut TraitFilter, value: &str) {
     if let Some(list) = value.strip_prefix("in:") {
         let set = list.split(',').map(|name| cloud.trait_ix(name)).collect();
         traits.required.push(set);

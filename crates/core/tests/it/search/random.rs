@@ -1,9 +1,10 @@
-//! Small random clouds and requests: the search and the naive one must find the same.
+//! Compares the search with the naive one on small random clouds and requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use allod_core::capacity::Uuid;
 use allod_core::random;
-use allod_core::search::{Found, Query, SearchLimits, candidates, explain};
+use allod_core::search::{CandidateQuery, Candidates, SearchLimits, candidates, explain};
 
 use crate::search::check::lines;
 use crate::search::cloud::Cloud;
@@ -140,21 +141,26 @@ fn request_text(dice: &mut Dice) -> String {
     words.join(" ")
 }
 
-fn ways(found: &Found) -> Vec<Way> {
+fn ways(cloud: &Cloud, found: &Candidates) -> Vec<Way> {
+    let uuid = |ix: &u32| cloud.capacity().provider_at(*ix).expect("there").uuid();
     let way = |candidate: allod_core::search::Candidate<'_>| {
         let mut amounts = BTreeMap::new();
         for (provider, class, amount) in candidate.amounts {
-            assert_eq!(amounts.insert((*provider, *class), *amount), None, "a class twice");
+            assert_eq!(
+                amounts.insert((uuid(provider), *class), *amount),
+                None,
+                "a class appears twice"
+            );
         }
-        let mappings: Vec<BTreeSet<u32>> =
-            candidate.mappings().map(|servers| servers.iter().copied().collect()).collect();
+        let mappings: Vec<BTreeSet<Uuid>> =
+            candidate.mappings().map(|servers| servers.iter().map(uuid).collect()).collect();
         (amounts, mappings)
     };
     found.iter().map(way).collect()
 }
 
 #[test]
-fn the_search_finds_what_the_naive_one_finds() {
+fn search_and_naive_search_find_the_same() {
     let mut dice = Dice(1);
     let (mut with, mut without) = (0, 0);
     for round in 0..3000 {
@@ -167,7 +173,7 @@ fn the_search_finds_what_the_naive_one_finds() {
             *if expected.is_empty() { &mut without } else { &mut with } += 1;
             compare(&cloud, &all, &expected, &format!("round {round}:\n{text}\n{request}"));
             explain_agrees(&cloud, &all, &expected, &format!("round {round}:\n{text}\n{request}"));
-            let half = Query { limit: Some(expected.len() / 2), ..all.clone() };
+            let half = CandidateQuery { limit: Some(expected.len() / 2), ..all.clone() };
             compare(
                 &cloud,
                 &half,
@@ -176,20 +182,23 @@ fn the_search_finds_what_the_naive_one_finds() {
             );
         }
     }
-    assert!(with > 3000 && without > 1000, "dull: {with} with and {without} without candidates");
+    assert!(
+        with > 3000 && without > 1000,
+        "not representative: {with} with and {without} without candidates"
+    );
 }
 
-/// Whatever the order, the whole is the same, and a part is a part of it, of the size that was asked for.
-fn compare(cloud: &Cloud, query: &Query, expected: &BTreeSet<Way>, what: &str) {
-    use allod_core::search::Order::{BreadthFirst, DepthFirst};
+/// Every order finds the same set; with a limit, a subset of that size.
+fn compare(cloud: &Cloud, query: &CandidateQuery, expected: &BTreeSet<Way>, what: &str) {
+    use allod_core::search::CandidateOrder::{BreadthFirst, DepthFirst};
     for (order, seed) in [(BreadthFirst, None), (DepthFirst, None), (BreadthFirst, Some(7))] {
-        let query = Query { order, seed, ..query.clone() };
+        let query = CandidateQuery { order, seed, ..query.clone() };
         let found = candidates(cloud.capacity(), &query, &SearchLimits::default());
-        assert_eq!(found.cut, None);
-        let ways = ways(&found);
+        assert_eq!(found.limit_hit, None);
+        let ways = ways(cloud, &found);
         let distinct: BTreeSet<Way> = ways.iter().cloned().collect();
         let text = lines(cloud, &query, &found).join("\n");
-        assert_eq!(distinct.len(), ways.len(), "twice the same\n{what}\n{text}");
+        assert_eq!(distinct.len(), ways.len(), "duplicate candidate\n{what}\n{text}");
         match query.limit {
             Some(limit) => {
                 assert_eq!(ways.len(), limit, "{what}\n{text}");
@@ -200,11 +209,11 @@ fn compare(cloud: &Cloud, query: &Query, expected: &BTreeSet<Way>, what: &str) {
     }
 }
 
-/// Trees have candidates if there are any, and every other tree has one reason.
-fn explain_agrees(cloud: &Cloud, query: &Query, expected: &BTreeSet<Way>, what: &str) {
+/// The explanation has trees with candidates exactly if there are candidates, and each other tree has one reason.
+fn explain_agrees(cloud: &Cloud, query: &CandidateQuery, expected: &BTreeSet<Way>, what: &str) {
     let explanation = explain(cloud.capacity(), query, &SearchLimits::default());
     let trees = &explanation.trees;
-    assert_eq!((explanation.cut, trees.undecided), (None, 0), "{what}");
+    assert_eq!((explanation.limit_hit, trees.undecided), (None, 0), "{what}");
     assert_eq!(trees.with_candidates > 0, !expected.is_empty(), "{what}\n{explanation:?}");
     let removed: usize = trees.rules.iter().map(|rule| rule.removed).sum();
     assert_eq!(trees.all_groups, trees.with_candidates + removed, "{what}\n{explanation:?}");

@@ -1,4 +1,4 @@
-//! Providers that serve other trees than their own.
+//! Sharing providers, which serve trees other than their own.
 
 use crate::search::check::{check, check_summaries};
 
@@ -31,7 +31,7 @@ fn a_sharing_provider_serves_trees_with_a_member_in_its_aggregates() {
 }
 
 #[test]
-fn what_several_trees_find_is_found_once() {
+fn a_candidate_that_several_trees_share_is_returned_once() {
     check(SHARED, "resources=DISK_GB:500", &["ss1 DISK_GB:500", "ss2 DISK_GB:500"]);
     check(
         SHARED,
@@ -46,8 +46,8 @@ fn what_several_trees_find_is_found_once() {
 }
 
 #[test]
-fn a_sharing_provider_has_to_be_in_the_aggregate_itself() {
-    // For the trees of others. Within its own the root will do, as for everybody.
+fn a_sharing_provider_must_be_in_the_aggregate_itself() {
+    // For other trees. Within its own tree an aggregate of the root is enough.
     let cloud = "
 cn1 VCPU:8 @x @in
 ss1 DISK_GB:100 +SHARES @x
@@ -60,7 +60,7 @@ root VCPU:8 @in
 }
 
 #[test]
-fn within_a_named_tree_only_a_group_with_a_suffix_is_shared() {
+fn in_tree_excludes_sharing_providers_except_for_suffixed_groups() {
     check(SHARED, "resources=VCPU:1,DISK_GB:500 in_tree=cn1", &[]);
     check(
         SHARED,
@@ -70,7 +70,7 @@ fn within_a_named_tree_only_a_group_with_a_suffix_is_shared() {
 }
 
 #[test]
-fn a_sharing_provider_serves_a_group_with_a_suffix_too() {
+fn a_sharing_provider_serves_suffixed_groups() {
     check(
         SHARED,
         "resources_1=VCPU:2 resources_2=DISK_GB:500 required_2=A",
@@ -82,7 +82,7 @@ fn a_sharing_provider_serves_a_group_with_a_suffix_too() {
 }
 
 #[test]
-fn the_anchor_is_what_a_root_is_asked_for() {
+fn root_required_applies_to_the_anchor() {
     check(
         SHARED,
         "resources=VCPU:2,DISK_GB:500 root_required=!A",
@@ -93,12 +93,12 @@ fn the_anchor_is_what_a_root_is_asked_for() {
         ],
     );
     check(SHARED, "resources=VCPU:2,DISK_GB:500 root_required=A", &[]);
-    // Found for the trees of others, though not for its own.
+    // Found for other trees, but not for its own.
     check(SHARED, "resources=DISK_GB:500 root_required=!A required=A", &["ss1 DISK_GB:500"]);
 }
 
 #[test]
-fn a_sharing_provider_below_another_one_shares_nothing_but_itself() {
+fn a_sharing_child_does_not_share_its_tree() {
     let cloud = "
 cn1 VCPU:8 @x
 top IPV4_ADDRESS:8
@@ -112,7 +112,7 @@ top IPV4_ADDRESS:8
 }
 
 #[test]
-fn shared_providers_of_one_foreign_tree_can_be_one_subtree() {
+fn sharing_providers_of_one_tree_can_satisfy_same_subtree() {
     let cloud = "
 cn1 VCPU:8 @x
 top DISK_GB:10 +SHARES @x
@@ -129,7 +129,7 @@ beside IPV4_ADDRESS:8 +SHARES @x
 }
 
 #[test]
-fn trees_that_serve_are_described_and_no_others() {
+fn summaries_have_only_trees_that_serve() {
     check_summaries(SHARED, "resources=VCPU:2,DISK_GB:500 required=!A", "cn2 numa ss2");
     check_summaries(SHARED, "resources=DISK_GB:500 required=A", "ss1");
 }

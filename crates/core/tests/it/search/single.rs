@@ -1,4 +1,4 @@
-//! Providers that stand alone: one of them serves all.
+//! Providers without parents or children: one provider serves the whole request.
 
 use crate::search::check::{check, check_summaries};
 
@@ -9,7 +9,7 @@ cn3 VCPU:16,max=2 MEMORY_MB:2048 +B @y
 ";
 
 #[test]
-fn whoever_has_room_for_all_of_it() {
+fn a_provider_must_have_everything_free() {
     check(HOSTS, "resources=VCPU:1", &["cn1 VCPU:1", "cn2 VCPU:1", "cn3 VCPU:1"]);
     check(HOSTS, "resources=VCPU:2", &["cn1 VCPU:2", "cn2 VCPU:2", "cn3 VCPU:2"]);
     check(HOSTS, "resources=VCPU:3", &["cn1 VCPU:3"]);
@@ -21,7 +21,7 @@ fn whoever_has_room_for_all_of_it() {
 }
 
 #[test]
-fn portions_are_between_the_units_and_in_steps() {
+fn amounts_respect_min_unit_max_unit_and_step_size() {
     let cloud = "
 cn1 VCPU:8,min=2,step=2,max=6
 cn2 VCPU:8,reserved=4,ratio=1.5
@@ -34,7 +34,7 @@ cn2 VCPU:8,reserved=4,ratio=1.5
 }
 
 #[test]
-fn traits_are_required_and_forbidden() {
+fn traits_can_be_required_and_forbidden() {
     let [one, two, three] = ["cn1 VCPU:1", "cn2 VCPU:1", "cn3 VCPU:1"];
     check(HOSTS, "resources=VCPU:1 required=A", &[one, two]);
     check(HOSTS, "resources=VCPU:1 required=A,B", &[two]);
@@ -47,29 +47,29 @@ fn traits_are_required_and_forbidden() {
 }
 
 #[test]
-fn aggregates_are_wanted_and_unwanted() {
+fn aggregates_can_be_required_and_forbidden() {
     let [one, two, three] = ["cn1 VCPU:1", "cn2 VCPU:1", "cn3 VCPU:1"];
     check(HOSTS, "resources=VCPU:1 member_of=x", &[one, two]);
     check(HOSTS, "resources=VCPU:1 member_of=x member_of=y", &[two]);
     check(HOSTS, "resources=VCPU:1 member_of=in:x,y", &[one, two, three]);
     check(HOSTS, "resources=VCPU:1 member_of=!x", &[three]);
     check(HOSTS, "resources=VCPU:1 member_of=!in:x,y", &[]);
-    check(HOSTS, "resources=VCPU:1 member_of=nobody", &[]);
-    check(HOSTS, "resources=VCPU:1 member_of=!nobody", &[one, two, three]);
+    check(HOSTS, "resources=VCPU:1 member_of=missing", &[]);
+    check(HOSTS, "resources=VCPU:1 member_of=!missing", &[one, two, three]);
 }
 
 #[test]
-fn a_tree_of_one() {
+fn in_tree_selects_a_single_provider() {
     check(HOSTS, "resources=VCPU:1 in_tree=cn2", &["cn2 VCPU:1"]);
     check(HOSTS, "resources=VCPU:3 in_tree=cn2", &[]);
-    check(HOSTS, "resources=VCPU:1 in_tree=nobody", &[]);
+    check(HOSTS, "resources=VCPU:1 in_tree=missing", &[]);
     let both = "resources=VCPU:1 in_tree=cn2 resources_1=MEMORY_MB:1 in_tree_1=";
     check(HOSTS, &format!("{both}cn2"), &["cn2 MEMORY_MB:1 VCPU:1 | =cn2 _1=cn2"]);
     check(HOSTS, &format!("{both}cn1"), &[]);
 }
 
 #[test]
-fn groups_add_up_on_one_provider() {
+fn amounts_of_groups_add_up_on_one_provider() {
     let request = "resources=VCPU:2 resources_1=VCPU:1 resources_2=VCPU:1";
     check(HOSTS, request, &["cn1 VCPU:4 | =cn1 _1=cn1 _2=cn1"]);
     check(HOSTS, &format!("{request} group_policy=isolate"), &[]);
@@ -85,7 +85,7 @@ fn groups_add_up_on_one_provider() {
 }
 
 #[test]
-fn a_portion_has_to_be_right_for_each_group_and_the_sum_only_below_the_largest() {
+fn units_apply_to_each_group_and_max_unit_to_the_sum() {
     let cloud = "cn1 VCPU:8,min=2,step=2,max=6";
     check(cloud, "resources_1=VCPU:1 resources_2=VCPU:1", &[]);
     check(cloud, "resources_1=VCPU:2 resources_2=VCPU:4", &["cn1 VCPU:6 | _1=cn1 _2=cn1"]);
@@ -93,7 +93,7 @@ fn a_portion_has_to_be_right_for_each_group_and_the_sum_only_below_the_largest()
 }
 
 #[test]
-fn those_that_serve_are_described() {
+fn summaries_have_the_serving_providers() {
     check_summaries(HOSTS, "resources=VCPU:1 required=A", "cn1 cn2");
     check_summaries(HOSTS, "resources=VCPU:1 required=C", "");
 }

@@ -1,23 +1,23 @@
-//! How much work a search is, in steps: what is asked for decides, not how many ways there would be.
+//! The cost of a search in steps: it depends on what is requested, not on how many candidates exist.
 
-use allod_core::search::{Cut, Found, SearchLimits, candidates};
+use allod_core::search::{Candidates, LimitHit, SearchLimits, candidates};
 
 use crate::search::cloud::Cloud;
 use crate::search::query::query;
 
-fn search(cloud: &str, request: &str) -> Found {
+fn search(cloud: &str, request: &str) -> Candidates {
     let mut cloud = Cloud::new(cloud);
     let query = query(&mut cloud, request);
     candidates(cloud.capacity(), &query, &SearchLimits::default())
 }
 
-/// One host with so many devices that have so much each.
+/// One host with `count` devices of `each` units.
 fn devices(count: usize, each: u64) -> String {
     let device = |at| format!(" d{at} GPU:{each}\n");
     "host VCPU:8\n".to_string() + &(0..count).map(device).collect::<String>()
 }
 
-/// So many groups that ask for so much each.
+/// `count` groups that request `each` units.
 fn groups(count: usize, each: u64) -> String {
     (0..count).map(|at| format!("resources_{at}=GPU:{each} ")).collect()
 }
@@ -26,12 +26,12 @@ fn groups(count: usize, each: u64) -> String {
 fn check_work(cloud: &str, request: &str, candidates: usize, steps_max: u64) {
     let found = search(cloud, request);
     let is_cheap = found.steps <= steps_max;
-    assert_eq!((found.len(), found.cut), (candidates, None), "{} steps", found.steps);
+    assert_eq!((found.len(), found.limit_hit), (candidates, None), "{} steps", found.steps);
     assert!(is_cheap, "{} steps for {request}", found.steps);
 }
 
 #[test]
-fn wide_trees_with_many_like_groups() {
+fn many_equal_groups_in_a_wide_tree_are_cheap() {
     for policy in ["group_policy=isolate", ""] {
         let eight = groups(8, 1);
         check_work(&devices(8, 1), &format!("{eight} {policy} limit=1"), 1, 200);
@@ -42,7 +42,7 @@ fn wide_trees_with_many_like_groups() {
 }
 
 #[test]
-fn requests_that_do_not_quite_fit() {
+fn a_request_that_almost_fits_is_rejected_cheaply() {
     let isolate = "group_policy=isolate";
     check_work(&devices(8, 1), &format!("{} {isolate}", groups(9, 1)), 0, 2_000);
     check_work(&devices(64, 9), &format!("{} {isolate}", groups(65, 1)), 0, 100_000);
@@ -53,8 +53,8 @@ fn requests_that_do_not_quite_fit() {
 }
 
 #[test]
-fn requests_of_which_a_part_does_not_fit() {
-    // Four groups want one of three devices, and six want any of many.
+fn a_request_with_one_impossible_part_is_rejected_cheaply() {
+    // Four groups need one of three devices, and six can use any of many.
     let cloud = devices(20, 1) + " x1 GPU:1 +X\n x2 GPU:1 +X\n x3 GPU:1 +X\n";
     let wanted = |at| format!("resources_x{at}=GPU:1 required_x{at}=X ");
     let request = groups(6, 1) + &(0..4).map(wanted).collect::<String>();
@@ -63,8 +63,8 @@ fn requests_of_which_a_part_does_not_fit() {
 }
 
 #[test]
-fn what_belongs_together_is_looked_for_together() {
-    // No node has both kinds, and many other groups could be placed in many ways before that is seen.
+fn groups_of_one_subtree_are_assigned_together() {
+    // No node has both kinds. Without an order, the other groups could be assigned in many ways before that shows.
     let node = |at: usize| {
         let kind = if at.is_multiple_of(2) { "A" } else { "B" };
         format!(" n{at} +NODE\n")
@@ -78,7 +78,7 @@ fn what_belongs_together_is_looked_for_together() {
 }
 
 #[test]
-fn traits_that_come_together_are_looked_for_from_the_start() {
+fn combined_traits_are_checked_from_the_start() {
     let cloud: String = "host\n".to_string()
         + &(0..30).map(|at| format!(" p{at} VCPU:1 DISK_GB:1 VF:1 GPU:1\n")).collect::<String>();
     let request = "resources=VCPU:1,DISK_GB:1,VF:1,GPU:1 required=A";
@@ -88,7 +88,7 @@ fn traits_that_come_together_are_looked_for_from_the_start() {
 }
 
 #[test]
-fn a_flat_cloud_is_walked_as_far_as_is_asked() {
+fn a_flat_cloud_is_walked_only_up_to_the_limit() {
     let cloud: String = (0..5_000).map(|at| format!("h{at} VCPU:8 MEMORY_MB:64\n")).collect();
     check_work(&cloud, "resources=VCPU:1,MEMORY_MB:1 limit=10", 10, 100);
     check_work(&cloud, "resources=VCPU:1,MEMORY_MB:1 limit=10 seed=3", 10, 100);
@@ -98,7 +98,7 @@ fn a_flat_cloud_is_walked_as_far_as_is_asked() {
 }
 
 #[test]
-fn of_many_trees_only_those_that_are_needed_are_looked_at() {
+fn only_the_needed_trees_are_examined() {
     let host = |at: usize| format!("h{at} MEMORY_MB:64\n n{at} VCPU:8\n p{at} VF:4\n q{at} VF:4\n");
     let cloud: String =
         (0..1_000).map(host).collect::<String>() + "special MEMORY_MB:64\n s VCPU:8 +X\n";
@@ -109,7 +109,7 @@ fn of_many_trees_only_those_that_are_needed_are_looked_at() {
 }
 
 #[test]
-fn a_search_ends_at_its_limits_and_says_so() {
+fn a_search_ends_at_its_limits_and_reports_it() {
     let mut cloud = Cloud::new(&devices(64, 4));
     let query = query(&mut cloud, &groups(8, 1));
     let found = candidates(
@@ -117,23 +117,23 @@ fn a_search_ends_at_its_limits_and_says_so() {
         &query,
         &SearchLimits { candidates_max: 500, ..SearchLimits::default() },
     );
-    assert_eq!((found.len(), found.cut), (500, Some(Cut::Candidates)));
+    assert_eq!((found.len(), found.limit_hit), (500, Some(LimitHit::Candidates)));
     let limits = SearchLimits { steps_max: 3_000, ..SearchLimits::default() };
     let found = candidates(cloud.capacity(), &query, &limits);
-    assert_eq!(found.cut, Some(Cut::Steps));
+    assert_eq!(found.limit_hit, Some(LimitHit::Steps));
     assert!(!found.is_empty() && found.steps < 4_000, "{} steps", found.steps);
-    // As many as there are is no cut.
+    // A result that reaches the limit exactly is complete.
     let mut cloud = Cloud::new("a VCPU:1\nb VCPU:1\n c VCPU:1");
     let query = crate::search::query::query(&mut cloud, "resources=VCPU:1");
     let limits = SearchLimits { candidates_max: 3, ..SearchLimits::default() };
-    assert_eq!(candidates(cloud.capacity(), &query, &limits).cut, None);
+    assert_eq!(candidates(cloud.capacity(), &query, &limits).limit_hit, None);
     let limits = SearchLimits { candidates_max: 2, ..limits };
-    assert_eq!(candidates(cloud.capacity(), &query, &limits).cut, Some(Cut::Candidates));
+    assert_eq!(candidates(cloud.capacity(), &query, &limits).limit_hit, Some(LimitHit::Candidates));
 }
 
 #[test]
-fn a_tree_that_takes_long_does_not_keep_others_from_their_turn() {
-    // Whether thirty portions of many sizes fit into bins is hard; the first tree is made of them.
+fn an_expensive_tree_does_not_block_the_others() {
+    // The first tree is a hard bin-packing problem.
     let bins: String = (0..10).map(|at| format!(" bin{at} GPU:{}\n", 97 + at)).collect();
     let request: String =
         (0..30).map(|at| format!("resources_{at}=GPU:{} ", 25 + at * 7 % 18)).collect();

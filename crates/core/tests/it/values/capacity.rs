@@ -1,6 +1,6 @@
-//! The lines of a script that are about providers and consumers: how they are read, and how answers are shown.
+//! Script lines about providers and consumers: how they are parsed and how answers are printed.
 //!
-//! Providers, consumers and aggregates are called by short names here; the uuid of one is its letters.
+//! Scripts use short names for providers, consumers and aggregates; a UUID consists of the letters of its name.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
 use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
-    ExtendOp, Holding, InventoryChange, LeaseAsk, Parent, RenameClass, Reshape, Reshaped,
+    ExtendOp, Holding, InventoryChange, LeaseTerms, Parent, RenameClass, Reshape, Reshaped,
     Resources, SetAggregates, SetTraits, UpdateProvider,
 };
 use allod_core::command::{Check, Command, Op};
 use allod_core::receipt::Outcome;
 use allod_core::state::State;
-use allod_core::state::capacity::consumer::Held;
+use allod_core::view;
 
 use crate::values::script::{Words, duration, expect, number, text};
 
@@ -29,7 +29,7 @@ pub fn name(uuid: Uuid) -> String {
     String::from_utf8_lossy(&bytes).trim_start_matches('\0').to_owned()
 }
 
-/// Puts names in the place of uuids.
+/// Replaces UUIDs by names.
 pub fn with_names(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -90,9 +90,9 @@ fn holding(words: &Words<'_>) -> Holding {
     }
 }
 
-fn lease(words: &Words<'_>) -> Option<LeaseAsk> {
+fn lease(words: &Words<'_>) -> Option<LeaseTerms> {
     let reclaim = if words.has("keep") { Reclaim::Keep } else { Reclaim::Reap };
-    words.get("ttl").map(|ttl| LeaseAsk { ttl_ms: duration(ttl), reclaim })
+    words.get("ttl").map(|ttl| LeaseTerms { ttl_ms: duration(ttl), reclaim })
 }
 
 fn holdings(line: &str) -> AllocateOp {
@@ -100,7 +100,7 @@ fn holdings(line: &str) -> AllocateOp {
     AllocateOp { consumers: parts.map(|part| holding(&Words::of(&format!("_ {part}")))).collect() }
 }
 
-/// A line that is a command of its own.
+/// A script line that is a command of its own.
 pub fn command(line: &str) -> Option<Command> {
     let words = Words::of(line);
     let own = || uuid(words.plain(0));
@@ -177,7 +177,7 @@ pub fn command(line: &str) -> Option<Command> {
     }))
 }
 
-/// A line that is an operation of a transaction.
+/// A script line that is an operation of a transaction.
 pub fn op(line: &str) -> Option<Op> {
     let words = Words::of(line);
     let any = allod_core::command::Expect::Any;
@@ -234,19 +234,19 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// `has a`: what a provider has.
+/// `has a`: the inventories, traits and aggregates of a provider.
 pub fn has(state: &State, words: &Words<'_>) -> String {
-    let capacity = state.capacity();
+    let capacity = view::capacity(state);
     let Some(provider) = capacity.provider(uuid(words.plain(0))) else { return "unknown".into() };
-    let mut text = format!("at {}", provider.generation);
-    for stock in &provider.stocks {
-        let class = capacity.classes().name(stock.class);
-        let _ = write!(text, " {class} {}/{}", stock.used, stock.inventory.capacity());
+    let mut text = format!("at {}", provider.generation());
+    for stock in provider.inventories() {
+        let (class, used) = (stock.class_name, stock.used);
+        let _ = write!(text, " {class} {used}/{}", stock.inventory.capacity());
     }
-    for name in capacity.trait_names(provider) {
-        let _ = write!(text, " +{name}");
+    for row in provider.traits() {
+        let _ = write!(text, " +{}", row.name);
     }
-    let mut sets: Vec<String> = capacity.aggregates(provider).map(name).collect();
+    let mut sets: Vec<String> = provider.aggregates().map(name).collect();
     sets.sort();
     sets.iter().for_each(|set| {
         let _ = write!(text, " @{set}");
@@ -256,24 +256,23 @@ pub fn has(state: &State, words: &Words<'_>) -> String {
 
 /// `holds c`: what a consumer holds.
 pub fn holds(state: &State, now_ms: u64, words: &Words<'_>) -> String {
-    let capacity = state.capacity();
-    let Some(consumer) = capacity.consumer(uuid(words.plain(0))) else { return "nothing".into() };
-    let one = |held: &Held| {
-        let provider =
-            capacity.at(held.provider).map_or("?".into(), |provider| name(provider.uuid));
-        format!("{provider}:{}={}", capacity.classes().name(held.class), held.amount)
-    };
-    let held: Vec<String> = consumer.held.iter().map(one).collect();
-    let kind = consumer.consumer_type.as_deref().unwrap_or("-");
-    let expired = if consumer.expired(now_ms) { " expired" } else { "" };
-    let (project, user) = (&consumer.project, &consumer.user);
-    format!("at {} {} {project}/{user}/{kind}{expired}", consumer.generation, held.join(" "))
+    let consumer = view::capacity(state).consumer(uuid(words.plain(0)));
+    let Some(consumer) = consumer else { return "nothing".into() };
+    let mut held = Vec::new();
+    for (provider, amounts) in consumer.by_provider() {
+        let one = |(class, amount)| format!("{}:{class}={amount}", name(provider.uuid()));
+        held.extend(amounts.map(one));
+    }
+    let kind = consumer.consumer_type().map_or("-", |kind| &**kind);
+    let expired = if consumer.is_expired(now_ms) { " expired" } else { "" };
+    let (project, user) = (consumer.project(), consumer.user());
+    format!("at {} {} {project}/{user}/{kind}{expired}", consumer.generation(), held.join(" "))
 }
 
-/// `uses p user=u`: what a project holds.
+/// `uses p user=u`: the usage of a project.
 pub fn uses(state: &State, words: &Words<'_>) -> String {
-    let capacity = state.capacity();
-    let rows = capacity.usages().of(words.plain(0), words.get("user")).map(|(kind, usage)| {
+    let capacity = view::capacity(state);
+    let rows = capacity.usages(words.plain(0), words.get("user")).map(|(kind, usage)| {
         let kind = kind.map_or("-", |kind| &**kind);
         let used: Vec<String> = usage
             .used

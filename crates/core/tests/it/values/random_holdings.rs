@@ -1,5 +1,5 @@
-//! Random requests about providers and consumers. What each of them must leave true is checked by the world: the auditor is
-//! content, a replica and a restored copy agree, and all of it can be taken back.
+//! Random commands about providers and consumers. The test world checks after each command that the invariants hold,
+//! that a replica and a restored copy agree, and that the change can be undone.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -97,7 +97,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, max_shrink_iters: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_asked_the_books_are_right(lines in prop::collection::vec(line().boxed(), 1..50)) {
+    fn random_commands_keep_the_invariants(lines in prop::collection::vec(line().boxed(), 1..50)) {
         let mut world = check("
             class CUSTOM_A
             provider a

@@ -1,41 +1,40 @@
-//! What a search found, in few and large pieces: thousands of candidates without an allocation for each.
+//! The result of a search. All candidates share a few large vectors, so thousands of them need few allocations.
 
-use super::{Cut, Query};
-use crate::state::capacity::Capacity;
+use super::{CandidateQuery, LimitHit};
 use crate::state::capacity::bits::Bits;
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::ProviderIx;
+use crate::view::capacity::CapacityView;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
-    rows: Vec<Row>,
+pub struct Candidates {
+    rows: Vec<CandidateRow>,
     amounts: Vec<(ProviderIx, NameIx, u64)>,
-    /// Those of the group without a suffix first, then one for each other group.
+    /// The providers of the unsuffixed group first, then one for each suffixed group.
     servers: Vec<ProviderIx>,
-    /// How many groups have a suffix.
+    /// The number of suffixed groups.
     suffixed: usize,
-    /// Whether there is a group without one.
+    /// Whether there is an unsuffixed group.
     unsuffixed: bool,
     nested: bool,
-    /// The limit that ended the search early; `None`: this is everything, or as much as was asked for.
-    pub cut: Option<Cut>,
-    /// How much work it was.
+    /// The limit that ended the search early. `None`: the result is complete, up to the limit of the query.
+    pub limit_hit: Option<LimitHit>,
+    /// The steps that the search took.
     pub steps: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Row {
+struct CandidateRow {
     anchor: ProviderIx,
     amounts_end: usize,
     servers_end: usize,
 }
 
-/// One way to serve a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// The root of the tree that it was found for.
+    /// The root of the tree that the search was examining.
     pub anchor: ProviderIx,
-    /// What to take of whom: all of one provider together, each class once.
+    /// What to allocate: grouped by provider, each class once.
     pub amounts: &'a [(ProviderIx, NameIx, u64)],
     servers: &'a [ProviderIx],
     suffixed: usize,
@@ -43,7 +42,7 @@ pub struct Candidate<'a> {
 }
 
 impl<'a> Candidate<'a> {
-    /// The providers that serve a group, by its place among the groups of the query. Each once.
+    /// The providers that serve a group, without duplicates. `group` is an index into the groups of the query.
     pub fn mapping(&self, group: usize) -> &'a [ProviderIx] {
         let (unsuffixed, suffixed) = self.servers.split_at(self.servers.len() - self.suffixed);
         match group.checked_sub(usize::from(self.unsuffixed)) {
@@ -52,7 +51,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// For each group, in order: the providers that serve it.
+    /// For each group of the query: the providers that serve it.
     pub fn mappings(&self) -> impl Iterator<Item = &'a [ProviderIx]> {
         let groups = self.suffixed + usize::from(self.unsuffixed);
         let candidate = *self;
@@ -60,11 +59,11 @@ impl<'a> Candidate<'a> {
     }
 }
 
-impl Found {
-    pub(super) fn new(query: &Query) -> Found {
+impl Candidates {
+    pub(super) fn new(query: &CandidateQuery) -> Candidates {
         let suffixed = query.groups.iter().filter(|group| !group.suffix.is_empty()).count();
         let unsuffixed = suffixed < query.groups.len();
-        Found { suffixed, unsuffixed, nested: query.nested, ..Found::default() }
+        Candidates { suffixed, unsuffixed, nested: query.nested, ..Candidates::default() }
     }
 
     pub fn len(&self) -> usize {
@@ -93,8 +92,8 @@ impl Found {
         }
     }
 
-    /// One more. The amounts of a provider and class may come in parts; `suffixed` has one provider for each group that has
-    /// a suffix, in order. Gives back how much was written.
+    /// Adds a candidate. The amounts of a provider and class may come in several parts; `suffixed` has one provider for
+    /// each suffixed group. Returns the number of entries written.
     pub(super) fn push(
         &mut self,
         anchor: ProviderIx,
@@ -127,15 +126,20 @@ impl Found {
             }
         }
         self.servers.extend(suffixed);
-        let row = Row { anchor, amounts_end: self.amounts.len(), servers_end: self.servers.len() };
+        let row = CandidateRow {
+            anchor,
+            amounts_end: self.amounts.len(),
+            servers_end: self.servers.len(),
+        };
         self.rows.push(row);
         (row.amounts_end - amounts_start) + (row.servers_end - servers_start)
     }
 }
 
-/// The providers that an answer has to describe, each once: all of each tree that gives something, or, for a request that
-/// knows no trees, only those that give.
-pub fn summaries(capacity: &Capacity, found: &Found) -> Vec<ProviderIx> {
+/// The providers that an answer has to describe, without duplicates: all providers of each tree that serves something
+/// or, for requests before 1.29, the serving providers only.
+pub fn summaries(view: CapacityView<'_>, found: &Candidates) -> Vec<ProviderIx> {
+    let capacity = view.capacity;
     let givers: Bits = found.amounts.iter().map(|(provider, ..)| *provider).collect();
     if !found.nested || !capacity.is_nested() {
         return givers.iter().collect();

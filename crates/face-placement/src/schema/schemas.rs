@@ -1,41 +1,40 @@
-//! The schemas of bodies and queries, by microversion.
+//! The schemas of bodies and query strings, by microversion.
 //!
-//! They are facts about the interface, in the order in which its own description has them. A function picks the form of a
-//! version; what came with which version is in its list.
+//! They have the order of Placement's own schemas, which error texts show. A function returns the schema for a version.
 
-use super::pattern::Pattern;
-use super::{Format, Kind, Limit, Rule, Schema};
-use crate::versions::{Feature, Version};
+use super::pattern::SchemaPattern;
+use super::{JsonSchema, JsonType, Keyword, MaximumValue, StringFormat};
+use crate::versions::{Feature, Microversion};
 
-use Rule::{
+use Keyword::{
     AnyOf, Enum, Items, MaxLength, Maximum, MinItems, MinLength, MinProperties, Minimum, NoOthers,
     PatternProperties, Properties, Required, Type, UniqueItems,
 };
 
-const OBJECT: Rule = Type(&[Kind::Object]);
-const ARRAY: Rule = Type(&[Kind::Array]);
-const STRING: Rule = Type(&[Kind::String]);
-const INT_MAX: Limit = Limit::Whole(0x7fff_ffff);
-const FLOAT_MAX: Limit = Limit::Float(3.40282e38);
+const OBJECT: Keyword = Type(&[JsonType::Object]);
+const ARRAY: Keyword = Type(&[JsonType::Array]);
+const STRING: Keyword = Type(&[JsonType::String]);
+const INT_MAX: MaximumValue = MaximumValue::Whole(0x7fff_ffff);
+const FLOAT_MAX: MaximumValue = MaximumValue::Float(3.40282e38);
 
-const TEXT: Schema = &[STRING];
-const INTEGER: Schema = &[Type(&[Kind::Integer])];
-const UUID: Schema = &[STRING, Rule::Format(Format::Uuid)];
-const DASHED_UUID: Schema = &[STRING, Rule::Format(Format::DashedUuid)];
-/// The id of a project or a user.
-const OWNER: Schema = &[STRING, MinLength(1), MaxLength(255)];
+const TEXT: JsonSchema = &[STRING];
+const INTEGER: JsonSchema = &[Type(&[JsonType::Integer])];
+const UUID: JsonSchema = &[STRING, Keyword::Format(StringFormat::Uuid)];
+const DASHED_UUID: JsonSchema = &[STRING, Keyword::Format(StringFormat::DashedUuid)];
+/// The ID of a project or a user.
+const OWNER: JsonSchema = &[STRING, MinLength(1), MaxLength(255)];
 
-const PROVIDER_NAME: Schema = &[STRING, MaxLength(200)];
-const PARENT: Schema = &[AnyOf(&[UUID, &[Type(&[Kind::Null])]])];
+const PROVIDER_NAME: JsonSchema = &[STRING, MaxLength(200)];
+const PARENT: JsonSchema = &[AnyOf(&[UUID, &[Type(&[JsonType::Null])]])];
 
-pub(crate) fn post_provider(version: Version) -> Schema {
-    const FIRST: Schema = &[
+pub(crate) fn post_provider(version: Microversion) -> JsonSchema {
+    const FIRST: JsonSchema = &[
         OBJECT,
         Properties(&[("name", PROVIDER_NAME), ("uuid", UUID)]),
         Required(&["name"]),
         NoOthers,
     ];
-    const TREES: Schema = &[
+    const TREES: JsonSchema = &[
         OBJECT,
         Properties(&[("name", PROVIDER_NAME), ("uuid", UUID), ("parent_provider_uuid", PARENT)]),
         Required(&["name"]),
@@ -44,10 +43,10 @@ pub(crate) fn post_provider(version: Version) -> Schema {
     version.pick(FIRST, &[(Feature::Trees, TREES)])
 }
 
-pub(crate) fn put_provider(version: Version) -> Schema {
-    const FIRST: Schema =
+pub(crate) fn put_provider(version: Microversion) -> JsonSchema {
+    const FIRST: JsonSchema =
         &[OBJECT, Properties(&[("name", PROVIDER_NAME)]), Required(&["name"]), NoOthers];
-    const TREES: Schema = &[
+    const TREES: JsonSchema = &[
         OBJECT,
         Properties(&[("name", PROVIDER_NAME), ("parent_provider_uuid", PARENT)]),
         Required(&["name"]),
@@ -56,13 +55,13 @@ pub(crate) fn put_provider(version: Version) -> Schema {
     version.pick(FIRST, &[(Feature::Trees, TREES)])
 }
 
-pub(crate) fn list_providers(version: Version) -> Schema {
-    const NAME: (&str, Schema) = ("name", TEXT);
-    const UUID: (&str, Schema) = ("uuid", DASHED_UUID);
-    const MEMBER_OF: (&str, Schema) = ("member_of", TEXT);
-    const RESOURCES: (&str, Schema) = ("resources", TEXT);
-    const IN_TREE: (&str, Schema) = ("in_tree", DASHED_UUID);
-    const REQUIRED: (&str, Schema) = ("required", TEXT);
+pub(crate) fn list_providers(version: Microversion) -> JsonSchema {
+    const NAME: (&str, JsonSchema) = ("name", TEXT);
+    const UUID: (&str, JsonSchema) = ("uuid", DASHED_UUID);
+    const MEMBER_OF: (&str, JsonSchema) = ("member_of", TEXT);
+    const RESOURCES: (&str, JsonSchema) = ("resources", TEXT);
+    const IN_TREE: (&str, JsonSchema) = ("in_tree", DASHED_UUID);
+    const REQUIRED: (&str, JsonSchema) = ("required", TEXT);
     version.pick(
         &[OBJECT, Properties(&[NAME, UUID]), NoOthers],
         &[
@@ -90,10 +89,10 @@ pub(crate) fn list_providers(version: Version) -> Schema {
     )
 }
 
-const FROM_0: Schema = &[Type(&[Kind::Integer]), Maximum(INT_MAX), Minimum(0)];
-const FROM_1: Schema = &[Type(&[Kind::Integer]), Maximum(INT_MAX), Minimum(1)];
-const RATIO: Schema = &[Type(&[Kind::Number]), Maximum(FLOAT_MAX)];
-const INVENTORY_FIELDS: Rule = Properties(&[
+const FROM_0: JsonSchema = &[Type(&[JsonType::Integer]), Maximum(INT_MAX), Minimum(0)];
+const FROM_1: JsonSchema = &[Type(&[JsonType::Integer]), Maximum(INT_MAX), Minimum(1)];
+const RATIO: JsonSchema = &[Type(&[JsonType::Number]), Maximum(FLOAT_MAX)];
+const INVENTORY_FIELDS: Keyword = Properties(&[
     ("resource_provider_generation", INTEGER),
     ("total", FROM_1),
     ("reserved", FROM_0),
@@ -103,10 +102,10 @@ const INVENTORY_FIELDS: Rule = Properties(&[
     ("allocation_ratio", RATIO),
 ]);
 
-pub(crate) const PUT_INVENTORY: Schema =
+pub(crate) const PUT_INVENTORY: JsonSchema =
     &[OBJECT, INVENTORY_FIELDS, Required(&["total", "resource_provider_generation"]), NoOthers];
 
-pub(crate) const POST_INVENTORY: Schema = &[
+pub(crate) const POST_INVENTORY: JsonSchema = &[
     OBJECT,
     Properties(&[
         ("resource_provider_generation", INTEGER),
@@ -116,28 +115,28 @@ pub(crate) const POST_INVENTORY: Schema = &[
         ("max_unit", FROM_1),
         ("step_size", FROM_1),
         ("allocation_ratio", RATIO),
-        ("resource_class", &[STRING, Rule::Pattern(Pattern::Name)]),
+        ("resource_class", &[STRING, Keyword::Pattern(SchemaPattern::Name)]),
     ]),
     Required(&["total", "resource_class"]),
     NoOthers,
 ];
 
-const INVENTORY_RECORD: Schema = &[OBJECT, INVENTORY_FIELDS, Required(&["total"]), NoOthers];
+const INVENTORY_RECORD: JsonSchema = &[OBJECT, INVENTORY_FIELDS, Required(&["total"]), NoOthers];
 
-pub(crate) const PUT_INVENTORIES: Schema = &[
+pub(crate) const PUT_INVENTORIES: JsonSchema = &[
     OBJECT,
     Properties(&[
         ("resource_provider_generation", INTEGER),
-        ("inventories", &[OBJECT, PatternProperties(&[(Pattern::Name, INVENTORY_RECORD)])]),
+        ("inventories", &[OBJECT, PatternProperties(&[(SchemaPattern::Name, INVENTORY_RECORD)])]),
     ]),
     Required(&["resource_provider_generation", "inventories"]),
     NoOthers,
 ];
 
-const AGGREGATES: Schema = &[ARRAY, Items(UUID), UniqueItems];
+const AGGREGATES: JsonSchema = &[ARRAY, Items(UUID), UniqueItems];
 
-pub(crate) fn put_aggregates(version: Version) -> Schema {
-    const GENERATION: Schema = &[
+pub(crate) fn put_aggregates(version: Microversion) -> JsonSchema {
+    const GENERATION: JsonSchema = &[
         OBJECT,
         Properties(&[("aggregates", AGGREGATES), ("resource_provider_generation", INTEGER)]),
         Required(&["aggregates", "resource_provider_generation"]),
@@ -146,18 +145,18 @@ pub(crate) fn put_aggregates(version: Version) -> Schema {
     version.pick(AGGREGATES, &[(Feature::AggregatesGeneration, GENERATION)])
 }
 
-pub(crate) const NAMED_CLASS: Schema = &[
+pub(crate) const NAMED_CLASS: JsonSchema = &[
     OBJECT,
-    Properties(&[("name", &[STRING, Rule::Pattern(Pattern::Custom), MaxLength(255)])]),
+    Properties(&[("name", &[STRING, Keyword::Pattern(SchemaPattern::Custom), MaxLength(255)])]),
     Required(&["name"]),
     NoOthers,
 ];
 
-/// The name of a trait that may be made.
-pub(crate) const CUSTOM_TRAIT: Schema =
-    &[STRING, MinLength(1), MaxLength(255), Rule::Pattern(Pattern::Custom)];
+/// The name of a custom trait.
+pub(crate) const CUSTOM_TRAIT: JsonSchema =
+    &[STRING, MinLength(1), MaxLength(255), Keyword::Pattern(SchemaPattern::Custom)];
 
-pub(crate) const PUT_PROVIDER_TRAITS: Schema = &[
+pub(crate) const PUT_PROVIDER_TRAITS: JsonSchema = &[
     OBJECT,
     Properties(&[
         ("traits", &[ARRAY, Items(&[STRING, MinLength(1), MaxLength(255)])]),
@@ -167,19 +166,19 @@ pub(crate) const PUT_PROVIDER_TRAITS: Schema = &[
     NoOthers,
 ];
 
-pub(crate) const LIST_TRAITS: Schema =
+pub(crate) const LIST_TRAITS: JsonSchema =
     &[OBJECT, Properties(&[("name", TEXT), ("associated", TEXT)]), NoOthers];
 
-pub(crate) fn usages(version: Version) -> Schema {
-    const TYPE_ASKED: Schema =
-        &[STRING, Rule::Pattern(Pattern::ConsumerTypeAsked), MinLength(1), MaxLength(255)];
-    const FIRST: Schema = &[
+pub(crate) fn usages(version: Microversion) -> JsonSchema {
+    const TYPE_ASKED: JsonSchema =
+        &[STRING, Keyword::Pattern(SchemaPattern::ConsumerTypeAsked), MinLength(1), MaxLength(255)];
+    const FIRST: JsonSchema = &[
         OBJECT,
         Properties(&[("project_id", OWNER), ("user_id", OWNER)]),
         Required(&["project_id"]),
         NoOthers,
     ];
-    const TYPES: Schema = &[
+    const TYPES: JsonSchema = &[
         OBJECT,
         Properties(&[("project_id", OWNER), ("user_id", OWNER), ("consumer_type", TYPE_ASKED)]),
         Required(&["project_id"]),
@@ -188,13 +187,13 @@ pub(crate) fn usages(version: Version) -> Schema {
     version.pick(FIRST, &[(Feature::ConsumerTypes, TYPES)])
 }
 
-const AMOUNTS: Schema = &[
+const AMOUNTS: JsonSchema = &[
     OBJECT,
     MinProperties(1),
-    PatternProperties(&[(Pattern::Name, &[Type(&[Kind::Integer]), Minimum(1)])]),
+    PatternProperties(&[(SchemaPattern::Name, &[Type(&[JsonType::Integer]), Minimum(1)])]),
     NoOthers,
 ];
-const LISTED: Schema = &[
+const LISTED: JsonSchema = &[
     ARRAY,
     MinItems(1),
     Items(&[
@@ -210,35 +209,36 @@ const LISTED: Schema = &[
         NoOthers,
     ]),
 ];
-const OF_PROVIDER: Schema = &[
+const OF_PROVIDER: JsonSchema = &[
     OBJECT,
     Properties(&[("generation", INTEGER), ("resources", AMOUNTS)]),
     Required(&["resources"]),
     NoOthers,
 ];
-const SOME_BY_PROVIDER: Schema =
-    &[OBJECT, MinProperties(1), PatternProperties(&[(Pattern::Uuid, OF_PROVIDER)]), NoOthers];
-const ANY_BY_PROVIDER: Schema =
-    &[OBJECT, PatternProperties(&[(Pattern::Uuid, OF_PROVIDER)]), NoOthers];
-const GENERATION_OR_NULL: Schema = &[Type(&[Kind::Integer, Kind::Null])];
-const MAPPINGS: Schema = &[
+const SOME_BY_PROVIDER: JsonSchema =
+    &[OBJECT, MinProperties(1), PatternProperties(&[(SchemaPattern::Uuid, OF_PROVIDER)]), NoOthers];
+const ANY_BY_PROVIDER: JsonSchema =
+    &[OBJECT, PatternProperties(&[(SchemaPattern::Uuid, OF_PROVIDER)]), NoOthers];
+const GENERATION_OR_NULL: JsonSchema = &[Type(&[JsonType::Integer, JsonType::Null])];
+const MAPPINGS: JsonSchema = &[
     OBJECT,
     MinProperties(1),
-    PatternProperties(&[(Pattern::Suffix, &[ARRAY, MinItems(1), Items(UUID)])]),
+    PatternProperties(&[(SchemaPattern::Suffix, &[ARRAY, MinItems(1), Items(UUID)])]),
 ];
-const CONSUMER_TYPE: Schema = &[STRING, Rule::Pattern(Pattern::Name), MinLength(1), MaxLength(255)];
+const CONSUMER_TYPE: JsonSchema =
+    &[STRING, Keyword::Pattern(SchemaPattern::Name), MinLength(1), MaxLength(255)];
 
-const PROJECT: (&str, Schema) = ("project_id", OWNER);
-const USER: (&str, Schema) = ("user_id", OWNER);
+const PROJECT: (&str, JsonSchema) = ("project_id", OWNER);
+const USER: (&str, JsonSchema) = ("user_id", OWNER);
 
-/// What one consumer gets, where it may also be nothing.
-const DELETABLE: Schema = &[
+/// The allocations of one consumer, which may be empty.
+const DELETABLE: JsonSchema = &[
     OBJECT,
     Properties(&[("allocations", ANY_BY_PROVIDER), PROJECT, USER]),
     NoOthers,
     Required(&["allocations", "project_id", "user_id"]),
 ];
-const WITH_GENERATION: Schema = &[
+const WITH_GENERATION: JsonSchema = &[
     OBJECT,
     Properties(&[
         ("allocations", ANY_BY_PROVIDER),
@@ -249,7 +249,7 @@ const WITH_GENERATION: Schema = &[
     NoOthers,
     Required(&["allocations", "project_id", "user_id", "consumer_generation"]),
 ];
-const WITH_MAPPINGS: Schema = &[
+const WITH_MAPPINGS: JsonSchema = &[
     OBJECT,
     Properties(&[
         ("allocations", ANY_BY_PROVIDER),
@@ -261,7 +261,7 @@ const WITH_MAPPINGS: Schema = &[
     NoOthers,
     Required(&["allocations", "project_id", "user_id", "consumer_generation"]),
 ];
-const WITH_TYPE: Schema = &[
+const WITH_TYPE: JsonSchema = &[
     OBJECT,
     Properties(&[
         ("allocations", ANY_BY_PROVIDER),
@@ -275,16 +275,16 @@ const WITH_TYPE: Schema = &[
     Required(&["allocations", "project_id", "user_id", "consumer_generation", "consumer_type"]),
 ];
 
-pub(crate) fn put_allocations(version: Version) -> Schema {
-    const FIRST: Schema =
+pub(crate) fn put_allocations(version: Microversion) -> JsonSchema {
+    const FIRST: JsonSchema =
         &[OBJECT, Properties(&[("allocations", LISTED)]), Required(&["allocations"]), NoOthers];
-    const OWNED: Schema = &[
+    const OWNED: JsonSchema = &[
         OBJECT,
         Properties(&[("allocations", LISTED), PROJECT, USER]),
         Required(&["allocations", "project_id", "user_id"]),
         NoOthers,
     ];
-    const BY_PROVIDER: Schema = &[
+    const BY_PROVIDER: JsonSchema = &[
         OBJECT,
         Properties(&[("allocations", SOME_BY_PROVIDER), PROJECT, USER]),
         NoOthers,
@@ -302,14 +302,14 @@ pub(crate) fn put_allocations(version: Version) -> Schema {
     )
 }
 
-pub(crate) fn post_allocations(version: Version) -> Schema {
-    const fn of(consumer: &'static [(Pattern, Schema)]) -> [Rule; 4] {
+pub(crate) fn post_allocations(version: Microversion) -> JsonSchema {
+    const fn of(consumer: &'static [(SchemaPattern, JsonSchema)]) -> [Keyword; 4] {
         [OBJECT, MinProperties(1), NoOthers, PatternProperties(consumer)]
     }
-    const FIRST: Schema = &of(&[(Pattern::Uuid, DELETABLE)]);
-    const GENERATION: Schema = &of(&[(Pattern::Uuid, WITH_GENERATION)]);
-    const MAPPED: Schema = &of(&[(Pattern::Uuid, WITH_MAPPINGS)]);
-    const TYPED: Schema = &of(&[(Pattern::Uuid, WITH_TYPE)]);
+    const FIRST: JsonSchema = &of(&[(SchemaPattern::Uuid, DELETABLE)]);
+    const GENERATION: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_GENERATION)]);
+    const MAPPED: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_MAPPINGS)]);
+    const TYPED: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_TYPE)]);
     version.pick(
         FIRST,
         &[
@@ -320,62 +320,62 @@ pub(crate) fn post_allocations(version: Version) -> Schema {
     )
 }
 
-pub(crate) fn reshape(version: Version) -> Schema {
-    const INVENTORIES: Schema = &[
+pub(crate) fn reshape(version: Microversion) -> JsonSchema {
+    const INVENTORIES: JsonSchema = &[
         OBJECT,
-        PatternProperties(&[(Pattern::Uuid, PUT_INVENTORIES)]),
+        PatternProperties(&[(SchemaPattern::Uuid, PUT_INVENTORIES)]),
         MinProperties(1),
         NoOthers,
     ];
-    const fn of(properties: &'static [(&'static str, Schema)]) -> [Rule; 4] {
+    const fn of(properties: &'static [(&'static str, JsonSchema)]) -> [Keyword; 4] {
         [OBJECT, Properties(properties), Required(&["inventories", "allocations"]), NoOthers]
     }
-    const fn all(consumer: &'static [(Pattern, Schema)]) -> [Rule; 3] {
+    const fn all(consumer: &'static [(SchemaPattern, JsonSchema)]) -> [Keyword; 3] {
         [OBJECT, NoOthers, PatternProperties(consumer)]
     }
-    const GENERATION: Schema = &all(&[(Pattern::Uuid, WITH_GENERATION)]);
-    const MAPPED: Schema = &all(&[(Pattern::Uuid, WITH_MAPPINGS)]);
-    const TYPED: Schema = &all(&[(Pattern::Uuid, WITH_TYPE)]);
-    const FIRST: Schema = &of(&[("inventories", INVENTORIES), ("allocations", GENERATION)]);
-    const WITH_MAPPED: Schema = &of(&[("inventories", INVENTORIES), ("allocations", MAPPED)]);
-    const WITH_TYPED: Schema = &of(&[("inventories", INVENTORIES), ("allocations", TYPED)]);
+    const GENERATION: JsonSchema = &all(&[(SchemaPattern::Uuid, WITH_GENERATION)]);
+    const MAPPED: JsonSchema = &all(&[(SchemaPattern::Uuid, WITH_MAPPINGS)]);
+    const TYPED: JsonSchema = &all(&[(SchemaPattern::Uuid, WITH_TYPE)]);
+    const FIRST: JsonSchema = &of(&[("inventories", INVENTORIES), ("allocations", GENERATION)]);
+    const WITH_MAPPED: JsonSchema = &of(&[("inventories", INVENTORIES), ("allocations", MAPPED)]);
+    const WITH_TYPED: JsonSchema = &of(&[("inventories", INVENTORIES), ("allocations", TYPED)]);
     version.pick(FIRST, &[(Feature::Mappings, WITH_MAPPED), (Feature::ConsumerTypes, WITH_TYPED)])
 }
 
-const LIMIT: (&str, Schema) = (
+const LIMIT: (&str, JsonSchema) = (
     "limit",
     &[
-        Type(&[Kind::Integer, Kind::String]),
-        Rule::Pattern(Pattern::Positive),
+        Type(&[JsonType::Integer, JsonType::String]),
+        Keyword::Pattern(SchemaPattern::Positive),
         Minimum(1),
         MinLength(1),
     ],
 );
 
-pub(crate) fn candidates(version: Version) -> Schema {
-    const RESOURCES: (&str, Schema) = ("resources", TEXT);
-    const REQUIRED: (&str, Schema) = ("required", TEXT);
-    const MEMBER_OF: (&str, Schema) = ("member_of", TEXT);
-    const POLICY: (&str, Schema) = ("group_policy", &[STRING, Enum(&["none", "isolate"])]);
-    const ROOT_REQUIRED: (&str, Schema) = ("root_required", TEXT);
-    const SAME_SUBTREE: (&str, Schema) = ("same_subtree", TEXT);
-    const NEEDED: Rule = Required(&["resources"]);
-    const NUMBERED: Rule = PatternProperties(&[
-        (Pattern::Numbered("resources"), TEXT),
-        (Pattern::Numbered("required"), TEXT),
-        (Pattern::Numbered("member_of"), TEXT),
+pub(crate) fn candidates(version: Microversion) -> JsonSchema {
+    const RESOURCES: (&str, JsonSchema) = ("resources", TEXT);
+    const REQUIRED: (&str, JsonSchema) = ("required", TEXT);
+    const MEMBER_OF: (&str, JsonSchema) = ("member_of", TEXT);
+    const POLICY: (&str, JsonSchema) = ("group_policy", &[STRING, Enum(&["none", "isolate"])]);
+    const ROOT_REQUIRED: (&str, JsonSchema) = ("root_required", TEXT);
+    const SAME_SUBTREE: (&str, JsonSchema) = ("same_subtree", TEXT);
+    const NEEDED: Keyword = Required(&["resources"]);
+    const NUMBERED: Keyword = PatternProperties(&[
+        (SchemaPattern::Numbered("resources"), TEXT),
+        (SchemaPattern::Numbered("required"), TEXT),
+        (SchemaPattern::Numbered("member_of"), TEXT),
     ]);
-    const NUMBERED_IN_TREE: Rule = PatternProperties(&[
-        (Pattern::Numbered("resources"), TEXT),
-        (Pattern::Numbered("required"), TEXT),
-        (Pattern::Numbered("member_of"), TEXT),
-        (Pattern::Numbered("in_tree"), TEXT),
+    const NUMBERED_IN_TREE: Keyword = PatternProperties(&[
+        (SchemaPattern::Numbered("resources"), TEXT),
+        (SchemaPattern::Numbered("required"), TEXT),
+        (SchemaPattern::Numbered("member_of"), TEXT),
+        (SchemaPattern::Numbered("in_tree"), TEXT),
     ]);
-    const NAMED: Rule = PatternProperties(&[
-        (Pattern::Named("resources"), TEXT),
-        (Pattern::Named("required"), TEXT),
-        (Pattern::Named("member_of"), TEXT),
-        (Pattern::Named("in_tree"), TEXT),
+    const NAMED: Keyword = PatternProperties(&[
+        (SchemaPattern::Named("resources"), TEXT),
+        (SchemaPattern::Named("required"), TEXT),
+        (SchemaPattern::Named("member_of"), TEXT),
+        (SchemaPattern::Named("in_tree"), TEXT),
     ]);
     version.pick(
         &[OBJECT, Properties(&[RESOURCES]), NEEDED, NoOthers],

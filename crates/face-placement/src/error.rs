@@ -1,7 +1,7 @@
-//! What cannot be done, in Placement's words, and how it is told: in JSON with a code, as HTML or as plain text.
+//! Errors of this API: JSON with a code, HTML or plain text.
 //!
-//! A fault carries the status and the message. Around the message stands a stock explanation of the status, and which
-//! headers come with it depends on how far the request got. Not here: which refusal of the core is which fault.
+//! An error has a status and a message, which follows a standard explanation of the status. Its headers depend on how
+//! far the request got. The mapping from refusals is in [`crate::refusals`].
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, VARY};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde_json::json;
 
-use crate::accept::{Accept, Form};
+use crate::accept::{Accept, ErrorMediaType};
 use crate::to_wire::POSITION;
-use crate::versions::{self, Feature, Version};
+use crate::versions::{self, Feature, Microversion};
 
-/// What programs look at, from version 1.23 on.
+/// The machine-readable code of an error, from 1.23 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Code {
+pub(crate) enum ErrorCode {
     Undefined,
     InventoryInUse,
     ConcurrentUpdate,
@@ -29,129 +29,128 @@ pub(crate) enum Code {
     MissingValue,
 }
 
-impl Code {
+impl ErrorCode {
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Code::Undefined => "placement.undefined_code",
-            Code::InventoryInUse => "placement.inventory.inuse",
-            Code::ConcurrentUpdate => "placement.concurrent_update",
-            Code::DuplicateName => "placement.duplicate_name",
-            Code::ProviderInUse => "placement.resource_provider.inuse",
-            Code::CannotDeleteParent => "placement.resource_provider.cannot_delete_parent",
-            Code::ProviderNotFound => "placement.resource_provider.not_found",
-            Code::DuplicateKey => "placement.query.duplicate_key",
-            Code::BadValue => "placement.query.bad_value",
-            Code::MissingValue => "placement.query.missing_value",
+            ErrorCode::Undefined => "placement.undefined_code",
+            ErrorCode::InventoryInUse => "placement.inventory.inuse",
+            ErrorCode::ConcurrentUpdate => "placement.concurrent_update",
+            ErrorCode::DuplicateName => "placement.duplicate_name",
+            ErrorCode::ProviderInUse => "placement.resource_provider.inuse",
+            ErrorCode::CannotDeleteParent => "placement.resource_provider.cannot_delete_parent",
+            ErrorCode::ProviderNotFound => "placement.resource_provider.not_found",
+            ErrorCode::DuplicateKey => "placement.query.duplicate_key",
+            ErrorCode::BadValue => "placement.query.bad_value",
+            ErrorCode::MissingValue => "placement.query.missing_value",
         }
     }
 }
 
-/// How far the request got, which says what headers the answer has.
+/// How far the request got, which decides the headers of the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reached {
-    /// A handler: the version, and that the answer depends on it.
+enum ErrorStage {
+    /// A handler: version header and `Vary`.
     Handler,
-    /// No handler, or one that left the answer to the frame around it: the version only.
-    Frame,
-    /// No version was agreed on: neither.
-    Nothing,
+    /// The middleware around handlers: version header only.
+    Middleware,
+    /// Version negotiation failed: neither.
+    Negotiation,
 }
 
-/// One error.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct PlacementError {
     pub status: StatusCode,
     pub message: Cow<'static, str>,
-    pub code: Code,
-    reached: Reached,
+    pub code: ErrorCode,
+    stage: ErrorStage,
     allow: Option<HeaderValue>,
     retry_after_s: Option<u32>,
-    /// Where in the journal it is so.
+    /// The journal position of the snapshot that it refers to.
     position: Option<u64>,
 }
 
-/// What the telling of a fault depends on.
+/// The parts of a request that an error reply depends on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Listener<'a> {
+pub(crate) struct ReplyContext<'a> {
     pub method: &'a Method,
     pub headers: &'a HeaderMap,
     pub request_id: &'a str,
-    /// `None` when none was agreed on.
-    pub version: Option<Version>,
+    /// `None` if version negotiation failed.
+    pub version: Option<Microversion>,
 }
 
-impl Fault {
-    pub(crate) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault {
+impl PlacementError {
+    pub(crate) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> PlacementError {
+        PlacementError {
             status,
             message: message.into(),
-            code: Code::Undefined,
-            reached: Reached::Handler,
+            code: ErrorCode::Undefined,
+            stage: ErrorStage::Handler,
             allow: None,
             retry_after_s: None,
             position: None,
         }
     }
 
-    pub(crate) fn bad_request(message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault::new(StatusCode::BAD_REQUEST, message)
+    pub(crate) fn bad_request(message: impl Into<Cow<'static, str>>) -> PlacementError {
+        PlacementError::new(StatusCode::BAD_REQUEST, message)
     }
 
-    pub(crate) fn conflict(message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault::new(StatusCode::CONFLICT, message)
+    pub(crate) fn conflict(message: impl Into<Cow<'static, str>>) -> PlacementError {
+        PlacementError::new(StatusCode::CONFLICT, message)
     }
 
-    pub(crate) fn not_found(message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault::new(StatusCode::NOT_FOUND, message)
+    pub(crate) fn not_found(message: impl Into<Cow<'static, str>>) -> PlacementError {
+        PlacementError::new(StatusCode::NOT_FOUND, message)
     }
 
-    /// Something that the path names does not exist, and the handler did not say so itself.
-    pub(crate) fn missing(message: impl Into<Cow<'static, str>>) -> Fault {
-        Fault::not_found(message).in_frame()
+    /// A resource of the path does not exist. Placement raises this outside its handlers, so there is no `Vary`.
+    pub(crate) fn missing(message: impl Into<Cow<'static, str>>) -> PlacementError {
+        PlacementError::not_found(message).from_middleware()
     }
 
-    pub(crate) fn forbidden(rule: &str) -> Fault {
+    pub(crate) fn forbidden(rule: &str) -> PlacementError {
         let message = format!("Policy does not allow {rule} to be performed.");
-        Fault::new(StatusCode::FORBIDDEN, message).in_frame()
+        PlacementError::new(StatusCode::FORBIDDEN, message).from_middleware()
     }
 
-    pub(crate) fn version_unknown(message: String) -> Fault {
-        let fault = Fault::new(StatusCode::NOT_ACCEPTABLE, message);
-        Fault { reached: Reached::Nothing, ..fault }
+    pub(crate) fn version_unknown(message: String) -> PlacementError {
+        let error = PlacementError::new(StatusCode::NOT_ACCEPTABLE, message);
+        PlacementError { stage: ErrorStage::Negotiation, ..error }
     }
 
-    pub(crate) fn version_malformed(message: String) -> Fault {
-        Fault { reached: Reached::Nothing, ..Fault::bad_request(message) }
+    pub(crate) fn version_malformed(message: String) -> PlacementError {
+        PlacementError { stage: ErrorStage::Negotiation, ..PlacementError::bad_request(message) }
     }
 
-    pub(crate) fn coded(self, code: Code) -> Fault {
-        Fault { code, ..self }
+    pub(crate) fn coded(self, code: ErrorCode) -> PlacementError {
+        PlacementError { code, ..self }
     }
 
-    pub(crate) fn in_frame(self) -> Fault {
-        Fault { reached: Reached::Frame, ..self }
+    pub(crate) fn from_middleware(self) -> PlacementError {
+        PlacementError { stage: ErrorStage::Middleware, ..self }
     }
 
-    pub(crate) fn allowing(self, methods: &HeaderValue) -> Fault {
-        Fault { allow: Some(methods.clone()), ..self }
+    pub(crate) fn allowing(self, methods: &HeaderValue) -> PlacementError {
+        PlacementError { allow: Some(methods.clone()), ..self }
     }
 
-    pub(crate) fn retry_after(self, seconds: u32) -> Fault {
-        Fault { retry_after_s: Some(seconds), ..self }
+    pub(crate) fn retry_after(self, seconds: u32) -> PlacementError {
+        PlacementError { retry_after_s: Some(seconds), ..self }
     }
 
-    /// With the position in the journal at which it was found.
-    pub(crate) fn at(self, position: u64) -> Fault {
-        Fault { position: Some(position), ..self }
+    /// Adds the journal position of the snapshot that it refers to.
+    pub(crate) fn at(self, position: u64) -> PlacementError {
+        PlacementError { position: Some(position), ..self }
     }
 
-    pub(crate) fn reply(&self, listener: &Listener<'_>) -> Reply {
-        let accept = Accept::of(listener.headers);
-        let body = Words::of(self, listener, &accept);
-        let (kind, text) = match accept.form() {
-            Form::Json => ("application/json", self.json(&body, listener)),
-            Form::Html => ("text/html; charset=UTF-8", html(&body, self.status)),
-            Form::Plain => ("text/plain; charset=UTF-8", plain(&body, self.status)),
+    pub(crate) fn reply(&self, context: &ReplyContext<'_>) -> Reply {
+        let accept = Accept::of(context.headers);
+        let body = ErrorText::of(self, context, &accept);
+        let (kind, text) = match accept.error_media_type() {
+            ErrorMediaType::Json => ("application/json", self.json(&body, context)),
+            ErrorMediaType::Html => ("text/html; charset=UTF-8", html(&body, self.status)),
+            ErrorMediaType::Plain => ("text/plain; charset=UTF-8", plain(&body, self.status)),
         };
         let mut reply = Reply::new(bytes::Bytes::from(text).into());
         *reply.status_mut() = self.status;
@@ -166,40 +165,41 @@ impl Fault {
         if let Some(position) = self.position {
             headers.insert(POSITION, position.into());
         }
-        if let (Some(version), true) = (listener.version, self.reached != Reached::Nothing) {
+        if let (Some(version), true) = (context.version, self.stage != ErrorStage::Negotiation) {
             headers.insert(versions::HEADER, version.header());
-            if self.reached == Reached::Handler {
+            if self.stage == ErrorStage::Handler {
                 headers.insert(VARY, HeaderValue::from_static("openstack-api-version"));
             }
         }
         reply
     }
 
-    fn json(&self, words: &Words, listener: &Listener<'_>) -> String {
+    fn json(&self, text_parts: &ErrorText, context: &ReplyContext<'_>) -> String {
         let mut error = json!({
             "status": self.status.as_u16(),
             "title": title(self.status),
-            "detail": words.stripped(),
-            "request_id": listener.request_id,
+            "detail": text_parts.stripped(),
+            "request_id": context.request_id,
         });
-        if listener.version.is_some_and(|version| version.has(Feature::ErrorCodes)) {
+        if context.version.is_some_and(|version| version.has(Feature::ErrorCodes)) {
             error["code"] = self.code.text().into();
         }
-        if self.status == StatusCode::NOT_ACCEPTABLE && self.reached == Reached::Nothing {
-            error["max_version"] = Version::MAX.to_string().into();
-            error["min_version"] = Version::MIN.to_string().into();
+        if self.status == StatusCode::NOT_ACCEPTABLE && self.stage == ErrorStage::Negotiation {
+            error["max_version"] = Microversion::MAX.to_string().into();
+            error["min_version"] = Microversion::MIN.to_string().into();
         }
         json!({ "errors": [error] }).to_string()
     }
 }
 
-/// Who asks is not known. The one error that has another form, because it is told before Placement's own code is reached.
+/// The 401 reply. Its JSON form differs because Placement's authentication middleware writes it.
 pub(crate) fn unauthorized(headers: &HeaderMap) -> Reply {
     let status = StatusCode::UNAUTHORIZED;
-    let words = Words { explanation: UNAUTHORIZED.into(), message: String::new(), tail: "\n\n" };
-    let (kind, text) = match Accept::of(headers).form() {
-        Form::Json => {
-            let message = format!("{}<br /><br />\n\n\n", words.explanation);
+    let text_parts =
+        ErrorText { explanation: UNAUTHORIZED.into(), message: String::new(), tail: "\n\n" };
+    let (kind, text) = match Accept::of(headers).error_media_type() {
+        ErrorMediaType::Json => {
+            let message = format!("{}<br /><br />\n\n\n", text_parts.explanation);
             let body = json!({
                 "message": message,
                 "code": line(status),
@@ -207,8 +207,8 @@ pub(crate) fn unauthorized(headers: &HeaderMap) -> Reply {
             });
             ("application/json", body.to_string())
         }
-        Form::Html => ("text/html; charset=UTF-8", html(&words, status)),
-        Form::Plain => ("text/plain; charset=UTF-8", plain(&words, status)),
+        ErrorMediaType::Html => ("text/html; charset=UTF-8", html(&text_parts, status)),
+        ErrorMediaType::Plain => ("text/plain; charset=UTF-8", plain(&text_parts, status)),
     };
     let mut reply = Reply::new(bytes::Bytes::from(text).into());
     *reply.status_mut() = status;
@@ -218,19 +218,19 @@ pub(crate) fn unauthorized(headers: &HeaderMap) -> Reply {
 
 const UNAUTHORIZED: &str = "This server could not verify that you are authorized to access the document you requested. Either you supplied the wrong credentials (e.g., bad password), or your browser does not understand how to supply the credentials required.";
 
-/// What is said: the stock explanation of the status, and the message.
-struct Words {
+/// The text of an error: a standard explanation of the status, and the message.
+struct ErrorText {
     explanation: String,
     message: String,
     tail: &'static str,
 }
 
-impl Words {
-    fn of(fault: &Fault, listener: &Listener<'_>, accept: &Accept) -> Words {
-        let kind = listener.headers.get(CONTENT_TYPE);
+impl ErrorText {
+    fn of(error: &PlacementError, context: &ReplyContext<'_>, accept: &Accept) -> ErrorText {
+        let kind = context.headers.get(CONTENT_TYPE);
         let kind = kind.map_or("None".into(), |kind| String::from_utf8_lossy(kind.as_bytes()));
         let plain = |text: &str| (text.to_owned(), "\n\n");
-        let (explanation, tail) = match fault.status {
+        let (explanation, tail) = match error.status {
             StatusCode::BAD_REQUEST => plain(
                 "The server could not comply with the request since it is either malformed or otherwise incorrect.",
             ),
@@ -240,7 +240,7 @@ impl Words {
                 plain("There was a conflict when trying to complete your request.")
             }
             StatusCode::METHOD_NOT_ALLOWED => {
-                let method = listener.method;
+                let method = context.method;
                 (format!("The method {method} is not allowed for this resource. "), "")
             }
             StatusCode::NOT_ACCEPTABLE => (
@@ -264,10 +264,10 @@ impl Words {
                 "The server has either erred or is incapable of performing the requested operation.",
             ),
         };
-        Words { explanation, message: fault.message.clone().into_owned(), tail }
+        ErrorText { explanation, message: error.message.clone().into_owned(), tail }
     }
 
-    /// On one line but for the space after the explanation, and without what looks like a tag.
+    /// Without line breaks and tags, as WebOb strips them.
     fn stripped(&self) -> String {
         let flat = |text: &str| text.replace('\n', " ").replace('\r', "");
         let mut text = strip_tags(&flat(&self.explanation));
@@ -291,21 +291,21 @@ fn strip_tags(text: &str) -> String {
     kept
 }
 
-fn html(words: &Words, status: StatusCode) -> String {
+fn html(text_parts: &ErrorText, status: StatusCode) -> String {
     let escape = |text: &str| {
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         text.replace('"', "&quot;")
     };
     let (line, explanation, message) =
-        (line(status), escape(&words.explanation), escape(&words.message));
+        (line(status), escape(&text_parts.explanation), escape(&text_parts.message));
     format!(
         "<html>\n <head>\n  <title>{line}</title>\n </head>\n <body>\n  <h1>{line}</h1>\n  {explanation}<br /><br />\n{message}{}\n </body>\n</html>",
-        words.tail
+        text_parts.tail
     )
 }
 
-fn plain(words: &Words, status: StatusCode) -> String {
-    format!("{}\n\n{}", line(status), words.stripped())
+fn plain(text_parts: &ErrorText, status: StatusCode) -> String {
+    format!("{}\n\n{}", line(status), text_parts.stripped())
 }
 
 fn line(status: StatusCode) -> String {
@@ -323,13 +323,17 @@ mod tests {
 
     use super::*;
 
-    fn told(fault: &Fault, accept: &'static str, minor: Option<u8>) -> (HeaderMap, String) {
+    fn reply_to(
+        error: &PlacementError,
+        accept: &'static str,
+        minor: Option<u8>,
+    ) -> (HeaderMap, String) {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        let version = minor.map(Version::tested);
-        let listener =
-            Listener { method: &Method::PUT, headers: &headers, request_id: "req-1", version };
-        read(fault.reply(&listener))
+        let version = minor.map(Microversion::tested);
+        let context =
+            ReplyContext { method: &Method::PUT, headers: &headers, request_id: "req-1", version };
+        read(error.reply(&context))
     }
 
     fn read(reply: Reply) -> (HeaderMap, String) {
@@ -344,8 +348,9 @@ mod tests {
 
     #[test]
     fn json_has_the_explanation_the_message_and_from_1_23_on_the_code() {
-        let fault = Fault::conflict("is <b>held</b>\nelsewhere").coded(Code::ConcurrentUpdate);
-        let (headers, body) = told(&fault, "", Some(22));
+        let error = PlacementError::conflict("is <b>held</b>\nelsewhere")
+            .coded(ErrorCode::ConcurrentUpdate);
+        let (headers, body) = reply_to(&error, "", Some(22));
         assert_eq!(
             body,
             r#"{"errors":[{"detail":"There was a conflict when trying to complete your request.\n\n is held elsewhere  ","request_id":"req-1","status":409,"title":"Conflict"}]}"#
@@ -353,40 +358,40 @@ mod tests {
         assert_eq!(headers[CONTENT_TYPE], "application/json");
         assert_eq!(headers[versions::HEADER], "placement 1.22");
         assert_eq!(headers[VARY], "openstack-api-version");
-        let (_, body) = told(&fault, "", Some(23));
+        let (_, body) = reply_to(&error, "", Some(23));
         assert!(body.contains(r#""code":"placement.concurrent_update""#), "{body}");
     }
 
     #[test]
-    fn the_headers_tell_how_far_a_request_got() {
-        for (fault, version, vary) in [
-            (Fault::not_found("x"), true, true),
-            (Fault::missing("x"), true, false),
-            (Fault::forbidden("placement:usages"), true, false),
-            (Fault::version_malformed("x".into()), false, false),
-            (Fault::version_unknown("x".into()), false, false),
+    fn the_headers_depend_on_how_far_a_request_got() {
+        for (error, version, vary) in [
+            (PlacementError::not_found("x"), true, true),
+            (PlacementError::missing("x"), true, false),
+            (PlacementError::forbidden("placement:usages"), true, false),
+            (PlacementError::version_malformed("x".into()), false, false),
+            (PlacementError::version_unknown("x".into()), false, false),
         ] {
-            let (headers, _) = told(&fault, "", Some(5));
-            assert_eq!(headers.contains_key(versions::HEADER), version, "{fault:?}");
-            assert_eq!(headers.contains_key(VARY), vary, "{fault:?}");
+            let (headers, _) = reply_to(&error, "", Some(5));
+            assert_eq!(headers.contains_key(versions::HEADER), version, "{error:?}");
+            assert_eq!(headers.contains_key(VARY), vary, "{error:?}");
         }
-        let (_, body) = told(&Fault::version_unknown("x".into()), "", None);
+        let (_, body) = reply_to(&PlacementError::version_unknown("x".into()), "", None);
         assert!(body.contains(r#""max_version":"1.39","min_version":"1.0""#), "{body}");
     }
 
     #[test]
-    fn other_forms_are_told_to_who_wants_them() {
-        let fault = Fault::not_found("no <such> thing");
-        let (headers, body) = told(&fault, "text/html", Some(0));
+    fn errors_are_html_or_plain_text_if_the_client_asks_for_it() {
+        let error = PlacementError::not_found("no <such> thing");
+        let (headers, body) = reply_to(&error, "text/html", Some(0));
         assert_eq!(headers[CONTENT_TYPE], "text/html; charset=UTF-8");
         assert!(body.contains("<h1>404 Not Found</h1>") && body.contains("no &lt;such&gt; thing"));
-        let (headers, body) = told(&fault, "text/plain", Some(0));
+        let (headers, body) = reply_to(&error, "text/plain", Some(0));
         assert_eq!(headers[CONTENT_TYPE], "text/plain; charset=UTF-8");
         assert_eq!(body, "404 Not Found\n\nThe resource could not be found.\n\n no  thing  ");
     }
 
     #[test]
-    fn who_is_not_known_is_told_so_in_another_form() {
+    fn the_401_reply_has_its_own_json_form() {
         let (headers, body) = read(unauthorized(&HeaderMap::new()));
         assert_eq!(headers[CONTENT_TYPE], "application/json");
         let body: serde_json::Value = serde_json::from_str(&body).unwrap();

@@ -1,28 +1,27 @@
-//! The only ways in which capacity changes. Each puts something in place and gives back what was there, which is how it is
-//! undone: by putting that in place.
+//! All changes to capacity. Each function returns what it replaced, so that the change can be undone.
 //!
-//! Nothing here refuses or chooses. Indexes follow the rows here and nowhere else.
+//! Nothing here refuses or chooses. Indexes are updated here and nowhere else.
 
 use std::sync::Arc;
 
-use super::column::Room;
+use super::column::Availability;
 use super::consumer::Consumer;
-use super::names::{NameIx, Named};
+use super::names::{NameIx, NameRow};
 use super::provider::{AggregateIx, Provider, ProviderIx, Stock};
-use super::{Aggregate, Aggregates, Capacity};
+use super::{Aggregate, AggregateTable, Capacity};
 use crate::capacity::Uuid;
 
-/// What was there before, to put in place again.
+/// What a change replaced.
 #[derive(Debug, Clone)]
-pub(crate) enum Change {
+pub(crate) enum CapacityUndo {
     ClassAdded(NameIx),
-    ClassRemoved(Named),
-    ClassRenamed(NameIx, Named),
+    ClassRemoved(NameRow),
+    ClassRenamed(NameIx, NameRow),
     TraitAdded(NameIx),
-    TraitRemoved(Named),
+    TraitRemoved(NameRow),
     ProviderAdded(ProviderIx),
     ProviderRemoved(Box<Provider>),
-    Place { ix: ProviderIx, name: Arc<str>, parent: Option<ProviderIx> },
+    NameAndParent { ix: ProviderIx, name: Arc<str>, parent: Option<ProviderIx> },
     Stocks(ProviderIx, Vec<Stock>),
     Traits(ProviderIx, Vec<NameIx>),
     Aggregates(ProviderIx, Vec<Uuid>),
@@ -31,40 +30,42 @@ pub(crate) enum Change {
 }
 
 impl Capacity {
-    pub(crate) fn undo(&mut self, change: Change) {
+    pub(crate) fn undo(&mut self, change: CapacityUndo) {
         match change {
-            Change::ClassAdded(ix) => drop(self.classes.remove(ix)),
-            Change::ClassRemoved(named) => drop(self.classes.add(named)),
-            Change::ClassRenamed(ix, named) => drop(self.rename_class(ix, named)),
-            Change::TraitAdded(ix) => drop(self.traits.remove(ix)),
-            Change::TraitRemoved(named) => drop(self.traits.add(named)),
-            Change::ProviderAdded(ix) => drop(self.remove_provider(ix)),
-            Change::ProviderRemoved(provider) => drop(self.add_provider(*provider)),
-            Change::Place { ix, name, parent } => drop(self.put_place(ix, name, parent)),
-            Change::Stocks(ix, stocks) => drop(self.put_stocks(ix, stocks)),
-            Change::Traits(ix, traits) => drop(self.put_traits(ix, traits)),
-            Change::Aggregates(ix, aggregates) => drop(self.put_aggregates(ix, aggregates)),
-            Change::Stamp { ix, generation, changed_ms } => {
+            CapacityUndo::ClassAdded(ix) => drop(self.classes.remove(ix)),
+            CapacityUndo::ClassRemoved(named) => drop(self.classes.add(named)),
+            CapacityUndo::ClassRenamed(ix, named) => drop(self.rename_class(ix, named)),
+            CapacityUndo::TraitAdded(ix) => drop(self.traits.remove(ix)),
+            CapacityUndo::TraitRemoved(named) => drop(self.traits.add(named)),
+            CapacityUndo::ProviderAdded(ix) => drop(self.remove_provider(ix)),
+            CapacityUndo::ProviderRemoved(provider) => drop(self.add_provider(*provider)),
+            CapacityUndo::NameAndParent { ix, name, parent } => {
+                drop(self.put_name_and_parent(ix, name, parent))
+            }
+            CapacityUndo::Stocks(ix, stocks) => drop(self.put_stocks(ix, stocks)),
+            CapacityUndo::Traits(ix, traits) => drop(self.put_traits(ix, traits)),
+            CapacityUndo::Aggregates(ix, aggregates) => drop(self.put_aggregates(ix, aggregates)),
+            CapacityUndo::Stamp { ix, generation, changed_ms } => {
                 drop(self.put_stamp(ix, generation, changed_ms));
             }
-            Change::Consumer(uuid, consumer) => drop(self.put_consumer(uuid, consumer)),
+            CapacityUndo::Consumer(uuid, consumer) => drop(self.put_consumer(uuid, consumer)),
         }
     }
 
     fn provider_mut(&mut self, ix: ProviderIx) -> Option<&mut Provider> {
         let provider = Arc::make_mut(self.providers.get_mut(ix)?);
-        self.touches += 1;
-        provider.touched = self.touches;
+        self.revision += 1;
+        provider.revision = self.revision;
         Some(provider)
     }
 
-    pub(crate) fn rename_class(&mut self, ix: NameIx, named: Named) -> Option<Change> {
-        self.touches += 1;
-        self.renamed = self.touches;
-        self.classes.rename(ix, named).map(|was| Change::ClassRenamed(ix, was))
+    pub(crate) fn rename_class(&mut self, ix: NameIx, named: NameRow) -> Option<CapacityUndo> {
+        self.revision += 1;
+        self.class_names_revision = self.revision;
+        self.classes.rename(ix, named).map(|was| CapacityUndo::ClassRenamed(ix, was))
     }
 
-    /// A provider without children, stocks, traits, aggregates or consumers.
+    /// Adds a provider that has no children, inventories, traits, aggregates or consumers.
     pub(crate) fn add_provider(&mut self, provider: Provider) -> ProviderIx {
         let Provider { uuid, parent, .. } = provider;
         let name = provider.name.clone();
@@ -79,12 +80,12 @@ impl Capacity {
         ix
     }
 
-    /// Of a provider as [`Capacity::add_provider`] makes it.
+    /// Removes a provider that has no children, inventories, traits, aggregates or consumers.
     pub(crate) fn remove_provider(&mut self, ix: ProviderIx) -> Option<Provider> {
         let parent = self.at(ix)?.parent;
         self.set_parent(ix, None);
         let provider = self.providers.remove(ix)?;
-        self.touches += 1;
+        self.revision += 1;
         self.uuids.remove(&provider.uuid);
         self.names.remove(&provider.name);
         self.roots.remove(ix);
@@ -93,14 +94,18 @@ impl Capacity {
         Some(provider)
     }
 
-    pub(crate) fn put_place(
+    pub(crate) fn put_name_and_parent(
         &mut self,
         ix: ProviderIx,
         name: Arc<str>,
         parent: Option<ProviderIx>,
-    ) -> Option<Change> {
+    ) -> Option<CapacityUndo> {
         let provider = self.provider_mut(ix)?;
-        let before = Change::Place { ix, name: provider.name.clone(), parent: provider.parent };
+        let before = CapacityUndo::NameAndParent {
+            ix,
+            name: provider.name.clone(),
+            parent: provider.parent,
+        };
         let old = std::mem::replace(&mut provider.name, name.clone());
         if old != name {
             self.names.remove(&old);
@@ -137,26 +142,34 @@ impl Capacity {
         }
     }
 
-    pub(crate) fn put_stocks(&mut self, ix: ProviderIx, stocks: Vec<Stock>) -> Option<Change> {
+    pub(crate) fn put_stocks(
+        &mut self,
+        ix: ProviderIx,
+        stocks: Vec<Stock>,
+    ) -> Option<CapacityUndo> {
         let before = self.at(ix)?.stocks.clone();
         for stock in &before {
-            self.set_room(ix, stock.class, None);
+            self.set_availability(ix, stock.class, None);
         }
         for stock in &stocks {
-            self.set_room(ix, stock.class, Some(stock.into()));
+            self.set_availability(ix, stock.class, Some(stock.into()));
         }
         self.provider_mut(ix)?.stocks = stocks;
-        Some(Change::Stocks(ix, before))
+        Some(CapacityUndo::Stocks(ix, before))
     }
 
-    fn set_room(&mut self, ix: ProviderIx, class: NameIx, room: Option<Room>) {
+    fn set_availability(&mut self, ix: ProviderIx, class: NameIx, available: Option<Availability>) {
         if class as usize >= self.columns.len() {
             self.columns.resize_with(class as usize + 1, Default::default);
         }
-        self.columns[class as usize].set(ix, room);
+        self.columns[class as usize].set(ix, available);
     }
 
-    pub(crate) fn put_traits(&mut self, ix: ProviderIx, mut traits: Vec<NameIx>) -> Option<Change> {
+    pub(crate) fn put_traits(
+        &mut self,
+        ix: ProviderIx,
+        mut traits: Vec<NameIx>,
+    ) -> Option<CapacityUndo> {
         traits.sort_unstable();
         traits.dedup();
         let before = std::mem::take(&mut self.provider_mut(ix)?.traits);
@@ -170,13 +183,17 @@ impl Capacity {
             self.with_trait[new as usize].insert(ix);
         }
         self.provider_mut(ix)?.traits = traits;
-        Some(Change::Traits(ix, before))
+        Some(CapacityUndo::Traits(ix, before))
     }
 
-    pub(crate) fn put_aggregates(&mut self, ix: ProviderIx, uuids: Vec<Uuid>) -> Option<Change> {
+    pub(crate) fn put_aggregates(
+        &mut self,
+        ix: ProviderIx,
+        uuids: Vec<Uuid>,
+    ) -> Option<CapacityUndo> {
         let before = std::mem::take(&mut self.provider_mut(ix)?.aggregates);
         let was = before.iter().filter_map(|aggregate| self.aggregate(*aggregate)).collect();
-        // Joined before left, so that a set that stays is not made anew.
+        // Join before leaving, so that an aggregate that stays is not removed and created again.
         let mut now: Vec<AggregateIx> =
             uuids.into_iter().map(|uuid| self.aggregates.join(uuid, ix)).collect();
         now.sort_unstable();
@@ -185,7 +202,7 @@ impl Capacity {
             self.aggregates.leave(gone, ix);
         }
         self.provider_mut(ix)?.aggregates = now;
-        Some(Change::Aggregates(ix, was))
+        Some(CapacityUndo::Aggregates(ix, was))
     }
 
     pub(crate) fn put_stamp(
@@ -193,17 +210,24 @@ impl Capacity {
         ix: ProviderIx,
         generation: u64,
         changed_ms: u64,
-    ) -> Option<Change> {
+    ) -> Option<CapacityUndo> {
         let provider = self.provider_mut(ix)?;
-        let before =
-            Change::Stamp { ix, generation: provider.generation, changed_ms: provider.changed_ms };
+        let before = CapacityUndo::Stamp {
+            ix,
+            generation: provider.generation,
+            changed_ms: provider.changed_ms,
+        };
         (provider.generation, provider.changed_ms) = (generation, changed_ms);
         Some(before)
     }
 
-    /// What a consumer holds from now on; `None`: nothing, and it is forgotten.
-    pub(crate) fn put_consumer(&mut self, uuid: Uuid, consumer: Option<Arc<Consumer>>) -> Change {
-        self.touches += 1;
+    /// Replaces what a consumer holds; `None` removes the consumer.
+    pub(crate) fn put_consumer(
+        &mut self,
+        uuid: Uuid,
+        consumer: Option<Arc<Consumer>>,
+    ) -> CapacityUndo {
+        self.revision += 1;
         let slot = self.holders.get(&uuid).copied();
         let before = slot.and_then(|slot| self.consumers.get(slot)).cloned();
         if let Some(before) = &before {
@@ -234,7 +258,7 @@ impl Capacity {
                 }
             }
         }
-        Change::Consumer(uuid, before)
+        CapacityUndo::Consumer(uuid, before)
     }
 
     fn hold(&mut self, consumer: Uuid, ix: ProviderIx, class: NameIx, amount: i64) {
@@ -249,12 +273,12 @@ impl Capacity {
         };
         let stock = &mut provider.stocks[at];
         stock.used = stock.used.saturating_add_signed(amount);
-        let room = Room::from(&*stock);
-        self.set_room(ix, class, Some(room));
+        let available = Availability::from(&*stock);
+        self.set_availability(ix, class, Some(available));
     }
 }
 
-impl Aggregates {
+impl AggregateTable {
     fn join(&mut self, uuid: Uuid, provider: ProviderIx) -> AggregateIx {
         let ix = self.by_uuid.get(&uuid).copied().unwrap_or_else(|| {
             let ix = self.vacant.pop().unwrap_or_else(|| {

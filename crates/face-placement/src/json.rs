@@ -1,51 +1,51 @@
-//! JSON as it is written: straight into the bytes of a reply, without a tree in between.
+//! Writes JSON directly into the bytes of a reply.
 //!
-//! Large answers are mostly uuids and numbers, and their speed is the speed of this file.
+//! Large answers consist mostly of UUIDs and numbers, so this code determines their speed.
 
 use allod_core::capacity::Uuid;
 
-/// The body of a reply while it is written.
+/// The body of a reply under construction.
 #[derive(Debug, Default)]
-pub(crate) struct Out(pub Vec<u8>);
+pub(crate) struct JsonBuffer(pub Vec<u8>);
 
-impl Out {
-    pub(crate) fn with_room(bytes: usize) -> Out {
-        Out(Vec::with_capacity(bytes))
+impl JsonBuffer {
+    pub(crate) fn with_capacity(bytes: usize) -> JsonBuffer {
+        JsonBuffer(Vec::with_capacity(bytes))
     }
 
-    /// Something that is JSON already.
-    pub(crate) fn raw(&mut self, json: &str) -> &mut Out {
+    /// Text that is already JSON.
+    pub(crate) fn raw(&mut self, json: &str) -> &mut JsonBuffer {
         self.0.extend_from_slice(json.as_bytes());
         self
     }
 
-    /// A text, with what must not stand in one escaped.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Out {
+    /// A string, escaped.
+    pub(crate) fn text(&mut self, text: &str) -> &mut JsonBuffer {
         let plain = text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
         if plain {
             self.0.push(b'"');
             self.0.extend_from_slice(text.as_bytes());
             self.0.push(b'"');
         } else if serde_json::to_writer(&mut self.0, text).is_err() {
-            // Writing a text into memory does not fail.
+            // Serialising a string into memory does not fail.
             self.raw("\"\"");
         }
         self
     }
 
-    pub(crate) fn uuid(&mut self, uuid: Uuid) -> &mut Out {
+    pub(crate) fn uuid(&mut self, uuid: Uuid) -> &mut JsonBuffer {
         self.0.extend_from_slice(&quoted(uuid));
         self
     }
 
-    pub(crate) fn uuid_or_null(&mut self, uuid: Option<Uuid>) -> &mut Out {
+    pub(crate) fn uuid_or_null(&mut self, uuid: Option<Uuid>) -> &mut JsonBuffer {
         match uuid {
             Some(uuid) => self.uuid(uuid),
             None => self.raw("null"),
         }
     }
 
-    pub(crate) fn number(&mut self, number: u64) -> &mut Out {
+    pub(crate) fn number(&mut self, number: u64) -> &mut JsonBuffer {
         let mut digits = [0; 20];
         let mut at = digits.len();
         let mut rest = number;
@@ -61,33 +61,33 @@ impl Out {
         self
     }
 
-    pub(crate) fn signed(&mut self, number: i64) -> &mut Out {
+    pub(crate) fn signed(&mut self, number: i64) -> &mut JsonBuffer {
         if number < 0 {
             self.0.push(b'-');
         }
         self.number(number.unsigned_abs())
     }
 
-    /// A float, always with a point or an exponent in it.
-    pub(crate) fn float(&mut self, number: f64) -> &mut Out {
+    /// A float, always with a decimal point or an exponent.
+    pub(crate) fn float(&mut self, number: f64) -> &mut JsonBuffer {
         self.raw(&format!("{number:?}"))
     }
 
-    /// What stands between two members.
-    pub(crate) fn comma(&mut self, is_first: bool) -> &mut Out {
+    /// A comma, except before the first member.
+    pub(crate) fn comma(&mut self, is_first: bool) -> &mut JsonBuffer {
         if !is_first {
             self.0.push(b',');
         }
         self
     }
 
-    /// Each of some things between brackets, with commas.
+    /// A list or an object, with commas.
     pub(crate) fn list<T>(
         &mut self,
         brackets: [&str; 2],
         things: impl IntoIterator<Item = T>,
-        mut write: impl FnMut(&mut Out, T),
-    ) -> &mut Out {
+        mut write: impl FnMut(&mut JsonBuffer, T),
+    ) -> &mut JsonBuffer {
         self.raw(brackets[0]);
         for (n, thing) in things.into_iter().enumerate() {
             self.comma(n == 0);
@@ -97,7 +97,7 @@ impl Out {
     }
 }
 
-/// The two digits of each byte.
+/// The two hexadecimal digits of each byte.
 const DIGITS: [[u8; 2]; 256] = {
     let mut digits = [[0; 2]; 256];
     let mut byte = 0;
@@ -109,7 +109,7 @@ const DIGITS: [[u8; 2]; 256] = {
     digits
 };
 
-/// A uuid between quotes. A byte at a time and without a branch: large answers are full of them.
+/// A quoted UUID, written bytewise and without branches because large answers are full of them.
 fn quoted(uuid: Uuid) -> [u8; 38] {
     const PLACES: [usize; 16] = [1, 3, 5, 7, 10, 12, 15, 17, 20, 22, 25, 27, 29, 31, 33, 35];
     let mut text = [b'-'; 38];
@@ -136,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_json() {
-        let mut out = Out::default();
+    fn the_output_is_json() {
+        let mut out = JsonBuffer::default();
         out.raw("[").text("a\"b\\\n ä").raw(",").number(0).raw(",").number(u64::MAX).raw(",");
         out.signed(-7).raw(",").float(1.0).raw(",").float(3.4e38).raw(",").uuid(Uuid(11)).raw(",");
         out.uuid_or_null(None).raw(",");
