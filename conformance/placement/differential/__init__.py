@@ -1,4 +1,4 @@
-"""Sends the same random requests to the real Placement and to another server, and reports differences.
+"""Sends the same random requests to the real Placement and to another server, and reports different answers.
 
-See ``python -m differential --help`` and ``cargo xtask differential placement``.
+``cargo xtask differential placement`` runs it; ``python -m differential --help`` shows the options.
 """

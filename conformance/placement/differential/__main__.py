@@ -1,4 +1,4 @@
-"""The command line. Each difference is printed as the smallest case found, as a script for ``--replay``."""
+"""The command line. Each difference is printed as the smallest case found: a script that ``--replay`` can run again."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ FULL_RUN_STEPS = 5000
 
 
 def main() -> int:
-    asked = _arguments()
+    options = _arguments()
     end_on_sigterm()
     real = Http(Real())
     try:
-        other = Http(Real() if asked.server == "real" else Allod(asked.server))
+        other = Http(Real() if options.server == "real" else Allod(options.server))
         try:
-            right: Target = Wrong(other, asked.wrong) if asked.wrong else other
-            return _run(asked, Pair(real, right))
+            right: Target = Wrong(other, options.wrong) if options.wrong else other
+            return _run(options, Pair(real, right))
         finally:
             other.stop()
     finally:
         real.stop()
 
 
-def _run(asked: argparse.Namespace, pair: Pair) -> int:
+def _run(options: argparse.Namespace, pair: Pair) -> int:
     began, steps = time.monotonic(), 0
     known: Set[str] = set()
-    for name, episode in _episodes(asked):
+    for name, episode in _episodes(options):
         steps += len(episode)
         for finding in pair.run(episode, known):
-            _report(name, _smallest(pair, finding, asked.shrink_seconds))
+            _report(name, _smallest(pair, finding, options.shrink_seconds))
     counts = ", ".join(f"{name} {count}" for name, count in sorted(pair.register.counts.items()))
     print(f"accepted: {counts or 'none'}")
     if steps >= FULL_RUN_STEPS:
         for idle in pair.register.idle():
-            print(f"never matched in this run: {idle}")
+            print(f"not used in this run: {idle}")
     seconds = time.monotonic() - began
     print(f"{steps} steps, {pair.requests} requests in {seconds:.0f} s, {len(known)} differences")
     return 1 if known else 0
 
 
-def _episodes(asked: argparse.Namespace) -> Iterator[Tuple[str, List[Request]]]:
-    """Episodes with the name of their origin."""
-    if asked.replay:
-        yield asked.replay, script.read(Path(asked.replay).read_text(encoding="utf-8"))
+def _episodes(options: argparse.Namespace) -> Iterator[Tuple[str, List[Request]]]:
+    """Episodes, each with the option that produces it."""
+    if options.replay:
+        yield options.replay, script.read(Path(options.replay).read_text(encoding="utf-8"))
         return
-    for seed in range(*asked.seeds) if asked.seeds else [asked.seed]:
-        for episode in generate.episodes(seed, asked.steps):
+    for seed in range(*options.seeds) if options.seeds else [options.seed]:
+        for episode in generate.episodes(seed, options.steps):
             yield f"--seed {seed}", episode
 
 
 def _smallest(pair: Pair, finding: Finding, seconds: float) -> Finding:
-    """The reduced finding, with generations."""
-    # The attempts of the shrinker do not count for the run.
+    """The smallest version of a finding, with generations filled in."""
+    # The shrinker's attempts do not count as part of the run.
     trial = Pair(pair.left, pair.right, Register())
 
     def show(steps: List[Request]) -> List[Finding]:
@@ -79,7 +79,7 @@ def _smallest(pair: Pair, finding: Finding, seconds: float) -> Finding:
     shown = show(small)
     if not shown:
         return finding
-    # If fixed generations show the same difference, the look-ups are removed.
+    # If the literal generations show the difference as well, the requests that read them are not needed.
     concrete = [step for step in shown[0].steps[:-1] if not step.reads] + shown[0].steps[-1:]
     return (show(concrete) or shown)[0]
 
@@ -98,12 +98,12 @@ def _report(name: str, finding: Finding) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="cargo xtask differential placement", description=__doc__)
     parser.add_argument("--server", required=True, help="the allod binary, or 'real' for a second real Placement")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seeds", type=_range, metavar="A..B", help="all seeds from A on, up to and without B")
-    parser.add_argument("--steps", type=int, default=1000, help="steps for each seed")
-    parser.add_argument("--replay", metavar="FILE", help="a case as it was printed, instead of random ones")
-    parser.add_argument("--shrink-seconds", type=float, default=60.0, help="for making one difference small")
-    parser.add_argument("--wrong", choices=sorted(FAULTS), help="make the other server wrong on purpose")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random requests")
+    parser.add_argument("--seeds", type=_range, metavar="A..B", help="all seeds from A up to, but not including, B")
+    parser.add_argument("--steps", type=int, default=1000, help="number of requests for each seed")
+    parser.add_argument("--replay", metavar="FILE", help="run a printed case instead of random requests")
+    parser.add_argument("--shrink-seconds", type=float, default=60.0, help="time limit for shrinking one difference")
+    parser.add_argument("--wrong", choices=sorted(FAULTS), help="falsify the answers of the other server, to test this tool")
     return parser.parse_args()
 
 

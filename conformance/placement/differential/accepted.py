@@ -1,7 +1,7 @@
-"""Accepted differences, each with the reason and a matcher.
+"""Known and intended differences, each with its reason and a function that recognises it.
 
-`docs/reference/placement-differences.md` is the same list for readers; a test compares the two. An entry that matches
-nothing in a long run is reported, because it may be obsolete.
+`docs/reference/placement-differences.md` is the same list for readers; a test compares the two. An entry that matches nothing in
+a long run is reported, because it may be obsolete.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Accepted:
 
 
 def _empty_consumer(exchange: Exchange) -> bool:
-    """The real Placement expects generation 0 of a consumer that has no allocations."""
+    """The real server expects generation 0 for a consumer that no answer has ever shown."""
     said, ours = message(exchange.left.error()), message(exchange.right.error())
     if exchange.keep_rows and exchange.difference.aspect == "body":
-        # A later write with a version without types keeps the type in the row.
+        # A later write in a version without types finds the type in that row.
         places = [line.split(": ")[0] for line in explain(exchange.difference.left, exchange.difference.right)]
         return exchange.request.route == "/usages" or places == [".consumer_type"]
     return "expected 0 but got None" in said or ("expected 0 but got" in said and "expected null but got" in ours)
@@ -76,7 +76,7 @@ def _spelling_of_a_uuid(exchange: Exchange) -> bool:
 
 
 def _is_odd(text: str) -> bool:
-    """Whether it is a UUID in an unusual form."""
+    """Whether it is a UUID, but not in canonical form."""
     try:
         return str(uuid.UUID(text)) != text
     except ValueError:
@@ -108,13 +108,13 @@ def _one_of_several(exchange: Exchange) -> bool:
 
 
 def _all_of_several_traits(theirs: str, ours: str) -> bool:
-    """Placement looks them up in several steps, and names those of the first step that fails."""
+    """Upstream looks them up in several steps and names those of the first step that fails."""
     named = [set(re.findall(r"[^ ,]+", said.split("No such trait(s):")[-1].rstrip("."))) for said in (theirs, ours)]
     return all("No such trait(s):" in said for said in (theirs, ours)) and named[0] < named[1]
 
 
 def _one_of_several_providers(exchange: Exchange) -> bool:
-    """A reshape with one provider that does not exist and another that has changed."""
+    """A reshape with one unknown provider and another one with a different generation."""
     body = exchange.request.body
     inventories = body.get("inventories") if isinstance(body, dict) else None
     several = exchange.request.route == "/reshaper" and isinstance(inventories, dict) and len(inventories) > 1
@@ -124,7 +124,7 @@ def _one_of_several_providers(exchange: Exchange) -> bool:
 
 
 def resources_written(body: Any) -> List[int]:
-    """The amounts of all allocations in a body of any version."""
+    """The amounts of all allocations in a body, in any version."""
     if isinstance(body, list):
         return [amount for item in body for amount in resources_written(item)]
     if not isinstance(body, dict):
@@ -148,76 +148,73 @@ def _scope(exchange: Exchange) -> bool:
 LIST: List[Accepted] = [
     Accepted(
         "empty-consumer",
-        "a consumer that is written with nothing, and was unknown, stays unknown; upstream keeps a row of generation 0 that no "
-        "answer shows and that the next writer has to know of",
+        "writing nothing for an unknown consumer does not create it; upstream keeps a row with generation 0, which no answer "
+        "shows but which the next writer has to know",
         _empty_consumer,
     ),
     Accepted(
         "sql-in-texts",
-        "upstream's text of some conflicts is the text of a database error, with the statement; ours says what is in the way",
+        "for some conflicts upstream's text is that of a database error, with the statement; ours names the conflict",
         _leaks_sql,
     ),
     Accepted(
         "consumers-are-uuids",
-        "a key of 36 hexadecimal digits and dashes in any order passes upstream's pattern; ours wants a uuid",
+        "upstream accepts any 36 hexadecimal digits and dashes as a consumer; ours requires a UUID",
         _consumer_that_is_no_uuid,
     ),
     Accepted(
         "words-of-a-parser",
-        "where a text is no JSON, or a version is none, what follows are the words of the parser in use",
+        "for malformed JSON or a malformed version, the details are those of the parser in use",
         _words_of_a_parser,
     ),
     Accepted(
         "internal-errors",
-        "upstream answers 500 where it did not expect what it was sent; ours answers what is wrong with it, or does it",
+        "upstream answers 500 to some unexpected requests; ours refuses them with a reason, or accepts them",
         _breaks_inside,
     ),
     Accepted(
         "amounts-that-add-up",
-        "upstream adds up amounts in objects that several candidates share, so that some candidates ask for more than was "
-        "requested, and others are lost because they would not fit",
+        "upstream sums amounts in objects that several candidates share, so some candidates have more than was requested, and "
+        "others are missing because they would not fit",
         amounts.upstream_miscounts,
     ),
     Accepted(
         "lost-anchors",
-        "upstream takes what a provider shares with two trees for the same candidate, and loses those of all trees but one when "
-        "another group is asked for as well",
+        "upstream merges candidates of a sharing provider for different trees, and loses all but one tree if another group is "
+        "requested as well",
         anchors.upstream_loses_trees,
     ),
     Accepted(
         "spelling-of-uuids",
-        "a uuid in a path, or of an aggregate, means the same in capital letters or without dashes; upstream compares texts, except "
-        "where it does not",
+        "a UUID in a path or of an aggregate may be in upper case or without dashes; upstream compares texts in most places",
         _spelling_of_a_uuid,
     ),
     Accepted(
         "names-before-answers",
-        "a trait or class that does not exist is refused; upstream stops at the first filter that leaves nothing, and does not "
-        "look at the names in later ones",
+        "an unknown trait or class is refused; upstream stops at the first filter that leaves nothing and does not check the "
+        "names in later ones",
         _unknown_name,
     ),
     Accepted(
         "one-of-several-reasons",
-        "of an allocation that is impossible in several ways, each server names one",
+        "if an allocation is impossible for several reasons, each server names one of them",
         _one_of_several,
     ),
     Accepted(
         "words-of-a-wrong-scope",
-        "a token of the wrong scope is refused in the words of every other refusal; upstream says the name of the rule and "
-        "nothing else",
+        "a token with the wrong scope gets the same text as every other forbidden request; upstream only names the rule",
         _scope,
     ),
     Accepted(
         "always-dated",
-        "from version 1.15 on every answer with a body has last-modified; upstream leaves it out where it has no row to take "
-        "a date from",
+        "from 1.15 on every answer with a body has last-modified; upstream omits it where it has no row with a date",
         _always_dated,
     ),
 ]
 
 
 class Register:
-    """Looks up differences in the list, and counts how often each entry matched."""
+    """Looks up differences in the list and counts the uses of each entry."""
 
     def __init__(self, entries: Optional[List[Accepted]] = None) -> None:
         self._entries = LIST if entries is None else entries

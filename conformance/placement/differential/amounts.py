@@ -1,7 +1,7 @@
-"""Candidates with wrong amounts in Placement, because several of them share the objects in which it adds amounts.
+"""Recognises candidates with wrong amounts from upstream, which sums amounts in objects that candidates share.
 
-This happens if several groups request the same class and can use the same provider, unless the group policy is ``none``, for
-which Placement makes copies.
+This happens if several groups request the same class and may use the same provider, unless the group policy is ``none``, for
+which upstream makes copies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Amounts = Dict[str, int]
 
 
 def upstream_miscounts(exchange: Exchange) -> bool:
-    """Whether our amounts are correct, and Placement's response differs only in amounts and in candidates lost because of them."""
+    """Whether our sums are right, and upstream's answer differs only in amounts and in candidates it lost because of them."""
     asked, several = requested(exchange.request)
     left, right = exchange.left.json(), exchange.right.json()
     statuses = exchange.left.status, exchange.right.status
@@ -31,14 +31,14 @@ def upstream_miscounts(exchange: Exchange) -> bool:
     if any(total(one) != asked for one in ours):
         return False
     if exchange.request.parameter("limit") is not None:
-        # It is not possible to know which of them are missing.
+        # With a limit, it is unknown which ones are missing.
         return True
     miscounted = any(total(one) != asked for one in theirs) or len(theirs) < len(ours)
     return miscounted and not Counter(map(_shape, theirs)) - Counter(map(_shape, ours))
 
 
 def requested(request: Request) -> Tuple[Amounts, bool]:
-    """The amounts of all groups by class, and whether a class is in more than one group."""
+    """The requested amounts by class, and whether some class is in more than one group."""
     amounts: Counter[str] = Counter()
     groups: Counter[str] = Counter()
     for name, value in request.query:
@@ -62,7 +62,7 @@ def providers(candidate: Any) -> List[str]:
 
 
 def total(candidate: Any) -> Amounts:
-    """The total of each class in a candidate, over all providers."""
+    """The amounts of a candidate by class, over all providers."""
     taken: Counter[str] = Counter()
     for _, resources in _resources(candidate):
         taken.update(resources)

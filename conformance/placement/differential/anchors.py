@@ -1,7 +1,7 @@
-"""Candidates that Placement loses, because it treats candidates of different trees as equal.
+"""Recognises candidates that upstream loses because it merges candidates for different trees.
 
-The part of the group without a suffix that sharing providers satisfy is the same in every tree. Placement keeps one of them, with
-the tree in which it was found first. Combined with another group in another tree, there is no candidate.
+What the unsuffixed group gets from sharing providers is the same in every tree that they serve. Upstream keeps one of these, with
+the tree in which it was found first. Another group that is in a different tree then finds no match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .vocabulary import SHARES
 
 
 def upstream_loses_trees(exchange: Exchange) -> bool:
-    """Whether our response has all candidates of Placement, and more that use sharing providers."""
+    """Whether ours has all candidates of upstream, plus others that use sharing providers."""
     left, right = exchange.left.json(), exchange.right.json()
     statuses = exchange.left.status, exchange.right.status
     if exchange.request.route != "/allocation_candidates" or statuses != (200, 200) or not (left and right):
@@ -34,7 +34,7 @@ def upstream_loses_trees(exchange: Exchange) -> bool:
 
 
 def _shared(candidate: Any, answer: Any) -> bool:
-    """Whether sharing providers satisfy the whole group without a suffix, as far as the version shows."""
+    """Whether only sharing providers serve the unsuffixed group, as far as the version shows."""
     summaries = answer["provider_summaries"]
     of_group: List[str] = candidate.get("mappings", {}).get("", [])
     sharing = [uuid for uuid in providers(candidate) if SHARES in summaries[uuid].get("traits", [SHARES])]

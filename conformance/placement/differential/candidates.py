@@ -18,7 +18,7 @@ FEATURES = [10, 12, 16, 17, 21, 22, 24, GRANULAR, 27, 29, IN_TREE, 32, NAMED, 34
 
 
 def query(rng: Random, world: World) -> Request:
-    # A query with parameters that are too new for its version is refused, which tests nothing else.
+    # A query with parameters that are too new for its version is refused, which tests little.
     minor = v.NEWEST if chance(rng, 1.6) else rng.choice([*FEATURES, rng.randint(10, v.NEWEST)])
     asked: Query = []
     suffixes = _suffixes(rng, minor)
@@ -31,7 +31,7 @@ def query(rng: Random, world: World) -> Request:
         without = bool(suffix) and minor >= SAME_SUBTREE and len(suffixes) > 1 and chance(rng, 6)
         if without:
             resourceless.append(suffix)
-        # A group that is made for one provider of one tree is likely to match.
+        # A group that fits one provider of one tree is likely to have candidates.
         near = [uuid for uuid in tree if world.inventories.get(uuid)]
         one = rng.choice(near or [world.provider(rng)])
         asked += _group(rng, world, minor, suffix, without, one)
@@ -56,7 +56,7 @@ def _suffixes(rng: Random, minor: int) -> List[str]:
 
 
 def _group(rng: Random, world: World, minor: int, suffix: str, resourceless: bool, one: str) -> Query:
-    """Parameters of one group, usually satisfied by this provider."""
+    """The parameters of one group, which this provider mostly satisfies."""
     asked: Query = []
     if not resourceless:
         names = sorted(world.inventories.get(one, {}))

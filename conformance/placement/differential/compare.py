@@ -1,6 +1,6 @@
-"""Comparison of two replies to one request, after normalisation of what may differ.
+"""Compares two replies to one request, after normalising what may differ.
 
-``accepted`` has the list of accepted differences.
+Which differences are accepted is defined in ``accepted``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .request import Request
 from .target import Reply
 
 HEADERS = ("content-type", "openstack-api-version", "vary", "location", "allow", "cache-control")
-# Only their presence is compared: the values differ between requests.
+# Only their presence is compared, because the values change over time.
 PRESENT = ("last-modified", "x-openstack-request-id")
 
-# The schema and the value that python-jsonschema appends to a message.
+# The dump of the schema and the instance that python-jsonschema appends.
 _DUMP = re.compile(r"(Failed validating '\w+' in schema\S*?):\s.*", re.DOTALL)
 _UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|[0-9a-fA-F]{32}")
 _NAME = re.compile(r"'[A-Z0-9_]+'")
@@ -35,7 +35,7 @@ class Difference:
     right: str
 
     def kind(self, request: Request) -> str:
-        """The kind of the difference; differences with the same cause usually have the same kind."""
+        """A key that is the same for differences with the same cause, as far as possible."""
         both = f"{_skeleton(self.left)} | {_skeleton(self.right)}"
         if self.aspect == "detail":
             return f"detail: {both}"
@@ -49,7 +49,7 @@ class Difference:
 
 
 def compare(left: Reply, right: Reply) -> List[Difference]:
-    """All differences, the most significant first."""
+    """The differences, the most significant first."""
     if left.status != right.status:
         return [Difference("status", _said(left), _said(right))]
     found = []
@@ -59,7 +59,7 @@ def compare(left: Reply, right: Reply) -> List[Difference]:
             found.append(Difference(f"header {name}", str(pair[0]), str(pair[1])))
     for name in PRESENT:
         if (name in left.headers) != (name in right.headers):
-            there = ["there" if name in reply.headers else "missing" for reply in (left, right)]
+            there = ["present" if name in reply.headers else "missing" for reply in (left, right)]
             found.append(Difference(f"header {name}", *there))
     return found + _compare_bodies(left, right)
 
@@ -67,7 +67,7 @@ def compare(left: Reply, right: Reply) -> List[Difference]:
 def _compare_bodies(left: Reply, right: Reply) -> List[Difference]:
     if left.error() and right.error():
         return _compare_errors(left.error(), right.error())
-    # Errors in other forms than JSON are for people; the headers show the form.
+    # The text of an error that is not JSON is not compared; its media type is, with the headers.
     if left.status >= 400 and left.json() is None and right.json() is None:
         return []
     pair = canonical(left.json()), canonical(right.json())
@@ -90,15 +90,14 @@ def _compare_errors(left: Dict[str, Any], right: Dict[str, Any]) -> List[Differe
 
 
 def message(error: Dict[str, Any]) -> str:
-    """The detail of an error on one line, without the parts for people."""
+    """The detail of an error on one line, without the schema dump."""
     return _DUMP.sub(r"\1", " ".join(str(error.get("detail", "")).split()))
 
 
 def canonical(value: Any) -> str:
-    """A canonical text of a JSON value.
+    """A JSON value as text, the same for all equivalent values.
 
-    The API does not define the order of any list, so each is a multiset. Numbers are compared by value, with or without a
-    decimal point.
+    The API promises no order of lists, so they are compared as multisets. Integers and floats of the same value are equal.
     """
     return json.dumps(_sorted(value), sort_keys=True, ensure_ascii=False)
 
@@ -125,12 +124,12 @@ def _header(name: str, value: Optional[str]) -> Optional[str]:
 
 
 def _words(text: str) -> List[str]:
-    """A message with its lists sorted, because Placement prints sets."""
+    """The words of a message, sorted, because upstream lists sets in any order."""
     return sorted(re.findall(r"[\w-]+", text))
 
 
 def _skeleton(text: str) -> str:
-    """A message without the parts that are specific to one request."""
+    """A message without the values of one request."""
     for pattern, instead in ((_UUID, "UUID"), (_NAME, "'X'"), (_NUMBER, "N")):
         text = pattern.sub(instead, text)
     return text[:300]

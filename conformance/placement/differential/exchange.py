@@ -1,4 +1,4 @@
-"""One request, the responses of both servers, and one difference between them."""
+"""One request, the replies of both servers, and one difference between them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Exchange:
     right: Reply
     difference: Difference
     keep_rows: bool = False
-    """Whether the real Placement keeps its invisible rows; see ``rows``."""
+    """Whether the real server keeps hidden rows; see ``rows``."""
 
     def same_refusal(self) -> bool:
-        """Whether both refused it with the same status and code."""
+        """Whether both refused it with the same status and differ only in the text."""
         return self.left.status == self.right.status >= 400 and self.difference.aspect == "detail"

@@ -1,4 +1,4 @@
-"""A short description of the differences between two JSON values."""
+"""Shows in a few lines where two JSON values differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LINES_MAX = 12
 
 
 def explain(left: str, right: str) -> List[str]:
-    """Lines for two bodies in canonical form; each has a place and the values of both sides."""
+    """Lines for two bodies in canonical form; each has a path and both values."""
     try:
         lines = list(_walk("", json.loads(left), json.loads(right)))
     except ValueError:
@@ -37,7 +37,7 @@ def _walk(place: str, left: Any, right: Any) -> Iterator[str]:
 
 
 def _lists(place: str, left: List[Any], right: List[Any]) -> Iterator[str]:
-    """Lists are multisets, so only the items of one side are shown."""
+    """Lists are multisets: shows the items that only one of them has."""
     spare = [_short(item) for item in right]
     for item in (_short(item) for item in left):
         if item in spare:

@@ -1,4 +1,4 @@
-"""Invalid requests: one part of a valid request is changed, so that there is one reason for the refusal."""
+"""Makes invalid requests: changes one thing in a valid request, so that this is the reason for its refusal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOT_QUITE_UUIDS = ["00000001-aaaa-4000-8000-00000000000", "not-a-uuid", "0" * 32
 WRONG_QUERY = ["", ",", ":", "VCPU", "VCPU:", "VCPU:x", "VCPU:0", "VCPU:-1", "VCPU:1,", "in:", "!", "!in:", "a,b", "0", "-1"]
 HEADERS = [
     ("x-auth-token", ""),
-    ("x-auth-token", "user-1:project-1"),
+    ("x-auth-token", "someuser:project-1"),
     ("x-roles", "member,reader"),
     ("x-roles", "service"),
     ("accept", ""),
@@ -44,7 +44,7 @@ def spoil(rng: Random, request: Request) -> Request:
 
 def _version(rng: Random, request: Request) -> Request:
     if chance(rng, 3):
-        # The body or query of one version with another version.
+        # A body or query of one version in another.
         return replace(request, version=f"1.{rng.randint(0, v.NEWEST)}")
     return replace(request, version=rng.choice(["1.40", "2.0", "0.9", "latest", "x", "1", None]))
 
@@ -57,7 +57,7 @@ def _path(rng: Random, request: Request) -> Request:
     if chance(rng, 2):
         return replace(request, path=rng.choice(PATHS))
     parts = request.path.split("/")
-    parts[min(2, len(parts) - 1)] = rng.choice([*NOT_QUITE_UUIDS, v.NOBODY, "CUSTOM_" + "A" * 250])
+    parts[min(2, len(parts) - 1)] = rng.choice([*NOT_QUITE_UUIDS, v.UNKNOWN, "CUSTOM_" + "A" * 250])
     return replace(request, path="/".join(parts))
 
 
@@ -68,7 +68,7 @@ def _header(rng: Random, request: Request) -> Request:
 
 
 def _case(rng: Random, request: Request) -> Request:
-    """A UUID in capital letters, or without dashes: the same UUID in another form."""
+    """A UUID in upper case or without dashes: the same UUID, but a different text."""
     change: Callable[[str], str] = rng.choice([str.upper, lambda text: text.replace("-", "")])
     parts = [change(part) if part.count("-") == 4 else part for part in request.path.split("/")]
     return replace(request, path="/".join(parts))
@@ -79,7 +79,7 @@ def _query(rng: Random, request: Request) -> Request:
 
 
 def _parameter(rng: Random, request: Request) -> Request:
-    """Removes or repeats one parameter, or makes its value invalid."""
+    """Removes or repeats one parameter, or gives it an invalid value."""
     query = list(request.query)
     at = rng.randrange(len(query))
     name, value = query[at]
@@ -90,7 +90,7 @@ def _parameter(rng: Random, request: Request) -> Request:
 
 
 def _value(rng: Random, request: Request) -> Request:
-    """Replaces one value at any depth with an unlikely one."""
+    """Replaces one value at any depth by one that is probably invalid."""
     body = copy.deepcopy(request.body)
     places = list(_places(body))
     if not places:
@@ -132,7 +132,7 @@ def _content_type(rng: Random, request: Request) -> Request:
 
 
 def _places(value: Any) -> List[Tuple[Any, Any]]:
-    """Every changeable place in a JSON value, as container and key."""
+    """All containers and keys in a JSON value whose values can be changed."""
     if isinstance(value, dict) and "$" not in value:
         keys: List[Any] = list(value)
     elif isinstance(value, list):

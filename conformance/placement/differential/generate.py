@@ -1,4 +1,4 @@
-"""Episodes: sequences of requests that start with an empty server, the same for the same seed."""
+"""Generates episodes: sequences of requests to an empty server, determined by a seed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LIVING: List[Tuple[float, Maker]] = [
 ]
 
 BUILDING_STEPS = 10
-# The length of an episode, and the number of candidate queries at its end.
+# The number of mixed requests, and of candidate queries after them.
 SHAPES = [(70, 20), (70, 20), (25, 90)]
 ONE_FAULT_IN = 8
 
@@ -81,7 +81,7 @@ def episode(seed: str) -> List[Request]:
 
 
 def _furnished(rng: Random, world: World) -> Iterator[Request]:
-    """Inventory, traits and aggregates for each provider, so that queries find something."""
+    """Inventories, traits and aggregates for most providers, so that queries find something."""
     for uuid in sorted(world.parents):
         if not chance(rng, 6):
             yield writes.put_inventories_of(rng, world, uuid)

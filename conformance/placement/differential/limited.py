@@ -1,7 +1,7 @@
-"""Candidates with a limit: any subset of all candidates with the right size is correct.
+"""Compares candidates with a limit: any subset of the right size is a correct answer.
 
-So the response is compared with the complete response of the reference. Below version 1.29 the reference may return fewer
-than the limit: it applies the limit first, and then removes candidates that use several providers of one tree.
+The answer is compared with the complete answer of the reference. Before 1.29 the reference itself may return fewer candidates
+than it could: it applies the limit before it removes candidates that use several providers of one tree.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from .target import Reply
 
 
 def applies(request: Request, left: Reply, right: Reply) -> bool:
-    """Whether both returned candidates for a request with a limit."""
+    """Whether both answered a query for candidates that has a limit."""
     limited = request.route == "/allocation_candidates" and request.parameter("limit") is not None
     return limited and left.status == 200 and right.status == 200
 
 
 def compare(whole: Reply, left: Reply, right: Reply, limit: int) -> List[Difference]:
-    """``whole`` is the response of the reference without the limit, ``left`` the one with it."""
+    """``whole`` is the reference's answer without the limit, ``left`` its answer with it."""
     all_of_them, some = whole.json(), right.json()
     known = [canonical(one) for one in all_of_them["allocation_requests"]]
     given = [canonical(one) for one in some["allocation_requests"]]
@@ -29,7 +29,7 @@ def compare(whole: Reply, left: Reply, right: Reply, limit: int) -> List[Differe
         return [Difference("number of candidates", f"{least} to {most}", str(len(given)))]
     for one in given:
         if one not in known:
-            return [Difference("a candidate that is none", "", one)]
+            return [Difference("an invalid candidate", "", one)]
         known.remove(one)
     return _compare_summaries(all_of_them["provider_summaries"], some["provider_summaries"], some)
 
@@ -41,12 +41,12 @@ def _compare_summaries(known: Any, given: Any, some: Any) -> List[Difference]:
     used = _used(some)
     missing = sorted(set(used) - set(given))
     if missing:
-        return [Difference("summaries of kept candidates", canonical(missing), "missing")]
-    # Below 1.29, the API does not define whether the rest of a tree is shown.
+        return [Difference("summaries of the candidates", canonical(missing), "missing")]
+    # Before 1.29, which does not show trees, the rest of a tree may or may not be included.
     roots = {known[uuid].get("root_provider_uuid") for uuid in used}
     wanted = sorted(uuid for uuid in known if known[uuid].get("root_provider_uuid") in roots)
     if None not in roots and sorted(given) != wanted:
-        return [Difference("summaries of kept candidates", canonical(wanted), canonical(sorted(given)))]
+        return [Difference("summaries of the candidates", canonical(wanted), canonical(sorted(given)))]
     return []
 
 

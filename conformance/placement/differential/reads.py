@@ -1,4 +1,4 @@
-"""Random reads except candidates, and a sweep that reads everything."""
+"""Random read requests other than for candidates, and a sweep over everything that can be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OF_PROVIDER = ["", "/inventories", "/usages", "/aggregates", "/allocations", "/t
 
 
 def read(rng: Random, world: World) -> Request:
-    """A read of one object, at any version."""
+    """One resource, in any version."""
     uuid, consumer = world.provider(rng), world.consumer(rng)
     path = rng.choice(
         [
@@ -50,7 +50,7 @@ def usages(rng: Random, _world: World) -> Request:
 
 
 def providers(rng: Random, world: World) -> Request:
-    """The list of providers, with filters, some of them too new for the version."""
+    """The list of providers with filters, some of which are too new for the version."""
     minor = minor_version(rng)
     since = {"name": 0, "uuid": 0, "member_of": 3, "resources": 4, "in_tree": 14, "required": 18}
     allowed = [name for name, first in since.items() if minor >= first or chance(rng, 30)]
@@ -94,7 +94,7 @@ def member_of(rng: Random, minor: int) -> str:
 
 
 def sweep(rng: Random) -> Iterator[Request]:
-    """Reads everything once, so that no difference in the data stays hidden."""
+    """Reads everything once, so that no difference stays hidden."""
     newest = f"1.{v.NEWEST}"
     yield Request("GET", "/resource_providers", newest)
     for uuid in v.PROVIDERS:

@@ -1,7 +1,7 @@
-"""A request as data, for the generator, the shrinker and the script.
+"""A request as data, for the generator, the shrinker and the script writer.
 
-A body may contain placeholders for generations that are filled in when the request is sent, so that a request stays valid
-after earlier ones are removed.
+A body may contain placeholders for generations, which are filled in when the request is sent. So a request stays valid after
+earlier requests have been removed.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Lookup = Callable[[str, str], Any]
 
 
 def generation_of(provider: str) -> Dict[str, str]:
-    """A placeholder for the generation of this provider when the request is sent."""
+    """Placeholder for the generation of a provider at the time of sending."""
     return {"$": PROVIDER, "of": provider}
 
 
 def consumer_generation_of(consumer: str) -> Dict[str, str]:
-    """The same for a consumer; null if it does not exist."""
+    """Placeholder for the generation of a consumer; null if it does not exist."""
     return {"$": CONSUMER, "of": consumer}
 
 
@@ -54,18 +54,18 @@ class Request:
     path: str
     """Without the query."""
     version: Optional[str] = None
-    """The microversion; without it, the header is omitted."""
+    """The microversion; without one the header is omitted."""
     query: Tuple[Tuple[str, str], ...] = ()
     body: Any = None
-    """A JSON value. There is no body if this and ``text`` are None."""
+    """A JSON value. If this and ``text`` are None, there is no body."""
     text: Optional[str] = None
-    """A body that is not JSON."""
+    """A body that is not a JSON value."""
     headers: Tuple[Tuple[str, str], ...] = ()
-    """Headers that are added or replaced; an empty value removes one."""
+    """Headers that are added to the default ones or replace them; an empty value removes a header."""
 
     @property
     def route(self) -> str:
-        """The route, used to group differences."""
+        """The route of the path, for classifying differences."""
         for pattern, route in ROUTES:
             if pattern.fullmatch(self.path):
                 return route
@@ -79,18 +79,18 @@ class Request:
         return self.text if self.body is None else json.dumps(self.body)
 
     def parameter(self, name: str) -> Optional[str]:
-        """The first value of a parameter of the query."""
+        """The first value of a query parameter."""
         return next((value for key, value in self.query if key == name), None)
 
     def without(self, parameter: str) -> Request:
         return replace(self, query=tuple(pair for pair in self.query if pair[0] != parameter))
 
     def resolved(self, lookup: Lookup) -> Request:
-        """Replaces every placeholder with ``lookup(kind, uuid)``."""
+        """With every placeholder filled in by ``lookup(kind, uuid)``."""
         return replace(self, body=_resolve(self.body, lookup))
 
     def places(self) -> List[Tuple[str, str]]:
-        """The look-ups that are needed before it can be sent."""
+        """The placeholders that have to be looked up before sending."""
         found: List[Tuple[str, str]] = []
 
         def note(kind: str, uuid: str) -> None:

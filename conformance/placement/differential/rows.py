@@ -1,9 +1,9 @@
-"""Invisible rows that Placement leaves in its database, and how an episode avoids them.
+"""Hidden rows that upstream leaves in its database, and how episodes avoid them.
 
-Placement creates a consumer in its database before it checks the allocations. If nothing is written for it, or if the write is
-refused because a provider does not exist, the row stays, with generation 0. No response shows it, but the next writer must
-send this generation. After that, both servers are in different states and cannot be compared. So the tool deletes such rows
-in the real Placement after each request, unless an episode creates one on purpose.
+Upstream creates a consumer in its database before it checks the allocations. If nothing is written for the consumer, or if the
+write is refused because a provider does not exist, the row stays with generation 0. No answer shows it, but the next writer has
+to know it. From then on the two servers are in different states and cannot be compared. So the real server deletes such rows
+after each request, unless an episode creates one on purpose.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .request import Request
 
 
 def meant(steps: List[Request]) -> bool:
-    """Whether a step creates a consumer without allocations."""
+    """Whether one of the steps creates such a row on purpose."""
     return any(
         written.get("allocations") == {} and written.get("consumer_generation", 0) is None
         for step in steps

@@ -15,7 +15,7 @@ from .target import Reply, Target
 
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-# The project and the user of consumers that were written before version 1.8.
+# The project and user of consumers that were created without them.
 _INCOMPLETE = "00000000-0000-0000-0000-000000000000"
 
 
@@ -25,15 +25,15 @@ class Finding:
 
     kind: str
     steps: List[Request]
-    """The requests as sent, with generations; the responses to the last one differ."""
+    """As sent, with generations filled in; the replies to the last one differ."""
     symbolic: List[Request]
-    """The same requests as generated."""
+    """As generated, with placeholders."""
     differences: List[Difference]
 
 
 @dataclass
 class Pair:
-    """The reference on the left, and the server that is compared with it."""
+    """The reference on the left and the server under test on the right."""
 
     left: Target
     right: Target
@@ -44,9 +44,9 @@ class Pair:
     _keep_rows: bool = False
 
     def run(self, steps: List[Request], known: Set[str]) -> List[Finding]:
-        """All differences of an episode that starts empty, while both servers are known to have the same state.
+        """Runs an episode on empty servers and returns its differences, as long as both are in the same state.
 
-        Known kinds are skipped.
+        Skips kinds that are already known.
         """
         self._keep_rows = rows.meant(steps)
         self._named = {_INCOMPLETE, *_UUID.findall(script.write(steps))}
@@ -68,7 +68,7 @@ class Pair:
         return found
 
     def _exchange(self, step: Request) -> List[Tuple[Request, Reply, Reply, List[Difference]]]:
-        """Sends the request, after the look-ups that it needs."""
+        """Sends the request, after the reads that its placeholders need."""
         done: List[Tuple[Request, Reply, Reply, List[Difference]]] = []
         known: Dict[Tuple[str, str], Any] = {}
         for kind, uuid in step.places():
@@ -91,7 +91,7 @@ class Pair:
         return self._steady(self.left.send(request)), self._steady(self.right.send(request))
 
     def _steady(self, reply: Reply) -> Reply:
-        """Replaces UUIDs that a server generated, which differ between the servers."""
+        """The reply without UUIDs that a server generated."""
 
         def name(found: "re.Match[str]") -> str:
             return found.group() if found.group() in self._named else "NEW"
@@ -117,5 +117,5 @@ def _generation(kind: str, reply: Reply) -> Any:
 
 
 def _state_differs(request: Request, left: Reply, right: Reply) -> bool:
-    """Whether the states of the two servers may differ after this."""
+    """Whether the two servers may be in different states after this request."""
     return not request.reads and (left.status < 400 or right.status < 400)

@@ -1,4 +1,4 @@
-"""A case as a shell script: one ``curl`` line per request; ``--replay`` can parse it."""
+"""Cases as text: one ``curl`` line for each request, for a shell or for ``--replay``."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def _line(step: Request) -> str:
     path = step.path + (f"?{urlencode(step.query)}" if step.query else "")
     words = ["curl", "-s", "-X", step.method]
     for name, value in {**headers_of(step), **dict(step.headers)}.items():
-        # Without a value, curl does not send its default header.
+        # Without a value, curl omits its own header of this name.
         words += ["-H", f"{name}: {value}".rstrip()]
     body = step.sent_body()
     if body is not None:
         words += ["--data-binary", body]
-    # The quotes allow the shell to expand the address of the server.
+    # In double quotes, so that a shell replaces the variable.
     return " ".join(shlex.quote(word) for word in words) + f' "{URL}{path}"'
 
 
 def _request(line: str) -> Request:
     words = shlex.split(line)
     if words[:2] != ["curl", "-s"] or not words[-1].startswith(URL):
-        raise ValueError(f"not a line of a replay script: {line}")
+        raise ValueError(f"not a line of a script: {line}")
     options = list(zip(words[2:-1:2], words[3:-1:2]))
     method = next(value for name, value in options if name == "-X")
     text = next((value for name, value in options if name == "--data-binary"), None)
@@ -65,7 +65,7 @@ def _headers(lines: List[str], has_body: bool) -> Tuple[Tuple[Tuple[str, str], .
 
 
 def _body(text: Optional[str]) -> Tuple[Any, Optional[str]]:
-    """The body as a JSON value if that is equivalent, so that the case can be reduced further."""
+    """As a JSON value if it is equivalent, so that the shrinker can take it apart."""
     if text is None:
         return None, None
     try:

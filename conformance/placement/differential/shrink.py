@@ -1,6 +1,6 @@
-"""Reduces a case: removes what is not needed to show a difference.
+"""Shrinks a case: removes what is not needed to show a difference.
 
-It does not know servers; a function decides whether a case still shows the difference.
+It does not depend on servers; a function decides whether a case still shows the difference.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ Shows = Callable[[List[Request]], bool]
 
 
 class Shrinker:
-    """Reduces one case, with at most ``tries`` attempts."""
+    """Shrinks one case with at most ``tries`` attempts."""
 
     def __init__(self, shows: Shows, tries: int = 400) -> None:
         self._shows, self._left = shows, tries
 
     def shrink(self, steps: List[Request]) -> List[Request]:
-        """The last step has the difference, and is kept."""
+        """The last step shows the difference and is kept."""
         without_reads = [step for step in steps[:-1] if not step.reads] + steps[-1:]
         if len(without_reads) < len(steps) and self._still(without_reads):
             steps = without_reads
         before: List[Request] = []
         while steps != before:
-            # A step is often needed only for a part of a later step that is not needed itself.
+            # Removing a part of a step often makes an earlier step unnecessary.
             before = steps
             steps = self._simplify(self._drop(steps))
         return steps
@@ -40,7 +40,7 @@ class Shrinker:
         return self._shows(steps)
 
     def _drop(self, steps: List[Request]) -> List[Request]:
-        """Removes runs of steps, long ones first."""
+        """Removes sequences of steps, long ones first."""
         size = max(1, len(steps) // 2)
         while True:
             at, dropped = len(steps) - 1 - size, False
@@ -69,7 +69,7 @@ class Shrinker:
 
 
 def _smaller(request: Request) -> Iterator[Request]:
-    """The request with the newest version, without one parameter, or without one part of its body."""
+    """The request in the newest version, without one parameter, or without one part of its body."""
     if request.version != NEWEST:
         yield replace(request, version=NEWEST)
     for at in range(len(request.query)):

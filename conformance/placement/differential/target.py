@@ -1,4 +1,4 @@
-"""A server as the target of requests."""
+"""Sends requests to a server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from servers import Server
 
 from .request import Request
 
-USUAL = {"x-auth-token": "admin", "accept": "application/json"}
+DEFAULT_HEADERS = {"x-auth-token": "admin", "accept": "application/json"}
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Reply:
 
 
 class Target(Protocol):
-    """Answers requests, and can be emptied."""
+    """Something that answers requests and can be reset."""
 
     def send(self, request: Request) -> Reply: ...
 
@@ -48,7 +48,7 @@ class Target(Protocol):
 
 
 class Http:
-    """A server over one persistent connection."""
+    """A server, used over one persistent connection."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -66,7 +66,7 @@ class Http:
         try:
             return self._send(request)
         except (http.client.HTTPException, ConnectionError):
-            # A persistent connection may have been closed meanwhile; retry on a new one.
+            # The server may have closed the persistent connection; try a new one.
             self._close()
             return self._send(request)
 
@@ -80,7 +80,7 @@ class Http:
         reply = self._connection.getresponse()
         read = reply.read()
         headers = {name.lower(): value for name, value in reply.getheaders()}
-        # Remove the address of the server from the response.
+        # The address of the server is not part of the comparison.
         own = f"127.0.0.1:{self._server.port}"
         return Reply(reply.status, {name: text.replace(own, "HOST") for name, text in headers.items()}, read)
 
@@ -92,7 +92,7 @@ class Http:
 
 def headers_of(request: Request) -> Dict[str, str]:
     """All headers of a request."""
-    headers = dict(USUAL)
+    headers = dict(DEFAULT_HEADERS)
     if request.version is not None:
         headers["openstack-api-version"] = f"placement {request.version}"
     if request.sent_body() is not None:

@@ -10,7 +10,7 @@ T = TypeVar("T")
 PROVIDERS = [f"0000000{n}-aaaa-4000-8000-000000000000" for n in range(1, 9)]
 CONSUMERS = [f"0000000{n}-cccc-4000-8000-000000000000" for n in range(1, 7)]
 AGGREGATES = [f"0000000{n}-dddd-4000-8000-000000000000" for n in range(1, 4)]
-NOBODY = "ffffffff-ffff-4fff-8fff-ffffffffffff"
+UNKNOWN = "ffffffff-ffff-4fff-8fff-ffffffffffff"
 
 SHARES = "MISC_SHARES_VIA_AGGREGATE"
 STANDARD_TRAITS = ["HW_CPU_X86_AVX", "HW_CPU_X86_SSE", "STORAGE_DISK_SSD", SHARES]
@@ -31,10 +31,10 @@ def chance(rng: Random, one_in: float) -> bool:
 
 
 def some(rng: Random, items: Sequence[T], most: int, least: int = 1) -> List[T]:
-    """A few of them, each once."""
+    """A random sample."""
     return rng.sample(list(items), min(len(items), rng.randint(least, most)))
 
 
 def minor_version(rng: Random, least: int = 0) -> int:
-    """Often the newest version, otherwise any."""
+    """The newest version in half of the cases, otherwise any."""
     return NEWEST if chance(rng, 2) else rng.randint(least, NEWEST)

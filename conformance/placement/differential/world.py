@@ -1,6 +1,6 @@
-"""The generator's model of the data: it sees no responses, and assumes that each request succeeds.
+"""The generator's model of the servers. It does not see replies, so it assumes that each request succeeds.
 
-A wrong assumption is harmless; it only makes a request less likely to succeed.
+A wrong assumption does no harm; it only makes later requests less likely to succeed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Dict, List, Optional
 
-from .vocabulary import AGGREGATES, CLASSES, CONSUMERS, NOBODY, PROVIDERS, chance
+from .vocabulary import AGGREGATES, CLASSES, CONSUMERS, UNKNOWN, PROVIDERS, chance
 
 Resources = Dict[str, int]
 
@@ -17,11 +17,11 @@ Resources = Dict[str, int]
 @dataclass
 class World:
     classes: List[str] = field(default_factory=lambda: list(CLASSES))
-    """The classes in use; with few classes, more providers match a request."""
+    """The classes in use; if there are few, requests have more candidates."""
     groupings: List[str] = field(default_factory=lambda: list(AGGREGATES))
-    """The aggregates in use; with few aggregates, more is shared."""
+    """The aggregates in use; if there are few, more is shared."""
     parents: Dict[str, Optional[str]] = field(default_factory=dict)
-    """Parents by provider."""
+    """The parent of each provider."""
     inventories: Dict[str, Dict[str, Dict[str, Any]]] = field(default_factory=dict)
     """Records by provider and class."""
     allocations: Dict[str, Dict[str, Resources]] = field(default_factory=dict)
@@ -30,9 +30,9 @@ class World:
     aggregates: Dict[str, List[str]] = field(default_factory=dict)
 
     def provider(self, rng: Random) -> str:
-        """Usually one that exists."""
+        """A provider, which mostly exists."""
         if not self.parents or chance(rng, 25):
-            return rng.choice([*PROVIDERS, NOBODY])
+            return rng.choice([*PROVIDERS, UNKNOWN])
         return rng.choice(sorted(self.parents))
 
     def consumer(self, rng: Random) -> str:
@@ -45,7 +45,7 @@ class World:
         return sorted(uuid for uuid, records in self.inventories.items() if records)
 
     def amount(self, rng: Random, provider: str, name: str) -> int:
-        """An amount of a class that the provider might have, usually valid for its units."""
+        """An amount of a class that mostly respects the units of the inventory."""
         record = self.inventories.get(provider, {}).get(name, {})
         step = record.get("step_size", 1)
         least = max(record.get("min_unit", 1), step)

@@ -1,4 +1,4 @@
-"""Random writes that are valid for their version."""
+"""Random write requests that are valid for their version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def name_of(rng: Random, uuid: str) -> str:
 
 
 def record(rng: Random) -> Dict[str, Any]:
-    """A random inventory, often with unusual values."""
+    """One inventory, often with unusual values."""
     total = rng.choice([1, 4, 7, 8, 10, 16, 100])
     made: Dict[str, Any] = {"total": total}
     choices: Dict[str, List[Any]] = {
@@ -163,14 +163,14 @@ def put_allocations(rng: Random, world: World) -> Request:
 
 
 def write_nothing(rng: Random, world: World) -> Request:
-    """Leaves the invisible row that ``rows`` describes."""
-    body = {**allocation_body(rng, v.NEWEST, v.NOBODY, {}), "consumer_generation": None}
+    """Creates a hidden row; see ``rows``."""
+    body = {**allocation_body(rng, v.NEWEST, v.UNKNOWN, {}), "consumer_generation": None}
     return Request("PUT", f"/allocations/{rng.choice(v.CONSUMERS)}", f"1.{v.NEWEST}", body=body)
 
 
 def write_for_no_uuid(rng: Random, world: World) -> Request:
-    """A consumer whose UUID is malformed."""
-    body = {"-" * 36: {**allocation_body(rng, v.NEWEST, v.NOBODY, allocation(rng, world)), "consumer_generation": None}}
+    """A consumer whose key is not a UUID."""
+    body = {"-" * 36: {**allocation_body(rng, v.NEWEST, v.UNKNOWN, allocation(rng, world)), "consumer_generation": None}}
     return Request("POST", "/allocations", f"1.{v.NEWEST}", body=body)
 
 
@@ -196,7 +196,7 @@ def delete_allocations(rng: Random, world: World) -> Request:
 
 
 def reshape(rng: Random, world: World) -> Request:
-    """Moves a class from one provider to another with its allocations; sometimes omits some."""
+    """Moves a class to another provider with its allocations; sometimes omits some of them."""
     minor = minor_version(rng, 30)
     stocked = world.stocked()
     source = rng.choice(stocked) if stocked else world.provider(rng)
@@ -229,7 +229,7 @@ def reshape(rng: Random, world: World) -> Request:
 
 
 def allocation(rng: Random, world: World) -> Dict[str, Resources]:
-    """Random resources, usually with inventory for them."""
+    """Allocations, mostly from providers with an inventory."""
     stocked = [uuid for uuid in world.stocked() if uuid in world.parents] or [world.provider(rng)]
     held = {}
     for uuid in some(rng, stocked, 2):
@@ -238,7 +238,7 @@ def allocation(rng: Random, world: World) -> Dict[str, Resources]:
             names = v.CLASSES
         held[uuid] = {name: world.amount(rng, uuid, name) for name in some(rng, names, 2)}
     if chance(rng, 40):
-        held[v.NOBODY] = {"VCPU": 1}
+        held[v.UNKNOWN] = {"VCPU": 1}
     return held
 
 

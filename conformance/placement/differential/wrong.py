@@ -1,4 +1,4 @@
-"""A server with deliberate faults, to test that they are detected."""
+"""Falsifies the answers of a server, to test that this is detected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .target import Reply, Target
 
 
 class Wrong:
-    """A target whose responses are changed by one of :data:`FAULTS`."""
+    """A target whose answers are changed by one of :data:`FAULTS`."""
 
     def __init__(self, target: Target, fault: str) -> None:
         self._target, self._fault = target, FAULTS[fault]

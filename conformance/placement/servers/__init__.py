@@ -1,6 +1,4 @@
-"""The servers for the tests: allod and the real Placement. Each starts empty on its own port.
-
-The requests are in ``suite`` and ``differential``.
+"""The servers under test: ours and the real Placement. Each starts empty on a port of its own.
 """
 
 from __future__ import annotations
@@ -10,24 +8,24 @@ import sys
 from typing import Protocol
 
 
-# Additional paths of the real Placement.
+# Additional paths of the real server.
 RESET, RESET_AND_KEEP_ROWS = "/-/reset", "/-/reset-and-keep-rows"
 
 
 class Server(Protocol):
-    """A running server with one user."""
+    """A running server for a single user."""
 
     @property
     def port(self) -> int:
-        """Its port on loopback; may change with each reset."""
+        """The port on the loopback address; may change with each reset."""
 
     def reset(self, keep_rows: bool = False) -> None:
-        """Empties it. ``keep_rows`` concerns only the invisible rows of the real Placement."""
+        """Empties the server. ``keep_rows`` only concerns hidden rows of the real server."""
 
     def stop(self) -> None:
-        """Stops it and removes its data."""
+        """Stops the server and removes its data."""
 
 
 def end_on_sigterm() -> None:
-    """Turns SIGTERM into an exit, so that servers are stopped first."""
+    """Makes SIGTERM exit normally, so that servers are stopped first."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

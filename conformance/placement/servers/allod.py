@@ -1,4 +1,4 @@
-"""``allod serve`` with an empty data folder."""
+"""Our server: ``allod serve`` with an empty data directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STOP_SECONDS = 30
 
 
 class Allod:
-    """``allod serve`` on a free port. A reset is a new process on a new folder."""
+    """``allod serve`` on a free port. A reset starts a new process with a new directory."""
 
     def __init__(self, binary: str, profile: Profile = Profile(DEFAULT)) -> None:
         self._binary, self._profile = binary, profile
@@ -30,7 +30,7 @@ class Allod:
         self._start()
 
     def stop(self) -> None:
-        # If the server does not stop, the test must fail.
+        # If the server does not stop on SIGTERM, the tests must fail.
         self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(STOP_SECONDS)
@@ -54,11 +54,11 @@ class Allod:
         self._port = self._wait_for_port(self._process.stderr)
 
     def _wait_for_port(self, said: IO[bytes]) -> int:
-        """Waits for the line with the address, which is printed when the server listens."""
+        """The server prints its address once it listens, after replaying its journal."""
         before = b""
         for line in said:
             if line.startswith(b"listening on http"):
-                # Keep reading, or the server would block on a full pipe.
+                # Keep reading, or the server would block when the pipe is full.
                 threading.Thread(target=_read_on, args=(said,), daemon=True).start()
                 return int(line.rsplit(b":", 1)[1])
             before += line

@@ -1,4 +1,4 @@
-"""The configurations of Placement's tests, as settings for each kind of server.
+"""The configurations that upstream's tests need, as settings of each kind of server.
 
 A test file names fixtures; a fixture that is not in :data:`BY_FIXTURE` needs the default profile.
 """
@@ -27,10 +27,10 @@ class Profile:
 
     name: str
     open_rules: Sequence[str] = ()
-    """Policy rules that allow every caller."""
+    """Policy rules that allow everything."""
 
     def allod_toml(self) -> str:
-        """The settings for allod."""
+        """The settings of our server."""
         tables: Dict[str, List[str]] = {"policy": [f"enforce_new_defaults = {str(self._secure).lower()}"]}
         if self._secure:
             tables["policy"].append("enforce_scope = true")
@@ -41,7 +41,7 @@ class Profile:
         return _sections(tables)
 
     def placement_conf(self, folder: str) -> str:
-        """The settings for the real Placement, with its files in ``folder``."""
+        """The settings of the real server, with its files in ``folder``."""
         tables = {
             "DEFAULT": [f"log_file = {folder}/placement.log"],
             "api": ["auth_strategy = noauth2"],
@@ -62,7 +62,7 @@ class Profile:
         return _sections(tables)
 
     def policy_yaml(self) -> str:
-        """The policy file for the real Placement."""
+        """The policy file of the real server."""
         return "".join(f'"{rule}": "@"\n' for rule in self.open_rules)
 
     @property
@@ -71,7 +71,7 @@ class Profile:
 
 
 def named_by(fixtures: Sequence[str]) -> str:
-    """The profile for a file with these fixtures."""
+    """The profile that a file with these fixtures needs."""
     named = [BY_FIXTURE[fixture] for fixture in fixtures if fixture in BY_FIXTURE]
     return named[0] if named else DEFAULT
 

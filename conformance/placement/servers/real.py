@@ -1,4 +1,4 @@
-"""The real Placement under gunicorn, with SQLite in a temporary folder. Both must be installed in this Python."""
+"""The real Placement, run by gunicorn with SQLite in a temporary directory. Both must be installed in this Python."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ START_SECONDS = 60.0
 
 
 class Real:
-    """One process with one thread, so that requests are sequential. A reset deletes its rows."""
+    """One process with one thread, so that requests are processed one at a time. A reset deletes the rows."""
 
     def __init__(self, profile: Profile = Profile(DEFAULT)) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="placement-")
         folder = Path(self._folder.name)
         (folder / "placement.conf").write_text(profile.placement_conf(str(folder)), encoding="utf-8")
         (folder / "policy.yaml").write_text(profile.policy_yaml(), encoding="utf-8")
-        # We open the socket, so that no other process can take the port meanwhile.
+        # We open the socket, so that no other process can take the port in between.
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self._port: int = listener.getsockname()[1]
             served = ["--bind", f"fd://{listener.fileno()}", "servers.real_app:application"]
@@ -36,7 +36,7 @@ class Real:
                 env={
                     **os.environ,
                     "OS_PLACEMENT_CONFIG_DIR": str(folder),
-                    # Some messages list a set; a fixed hash seed makes their order reproducible.
+                    # Some messages list a set; this makes their order reproducible.
                     "PYTHONHASHSEED": "0",
                 },
                 cwd=Path(__file__).resolve().parents[1],
@@ -51,7 +51,7 @@ class Real:
 
     def reset(self, keep_rows: bool = False) -> None:
         if self._ask(RESET_AND_KEEP_ROWS if keep_rows else RESET) != 204:
-            raise RuntimeError(f"cannot empty the real Placement: {self._log()}")
+            raise RuntimeError(f"cannot reset the real Placement: {self._log()}")
 
     def stop(self) -> None:
         self._process.terminate()

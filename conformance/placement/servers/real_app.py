@@ -1,8 +1,8 @@
-"""The real Placement as a WSGI application for gunicorn, with an additional route that empties it.
+"""The real Placement as a WSGI application for gunicorn, with routes that reset it.
 
-It can also delete consumers without allocations after each request; ``differential.rows`` says why.
+Optionally it deletes consumers without allocations after each request; see ``differential.rows``.
 
-It replaces Placement's own entry point, ``placement.wsgi.api``, and like that one is created on import.
+It replaces upstream's entry point, ``placement.wsgi.api``, and like that one is initialised on import.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def application(environ: Any, start_response: Callable[..., Any]) -> Iterable[by
 
 
 def _empty() -> None:
-    """Deletes every row except the standard traits and classes."""
+    """Deletes all rows except those of the standard traits and classes."""
     with db_api.get_placement_engine().begin() as connection:
         for table in reversed(models.BASE.metadata.sorted_tables):
             rows = sqlalchemy.delete(table)

@@ -1,4 +1,4 @@
-"""Runs Placement's own tests, unmodified from its wheel, against a server over HTTP.
+"""Runs upstream's own tests, unmodified from its wheel, against a server over HTTP.
 
-See ``python -m suite --help`` and ``cargo xtask conformance placement``.
+``cargo xtask conformance placement`` runs it; ``python -m suite --help`` shows the options.
 """

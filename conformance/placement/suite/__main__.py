@@ -1,4 +1,4 @@
-"""The command line. The last line has the counts; the exit code is 0 if all passed."""
+"""The command line for upstream's tests. The last line has the counts; the exit code is 0 if all is well."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .run import run
 
 
 def main() -> int:
-    asked = _arguments()
+    options = _arguments()
     end_on_sigterm()
-    chosen = files.read([*asked.only, *(files.fast() if asked.fast else [])])
-    missed = files.all_routes() - files.routes(chosen) if asked.fast else set()
+    chosen = files.read([*options.only, *(files.fast() if options.fast else [])])
+    missed = files.all_routes() - files.routes(chosen) if options.fast else set()
     if missed:
-        raise SystemExit(f"the fast subset does not cover {sorted(missed)}")
-    chosen = [file for file in chosen if asked.profile in (None, file.profile)]
+        raise SystemExit(f"the fast part does not cover {sorted(missed)}")
+    chosen = [file for file in chosen if options.profile in (None, file.profile)]
     expected = read_expected(Path(__file__).with_name("expected-failures.txt").read_text(encoding="utf-8"))
 
     def start(profile: profiles.Profile) -> Server:
-        return Real(profile) if asked.server == "real" else Allod(asked.server, profile)
+        return Real(profile) if options.server == "real" else Allod(options.server, profile)
 
     outcome = run(chosen, start, expected)
     for name in outcome.expected_failures():
@@ -40,9 +40,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="cargo xtask conformance placement", description=__doc__)
     parser.add_argument("--server", required=True, help="the allod binary, or 'real' for the real Placement")
-    parser.add_argument("--only", nargs="+", default=[], metavar="FILE", help="files of upstream, such as traits")
-    parser.add_argument("--profile", choices=profiles.NAMES, help="only files that want this configuration")
-    parser.add_argument("--fast", action="store_true", help="the part that cargo xtask test runs")
+    parser.add_argument("--only", nargs="+", default=[], metavar="FILE", help="test files of upstream, such as traits")
+    parser.add_argument("--profile", choices=profiles.NAMES, help="only files that need this configuration")
+    parser.add_argument("--fast", action="store_true", help="only the part that cargo xtask test runs")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Placement's test files: their location, their profile, and the fast subset."""
+"""Upstream's test files: where they are, the profile that each needs, and which ones are the fast part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(only: Sequence[str] = ()) -> List[TestFile]:
     wanted = {name[: -len(".yaml")] if name.endswith(".yaml") else name for name in only}
     unknown = wanted - set(paths)
     if unknown:
-        raise SystemExit(f"Placement has no such test files: {', '.join(sorted(unknown))}")
+        raise SystemExit(f"upstream has no such files: {', '.join(sorted(unknown))}")
     return [
         TestFile(name, yaml.safe_load(paths[name].read_text(encoding="utf-8")))
         for name in sorted(wanted or paths)
@@ -39,7 +39,7 @@ def read(only: Sequence[str] = ()) -> List[TestFile]:
 
 
 def routes(files: Sequence[TestFile]) -> Set[Tuple[str, str]]:
-    """Every method and route that the tests in these files use."""
+    """The methods and routes of upstream that the tests in these files use."""
     mapper = handler.make_map(handler.ROUTE_DECLARATIONS)
     used = set()
     for test in (test for file in files for test in file.content["tests"]):

@@ -1,7 +1,7 @@
-"""Placement's fixtures, with the server under test instead of the database.
+"""Upstream's fixtures, with the server under test in place of the database.
 
-Placement's module of fixtures is patched in place: its classes stay unchanged, and the functions that they call to fill the
-database are replaced by a :class:`~suite.stock.Stock`.
+Upstream's fixture module is patched: its classes that fill a database stay as they are, but write through a
+:class:`~suite.stock.Stock`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from placement.tests.functional.fixtures import gabbits
 
 from .stock import Holder, Stock
 
-# The environment variables that the base fixture sets for the tests.
+# Environment variables that the base fixture sets and the tests use.
 UUIDS = (
     *("RP_UUID", "RP_NAME", "RP_UUID1", "RP_NAME1", "RP_UUID2", "RP_NAME2"),
     *("PROJECT_ID", "ADMIN_PROJECT_ID", "SERVICE_PROJECT_ID", "PROJECT_ID_ALT", "USER_ID", "USER_ID_ALT"),
@@ -31,7 +31,7 @@ CLASSES = {
 
 
 def module_for(stock: Stock) -> Any:
-    """Placement's module of fixtures, patched to fill this server."""
+    """Upstream's fixture module, patched to fill this server."""
 
     class ResourceClass:
         def __init__(self, context: Any, name: str) -> None:
@@ -54,14 +54,14 @@ def stock_for(port: int) -> Stock:
 
 
 def policy_rules() -> "list[str]":
-    """The names of all rules of Placement's policy."""
+    """The names of all policy rules of upstream."""
     return [rule.name for rule in policies.list_rules()]
 
 
 def _start(self: Any) -> None:
-    """Replaces the start of a server in the process."""
+    """Replaces upstream's start of an in-process server."""
     self.context = None
-    # Some fixtures set configuration here. The server was already started with it.
+    # Some fixtures change the configuration here; the server has been started with it.
     self.conf_fixture = types.SimpleNamespace(config=lambda *_args, **_kwargs: None)
     self.policy_fixture = types.SimpleNamespace(set_rules=lambda *_args, **_kwargs: None)
     for name in UUIDS:
@@ -70,4 +70,4 @@ def _start(self: Any) -> None:
 
 
 def _stop(self: Any) -> None:
-    """The caller stops the server."""
+    """The runner stops the server."""

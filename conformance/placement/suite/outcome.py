@@ -1,4 +1,4 @@
-"""The results of all tests, compared with the list of expected failures."""
+"""The results of the tests, compared with the list of expected failures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ class Outcome:
     """Results by name, which is ``file: test``."""
 
     expected: Mapping[str, str]
-    """Expected failures with the reason."""
+    """Tests that are known to fail, with the reason."""
     passed: List[str] = field(default_factory=list)
     failed: Dict[str, str] = field(default_factory=dict)
     """With the output of the test."""
 
     def wrong(self) -> Dict[str, str]:
-        """Unexpected failures, and expected failures that did not happen."""
+        """Unexpected failures, and expected failures that passed: that list may only shrink."""
         wrong = {name: said for name, said in self.failed.items() if name not in self.expected}
         for name in self.passed:
             if name in self.expected:
-                wrong[name] = "it is in the list of expected failures, and passes: take it off the list"
+                wrong[name] = "it passes but is in the list of expected failures: remove it from the list"
         return wrong
 
     def expected_failures(self) -> List[str]:
@@ -39,7 +39,7 @@ class Outcome:
 
 
 def read_expected(text: str) -> Dict[str, str]:
-    """The list as it is kept: ``file: test``, then indented lines with the reason."""
+    """Parses the list: ``file: test``, then indented lines with the reason."""
     expected: Dict[str, str] = {}
     name = ""
     for line in text.splitlines():

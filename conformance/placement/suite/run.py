@@ -1,4 +1,4 @@
-"""Runs files of tests, each against a fresh server of the profile that it wants."""
+"""Runs test files, each against a new server with the profile that it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Start = Callable[[profiles.Profile], Server]
 
 
 class _Record(unittest.TestResult):
-    """Takes down each test of a file under its name."""
+    """Records the result of each test of a file under its name."""
 
     def __init__(self, file: str, outcome: Outcome) -> None:
         super().__init__()
@@ -34,14 +34,14 @@ class _Record(unittest.TestResult):
         self._outcome.failed[self._name(test)] = self.errors[-1][1]
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        # Placement skips nothing; gabbi skips the rest of a file whose start failed.
+        # Upstream skips nothing; gabbi skips tests if the setup of a file failed.
         self._outcome.failed.setdefault(self._name(test), f"skipped: {reason}")
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
         self.addSuccess(test)
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        self._outcome.failed[self._name(test)] = "it passes, and upstream expects it not to"
+        self._outcome.failed[self._name(test)] = "it passes, but upstream expects it to fail"
 
     def _name(self, test: unittest.TestCase) -> str:
         return f"{self._file}: {getattr(test, 'test_data', {}).get('name', test.id())}"

@@ -1,6 +1,6 @@
-"""Sends over HTTP what Placement's fixtures write into a database.
+"""Fills a server over HTTP with what upstream's fixtures would write to a database.
 
-The functions replace those of ``placement.tests.functional.db.test_base``, with the same names and arguments.
+The names and arguments of the methods are those of ``placement.tests.functional.db.test_base``, which they replace.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Provider:
 
 @dataclass(frozen=True)
 class Holder:
-    """A user or a project. Servers create them on first use, so there is nothing to send."""
+    """A user or a project. Servers create them on first use."""
 
     context: Any = None
     external_id: str = ""
@@ -43,7 +43,7 @@ class Consumer:
 
 
 class Stock:
-    """Fills a server over one connection."""
+    """A server to be filled, over one connection."""
 
     def __init__(self, port: int, uuids: Any) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -64,7 +64,7 @@ class Stock:
         return Provider(body["uuid"], name, self)
 
     def set_aggregates(self, provider: str, aggregates: Sequence[str]) -> None:
-        # This version does not change the generation, like the function that it replaces.
+        # This version does not change the generation, as the function that it replaces.
         self._ask("PUT", f"/resource_providers/{provider}/aggregates", list(aggregates), version="1.1")
 
     def add_inventory(self, provider: Provider, resource_class: str, total: int, **more: Any) -> None:
@@ -99,7 +99,7 @@ class Stock:
             "user_id": consumer.user.external_id,
             "consumer_generation": None,
         }
-        # The last version without consumer types, because the tests expect none.
+        # The last version without consumer types; the tests expect consumers without a type.
         self._ask("PUT", f"/allocations/{consumer.uuid}", body, version="1.37")
 
     def create_user_and_project(self, _context: Any, prefix: str = "fake") -> Tuple[Holder, Holder]:

@@ -1,4 +1,4 @@
-"""The accepted differences: their matchers, and that the document lists all of them."""
+"""The accepted differences: each is recognised, nothing else is, and all are documented."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name_of(request: Request, left: Reply, right: Reply, *, keep_rows: bool = Fa
     return next(iter(register.counts)) if register.accepts(exchange) else None
 
 
-def test_each_accepted_difference_is_matched() -> None:
+def test_each_accepted_difference_is_recognised() -> None:
     done = Reply(204, {}, b"")
     gone = refusal(409, "consumer generation conflict - expected 0 but got None")
     assert name_of(PUT, gone, done) == "empty-consumer"
@@ -71,7 +71,7 @@ def answer(body: object) -> Reply:
 
 
 def candidates(*amounts: Dict[str, int]) -> Reply:
-    """One candidate for each, with this amount of VCPU on these providers."""
+    """One candidate for each mapping from providers to amounts of VCPU."""
     asked = [
         {
             "allocations": {uuid: {"resources": {"VCPU": amount}} for uuid, amount in held.items()},
@@ -82,7 +82,7 @@ def candidates(*amounts: Dict[str, int]) -> Reply:
     return answer({"allocation_requests": asked, "provider_summaries": {}})
 
 
-def test_wrong_amounts_are_accepted_from_placement_only() -> None:
+def test_wrong_sums_are_accepted_only_from_upstream() -> None:
     query = (("resources", "VCPU:1"), ("resources1", "VCPU:1"))
     two_groups = Request("GET", "/allocation_candidates", "1.39", query)
     sound = candidates({"p": 1, "q": 1}, {"p": 2})
@@ -90,9 +90,9 @@ def test_wrong_amounts_are_accepted_from_placement_only() -> None:
     lost = candidates({"p": 1, "q": 1})
     assert name_of(two_groups, leaked, sound) == "amounts-that-add-up"
     assert name_of(two_groups, lost, sound) == "amounts-that-add-up"
-    assert name_of(two_groups, sound, leaked) is None, "ours has to add up"
-    assert name_of(two_groups, sound, lost) is None, "ours may lose none"
-    assert name_of(two_groups, candidates({"q": 2}), sound) is None, "upstream has one that ours has not"
+    assert name_of(two_groups, sound, leaked) is None, "our sums must be right"
+    assert name_of(two_groups, sound, lost) is None, "ours must have all candidates"
+    assert name_of(two_groups, candidates({"q": 2}), sound) is None, "upstream has a candidate that ours lacks"
     with_copies = Request("GET", "/allocation_candidates", "1.39", (*query, ("group_policy", "none")))
     assert name_of(with_copies, leaked, sound) is None
     one_group = Request("GET", "/allocation_candidates", "1.39", (("resources", "VCPU:2"),))
@@ -114,28 +114,28 @@ def test_other_differences_are_not_accepted() -> None:
     dated = Reply(200, {"last-modified": "Sun, 06 Nov 1994"}, b"")
     assert name_of(PUT, dated, Reply(200, {}, b"")) is None
     typed, untyped = answer({"consumer_type": "INSTANCE"}), answer({"consumer_type": "unknown"})
-    assert name_of(PUT, typed, untyped) is None, "no such row is kept"
+    assert name_of(PUT, typed, untyped) is None, "no hidden rows are kept"
     assert name_of(PUT, answer({"a": 1}), answer({"a": 2}), keep_rows=True) is None
     traits = refusal(400, "No such trait(s): a, b."), refusal(400, "No such trait(s): a.")
-    assert name_of(PUT, *traits) is None, "ours names all of them"
+    assert name_of(PUT, *traits) is None, "ours must name all of them"
     full = candidates({"p": 1})
     assert name_of(PUT, full, refusal(400, "No such trait(s): CUSTOM_X.")) is None
 
 
-def test_entry_that_never_matches_is_reported() -> None:
+def test_unused_entries_are_reported() -> None:
     register = Register()
     exchange = Exchange(PUT, refusal(500, "x"), refusal(400, "y"), compare(refusal(500, "x"), refusal(400, "y"))[0])
     assert register.accepts(exchange)
     assert register.idle() == [entry.name for entry in LIST if entry.name != "internal-errors"]
 
 
-def test_document_lists_all_accepted_differences() -> None:
-    listed = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
-    assert listed == [entry.name for entry in LIST]
+def test_all_entries_are_documented() -> None:
+    documented = re.findall(r"^\| `([a-z-]+)` \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    assert documented == [entry.name for entry in LIST]
     assert all(entry.reason for entry in LIST)
 
 
-def test_lost_trees_are_accepted_from_placement_only() -> None:
+def test_lost_trees_are_accepted_only_from_upstream() -> None:
     def found(*held: str) -> Reply:
         asked = [
             {
@@ -150,7 +150,7 @@ def test_lost_trees_are_accepted_from_placement_only() -> None:
 
     both = Request("GET", "/allocation_candidates", "1.39", (("resources", "DISK_GB:1"), ("resources1", "VCPU:1")))
     assert name_of(both, found("p"), found("p", "q")) == "lost-anchors"
-    assert name_of(both, found("p", "q"), found("p")) is None, "ours may lose none"
+    assert name_of(both, found("p", "q"), found("p")) is None, "ours must have all candidates"
     other_way = Request("GET", "/allocation_candidates", "1.39", (("resources", "VCPU:1"), ("resources1", "DISK_GB:1")))
     swapped = [Reply(200, one.headers, one.body.replace(b'{"": ["s"], "1"', b'{"1": ["s"], ""')) for one in (found("p"), found("p", "q"))]
-    assert name_of(other_way, *swapped) is None, "nothing is shared with the group without a suffix"
+    assert name_of(other_way, *swapped) is None, "no sharing provider serves the unsuffixed group"

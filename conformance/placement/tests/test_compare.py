@@ -1,4 +1,4 @@
-"""Which responses count as equal."""
+"""Which answers count as equal."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_numbers_are_compared_by_value() -> None:
     assert aspects(reply({"total": True}), reply({"total": 1})) == ["body"]
 
 
-def test_different_status_is_the_only_reported_difference() -> None:
+def test_a_different_status_is_the_only_difference_reported() -> None:
     assert aspects(reply({}), refusal("no")) == ["status"]
     assert compare(reply({}), refusal("no  way"))[0].right == "400 no way"
 
 
-def test_relevant_headers_are_compared() -> None:
+def test_headers_that_clients_use_are_compared() -> None:
     with_vary = {"vary": "openstack-api-version"}
     assert aspects(reply({}, headers=with_vary), reply({})) == ["header vary"]
     assert aspects(reply({}, headers={"allow": "GET, PUT"}), reply({}, headers={"allow": "PUT,GET"})) == []
@@ -53,13 +53,13 @@ def test_relevant_headers_are_compared() -> None:
     assert aspects(reply({}, headers={"server": "gunicorn"}), reply({})) == []
 
 
-def test_errors_are_compared_by_code_and_message() -> None:
+def test_refusals_are_compared_by_code_and_message() -> None:
     assert aspects(refusal("no such\n\n trait  A, B "), refusal("no such trait B, A")) == []
     assert aspects(refusal("no such trait A"), refusal("no such trait B")) == ["detail"]
     assert aspects(refusal("no", "placement.concurrent_update"), refusal("no")) == ["code"]
 
 
-def test_schema_dump_in_a_message_is_ignored() -> None:
+def test_the_schema_dump_is_not_compared() -> None:
     said = "JSON does not validate: 0 is less than the minimum of 1 Failed validating 'minimum' in schema['properties']['total']"
     assert aspects(refusal(f"{said}: {{'type': 'integer'}} On instance['total']: 0"), refusal(f"{said}: {{}}")) == []
     other = said.replace("['total']", "['reserved']")
@@ -73,13 +73,13 @@ def candidates(*providers: str, root: str = "r") -> Reply:
 
 
 def limited_aspects(whole: Reply, right: Reply, limit: int, left: Optional[Reply] = None) -> List[str]:
-    """The reference returns as many as possible unless its response is given."""
+    """Without ``left``, the reference returns as many candidates as possible."""
     if left is None:
         left = reply({"allocation_requests": json.loads(whole.body)["allocation_requests"][:limit]})
     return [difference.aspect for difference in limited.compare(whole, left, right, limit)]
 
 
-def test_any_subset_of_limited_candidates_is_accepted() -> None:
+def test_any_subset_of_candidates_satisfies_a_limit() -> None:
     whole = candidates("a", "b", "c")
     kept = json.loads(whole.body)
     kept["allocation_requests"] = kept["allocation_requests"][1:]
@@ -87,15 +87,15 @@ def test_any_subset_of_limited_candidates_is_accepted() -> None:
     assert limited_aspects(whole, whole, 5) == []
     assert limited_aspects(whole, reply(kept), 3) == ["number of candidates"]
     assert limited_aspects(whole, whole, 2) == ["number of candidates"]
-    assert limited_aspects(whole, reply(kept), 3, left=candidates("a")) == [], "the reference gave fewer itself"
-    assert limited_aspects(whole, candidates("a", "d"), 2) == ["a candidate that is none"]
-    assert limited_aspects(whole, candidates("a", "a"), 2) == ["a candidate that is none"]
-    assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of kept candidates"]
+    assert limited_aspects(whole, reply(kept), 3, left=candidates("a")) == [], "the reference itself returned fewer"
+    assert limited_aspects(whole, candidates("a", "d"), 2) == ["an invalid candidate"]
+    assert limited_aspects(whole, candidates("a", "a"), 2) == ["an invalid candidate"]
+    assert limited_aspects(whole, candidates("a", "b"), 2) == ["summaries of the candidates"]
     del kept["provider_summaries"]["b"]
-    assert limited_aspects(whole, reply(kept), 2) == ["summaries of kept candidates"]
+    assert limited_aspects(whole, reply(kept), 2) == ["summaries of the candidates"]
 
 
-def test_below_1_29_summaries_may_include_the_rest_of_a_tree() -> None:
+def test_before_1_29_summaries_may_include_unused_providers() -> None:
     whole, kept = (json.loads(candidates("a", "b").body) for _ in range(2))
     kept["allocation_requests"].pop()
     for answer in (whole, kept):
@@ -105,10 +105,10 @@ def test_below_1_29_summaries_may_include_the_rest_of_a_tree() -> None:
     del kept["provider_summaries"]["b"]
     assert limited_aspects(reply(whole), reply(kept), 1) == []
     del kept["provider_summaries"]["a"]
-    assert limited_aspects(reply(whole), reply(kept), 1) == ["summaries of kept candidates"]
+    assert limited_aspects(reply(whole), reply(kept), 1) == ["summaries of the candidates"]
 
 
-def test_difference_of_bodies_is_explained() -> None:
+def test_a_difference_between_bodies_is_explained() -> None:
     left = canonical({"a": {"b": 1}, "c": [1, 2, 2], "d": 0, "same": [1]})
     right = canonical({"a": {"b": 2}, "c": [2, 3], "e": None, "same": [1]})
     assert explain(left, right) == [

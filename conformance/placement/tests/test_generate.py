@@ -1,4 +1,4 @@
-"""The generator: deterministic, and it covers everything."""
+"""The generator is deterministic and covers everything."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from differential.vocabulary import NEWEST
 MANY = [step for seed in range(20) for step in generate.episode(f"test/{seed}")]
 
 
-def test_same_seed_makes_the_same_requests() -> None:
+def test_the_same_seed_makes_the_same_requests() -> None:
     assert generate.episode("7/0") == generate.episode("7/0")
     assert generate.episode("7/0") != generate.episode("7/1")
     assert list(generate.episodes(7, 500)) == list(generate.episodes(7, 500))
 
 
-def test_requested_number_of_steps_is_generated() -> None:
+def test_the_requested_number_of_steps_is_generated() -> None:
     lengths = [len(episode) for episode in generate.episodes(1, 500)]
     assert sum(lengths) >= 500 > sum(lengths[:-1])
 
 
-def test_every_route_is_requested_at_every_version() -> None:
+def test_every_route_and_every_version_is_used() -> None:
     routes = {step.route for step in MANY}
     assert routes >= {route for _, route in request.ROUTES} - {"/"}
     versions = Counter(step.version for step in MANY)
@@ -39,7 +39,7 @@ def test_every_parameter_of_candidates_is_used() -> None:
     }
 
 
-def test_every_request_survives_a_round_trip_through_the_script() -> None:
+def test_every_request_can_be_written_and_read_back() -> None:
     resolved = [step.resolved(lambda _kind, _uuid: 3) for step in MANY]
     read = script.read(script.write(resolved))
     assert len(read) == len(resolved)
@@ -49,7 +49,7 @@ def test_every_request_survives_a_round_trip_through_the_script() -> None:
         assert headers_of(before) == headers_of(after)
 
 
-def test_placeholders_are_replaced_by_generations() -> None:
+def test_placeholders_for_generations_are_filled_in() -> None:
     body = {"a": [request.generation_of("u")], "b": {"c": request.consumer_generation_of("w")}}
     step = request.Request("PUT", "/x", body=body)
     assert step.places() == [(request.PROVIDER, "u"), (request.CONSUMER, "w")]

@@ -11,24 +11,24 @@ from suite.outcome import Outcome, read_expected
 EXPECTED = {"basic-http: bad length": "it cannot be sent"}
 
 
-def test_expected_failure_is_neither_passed_nor_failed() -> None:
+def test_an_expected_failure_is_neither_passed_nor_failed() -> None:
     outcome = Outcome(EXPECTED, passed=["traits: list"], failed={"basic-http: bad length": "refused"})
     assert outcome.summary() == "1 passed, 0 failed, 1 expected to fail"
     assert outcome.good()
 
 
-def test_expected_failure_that_passes_is_a_failure() -> None:
+def test_an_expected_failure_that_passes_is_a_failure() -> None:
     outcome = Outcome(EXPECTED, passed=["traits: list", "basic-http: bad length"])
     assert outcome.summary() == "1 passed, 1 failed"
-    assert not outcome.good() and "take it off the list" in outcome.wrong()["basic-http: bad length"]
+    assert not outcome.good() and "remove it from the list" in outcome.wrong()["basic-http: bad length"]
 
 
-def test_unexpected_failure_is_a_failure() -> None:
+def test_an_unexpected_failure_is_a_failure() -> None:
     outcome = Outcome(EXPECTED, passed=["traits: list"], failed={"traits: show": "404"})
     assert outcome.summary() == "1 passed, 1 failed" and not outcome.good()
 
 
-def test_empty_run_is_a_failure() -> None:
+def test_an_empty_run_is_a_failure() -> None:
     assert not Outcome({}).good()
 
 

@@ -1,4 +1,4 @@
-"""Finding and reducing a difference between two servers."""
+"""Finding and shrinking differences between two servers."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_equal_servers_have_no_difference() -> None:
     assert Pair(Toy(), Toy()).run(EPISODE, set()) == []
 
 
-def test_difference_is_found_once_and_reduced() -> None:
+def test_a_difference_is_found_once_and_shrunk() -> None:
     pair = Pair(Toy(), Toy(forgets="b"))
     known: Set[str] = set()
     (found,) = pair.run(EPISODE, known)
     assert found.kind == "GET /resource_providers/{uuid}: status: 200 | 404 no such provider"
     assert found.steps[-1] == show("b")
-    assert pair.run(EPISODE, known) == [], "it is known by now"
+    assert pair.run(EPISODE, known) == [], "a known difference is not reported again"
 
     def shows(steps: List[Request]) -> bool:
         return any(one.kind == found.kind for one in pair.run(steps, set()))
@@ -52,24 +52,24 @@ def test_difference_is_found_once_and_reduced() -> None:
     assert Shrinker(shows).shrink(found.symbolic) == [create("b"), *[change("b")] * 3, show("b")]
 
 
-def test_generated_uuids_are_equal() -> None:
-    """Each server generates another UUID for a provider without one."""
+def test_generated_uuids_are_not_a_difference() -> None:
+    """Each server generates its own UUID for a provider without one."""
     steps = [Request("POST", "/resource_providers", "1.39", body={}), show("a")]
     assert Pair(Toy(), Toy()).run(steps, set()) == []
     given = "00000001-aaaa-4000-8000-000000000000"
     steps = [Request("POST", "/resource_providers", "1.39", body={"uuid": given}), show(given)]
     (found,) = Pair(Toy(), Toy(renames=given)).run(steps, set())
-    assert given in found.differences[0].left, "one that was given is to stay"
+    assert given in found.differences[0].left, "a given UUID must not change"
 
 
-def test_generations_are_looked_up_when_needed() -> None:
+def test_generations_are_read_when_they_are_needed() -> None:
     steps = [create("a"), change("a"), change("a"), change("a", generation=0), show("a")]
     left = Toy()
     assert Pair(left, Toy()).run(steps, set()) == []
     assert left.send(show("a")).json()["generation"] == 2
 
 
-def test_run_ends_when_the_states_differ() -> None:
+def test_a_run_ends_when_the_states_differ() -> None:
     """After a write that only one server accepted, everything would differ."""
     right = Toy()
     ahead = Pair(Toy(), right)
@@ -80,7 +80,7 @@ def test_run_ends_when_the_states_differ() -> None:
     assert [one.steps[-1].method for one in found] == ["PUT"]
 
 
-def test_invisible_rows_are_kept_only_on_purpose() -> None:
+def test_hidden_rows_are_kept_only_on_purpose() -> None:
     def written(allocations: object, generation: object) -> Request:
         body = {"allocations": allocations, "consumer_generation": generation}
         return Request("POST", "/allocations", "1.28", body={"c": body})
@@ -91,13 +91,13 @@ def test_invisible_rows_are_kept_only_on_purpose() -> None:
     assert not rows.meant([show("a"), create("a"), Request("POST", "/allocations", text="{")])
 
 
-def test_deliberate_faults_are_detected() -> None:
+def test_falsified_answers_are_detected() -> None:
     steps = [create("a"), *[change("a")] * 5, show("a")]
     (found,) = Pair(Toy(), Wrong(Toy(), "generation")).run(steps, set())
     assert found.differences[0].aspect == "body" and found.steps[-1].reads
 
 
-def test_shrinker_removes_parts_of_requests() -> None:
+def test_the_shrinker_removes_parts_of_requests() -> None:
     many = Request("GET", "/allocation_candidates", "1.30", (("resources", "VCPU:1"), ("limit", "1"), ("required", "T")))
     body = Request("PUT", "/x", "1.12", body={"a": {"b": [1, 2], "c": 3}, "d": 4})
 
@@ -116,7 +116,7 @@ def _deep(step: Request) -> bool:
     return isinstance(step.body, dict) and "b" in step.body.get("a", {})
 
 
-def test_shrinker_removes_steps_that_are_no_longer_needed() -> None:
+def test_a_step_is_removed_with_the_part_that_needed_it() -> None:
     parent, child = create("p"), Request("POST", "/resource_providers", "1.39", body={"uuid": "c", "parent": "p"})
 
     def shows(steps: List[Request]) -> bool:
@@ -127,7 +127,7 @@ def test_shrinker_removes_steps_that_are_no_longer_needed() -> None:
     assert Shrinker(shows).shrink([parent, child]) == [create("c")]
 
 
-def test_shrinker_stops_after_the_maximum_of_attempts() -> None:
+def test_the_shrinker_stops_after_its_maximum_of_tries() -> None:
     asked: List[int] = []
 
     def shows(steps: List[Request]) -> bool:

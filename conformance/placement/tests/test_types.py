@@ -1,4 +1,4 @@
-"""Type checks of the tools."""
+"""Static type check of all tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 
-def test_mypy_passes(tmp_path: Path) -> None:
+def test_mypy_finds_no_errors(tmp_path: Path) -> None:
     here = Path(__file__).resolve().parents[1]
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path)]
     ran = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""A small server in the process that has only providers with a generation."""
+"""A small in-process server: providers with a generation, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from differential.target import Reply
 
 
 class Toy:
-    """Answers a few requests like Placement.
+    """Answers a few requests as Placement would.
 
-    ``forgets`` is a provider that it loses at its third generation, ``renames`` one that it shows with another name.
+    ``forgets`` names a provider that it loses at its third generation, ``renames`` one that it shows with another UUID.
     """
 
     def __init__(self, forgets: Optional[str] = None, renames: Optional[str] = None) -> None:
