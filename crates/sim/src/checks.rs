@@ -1,4 +1,4 @@
-//! What must hold after each step, and at the end.
+//! What must hold after each step and at the end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ impl World<'_> {
         };
         let Some(running) = &mut self.nodes[node].running else { return Ok(()) };
         let (name, tail) = (&running.name, running.writer.tail());
-        let mut asked: BTreeSet<u64> = self.ledger.records[new..]
+        let mut asked: BTreeSet<u64> = self.contents.records[new..]
             .iter()
             .filter(|record| record.writer == *name)
             .flat_map(|record| record.asked.iter().copied())
@@ -38,7 +38,9 @@ impl World<'_> {
                 Ok(reply) => reply,
                 Err(EngineError::Internal) => return Err(format!("{name} panicked")),
                 Err(EngineError::Unavailable { what }) if self.calm => {
-                    return Err(format!("{name} cannot write although nothing is wrong: {what}"));
+                    return Err(format!(
+                        "{name} cannot write although there are no faults: {what}"
+                    ));
                 }
                 Err(_) => {
                     self.report.failed += 1;
@@ -67,30 +69,33 @@ impl World<'_> {
         if !asked.is_empty() {
             return Err(format!("{name} wrote {asked:?} and acknowledged none of it"));
         }
-        if !doomed && self.ledger.find(tail).is_none() && tail.seq > 0 {
+        if !doomed && self.contents.find(tail).is_none() && tail.seq > 0 {
             return Err(format!("{name} is at {tail:?}, which the journal does not have"));
         }
         Ok(())
     }
 
-    /// A record that changes something is written in a turn of its writer, or by one that ended unsure.
+    /// Only the writer whose turn it is may append a record with changes, or a writer that ended without knowing the
+    /// outcome of its last append.
     pub fn check_authors(&self, new: usize, turn: Option<&Arc<str>>) -> Result<(), String> {
-        for record in &self.ledger.records[new..] {
+        for record in &self.contents.records[new..] {
             let known = turn == Some(&record.writer) || self.unsure.contains(&record.writer);
             if !known && !record.asked.is_empty() {
                 let (seq, writer) = (record.tail.seq, &record.writer);
-                return Err(format!("record {seq} of {writer} came when nobody was to write it"));
+                return Err(format!(
+                    "record {seq} of {writer} was appended when its writer had no turn"
+                ));
             }
         }
         Ok(())
     }
 
-    /// Which reasons to stop are good ones.
+    /// Checks that the engine had a valid reason to stop.
     pub fn halted(&mut self, halt: &Halt, doomed: bool) -> Result<(), String> {
         self.report.halts += 1;
         match halt {
-            Halt::Forked(_) if self.ledger.lost.is_empty() => {
-                Err(format!("a fork is seen where there was none: {halt}"))
+            Halt::Forked(_) if self.contents.lost.is_empty() => {
+                Err(format!("a fork is reported although no records were lost: {halt}"))
             }
             Halt::Forked(_) => {
                 self.report.forks_seen += u64::from(doomed);
@@ -98,12 +103,12 @@ impl World<'_> {
             }
             Halt::Stopped => Ok(()),
             Halt::Journal(JournalError::Trimmed { .. }) => Ok(()),
-            _ => Err(format!("the engine stops without a reason: {halt}")),
+            _ => Err(format!("the engine stopped for an invalid reason: {halt}")),
         }
     }
 
     pub fn check_all(&mut self) -> Result<(), String> {
-        let new = self.ledger.sync(&self.storage)?;
+        let new = self.contents.sync(&self.storage)?;
         self.check_authors(new, None)?;
         for node in &self.nodes {
             if let Some(running) = &node.running {
@@ -113,7 +118,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Both copies of a node are what the journal says at its position, and nothing else.
+    /// Checks that both copies of the state of a node match the journal at its position.
     pub fn check_node(&self, running: &Running) -> Result<(), String> {
         let (name, tail) = (&running.name, running.writer.tail());
         let level = running.writer.level();
@@ -128,13 +133,13 @@ impl World<'_> {
                 return Err(format!("{name}: its two copies differ"));
             }
             if snapshot.at.position != tail.position || snapshot.state.position != tail.position {
-                return Err(format!("{name}: it shows another position than {}", tail.position));
+                return Err(format!("{name}: it shows a position other than {}", tail.position));
             }
-            match self.ledger.find(tail) {
+            match self.contents.find(tail) {
                 Some(record) if record.state_hash != expected => {
-                    Err(format!("{name}: its state is not what its journal says"))
+                    Err(format!("{name}: its state does not match its journal"))
                 }
-                None if !self.ledger.lost.contains(&tail.hash) => {
+                None if !self.contents.lost.contains(&tail.hash) => {
                     Err(format!("{name}: it is at {tail:?}, which the journal never had"))
                 }
                 _ => Ok(()),
@@ -142,19 +147,19 @@ impl World<'_> {
         })
     }
 
-    /// The outside checker's view: every answer was right at its position, but for what was lost with the position.
+    /// Lets the external checker verify every answer, except those whose records were lost.
     pub fn check_history(&mut self) -> Result<(), String> {
         let mut chain = Chain::default();
-        for record in &self.ledger.records {
+        for record in &self.contents.records {
             chain.take_in(&record.frame)?;
         }
-        self.history.calls.retain(|call| !self.ledger.lost.contains(&call.hash));
-        // In the order of time, whichever node answered: none may answer from before what another had acknowledged.
+        self.history.calls.retain(|call| !self.contents.lost.contains(&call.hash));
+        // In the order of time across nodes: no node may answer from before what another one has acknowledged.
         let verdict = allod_testkit::check(&chain, &self.history, true);
         self.report.judged += verdict.right;
         self.report.open += verdict.open;
         match verdict.problems.first() {
-            Some(problem) => Err(format!("the checker says: {problem}")),
+            Some(problem) => Err(format!("the checker found: {problem}")),
             None => Ok(()),
         }
     }

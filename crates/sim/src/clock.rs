@@ -1,10 +1,10 @@
-//! The simulated clock. It moves when the simulation says so, and now and then back.
+//! The simulated clock. Only the simulation moves it, sometimes backwards.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use allod_engine::Clock;
 
-/// Some day, so that a step back of an hour is no problem.
+/// Far from 0, so that a step back cannot underflow.
 const START_MS: u64 = 1_800_000_000_000;
 
 #[derive(Debug)]

@@ -1,15 +1,15 @@
-//! A seeded simulation of the engine on a journal that misbehaves. Never shipped.
+//! A seeded simulation of the engine on a faulty journal. Never shipped.
 //!
-//! One thread, no real clock, no real dice: a seed decides everything that happens, so a failure is found again by its
-//! number. `world` turns the wheel, `chaos` says what goes wrong, `workload` what is asked for, `ledger` what the
-//! journal really holds, and `checks` what must agree with it.
+//! One thread, a simulated clock and seeded random numbers: the seed decides everything, so a failure can be reproduced
+//! by its seed. `world` runs the nodes, `chaos` injects faults, `workload` generates commands, `contents` reads what the
+//! journal actually holds, and `checks` compares.
 
 mod chaos;
 mod checks;
 mod clock;
-mod dice;
-mod ledger;
+mod journal_contents;
 mod node;
+mod random;
 mod workload;
 mod world;
 
@@ -19,46 +19,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-pub use world::Report;
+pub use world::SimReport;
 
-/// A seed that did not go as it must.
+/// A failed run.
 #[derive(Debug)]
-pub struct Failed {
+pub struct FailedRun {
     pub seed: u64,
     pub steps: u32,
     pub what: String,
-    /// Everything that happened, in order.
+    /// The complete trace.
     pub trace: Vec<String>,
 }
 
-impl std::fmt::Display for Failed {
+impl std::fmt::Display for FailedRun {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Failed { seed, steps, what, trace } = self;
+        let FailedRun { seed, steps, what, trace } = self;
         for line in trace.iter().skip(trace.len().saturating_sub(12)) {
             writeln!(f, "  {}", line.chars().take(400).collect::<String>())?;
         }
         writeln!(f, "seed {seed} failed: {what}")?;
-        write!(f, "again: cargo run -p allod-sim -- --seed {seed} --steps {steps}")
+        write!(f, "reproduce: cargo run -p allod-sim -- --seed {seed} --steps {steps}")
     }
 }
 
-/// Runs one seed twice; both runs must succeed and do the very same.
-pub fn run(seed: u64, steps: u32) -> Result<Report, Box<Failed>> {
+/// Runs a seed twice. Both runs must succeed and have the same trace.
+pub fn run(seed: u64, steps: u32) -> Result<SimReport, Box<FailedRun>> {
     let first = run_once(seed, steps)?;
     let second = run_once(seed, steps)?;
     let differ = first.trace.iter().zip(&second.trace).position(|(a, b)| a != b);
     if differ.is_some() || first.trace.len() != second.trace.len() {
         let at = differ.unwrap_or(first.trace.len().min(second.trace.len()));
-        let line = |report: &Report| report.trace.get(at).cloned().unwrap_or_default();
+        let line = |report: &SimReport| report.trace.get(at).cloned().unwrap_or_default();
         let what =
             format!("two runs differ at line {at}:\n  {}\n  {}", line(&first), line(&second));
-        return Err(Box::new(Failed { seed, steps, what, trace: first.trace }));
+        return Err(Box::new(FailedRun { seed, steps, what, trace: first.trace }));
     }
     Ok(first)
 }
 
-/// Runs one seed once.
-pub fn run_once(seed: u64, steps: u32) -> Result<Report, Box<Failed>> {
+/// Runs a seed once.
+pub fn run_once(seed: u64, steps: u32) -> Result<SimReport, Box<FailedRun>> {
     let mut trace = Vec::new();
     let ended = catch_unwind(AssertUnwindSafe(|| world::run(seed, steps, &mut trace)));
     let what = match ended {
@@ -73,14 +73,14 @@ pub fn run_once(seed: u64, steps: u32) -> Result<Report, Box<Failed>> {
             format!("it panicked: {}", text.unwrap_or_default())
         }
     };
-    Err(Box::new(Failed { seed, steps, what, trace }))
+    Err(Box::new(FailedRun { seed, steps, what, trace }))
 }
 
-/// Runs many seeds on all cores, and adds up what happened. The first failure is what counts.
-pub fn run_many(seeds: Range<u64>, steps: u32) -> Result<Total, Box<Failed>> {
+/// Runs many seeds on all cores and sums up the reports. Stops at the first failure.
+pub fn run_many(seeds: Range<u64>, steps: u32) -> Result<Total, Box<FailedRun>> {
     let next = AtomicU64::new(seeds.start);
     let total = Mutex::new(Total::default());
-    let failed: Mutex<Option<Box<Failed>>> = Mutex::new(None);
+    let failed: Mutex<Option<Box<FailedRun>>> = Mutex::new(None);
     let work = || {
         while failed.lock().is_none() {
             let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -98,15 +98,15 @@ pub fn run_many(seeds: Range<u64>, steps: u32) -> Result<Total, Box<Failed>> {
     failed.into_inner().map_or_else(|| Ok(total.into_inner()), Err)
 }
 
-/// What many seeds came to.
+/// The sum of many reports.
 #[derive(Debug, Default)]
 pub struct Total {
     pub seeds: u64,
-    pub sum: Report,
+    pub sum: SimReport,
 }
 
 impl Total {
-    fn add(&mut self, report: &Report) {
+    fn add(&mut self, report: &SimReport) {
         let sum = &mut self.sum;
         self.seeds += 1;
         sum.records += report.records;
@@ -126,13 +126,14 @@ impl Total {
 
 impl std::fmt::Display for Total {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Report { records, entries, accepted, refused, failed, .. } = &self.sum;
-        let Report { halts, crashes, forks, forks_seen, checkpoints, judged, open, .. } = &self.sum;
+        let SimReport { records, entries, accepted, refused, failed, .. } = &self.sum;
+        let SimReport { halts, crashes, forks, forks_seen, checkpoints, judged, open, .. } =
+            &self.sum;
         write!(
             f,
             "{} seeds: {records} records, {entries} entries, {accepted} accepted, {refused} refused, {failed} failed, \
-             {halts} halts, {crashes} crashes, {forks} forks ({forks_seen} met by a writer that had seen what was lost), \
-             {checkpoints} checkpoints; the checker found {judged} answers right and left {open} open",
+             {halts} halts, {crashes} crashes, {forks} forks ({forks_seen} seen by a writer that had published lost records), \
+             {checkpoints} checkpoints; the checker verified {judged} answers and could not judge {open}",
             self.seeds
         )
     }

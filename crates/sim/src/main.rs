@@ -1,14 +1,10 @@
-//! Runs seeds from the command line: one with its trace, or many.
+//! Runs one seed with its trace, or many seeds, from the command line.
 
 use std::process::ExitCode;
 
 const USAGE: &str = "allod-sim --seed N [--steps M] | --seeds FROM..TO [--steps M]";
 
-#[expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool: stdout is what it gives"
-)]
+#[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let value = |name: &str| {

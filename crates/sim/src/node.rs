@@ -1,12 +1,12 @@
-//! One server: the engine's writer, which comes and goes, on a journal and checkpoints that stay.
+//! One server: an engine writer that starts and stops on a persistent journal.
 
 use std::sync::Arc;
 
 use allod_engine::{BatchWriter, SharedState};
 
-pub struct Node {
+pub struct SimNode {
     pub id: usize,
-    /// Counts its starts.
+    /// The number of starts.
     pub life: u32,
     pub running: Option<Running>,
 }
@@ -15,13 +15,13 @@ pub struct Running {
     pub name: Arc<str>,
     pub shared: Arc<SharedState>,
     pub writer: BatchWriter,
-    /// The last position that it answered with.
+    /// The position of its last answer.
     pub answered: u64,
 }
 
-impl Node {
-    pub fn new(id: usize) -> Node {
-        Node { id, life: 0, running: None }
+impl SimNode {
+    pub fn new(id: usize) -> SimNode {
+        SimNode { id, life: 0, running: None }
     }
 
     pub fn name(&self) -> Arc<str> {

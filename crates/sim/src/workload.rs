@@ -1,4 +1,4 @@
-//! What is asked for: few pools of every kind, few keys, few providers, so that everything collides.
+//! Generates commands: few pools of every kind, few keys and few providers, so that conflicts are frequent.
 
 mod capacity;
 mod ids;
@@ -16,9 +16,9 @@ use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::span::Span;
 use allod_core::value::{Kind, ValueText};
 
-use crate::dice::Dice;
+use crate::random::SimRandom;
 
-/// Every pool: its name, its kind, and a range that it may have.
+/// The pools: name, kind and range.
 const POOLS: [(&str, Kind, &str); 8] = [
     ("ids", Kind::Id32, "0-9"),
     ("vlans", Kind::Id32, "4-15"),
@@ -32,7 +32,7 @@ const POOLS: [(&str, Kind, &str); 8] = [
 
 const KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-/// Limits that are met: few remembered requests, and not for long.
+/// Low limits, so that they are reached.
 pub fn limits() -> Limits {
     Limits {
         values_per_claim_max: 6,
@@ -46,91 +46,95 @@ pub fn limits() -> Limits {
 }
 
 /// The commands of one turn.
-pub fn batch(dice: &mut Dice) -> Vec<Command> {
-    let count = *dice.one_of(&[0, 1, 1, 2, 3, 6]);
-    (0..count).map(|_| command(dice)).collect()
+pub fn batch(random: &mut SimRandom) -> Vec<Command> {
+    let count = *random.one_of(&[0, 1, 1, 2, 3, 6]);
+    (0..count).map(|_| command(random)).collect()
 }
 
-/// Every pool and some providers, as they are before anybody changes them.
-pub fn pools(dice: &mut Dice) -> Vec<Command> {
+/// Creates all pools and some providers.
+pub fn pools(random: &mut SimRandom) -> Vec<Command> {
     let names = POOLS.iter().take(7);
-    let pools = names.map(|(name, _, _)| put_pool(dice, name, Expect::Any));
-    pools.collect::<Vec<_>>().into_iter().chain(capacity::providers(dice)).collect()
+    let pools = names.map(|(name, _, _)| put_pool(random, name, Expect::Any));
+    pools.collect::<Vec<_>>().into_iter().chain(capacity::providers(random)).collect()
 }
 
-fn command(dice: &mut Dice) -> Command {
-    match dice.below(100) {
+fn command(random: &mut SimRandom) -> Command {
+    match random.below(100) {
         0..8 => {
-            let (name, expect) = (pool(dice), *dice.one_of(&[Expect::Any, Expect::Present]));
-            put_pool(dice, name, expect)
+            let (name, expect) = (pool(random), *random.one_of(&[Expect::Any, Expect::Present]));
+            put_pool(random, name, expect)
         }
         8..10 => {
-            let expect = *dice.one_of(&[Expect::Any, Expect::Present, Expect::Is(1)]);
-            Command::DeletePool(DeletePool { pool: pool(dice).into(), expect })
+            let expect = *random.one_of(&[Expect::Any, Expect::Present, Expect::Is(1)]);
+            Command::DeletePool(DeletePool { pool: pool(random).into(), expect })
         }
-        10..22 => capacity::command(dice),
-        22..32 => ids::command(dice),
-        32..42 => resource::command(dice),
-        42..75 => Command::Transact(Transact::one(op(dice))),
-        _ => transact(dice),
+        10..22 => capacity::command(random),
+        22..32 => ids::command(random),
+        32..42 => resource::command(random),
+        42..75 => Command::Transact(Transact::one(op(random))),
+        _ => transact(random),
     }
 }
 
-fn transact(dice: &mut Dice) -> Command {
-    if dice.percent(60) {
-        return Command::Transact(several(dice));
+fn transact(random: &mut SimRandom) -> Command {
+    if random.percent(60) {
+        return Command::Transact(several(random));
     }
-    // A key and a fingerprint stand for the same request each time.
-    let (key, variant) = (dice.below(5), dice.below(2));
-    let transact = several(&mut Dice::new(key * 2 + variant));
+    // The same key and fingerprint always mean the same request.
+    let (key, variant) = (random.below(5), random.below(2));
+    let transact = several(&mut SimRandom::new(key * 2 + variant));
     let key = format!("request-{key}").into();
     let idempotency = Some(Idempotency { key, fingerprint: [variant as u8; 32] });
     Command::Transact(Transact { idempotency, ..transact })
 }
 
-fn several(dice: &mut Dice) -> Transact {
-    let ops = (0..dice.between(1, 4)).map(|_| op(dice)).collect();
-    Transact { ops, dry_run: dice.percent(15), ..Transact::default() }
+fn several(random: &mut SimRandom) -> Transact {
+    let ops = (0..random.between(1, 4)).map(|_| op(random)).collect();
+    Transact { ops, dry_run: random.percent(15), ..Transact::default() }
 }
 
-fn op(dice: &mut Dice) -> Op {
-    match dice.below(100) {
-        0..38 => Op::Claim(claim(dice)),
-        38..55 => capacity::op(dice),
-        55..75 => {
-            Op::Release(ReleaseOp { pool: pool(dice).into(), key: key(dice), expect: expect(dice) })
-        }
-        75..85 => Op::Renew(RenewOp {
-            pool: pool(dice).into(),
-            key: key(dice),
-            expect: expect(dice),
-            ttl_ms: ttl(dice),
+fn op(random: &mut SimRandom) -> Op {
+    match random.below(100) {
+        0..38 => Op::Claim(claim(random)),
+        38..55 => capacity::op(random),
+        55..75 => Op::Release(ReleaseOp {
+            pool: pool(random).into(),
+            key: key(random),
+            expect: expect(random),
         }),
-        85..92 => {
-            Op::Confirm(ConfirmOp { pool: pool(dice).into(), key: key(dice), expect: expect(dice) })
-        }
-        _ => Op::Check(check(dice)),
+        75..85 => Op::Renew(RenewOp {
+            pool: pool(random).into(),
+            key: key(random),
+            expect: expect(random),
+            ttl_ms: ttl(random),
+        }),
+        85..92 => Op::Confirm(ConfirmOp {
+            pool: pool(random).into(),
+            key: key(random),
+            expect: expect(random),
+        }),
+        _ => Op::Check(check(random)),
     }
 }
 
-fn claim(dice: &mut Dice) -> ClaimOp {
-    let (name, kind, range) = *dice.one_of(&POOLS);
+fn claim(random: &mut SimRandom) -> ClaimOp {
+    let (name, kind, range) = *random.one_of(&POOLS);
     let mut pools: Vec<Arc<str>> = vec![name.into()];
-    if kind == Kind::Id32 && dice.percent(25) {
+    if kind == Kind::Id32 && random.percent(25) {
         pools = vec!["ids".into(), "vlans".into()];
     }
-    let labels: Labels = match dice.below(8) {
+    let labels: Labels = match random.below(8) {
         0 => [("site".into(), "north".into())].into(),
         _ => Labels::default(),
     };
     ClaimOp {
         pools,
-        key: key(dice),
-        owner: owner(dice),
-        want: want(dice, kind, range),
-        ttl_ms: ttl(dice),
+        key: key(random),
+        owner: owner(random),
+        want: want(random, kind, range),
+        ttl_ms: ttl(random),
         labels,
-        expect: *dice.one_of(&[
+        expect: *random.one_of(&[
             Expect::Any,
             Expect::Any,
             Expect::Any,
@@ -141,59 +145,59 @@ fn claim(dice: &mut Dice) -> ClaimOp {
     }
 }
 
-fn want(dice: &mut Dice, kind: Kind, range: &str) -> Want<ValueText> {
+fn want(random: &mut SimRandom, kind: Kind, range: &str) -> Want {
     let mut want = Want::any();
     if kind.is_prefix() {
-        want.prefix_len = Some((kind.width() - dice.below(4) as u32) as u8);
+        want.prefix_len = Some((kind.width() - random.below(4) as u32) as u8);
     }
-    match dice.below(10) {
+    match random.below(10) {
         0..2 => {
-            want.value = Some(value(dice, kind, range, want.prefix_len));
-            want.fallback = dice.percent(40);
+            want.value = Some(value(random, kind, range, want.prefix_len));
+            want.fallback = random.percent(40);
         }
         2..4 => {
-            want.count = dice.between(2, 5) as u32;
-            want.contiguous = dice.percent(50);
+            want.count = random.between(2, 5) as u32;
+            want.contiguous = random.percent(50);
         }
-        4 if !kind.is_prefix() => want.parity = Some(*dice.one_of(&[Parity::Even, Parity::Odd])),
-        5 => want.strategy = Some(*dice.one_of(&Strategy::ALL)),
+        4 if !kind.is_prefix() => want.parity = Some(*random.one_of(&[Parity::Even, Parity::Odd])),
+        5 => want.strategy = Some(*random.one_of(&Strategy::ALL)),
         _ => {}
     }
     want
 }
 
-/// A value of the range or just outside it; a block of this length for prefixes.
-fn value(dice: &mut Dice, kind: Kind, range: &str, prefix_len: Option<u8>) -> ValueText {
+/// A value in the range or just outside it; for prefixes, a block of this length.
+fn value(random: &mut SimRandom, kind: Kind, range: &str, prefix_len: Option<u8>) -> Span {
     let (all, _) = kind.parse_range(range).expect("the table has ranges");
-    let point = all.first.saturating_add(u128::from(dice.below(18))).min(kind.line().last);
-    kind.text(match prefix_len.and_then(|len| kind.block_bits(len)) {
+    let point = all.first.saturating_add(u128::from(random.below(18))).min(kind.line().last);
+    match prefix_len.and_then(|len| kind.block_bits(len)) {
         Some(bits) => Span::block(point & !allod_core::span::low_ones(bits), bits),
         None => Span::one(point),
     })
 }
 
-fn check(dice: &mut Dice) -> Check {
-    let (name, kind, range) = *dice.one_of(&POOLS);
-    match dice.below(3) {
+fn check(random: &mut SimRandom) -> Check {
+    let (name, kind, range) = *random.one_of(&POOLS);
+    match random.below(3) {
         0 => Check::Claim {
             pool: name.into(),
-            key: key(dice),
-            expect: expect(dice),
-            owner: owner(dice),
+            key: key(random),
+            expect: expect(random),
+            owner: owner(random),
             value: None,
         },
         1 => {
             let len = kind.is_prefix().then(|| kind.width() as u8);
-            Check::Free { pool: name.into(), value: value(dice, kind, range, len) }
+            Check::Free { pool: name.into(), value: value(random, kind, range, len) }
         }
         _ => Check::Pool {
             pool: name.into(),
-            expect: *dice.one_of(&[Expect::Present, Expect::Absent, Expect::Is(1)]),
+            expect: *random.one_of(&[Expect::Present, Expect::Absent, Expect::Is(1)]),
         },
     }
 }
 
-fn put_pool(dice: &mut Dice, name: &str, expect: Expect) -> Command {
+fn put_pool(random: &mut SimRandom, name: &str, expect: Expect) -> Command {
     let (_, kind, range) = *POOLS.iter().find(|(other, _, _)| *other == name).expect("a pool");
     let (span, subnet_len) = kind.parse_range(range).expect("the table has ranges");
     let whole = PoolRange { span, subnet_len };
@@ -201,40 +205,40 @@ fn put_pool(dice: &mut Dice, name: &str, expect: Expect) -> Command {
         span: Span { first: span.first, last: span.first + (span.last - span.first) / 2 },
         subnet_len: None,
     };
-    let part = |dice: &mut Dice| {
-        let first = span.first + u128::from(dice.below(8)).min(span.last - span.first);
-        let last = first.saturating_add(u128::from(dice.below(3))).min(kind.line().last);
-        if dice.percent(20) { vec![Span { first, last }] } else { Vec::new() }
+    let part = |random: &mut SimRandom| {
+        let first = span.first + u128::from(random.below(8)).min(span.last - span.first);
+        let last = first.saturating_add(u128::from(random.below(3))).min(kind.line().last);
+        if random.percent(20) { vec![Span { first, last }] } else { Vec::new() }
     };
     let spec = PoolSpec {
-        exclude: part(dice),
-        manual: part(dice),
-        draining: part(dice),
-        strategy: *dice.one_of(&Strategy::ALL),
-        quarantine_ms: *dice.one_of(&[0, 0, 200, 2_000]),
-        lease_ms: *dice.one_of(&[None, None, Some(300), Some(5_000)]),
-        reap: dice.percent(40),
-        ..PoolSpec::new(kind, vec![if dice.percent(80) { whole } else { half }])
+        exclude: part(random),
+        manual: part(random),
+        draining: part(random),
+        strategy: *random.one_of(&Strategy::ALL),
+        quarantine_ms: *random.one_of(&[0, 0, 200, 2_000]),
+        lease_ms: *random.one_of(&[None, None, Some(300), Some(5_000)]),
+        reap: random.percent(40),
+        ..PoolSpec::new(kind, vec![if random.percent(80) { whole } else { half }])
     };
-    Command::PutPool(PutPool { pool: name.into(), spec, expect, keep_held: dice.percent(50) })
+    Command::PutPool(PutPool { pool: name.into(), spec, expect, keep_held: random.percent(50) })
 }
 
-fn pool(dice: &mut Dice) -> &'static str {
-    dice.one_of(&POOLS).0
+fn pool(random: &mut SimRandom) -> &'static str {
+    random.one_of(&POOLS).0
 }
 
-fn key(dice: &mut Dice) -> Arc<str> {
-    (*dice.one_of(&KEYS)).into()
+fn key(random: &mut SimRandom) -> Arc<str> {
+    (*random.one_of(&KEYS)).into()
 }
 
-fn owner(dice: &mut Dice) -> Option<Arc<str>> {
-    dice.one_of(&[None, None, None, Some("x"), Some("y")]).map(Into::into)
+fn owner(random: &mut SimRandom) -> Option<Arc<str>> {
+    random.one_of(&[None, None, None, Some("x"), Some("y")]).map(Into::into)
 }
 
-fn ttl(dice: &mut Dice) -> Option<u64> {
-    *dice.one_of(&[None, None, None, Some(100), Some(1_500)])
+fn ttl(random: &mut SimRandom) -> Option<u64> {
+    *random.one_of(&[None, None, None, Some(100), Some(1_500)])
 }
 
-fn expect(dice: &mut Dice) -> Expect {
-    *dice.one_of(&[Expect::Any, Expect::Any, Expect::Any, Expect::Present, Expect::Is(5)])
+fn expect(random: &mut SimRandom) -> Expect {
+    *random.one_of(&[Expect::Any, Expect::Any, Expect::Any, Expect::Present, Expect::Is(5)])
 }

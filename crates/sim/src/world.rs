@@ -1,4 +1,4 @@
-//! The simulation itself: nodes take turns on one journal, and after each step everything is checked.
+//! The simulation: nodes take turns on one journal, and everything is checked after each step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use allod_engine::{
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_journal::{CheckpointStore, Journal, JournalError};
-use allod_testkit::{Answer, Call, History, Request};
+use allod_testkit::{Call, CallAnswer, History, Request};
 use parking_lot::Mutex;
 
-use crate::chaos::{self, Chaos, Cut};
+use crate::chaos::{self, Chaos, LostRecords};
 use crate::clock::SimClock;
-use crate::dice::Dice;
-use crate::ledger::Ledger;
-use crate::node::{Node, Running};
+use crate::journal_contents::JournalContents;
+use crate::node::{Running, SimNode};
+use crate::random::SimRandom;
 use crate::workload;
 
-/// What one run came to, for the reader who wonders whether anything happened at all.
+/// The counts of one run, which show whether it exercised anything.
 #[derive(Debug, Default, Clone)]
-pub struct Report {
+pub struct SimReport {
     pub trace: Vec<String>,
     pub records: u64,
     pub entries: u64,
@@ -35,7 +35,7 @@ pub struct Report {
     pub forks: u64,
     pub forks_seen: u64,
     pub checkpoints: u64,
-    /// Answers that the outside checker found right, and those that it cannot judge.
+    /// Answers that the external checker verified, and those that it cannot judge.
     pub judged: u64,
     pub open: u64,
 }
@@ -43,51 +43,51 @@ pub struct Report {
 pub(crate) type Answers = Result<Vec<Result<CommandReply, EngineError>>, Halt>;
 
 pub(crate) struct World<'a> {
-    pub dice: Dice,
+    pub random: SimRandom,
     pub storage: MemoryStorage,
     pub checkpoints: MemoryCheckpoints,
-    /// Checkpoints that will not load.
+    /// Damaged checkpoints.
     pub damaged: BTreeSet<u64>,
     pub chaos: Arc<Mutex<Chaos>>,
     pub clock: Arc<SimClock>,
-    pub nodes: Vec<Node>,
-    pub ledger: Ledger,
-    /// Writers that ended without knowing what became of their last record.
+    pub nodes: Vec<SimNode>,
+    pub contents: JournalContents,
+    /// Writers that ended without knowing the outcome of their last append.
     pub unsure: BTreeSet<Arc<str>>,
     pub forks: bool,
-    /// Nothing goes wrong any more.
+    /// Faults have stopped.
     pub calm: bool,
-    /// Turns that were taken, one after the other: the time of the history.
+    /// The number of turns, which serves as the time of the history.
     pub steps: u64,
-    /// Every answer that was given, for the outside checker.
+    /// All answers, for the external checker.
     pub history: History,
-    pub report: Report,
+    pub report: SimReport,
     pub trace: &'a mut Vec<String>,
 }
 
-pub fn run(seed: u64, steps: u32, trace: &mut Vec<String>) -> Result<Report, String> {
-    let mut dice = Dice::new(seed);
-    let forks = dice.percent(30);
-    let chaos = Chaos::new(dice.fork(), forks);
-    let nodes = dice.between(1, 3) as usize;
+pub fn run(seed: u64, steps: u32, trace: &mut Vec<String>) -> Result<SimReport, String> {
+    let mut random = SimRandom::new(seed);
+    let forks = random.percent(30);
+    let chaos = Chaos::new(random.fork(), forks);
+    let nodes = random.between(1, 3) as usize;
     let mut world = World {
         storage: MemoryStorage::new(),
         checkpoints: MemoryCheckpoints::new(),
         damaged: BTreeSet::new(),
         chaos: Arc::new(Mutex::new(chaos)),
         clock: Arc::new(SimClock::new()),
-        nodes: (0..nodes).map(Node::new).collect(),
-        ledger: Ledger::default(),
+        nodes: (0..nodes).map(SimNode::new).collect(),
+        contents: JournalContents::default(),
         unsure: BTreeSet::new(),
         forks,
         calm: false,
         steps: 0,
         history: History::default(),
-        report: Report::default(),
-        dice,
+        report: SimReport::default(),
+        random,
         trace,
     };
-    let pools = workload::pools(&mut world.dice);
+    let pools = workload::pools(&mut world.random);
     world.step(0, &pools)?;
     for _ in 0..steps {
         world.chaos.lock().next_step();
@@ -95,19 +95,19 @@ pub fn run(seed: u64, steps: u32, trace: &mut Vec<String>) -> Result<Report, Str
     }
     world.calm_down()?;
     world.check_history()?;
-    world.report.records = world.ledger.records.len() as u64;
-    world.report.entries = world.ledger.state.position;
+    world.report.records = world.contents.records.len() as u64;
+    world.report.entries = world.contents.state.position;
     Ok(world.report)
 }
 
 impl World<'_> {
     fn anything(&mut self) -> Result<(), String> {
-        self.clock.step(self.dice.below(150));
-        let node = self.dice.below(self.nodes.len() as u64) as usize;
-        match self.dice.below(100) {
+        self.clock.step(self.random.below(150));
+        let node = self.random.below(self.nodes.len() as u64) as usize;
+        match self.random.below(100) {
             0..4 => {
-                let ms = self.dice.between(1_000, 100_000);
-                if self.dice.percent(50) {
+                let ms = self.random.between(1_000, 100_000);
+                if self.random.percent(50) {
                     self.clock.step(ms)
                 } else {
                     self.clock.step_back(ms)
@@ -128,7 +128,7 @@ impl World<'_> {
             }
             20..24 => self.confirm(node)?,
             _ => {
-                let commands = workload::batch(&mut self.dice);
+                let commands = workload::batch(&mut self.random);
                 self.step(node, &commands)?;
             }
         }
@@ -142,7 +142,7 @@ impl World<'_> {
 
     // --- starting ----------------------------------------------------------------------------------------------
 
-    /// Recovers a node from checkpoint and journal, and has it lead.
+    /// Recovers a node from checkpoint and journal, and makes it a leader.
     fn start(&mut self, node: usize) -> Result<(), String> {
         self.nodes[node].life += 1;
         let name = self.nodes[node].name();
@@ -152,19 +152,23 @@ impl World<'_> {
         let pause = chaos::pause(&self.chaos, &self.clock, &self.storage, &shared);
         let config = Config {
             limits: workload::limits(),
-            batch_bytes_max: *self.dice.one_of(&[250, 600, 4_000, 100_000]),
+            batch_bytes_max: *self.random.one_of(&[250, 600, 4_000, 100_000]),
             writer: name.to_string(),
             ..Config::default()
         };
-        let seed = Some(self.dice.roll());
+        let seed = Some(self.random.next_u64());
         let newest = self.checkpoints.list().map_err(|error| error.to_string())?;
-        let ahead = newest.first().is_some_and(|meta| self.ledger.lost.contains(&meta.hash));
+        let ahead = newest.first().is_some_and(|meta| self.contents.lost.contains(&meta.hash));
         let led = recover(&*journal, &self.checkpoints).and_then(|replayed| {
             BatchWriter::lead(journal, shared.clone(), replayed, &config, seed, pause)
         });
         self.settle_forks()?;
         match led {
-            Ok(_) if ahead => return Err(format!("{name} starts without what its checkpoint had")),
+            Ok(_) if ahead => {
+                return Err(format!(
+                    "{name} starts although the journal lost records of its checkpoint"
+                ));
+            }
             Ok(writer) => {
                 self.note(format!("{name} leads from {:?}", writer.tail()));
                 let running = Running { name, shared, writer, answered: 0 };
@@ -172,14 +176,14 @@ impl World<'_> {
             }
             Err(halt @ (Halt::JournalTruncated { .. } | Halt::CheckpointMismatch { .. })) => {
                 self.note(format!("{name} does not start: {halt}"));
-                // Its operator decides to go on without what is lost.
+                // The operator decides to continue without the lost records.
                 self.checkpoints = MemoryCheckpoints::new();
-                if self.ledger.lost.is_empty() {
+                if self.contents.lost.is_empty() {
                     return Err(format!("nothing was lost: {halt}"));
                 }
                 self.report.forks_seen += 1;
             }
-            // A start asks once; whoever started it does so again.
+            // A start does not retry; the next step starts the node again.
             Err(halt @ Halt::Journal(JournalError::Unavailable { .. })) => {
                 self.note(format!("{name} does not start: {halt}"));
             }
@@ -188,7 +192,7 @@ impl World<'_> {
                 self.halted(&halt, false)?;
             }
         }
-        let new = self.ledger.sync(&self.storage)?;
+        let new = self.contents.sync(&self.storage)?;
         self.check_authors(new, None)
     }
 
@@ -200,14 +204,14 @@ impl World<'_> {
         }
         let Some(running) = &mut self.nodes[node].running else { return Ok(()) };
         let before = *running.writer.tail();
-        let doomed = self.ledger.lost.contains(&before.hash);
+        let doomed = self.contents.lost.contains(&before.hash);
         let name = running.name.clone();
         let commands: Vec<&Command> = commands.iter().collect();
         self.steps += 1;
         let earliest_ms = self.clock.now_ms();
         let answers = running.writer.write_batch(&commands);
         let doomed_now = self.settle_forks()?;
-        let new = self.ledger.sync(&self.storage)?;
+        let new = self.contents.sync(&self.storage)?;
         self.trace.push(format!("{name} after {before:?}: {commands:?}"));
         self.note(format!("  {answers:?}"));
         if answers.is_err() {
@@ -215,9 +219,11 @@ impl World<'_> {
         }
         self.check_authors(new, Some(&name))?;
         if answers.is_ok() && doomed_now {
-            return Err(format!("{name} goes on although the journal lost what it had shown"));
+            return Err(format!(
+                "{name} continues although the journal lost what it had published"
+            ));
         }
-        let written = self.ledger.records[new..].iter().any(|record| record.writer == name);
+        let written = self.contents.records[new..].iter().any(|record| record.writer == name);
         if doomed && written {
             return Err(format!("{name} writes although the journal lost what it had seen"));
         }
@@ -225,7 +231,7 @@ impl World<'_> {
             if let Ok(reply) = answer {
                 self.history.calls.push(Call {
                     request: Request::Command((*command).clone()),
-                    answer: Answer::of(&reply.answer),
+                    answer: CallAnswer::of(&reply.answer),
                     position: reply.at.position,
                     hash: reply.at.hash,
                     began_ns: 2 * self.steps,
@@ -239,14 +245,14 @@ impl World<'_> {
     }
 
     fn confirm(&mut self, node: usize) -> Result<(), String> {
-        // A record that is on its way may come in meanwhile; it was not acknowledged before.
-        let end = self.ledger.tail();
+        // A record in flight may land meanwhile; it was not acknowledged before.
+        let end = self.contents.tail();
         let Some(running) = &mut self.nodes[node].running else { return Ok(()) };
         let name = running.name.clone();
         let confirmed = running.writer.confirm_tail();
         let doomed = self.settle_forks()?;
-        let end = self.ledger.find(&end).map_or(self.ledger.tail(), |record| record.tail);
-        let new = self.ledger.sync(&self.storage)?;
+        let end = self.contents.find(&end).map_or(self.contents.tail(), |record| record.tail);
+        let new = self.contents.sync(&self.storage)?;
         self.note(format!("{name} confirms: {confirmed:?}"));
         self.check_authors(new, None)?;
         match confirmed {
@@ -266,14 +272,14 @@ impl World<'_> {
 
     // --- forks, checkpoints ------------------------------------------------------------------------------------
 
-    /// Takes in what the journal has lost. Says whether the node at work had already shown some of it.
+    /// Processes lost records. Returns whether the active node had already published some of them.
     fn settle_forks(&mut self) -> Result<bool, String> {
-        let cuts: Vec<Cut> = std::mem::take(&mut self.chaos.lock().cuts);
-        for cut in &cuts {
+        let lost_records: Vec<LostRecords> = std::mem::take(&mut self.chaos.lock().lost_records);
+        for lost in &lost_records {
             self.report.forks += 1;
-            self.ledger.cut(cut)?;
+            self.contents.drop_lost(lost)?;
         }
-        Ok(cuts.iter().any(|cut| cut.seen))
+        Ok(lost_records.iter().any(|lost| lost.seen))
     }
 
     fn checkpoint(&mut self, node: usize) -> Result<(), String> {
@@ -287,11 +293,11 @@ impl World<'_> {
         let begins = self.storage.open().oldest().unwrap_or(1);
         let sound = |seq: &u64| !self.damaged.contains(seq) && seq + 1 >= begins;
         let list = || self.checkpoints.list().unwrap_or_default();
-        if self.dice.percent(40) && list().iter().take(2).all(|meta| sound(&meta.seq)) {
+        if self.random.percent(40) && list().iter().take(2).all(|meta| sound(&meta.seq)) {
             self.checkpoints.keep_newest(2).map_err(|error| error.to_string())?;
         }
         let oldest = list().iter().map(|meta| meta.seq).filter(sound).min();
-        let trim = !self.forks && self.dice.percent(30);
+        let trim = !self.forks && self.random.percent(30);
         if let Some(oldest) = oldest.filter(|_| trim) {
             self.storage.open().trim(oldest).map_err(|error| error.to_string())?;
             self.note(format!("the journal is trimmed up to {oldest}"));
@@ -300,7 +306,7 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Damages a checkpoint, but never the last that is sound.
+    /// Damages a checkpoint, but never the last usable one.
     fn damage(&mut self) {
         let list = self.checkpoints.list().unwrap_or_default();
         let oldest = self.storage.open().oldest().unwrap_or(1);
@@ -310,12 +316,12 @@ impl World<'_> {
         if spare == 0 {
             return;
         }
-        let seq = sound[self.dice.below(spare as u64) as usize];
-        let (at, bit) = (self.dice.roll(), self.dice.below(8));
-        let cut = self.dice.percent(50);
+        let seq = sound[self.random.below(spare as u64) as usize];
+        let (at, bit) = (self.random.next_u64(), self.random.below(8));
+        let truncate = self.random.percent(50);
         self.checkpoints.alter(seq, |bytes| {
             let at = (at % bytes.len() as u64) as usize;
-            if cut { bytes.truncate(at) } else { bytes[at] ^= 1 << bit }
+            if truncate { bytes.truncate(at) } else { bytes[at] ^= 1 << bit }
         });
         self.damaged.insert(seq);
         self.note(format!("the checkpoint of record {seq} is damaged"));
@@ -323,16 +329,16 @@ impl World<'_> {
 
     // --- the end -----------------------------------------------------------------------------------------------
 
-    /// Nothing goes wrong any more: everybody must come to the same state, and be able to write.
+    /// Stops all faults. All nodes must reach the same state and be able to write.
     fn calm_down(&mut self) -> Result<(), String> {
         self.storage.land_all();
         self.calm = true;
         self.note("calm".into());
         for node in 0..self.nodes.len() {
-            // A node that had seen what was lost stops once, one whose checkpoint had it does not start once.
+            // A node that had seen lost records stops once; a node whose checkpoint has them fails to start once.
             for attempt in 0.. {
                 self.chaos.lock().calm();
-                let commands = workload::pools(&mut self.dice);
+                let commands = workload::pools(&mut self.random);
                 self.step(node, &commands)?;
                 self.confirm(node)?;
                 self.check_all()?;
@@ -340,7 +346,7 @@ impl World<'_> {
                     break;
                 }
                 if attempt == 3 {
-                    return Err(format!("node {node} does not come back"));
+                    return Err(format!("node {node} does not restart"));
                 }
             }
         }
@@ -356,16 +362,16 @@ impl World<'_> {
         let journal = self.storage.open();
         let fresh = verify(&journal, &self.checkpoints, &mut |_| {}).map_err(|e| e.to_string())?;
         if !fresh.violations.is_empty() {
-            return Err(format!("a fresh replay: {:?}", fresh.violations));
+            return Err(format!("a new replay: {:?}", fresh.violations));
         }
-        let truth = self.ledger.state_hash();
+        let truth = self.contents.state_hash();
         if hashes.len() != self.nodes.len() || hashes.iter().any(|hash| *hash != truth) {
             return Err(format!("the nodes end at {hashes:?}, the journal at {truth:?}"));
         }
         if fresh.state_hash != truth {
-            return Err("a fresh replay comes to another state".into());
+            return Err("a new replay reaches a different state".into());
         }
-        self.note(format!("the end: {:?}, state {truth:?}", self.ledger.tail()));
+        self.note(format!("the end: {:?}, state {truth:?}", self.contents.tail()));
         Ok(())
     }
 }

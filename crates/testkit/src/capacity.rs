@@ -1,7 +1,7 @@
-//! Capacity as a person would keep it on paper: what each provider has, what each consumer holds.
+//! A naive model of capacity: what each provider has and what each consumer holds.
 //!
-//! Knows nothing of how the server decides. It takes in what the journal says and complains when that cannot be right: more
-//! given out than there is, a generation that repeats or skips, something that happens to what does not exist.
+//! It does not decide anything. It applies the events of the journal and reports what cannot be right: more allocated
+//! than the capacity, a generation that repeats or skips, a change to something that does not exist.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use allod_core::event::Event;
 use allod_core::event::capacity::{Allocated, AllocationsSet, InventoriesSet};
 
 #[derive(Debug, Clone, Default)]
-pub struct Capacity {
-    providers: BTreeMap<Uuid, Provider>,
-    consumers: BTreeMap<Uuid, Consumer>,
+pub struct CapacityModel {
+    providers: BTreeMap<Uuid, ModelProvider>,
+    consumers: BTreeMap<Uuid, ModelConsumer>,
     used: BTreeMap<(Uuid, Arc<str>), u64>,
-    /// What was used before the entry that is being taken in, of everything that it touches.
+    /// The usage before the current entry, of everything that the entry changes.
     before: BTreeMap<(Uuid, Arc<str>), u64>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Provider {
+struct ModelProvider {
     generation: u64,
     inventories: BTreeMap<Arc<str>, Inventory>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Consumer {
+struct ModelConsumer {
     generation: u64,
     held: BTreeMap<(Uuid, Arc<str>), u64>,
 }
 
-impl Capacity {
+impl CapacityModel {
     pub fn provider_generation(&self, provider: Uuid) -> Option<u64> {
         self.providers.get(&provider).map(|provider| provider.generation)
     }
@@ -40,13 +40,13 @@ impl Capacity {
         self.consumers.get(&consumer).map(|consumer| consumer.generation)
     }
 
-    /// What all consumers together hold of a class of a provider.
+    /// The usage of a class of a provider.
     pub fn used(&self, provider: Uuid, class: &str) -> u64 {
         self.used.get(&(provider, class.into())).copied().unwrap_or(0)
     }
 
-    /// At the end of an entry nothing may be given out beyond what there is, unless it was so before: within one, a consumer
-    /// may get what another one gives up a moment later.
+    /// Checks at the end of an entry that its changes did not exceed a capacity. Within an entry, a consumer may take
+    /// what another one releases a moment later.
     pub fn entry_ends(&mut self) -> Result<(), String> {
         for ((provider, class), before) in std::mem::take(&mut self.before) {
             let stock = self.providers.get(&provider);
@@ -55,7 +55,7 @@ impl Capacity {
             let fits = |all: i64| i64::try_from(used).is_ok_and(|used| used <= all);
             if used > before && !stock.is_some_and(|stock| fits(stock.capacity())) {
                 return Err(format!(
-                    "{used} of {class} of provider {provider} are given out: {stock:?}"
+                    "{used} of {class} of provider {provider} are allocated: {stock:?}"
                 ));
             }
         }
@@ -68,11 +68,11 @@ impl Capacity {
                 self.providers.entry(event.provider).or_default();
             }
             Event::ProviderRemoved(event) => {
-                let holds = |consumer: &Consumer| {
+                let holds = |consumer: &ModelConsumer| {
                     consumer.held.keys().any(|(provider, _)| *provider == event.provider)
                 };
                 if self.consumers.values().any(holds) {
-                    return Err(format!("provider {} is removed while held", event.provider));
+                    return Err(format!("provider {} is removed while in use", event.provider));
                 }
                 if self.providers.remove(&event.provider).is_none() {
                     return Err(format!("provider {} is removed twice", event.provider));
@@ -86,12 +86,12 @@ impl Capacity {
             Event::ProviderCounted(event) => self.counted(event.provider, event.generation, 1)?,
             Event::InventoriesSet(event) => self.inventories(event)?,
             Event::TraitsSet(event) => self.counted(event.provider, event.generation, 1)?,
-            // In the oldest versions of the interface the generation stays.
+            // Before Placement 1.19 the generation does not change.
             Event::AggregatesSet(event) => self.counted(event.provider, event.generation, 0)?,
             Event::AllocationsSet(event) => self.allocations(event)?,
             Event::AllocationsExtended(event) => {
                 let consumer = self.consumers.get_mut(&event.consumer);
-                let consumer = consumer.ok_or("a lease of nobody is extended")?;
+                let consumer = consumer.ok_or("the lease of an unknown consumer is extended")?;
                 if consumer.generation + 1 != event.generation {
                     return Err(format!("consumer {} skips a generation", event.consumer));
                 }
@@ -99,7 +99,10 @@ impl Capacity {
             }
             Event::AllocationsReleased(event) => {
                 let Some(consumer) = self.consumers.remove(&event.consumer) else {
-                    return Err(format!("consumer {} gives up what it has not", event.consumer));
+                    return Err(format!(
+                        "consumer {} releases what it does not hold",
+                        event.consumer
+                    ));
                 };
                 self.hold(&consumer.held, false)?;
             }
@@ -108,7 +111,7 @@ impl Capacity {
         Ok(())
     }
 
-    /// Whatever was of one class is of the other now.
+    /// Renames a class everywhere.
     fn renamed(&mut self, was: &Arc<str>, class: &Arc<str>) {
         let rename = |map: &mut BTreeMap<(Uuid, Arc<str>), u64>| {
             let names = |(what, amount): ((Uuid, Arc<str>), u64)| match what {
@@ -127,7 +130,7 @@ impl Capacity {
 
     fn counted(&mut self, provider: Uuid, generation: u64, least: u64) -> Result<(), String> {
         let known = self.providers.get_mut(&provider);
-        let known = known.ok_or_else(|| format!("there is no provider {provider}"))?;
+        let known = known.ok_or_else(|| format!("provider {provider} does not exist"))?;
         let step = generation.checked_sub(known.generation);
         if !step.is_some_and(|step| (least..=1).contains(&step)) {
             let was = known.generation;
@@ -172,7 +175,7 @@ impl Capacity {
         }
         self.hold(&before.held, false)?;
         self.hold(&held, true)?;
-        self.consumers.insert(uuid, Consumer { generation: event.generation, held });
+        self.consumers.insert(uuid, ModelConsumer { generation: event.generation, held });
         Ok(())
     }
     fn hold(&mut self, held: &BTreeMap<(Uuid, Arc<str>), u64>, more: bool) -> Result<(), String> {
@@ -180,7 +183,7 @@ impl Capacity {
             let used = self.used.entry(what.clone()).or_default();
             self.before.entry(what.clone()).or_insert(*used);
             let now = if more { used.checked_add(*amount) } else { used.checked_sub(*amount) };
-            *used = now.ok_or_else(|| format!("{what:?} is counted wrongly"))?;
+            *used = now.ok_or_else(|| format!("the usage of {what:?} is wrong"))?;
         }
         Ok(())
     }

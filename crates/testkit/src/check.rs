@@ -1,4 +1,4 @@
-//! The whole check: the journal's chain, and every call of a history against it.
+//! The complete check: the hash chain of the journal, and every call of a history against the journal.
 
 use std::collections::HashMap;
 
@@ -7,38 +7,38 @@ use allod_engine::Hash;
 use allod_journal::{Journal, RecordFrame, Tail};
 use allod_record::Item;
 
-use crate::history::{Answer, Call, Done, History, Request};
+use crate::history::{Call, CallAnswer, History, OpOutcome, Request};
 use crate::judge;
-use crate::model::Model;
+use crate::model::NaiveModel;
 use crate::refusals::Judgement;
 
-/// How many problems are told in full.
+/// The number of problems that are reported in full.
 const TOLD_MAX: usize = 20;
 
-/// A journal read from its first record to its last.
+/// A journal, read from its first record to its last.
 #[derive(Debug, Default)]
 pub struct Chain {
-    /// Where each record ends: its position, by its hash.
+    /// The last position of each record, by its hash.
     pub records: HashMap<Hash, u64>,
     pub tail: Tail,
-    /// What stands at each position, from 1.
-    pub entries: Vec<Standing>,
+    /// The entries by position; the first has position 1.
+    pub entries: Vec<ChainEntry>,
 }
 
-/// What stands at one position: the time and the events of a command, or nothing that changes anything.
-pub type Standing = Option<(u64, Vec<Event>)>;
+/// The time and the events of an entry; `None` if it changes nothing.
+pub type ChainEntry = Option<(u64, Vec<Event>)>;
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct CheckReport {
     pub right: u64,
-    /// Answers of which nothing can be told from outside.
+    /// Answers that cannot be verified from outside.
     pub open: u64,
     pub problems: Vec<String>,
     pub problems_count: u64,
 }
 
-impl Verdict {
+impl CheckReport {
     fn problem(&mut self, what: String) {
         self.problems_count += 1;
         if self.problems.len() < TOLD_MAX {
@@ -46,8 +46,8 @@ impl Verdict {
         }
     }
 
-    /// Panics with everything that is wrong; for tests.
-    pub fn expect_sound(&self) {
+    /// Panics with all problems; for tests.
+    pub fn expect_no_problems(&self) {
         assert!(
             self.problems_count == 0,
             "{} problems:\n{}",
@@ -57,7 +57,7 @@ impl Verdict {
     }
 }
 
-/// Reads a journal and checks its chain: every record follows the one before it, and every entry can be read.
+/// Reads a journal and checks that every record follows the previous one and that every entry can be decoded.
 pub fn read_chain(journal: &dyn Journal) -> Result<Chain, String> {
     let mut chain = Chain::default();
     loop {
@@ -73,7 +73,7 @@ pub fn read_chain(journal: &dyn Journal) -> Result<Chain, String> {
 }
 
 impl Chain {
-    /// Adds a record, if it follows what is here and can be read.
+    /// Adds a record, if it follows the chain and can be decoded.
     pub fn take_in(&mut self, frame: &RecordFrame) -> Result<(), String> {
         frame.follows(&self.tail).map_err(|broken| broken.to_string())?;
         let items = allod_record::decode(&frame.body)
@@ -86,7 +86,7 @@ impl Chain {
             }
         }
         if self.entries.len() as u64 != frame.position {
-            return Err(format!("record {} ends elsewhere than it says", frame.seq));
+            return Err(format!("record {} does not end at its stated position", frame.seq));
         }
         self.tail = frame.tail(frame.hash());
         self.records.insert(self.tail.hash, frame.position);
@@ -94,37 +94,39 @@ impl Chain {
     }
 }
 
-/// Checks a history against the journal. `in_time`: positions must follow the order in time, as they do for all calls to
-/// one server, and for the commands of all; a read of a server that has not heard of another's writes is from the past.
-pub fn check(chain: &Chain, history: &History, in_time: bool) -> Verdict {
-    let mut verdict = Verdict::default();
+/// Checks a history against the journal. `in_time`: positions must follow the order of calls in time. That holds for
+/// all calls to one server and for the commands of all servers. It does not hold for a read from a server that has not
+/// seen the writes of another one yet.
+pub fn check(chain: &Chain, history: &History, in_time: bool) -> CheckReport {
+    let mut report = CheckReport::default();
     let answered: Vec<&Call> = history
         .calls
         .iter()
-        .filter(|call| !matches!(call.answer, Answer::Failed | Answer::Lost))
+        .filter(|call| !matches!(call.answer, CallAnswer::Failed | CallAnswer::Lost))
         .collect();
     if in_time {
-        in_order(&answered, &mut verdict);
+        in_order(&answered, &mut report);
     }
     for call in &answered {
         match chain.records.get(&call.hash) {
             Some(position) if *position >= call.position => {}
-            Some(position) => verdict.problem(format!(
+            Some(position) => report.problem(format!(
                 "answered at {} with the hash of a record that ends at {position}: {call:?}",
                 call.position
             )),
-            None => verdict.problem(format!("answered with a hash that is not there: {call:?}")),
+            None => report.problem(format!("answered with an unknown hash: {call:?}")),
         }
         if call.position > chain.tail.position {
-            verdict.problem(format!("answered at a position that is not there: {call:?}"));
+            report
+                .problem(format!("answered at a position after the end of the journal: {call:?}"));
         }
     }
-    replay(chain, answered, &mut verdict);
-    verdict
+    replay(chain, answered, &mut report);
+    report
 }
 
-/// Whoever was answered before another asked was answered at an earlier position, or the same.
-fn in_order(calls: &[&Call], verdict: &mut Verdict) {
+/// If one call ended before another began, its position is not greater.
+fn in_order(calls: &[&Call], report: &mut CheckReport) {
     let mut by_end = calls.to_vec();
     by_end.sort_by_key(|call| call.ended_ns);
     let mut by_start = calls.to_vec();
@@ -138,17 +140,19 @@ fn in_order(calls: &[&Call], verdict: &mut Verdict) {
             }
         }
         if let Some(highest) = highest.filter(|highest| highest.position > call.position) {
-            verdict.problem(format!("{call:?} was answered from before {highest:?}"));
+            report.problem(format!(
+                "{call:?} has an earlier position than {highest:?}, which ended before it began"
+            ));
         }
     }
 }
 
-/// Goes through the journal, and judges each call where it stands.
-fn replay(chain: &Chain, mut calls: Vec<&Call>, verdict: &mut Verdict) {
+/// Replays the journal and judges each call at its position.
+fn replay(chain: &Chain, mut calls: Vec<&Call>, report: &mut CheckReport) {
     calls.sort_by_key(|call| call.position);
     let mut calls = calls.into_iter().peekable();
-    let mut model = Model::default();
-    // Who says that it was given what, by position, pool and key: nobody else may.
+    let mut model = NaiveModel::default();
+    // The call that claims to have created each claim; a second one is a problem.
     let mut given: HashMap<(u64, &str, &str), &Call> = HashMap::new();
     for position in 0..=chain.entries.len() as u64 {
         let standing =
@@ -157,27 +161,29 @@ fn replay(chain: &Chain, mut calls: Vec<&Call>, verdict: &mut Verdict) {
         match standing {
             Some((at_ms, events)) => {
                 if let Err(what) = model.apply(*at_ms, events) {
-                    verdict.problem(format!("the journal at {position}: {what}"));
+                    report.problem(format!("the journal at {position}: {what}"));
                 }
             }
             None => model.position = position,
         }
         while let Some(call) = calls.next_if(|call| call.position <= position) {
             match judge::judge(&model, events, call) {
-                Judgement::Right => verdict.right += 1,
-                Judgement::Open => verdict.open += 1,
-                Judgement::Wrong(what) => verdict.problem(format!("{what}: {call:?}")),
+                Judgement::Right => report.right += 1,
+                Judgement::Open => report.open += 1,
+                Judgement::Wrong(what) => report.problem(format!("{what}: {call:?}")),
             }
             for (pool, key) in created(call) {
                 if let Some(other) = given.insert((position, pool, key), call) {
-                    verdict.problem(format!("both {other:?} and {call:?} were given the same"));
+                    report.problem(format!(
+                        "both {other:?} and {call:?} report that they created the same claim"
+                    ));
                 }
             }
         }
     }
 }
 
-/// The claims that a call says it made. What is remembered, or only tried, is not made by it.
+/// The claims that a call reports as created. Dry runs and repeated answers do not count.
 fn created(call: &Call) -> impl Iterator<Item = (&str, &str)> {
     let plain = match &call.request {
         Request::Command(allod_core::command::Command::Transact(transact)) => {
@@ -186,12 +192,12 @@ fn created(call: &Call) -> impl Iterator<Item = (&str, &str)> {
         _ => false,
     };
     let done = match &call.answer {
-        Answer::Done(done) if plain => &done[..],
+        CallAnswer::Done(done) if plain => &done[..],
         _ => &[],
     };
     done.iter()
         .flat_map(|done| match done {
-            Done::Claimed { created: true, claims } => &claims[..],
+            OpOutcome::Claimed { created: true, claims } => &claims[..],
             _ => &[],
         })
         .map(|claim| (claim.pool.as_str(), claim.key.as_str()))

@@ -1,4 +1,4 @@
-//! What happened in a run, as its clients saw it. Free of HTTP: whoever speaks it fills this in.
+//! The history of a run as its clients saw it. Independent of HTTP.
 
 use allod_core::command::Command;
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
@@ -15,27 +15,27 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     pub request: Request,
-    pub answer: Answer,
-    /// Of the answer. Without meaning when there was none.
+    pub answer: CallAnswer,
+    /// The position of the answer; meaningless if there was none.
     pub position: u64,
     pub hash: Hash,
-    /// On one clock that never steps back.
+    /// On a monotonic clock.
     pub began_ns: u64,
     pub ended_ns: u64,
-    /// The wall clock when it began: it was decided then or later.
+    /// The wall clock at the start; the decision was made then or later.
     pub earliest_ms: u64,
     pub connection: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// A pool, or a transaction; a claim, a release, a renewal alone is a transaction of one operation.
+    /// A pool command or a transaction. A single claim, release or renewal is a transaction of one operation.
     Command(Command),
     GetClaim {
         pool: String,
         key: String,
     },
-    /// The value as it is written.
+    /// The value as text.
     GetValue {
         pool: String,
         value: String,
@@ -46,25 +46,25 @@ pub enum Request {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
-    /// Accepted: one for each operation.
-    Done(Vec<Done>),
-    Refused(Refused),
+pub enum CallAnswer {
+    /// Accepted, with one result for each operation.
+    Done(Vec<OpOutcome>),
+    Refused(RefusalSeen),
     Claim(Option<ClaimSeen>),
     Value {
         state: String,
         claim: Option<ClaimSeen>,
     },
     Pool(Option<PoolSeen>),
-    /// The server said that it did not do it.
+    /// The server reported that it did nothing.
     Failed,
-    /// Nobody knows: the connection broke.
+    /// Unknown: the connection broke.
     Lost,
 }
 
-/// What one operation did.
+/// The result of one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Done {
+pub enum OpOutcome {
     PoolPut {
         created: bool,
         generation: u64,
@@ -74,17 +74,17 @@ pub enum Done {
         created: bool,
         claims: Vec<ClaimSeen>,
     },
-    /// Whether there was anything to release, where the answer says.
+    /// Whether there was something to release, if the answer says so.
     Released {
         existed: Option<bool>,
     },
     Leased(ClaimSeen),
     Checked,
-    /// Of a request about capacity: the journal tells whether it was right, not the answer.
+    /// The result of a request about capacity, which is checked by its events and not by its answer.
     Capacity,
 }
 
-/// A claim as it was shown. Values are as they are written, each on its own.
+/// A claim as the answer shows it, with each value as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimSeen {
     pub pool: String,
@@ -113,14 +113,14 @@ pub struct UsageSeen {
     pub free: u128,
 }
 
-/// No, and why: the stable code, and what else the checker can hold it to.
+/// A refusal: its stable code and the details that can be verified.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Refused {
+pub struct RefusalSeen {
     pub op: usize,
     pub code: String,
-    /// Who has the value: key and owner.
+    /// The key and owner of the claim that holds the value.
     pub by: Option<(String, String)>,
-    /// The version or generation that there is.
+    /// The actual version or generation.
     pub actual: Option<u64>,
 }
 
@@ -161,30 +161,30 @@ impl From<allod_core::view::PoolView> for PoolSeen {
     }
 }
 
-impl Answer {
-    /// What the engine answered, for runs that go straight to it.
-    pub fn of(answer: &Result<Receipt, allod_core::refusal::Refused>) -> Answer {
+impl CallAnswer {
+    /// The answer of the engine, for runs without HTTP.
+    pub fn of(answer: &Result<Receipt, allod_core::refusal::Refused>) -> CallAnswer {
         match answer {
-            Ok(receipt) => Answer::Done(receipt.outcomes.iter().map(Done::of).collect()),
-            Err(refused) => Answer::Refused(Refused::of(refused)),
+            Ok(receipt) => CallAnswer::Done(receipt.outcomes.iter().map(OpOutcome::of).collect()),
+            Err(refused) => CallAnswer::Refused(RefusalSeen::of(refused)),
         }
     }
 }
 
-impl Done {
-    pub fn of(outcome: &Outcome) -> Done {
+impl OpOutcome {
+    pub fn of(outcome: &Outcome) -> OpOutcome {
         match outcome {
             Outcome::PoolPut { created, generation } => {
-                Done::PoolPut { created: *created, generation: *generation }
+                OpOutcome::PoolPut { created: *created, generation: *generation }
             }
-            Outcome::PoolDeleted { .. } => Done::PoolDeleted,
-            Outcome::Claimed { claims, created } => Done::Claimed {
+            Outcome::PoolDeleted { .. } => OpOutcome::PoolDeleted,
+            Outcome::Claimed { claims, created } => OpOutcome::Claimed {
                 created: *created,
                 claims: claims.iter().map(ClaimSeen::of).collect(),
             },
-            Outcome::Released { existed } => Done::Released { existed: Some(*existed) },
-            Outcome::Leased(claim) => Done::Leased(ClaimSeen::of(claim)),
-            Outcome::Checked | Outcome::Ticked => Done::Checked,
+            Outcome::Released { existed } => OpOutcome::Released { existed: Some(*existed) },
+            Outcome::Leased(claim) => OpOutcome::Leased(ClaimSeen::of(claim)),
+            Outcome::Checked | Outcome::Ticked => OpOutcome::Checked,
             Outcome::Allocated { .. }
             | Outcome::Deallocated { .. }
             | Outcome::Extended { .. }
@@ -195,13 +195,13 @@ impl Done {
             | Outcome::Ids(_)
             | Outcome::IdsEdited
             | Outcome::ResourcesEdited
-            | Outcome::Found(_) => Done::Capacity,
+            | Outcome::Found(_) => OpOutcome::Capacity,
         }
     }
 }
 
-impl Refused {
-    pub fn of(refused: &allod_core::refusal::Refused) -> Refused {
+impl RefusalSeen {
+    pub fn of(refused: &allod_core::refusal::Refused) -> RefusalSeen {
         let (by, actual) = match &refused.refusal {
             Refusal::ValueTaken { by, .. } => {
                 (Some((by.key.to_string(), by.owner.to_string())), None)
@@ -210,6 +210,6 @@ impl Refused {
             | Refusal::PoolGenerationDiffers { actual, .. } => (None, *actual),
             _ => (None, None),
         };
-        Refused { op: refused.op, code: refused.refusal.code().into(), by, actual }
+        RefusalSeen { op: refused.op, code: refused.refusal.code().into(), by, actual }
     }
 }

@@ -1,10 +1,10 @@
-//! A small HTTP client over one kept connection, so that tests depend on no library that the server uses.
+//! A small HTTP client with one persistent connection, so that tests do not depend on a library that the server uses.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// A connection that is opened when it is needed and kept for as long as it works.
+/// A connection that is opened on demand and kept while it works.
 #[derive(Debug)]
 pub struct Client {
     address: SocketAddr,
@@ -39,7 +39,7 @@ impl Client {
         Client { address, timeout, stream: None }
     }
 
-    /// Sends one request and reads its response. After an error nobody knows whether it was carried out.
+    /// Sends a request and reads its response. After an error the outcome is unknown.
     pub fn send(
         &mut self,
         method: &str,
@@ -79,7 +79,7 @@ impl Client {
 fn read_response(stream: &mut BufReader<TcpStream>) -> io::Result<Response> {
     let line = read_line(stream)?;
     let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
-    let status: u16 = status.ok_or_else(|| broken("there is no status"))?;
+    let status: u16 = status.ok_or_else(|| broken("the status line has no status"))?;
     let mut headers = Vec::new();
     loop {
         let line = read_line(stream)?;
@@ -96,7 +96,8 @@ fn read_response(stream: &mut BufReader<TcpStream>) -> io::Result<Response> {
     if response.header("transfer-encoding") == Some("chunked") {
         loop {
             let line = read_line(stream)?;
-            let size = usize::from_str_radix(line.trim(), 16).map_err(|_| broken("a chunk"))?;
+            let size = usize::from_str_radix(line.trim(), 16)
+                .map_err(|_| broken("a chunk has no valid size"))?;
             let start = response.body.len();
             response.body.resize(start + size, 0);
             stream.read_exact(&mut response.body[start..])?;

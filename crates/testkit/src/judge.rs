@@ -1,38 +1,38 @@
-//! Whether an answer is right at its position: what was accepted, and what was read.
+//! Judges accepted commands and reads at their positions.
 
 use allod_core::command::{Command, Op, Transact};
 use allod_core::event::{Event, ReleaseCause};
 
-use crate::history::{Answer, Call, ClaimSeen, Done, PoolSeen, Request, UsageSeen};
-use crate::model::{Model, Whose, Zone};
+use crate::history::{Call, CallAnswer, ClaimSeen, OpOutcome, PoolSeen, Request, UsageSeen};
+use crate::model::{ModelZone, NaiveModel, ValueHolder};
 use crate::refusals::Judgement::{self, Open, Right, Wrong};
 use crate::{refusals, room};
 
-/// Judges a call by the model at its position and the events of the entry at that position, which may be another's.
-pub fn judge(model: &Model, events: &[Event], call: &Call) -> Judgement {
+/// Judges a call by the model at its position and the events of the entry there, which may belong to another call.
+pub fn judge(model: &NaiveModel, events: &[Event], call: &Call) -> Judgement {
     let now_ms = model.now_ms.max(call.earliest_ms);
     match (&call.request, &call.answer) {
-        (_, Answer::Failed | Answer::Lost) => Open,
-        (Request::Command(command), Answer::Refused(refused)) => {
+        (_, CallAnswer::Failed | CallAnswer::Lost) => Open,
+        (Request::Command(command), CallAnswer::Refused(refused)) => {
             refusals::judge(model, command, refused, now_ms)
         }
-        (Request::Command(command), Answer::Done(done)) => {
+        (Request::Command(command), CallAnswer::Done(done)) => {
             accepted(model, events, command, done, now_ms)
         }
-        (Request::GetClaim { pool, key }, Answer::Claim(seen)) => {
-            same(seen, &model.seen(pool, &Whose::Held(key.as_str().into())))
+        (Request::GetClaim { pool, key }, CallAnswer::Claim(seen)) => {
+            same(seen, &model.seen(pool, &ValueHolder::Held(key.as_str().into())))
         }
-        (Request::GetClaim { pool, .. }, Answer::Refused(refused)) => {
+        (Request::GetClaim { pool, .. }, CallAnswer::Refused(refused)) => {
             unknown(model, pool, &refused.code)
         }
-        (Request::GetValue { pool, value }, Answer::Value { state, claim }) => {
+        (Request::GetValue { pool, value }, CallAnswer::Value { state, claim }) => {
             value_read(model, pool, value, state, claim)
         }
-        (Request::GetValue { pool, .. }, Answer::Refused(refused)) => {
+        (Request::GetValue { pool, .. }, CallAnswer::Refused(refused)) => {
             unknown(model, pool, &refused.code)
         }
-        (Request::GetPool { pool }, Answer::Pool(seen)) => same(seen, &pool_seen(model, pool)),
-        (request, answer) => Wrong(format!("{answer:?} is no answer to {request:?}")),
+        (Request::GetPool { pool }, CallAnswer::Pool(seen)) => same(seen, &pool_seen(model, pool)),
+        (request, answer) => Wrong(format!("{answer:?} is not an answer to {request:?}")),
     }
 }
 
@@ -40,15 +40,15 @@ fn same<T: PartialEq + std::fmt::Debug>(said: &T, is: &T) -> Judgement {
     if said == is { Right } else { Wrong(format!("the answer says {said:?}, it is {is:?}")) }
 }
 
-fn unknown(model: &Model, pool: &str, code: &str) -> Judgement {
+fn unknown(model: &NaiveModel, pool: &str, code: &str) -> Judgement {
     match (code, model.pools.contains_key(pool)) {
         ("pool_unknown", false) => Right,
-        ("pool_unknown", true) => Wrong("the pool is there".into()),
-        (code, _) => Wrong(format!("'{code}' is no answer to a read")),
+        ("pool_unknown", true) => Wrong("the pool exists".into()),
+        (code, _) => Wrong(format!("'{code}' is not an answer to a read")),
     }
 }
 
-fn pool_seen(model: &Model, pool: &str) -> Option<PoolSeen> {
+fn pool_seen(model: &NaiveModel, pool: &str) -> Option<PoolSeen> {
     let pool = model.pools.get(pool)?;
     let sum = |spans: &[allod_core::span::Span]| {
         spans.iter().fold(0, |sum: u128, span| sum.saturating_add(span.len()))
@@ -65,82 +65,82 @@ fn pool_seen(model: &Model, pool: &str) -> Option<PoolSeen> {
 }
 
 fn value_read(
-    model: &Model,
+    model: &NaiveModel,
     name: &str,
     value: &str,
     state: &str,
     claim: &Option<ClaimSeen>,
 ) -> Judgement {
-    let Some(pool) = model.pools.get(name) else { return Wrong("there is no such pool".into()) };
+    let Some(pool) = model.pools.get(name) else { return Wrong("the pool does not exist".into()) };
     let Ok(value) = pool.spec.kind.parse(value) else {
         return Wrong("it was not a value of the pool".into());
     };
     let holder = pool.holders(value).first().copied();
     let expected = match (holder, pool.zone(value)) {
-        (Some(Whose::Held(_)), _) => "held",
-        (Some(Whose::Kept(_)), _) => "quarantined",
-        (None, Zone::Automatic) => "free",
-        (None, Zone::Manual) => "manual",
-        (None, Zone::Draining) => "draining",
-        (None, Zone::Excluded) => "excluded",
-        (None, Zone::Outside) => "outside",
+        (Some(ValueHolder::Held(_)), _) => "held",
+        (Some(ValueHolder::Kept(_)), _) => "quarantined",
+        (None, ModelZone::Automatic) => "free",
+        (None, ModelZone::Manual) => "manual",
+        (None, ModelZone::Draining) => "draining",
+        (None, ModelZone::Excluded) => "excluded",
+        (None, ModelZone::Outside) => "outside",
     };
     match same(&state, &expected) {
-        Right => same(claim, &holder.and_then(|whose| model.seen(name, whose))),
+        Right => same(claim, &holder.and_then(|holder| model.seen(name, holder))),
         wrong => wrong,
     }
 }
 
 fn accepted(
-    model: &Model,
+    model: &NaiveModel,
     events: &[Event],
     command: &Command,
-    done: &[Done],
+    done: &[OpOutcome],
     now_ms: u64,
 ) -> Judgement {
     match (command, done) {
-        (Command::PutPool(put), [Done::PoolPut { generation, .. }]) => {
+        (Command::PutPool(put), [OpOutcome::PoolPut { generation, .. }]) => {
             let pool = model.pools.get(&put.pool);
             let is =
                 pool.is_some_and(|pool| pool.generation == *generation && pool.spec == put.spec);
             if is { Right } else { Wrong(format!("the pool is {pool:?}")) }
         }
-        (Command::DeletePool(delete), [Done::PoolDeleted]) => {
+        (Command::DeletePool(delete), [OpOutcome::PoolDeleted]) => {
             same(&model.pools.contains_key(&delete.pool), &false)
         }
         (Command::Transact(transact), done) => transaction(model, events, transact, done, now_ms),
-        (Command::Capacity(_), [Done::Capacity]) => Open,
+        (Command::Capacity(_), [OpOutcome::Capacity]) => Open,
         (Command::Ids(_) | Command::Resource(_), [_]) => Open,
-        (command, done) => Wrong(format!("{done:?} is no answer to {command:?}")),
+        (command, done) => Wrong(format!("{done:?} is not an answer to {command:?}")),
     }
 }
 
 fn transaction(
-    model: &Model,
+    model: &NaiveModel,
     events: &[Event],
     transact: &Transact,
-    done: &[Done],
+    done: &[OpOutcome],
     now_ms: u64,
 ) -> Judgement {
     if done.len() != transact.ops.len() {
         return Wrong(format!("{} operations have {} outcomes", transact.ops.len(), done.len()));
     }
     if transact.dry_run {
-        // Under an idempotency key it may be an earlier answer, given again.
+        // With an idempotency key it may be a repeated answer.
         let fresh = transact.idempotency.is_none();
         return if fresh { dry_run(model, transact, done, now_ms) } else { Open };
     }
     if let Some(given) = &transact.idempotency {
         let Some(known) = model.requests.get(&given.key) else {
-            return Wrong("it is not remembered".into());
+            return Wrong("no answer is stored for its idempotency key".into());
         };
         if known.fingerprint != given.fingerprint {
-            return Wrong("another request is remembered under its key".into());
+            return Wrong("another request is stored for its idempotency key".into());
         }
-        let outcomes: Vec<Done> = known.receipt.outcomes.iter().map(Done::of).collect();
+        let outcomes: Vec<OpOutcome> = known.receipt.outcomes.iter().map(OpOutcome::of).collect();
         let same = outcomes.iter().zip(done).all(|(remembered, said)| alike(remembered, said));
         let same = same && outcomes.len() == done.len();
-        return if same { Right } else { Wrong(format!("{outcomes:?} is remembered")) };
+        return if same { Right } else { Wrong(format!("{outcomes:?} is stored")) };
     }
     for (index, (op, done)) in transact.ops.iter().zip(done).enumerate() {
         let later = &transact.ops[index + 1..];
@@ -153,22 +153,24 @@ fn transaction(
     Right
 }
 
-/// The same, but for what one of the two does not say.
-fn alike(remembered: &Done, said: &Done) -> bool {
-    matches!((remembered, said), (Done::Released { .. }, Done::Released { existed: None }))
-        || remembered == said
+/// Equal, except for what one of the two does not say.
+fn alike(remembered: &OpOutcome, said: &OpOutcome) -> bool {
+    matches!(
+        (remembered, said),
+        (OpOutcome::Released { .. }, OpOutcome::Released { existed: None })
+    ) || remembered == said
 }
 
-/// A dry run promises nothing that can be looked up, but what it would give must be there to give.
-fn dry_run(model: &Model, transact: &Transact, done: &[Done], now_ms: u64) -> Judgement {
-    let ([Op::Claim(op)], [Done::Claimed { created: true, claims }]) = (&*transact.ops, done)
+/// A dry run leaves no trace, but the values that it would get must be available.
+fn dry_run(model: &NaiveModel, transact: &Transact, done: &[OpOutcome], now_ms: u64) -> Judgement {
+    let ([Op::Claim(op)], [OpOutcome::Claimed { created: true, claims }]) = (&*transact.ops, done)
     else {
         return Open;
     };
     let owner = op.owner.as_ref().unwrap_or(&op.key);
     for claim in claims {
         let Some(pool) = model.pools.get(claim.pool.as_str()) else {
-            return Wrong("there is no such pool".into());
+            return Wrong("the pool does not exist".into());
         };
         if pool.held.contains_key(&op.key) {
             continue;
@@ -177,12 +179,12 @@ fn dry_run(model: &Model, transact: &Transact, done: &[Done], now_ms: u64) -> Ju
             let Ok(value) = pool.spec.kind.parse(value) else {
                 return Wrong(format!("{value} is no value of the pool"));
             };
-            // It may have been decided later than it was asked for; a lease that ran out meanwhile is in nobody's way.
+            // The decision may have been made later; a lease that expired in between blocks nothing.
             let blocked = room::in_the_way(pool, value, owner, now_ms);
-            if let Some((whose, claim)) = blocked
+            if let Some((holder, claim)) = blocked
                 && claim.expires_ms.or(claim.until_ms).is_none()
             {
-                return Wrong(format!("{value:?} is {whose:?}'s"));
+                return Wrong(format!("{value:?} is {holder:?}'s"));
             }
         }
     }
@@ -190,10 +192,10 @@ fn dry_run(model: &Model, transact: &Transact, done: &[Done], now_ms: u64) -> Ju
 }
 
 fn operation(
-    model: &Model,
+    model: &NaiveModel,
     events: &[Event],
     op: &Op,
-    done: &Done,
+    done: &OpOutcome,
     later: &[Op],
     alone: bool,
 ) -> Judgement {
@@ -203,15 +205,15 @@ fn operation(
         if touched(&seen.pool, &seen.key) {
             return Right;
         }
-        let is = model.seen(&seen.pool, &Whose::Held(seen.key.as_str().into()));
+        let is = model.seen(&seen.pool, &ValueHolder::Held(seen.key.as_str().into()));
         same(&Some(seen), &is.as_ref())
     };
     match (op, done) {
-        (Op::Claim(op), Done::Claimed { created, claims }) => {
+        (Op::Claim(op), OpOutcome::Claimed { created, claims }) => {
             let pools: Vec<&str> = claims.iter().map(|claim| claim.pool.as_str()).collect();
             let asked: Vec<&str> = op.pools.iter().map(|pool| &**pool).collect();
             if pools != asked || claims.iter().any(|claim| *claim.key != *op.key) {
-                return Wrong("the claims are not the ones asked for".into());
+                return Wrong("these are not the requested claims".into());
             }
             let granted = events.iter().any(|event| {
                 matches!(event, Event::ClaimGranted(event)
@@ -222,7 +224,7 @@ fn operation(
             }
             claims.iter().map(shown).find(|judged| *judged != Right).unwrap_or(Right)
         }
-        (Op::Release(op), Done::Released { existed }) => {
+        (Op::Release(op), OpOutcome::Released { existed }) => {
             let released = events.iter().any(|event| {
                 matches!(event, Event::ClaimReleased(event)
                     if event.key == op.key && event.pool == op.pool && event.cause == ReleaseCause::Asked)
@@ -237,7 +239,7 @@ fn operation(
             }
             Right
         }
-        (Op::Renew(op), Done::Leased(seen)) => {
+        (Op::Renew(op), OpOutcome::Leased(seen)) => {
             let renewed = events.iter().any(|event| {
                 matches!(event, Event::LeaseChanged(event)
                     if event.key == op.key && event.pool == op.pool)
@@ -247,20 +249,20 @@ fn operation(
             }
             shown(seen)
         }
-        (Op::Confirm(_), Done::Leased(seen)) => {
+        (Op::Confirm(_), OpOutcome::Leased(seen)) => {
             if seen.expires_ms.is_some() {
                 return Wrong("it still has a lease".into());
             }
             shown(seen)
         }
-        // It may have been decided much later than it was asked for, when everything kept had become free.
-        (Op::Check(check), Done::Checked) if alone => {
+        // The decision may have been made much later, when every quarantine had ended.
+        (Op::Check(check), OpOutcome::Checked) if alone => {
             let holds = refusals::holds(model, check, u64::MAX);
             if holds { Right } else { Wrong("the check does not hold".into()) }
         }
-        (Op::Check(_), Done::Checked) => Open,
-        (Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_), Done::Capacity) => Open,
-        (op, done) => Wrong(format!("{done:?} is no answer to {op:?}")),
+        (Op::Check(_), OpOutcome::Checked) => Open,
+        (Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_), OpOutcome::Capacity) => Open,
+        (op, done) => Wrong(format!("{done:?} is not an answer to {op:?}")),
     }
 }
 

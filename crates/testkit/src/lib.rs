@@ -1,8 +1,8 @@
-//! The outside checker: was every answer that a server gave the right one? Never shipped.
+//! An external checker: was every answer of a server correct? Never shipped.
 //!
-//! Independent of the server on purpose. It knows the history of a run (what was asked, what was answered, when, and at
-//! which position) and the journal, replays the journal's facts through a naive model of its own, and compares. It uses
-//! the core's vocabulary, and none of the core's decisions.
+//! It is independent of the server on purpose. It takes the history of a run (requests, answers, times and positions)
+//! and the journal, replays the journal in a naive model, and compares. It uses the core's types, but none of its
+//! decisions. Also here: helpers for tests with server processes, PostgreSQL and transcripts.
 
 pub mod capacity;
 pub mod check;
@@ -18,5 +18,7 @@ mod room;
 pub mod server;
 pub mod transcript;
 
-pub use check::{Chain, Verdict, check, read_chain};
-pub use history::{Answer, Call, ClaimSeen, Done, History, Refused, Request, UsageSeen};
+pub use check::{Chain, CheckReport, check, read_chain};
+pub use history::{
+    Call, CallAnswer, ClaimSeen, History, OpOutcome, RefusalSeen, Request, UsageSeen,
+};

@@ -1,12 +1,12 @@
-//! The naive model: what the journal's facts add up to, in plain maps.
+//! The naive model: the state that follows from the events of the journal, in plain maps.
 //!
-//! It refuses to believe an impossible fact (a value given twice, a claim released that nobody held), which is how a
-//! journal that lies is found out. It never chooses anything.
+//! It rejects impossible events (a value granted twice, the release of a claim that is not held), which is how an
+//! incorrect journal is detected. It never decides anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::capacity::Capacity;
+use crate::capacity::CapacityModel;
 
 use allod_core::claim::{ClaimParams, Want};
 use allod_core::event::{
@@ -19,38 +19,37 @@ use allod_core::value::Kind;
 use crate::history::ClaimSeen;
 
 #[derive(Debug, Default)]
-pub struct Model {
+pub struct NaiveModel {
     pub position: u64,
     pub now_ms: u64,
-    pub pools: BTreeMap<Arc<str>, Pool>,
+    pub pools: BTreeMap<Arc<str>, ModelPool>,
     pub requests: BTreeMap<Arc<str>, RequestRemembered>,
-    pub capacity: Capacity,
-    /// The pools that the resource-manager keeps, and the keys that have asked something of them.
+    pub capacity: CapacityModel,
+    /// The pools of the resource-manager, and the keys of their requests.
     pub wanted: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
 }
 
 #[derive(Debug)]
-pub struct Pool {
+pub struct ModelPool {
     pub generation: u64,
     pub spec: PoolSpec,
-    /// By key.
-    pub held: BTreeMap<Arc<str>, Claim>,
-    /// In quarantine, by first value.
-    pub kept: BTreeMap<u128, Claim>,
-    /// Every span that is held or kept: its end, and whose it is.
-    pub taken: BTreeMap<u128, (u128, Whose)>,
+    pub held: BTreeMap<Arc<str>, ModelClaim>,
+    /// Quarantined claims, by first value.
+    pub kept: BTreeMap<u128, ModelClaim>,
+    /// Every span that is held or quarantined: its end and its holder.
+    pub taken: BTreeMap<u128, (u128, ValueHolder)>,
     pub held_values: u128,
     pub kept_values: u128,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whose {
+pub enum ValueHolder {
     Held(Arc<str>),
     Kept(u128),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct ModelClaim {
     pub key: Arc<str>,
     pub owner: Arc<str>,
     pub spans: Vec<Span>,
@@ -62,7 +61,7 @@ pub struct Claim {
     pub params: ClaimParams,
 }
 
-impl Claim {
+impl ModelClaim {
     pub fn expired(&self, now_ms: u64) -> bool {
         self.expires_ms.is_some_and(|at| at <= now_ms)
     }
@@ -72,9 +71,9 @@ impl Claim {
     }
 }
 
-/// What a pool's definition says of a value.
+/// What the definition of a pool says about a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Zone {
+pub enum ModelZone {
     Outside,
     Excluded,
     Draining,
@@ -82,9 +81,9 @@ pub enum Zone {
     Automatic,
 }
 
-impl Pool {
-    fn new(generation: u64, spec: PoolSpec) -> Pool {
-        Pool {
+impl ModelPool {
+    fn new(generation: u64, spec: PoolSpec) -> ModelPool {
+        ModelPool {
             generation,
             spec,
             held: BTreeMap::new(),
@@ -95,24 +94,24 @@ impl Pool {
         }
     }
 
-    /// Who has values of this span, in order.
-    pub fn holders(&self, span: Span) -> Vec<&Whose> {
+    /// The holders of values of this span, in order.
+    pub fn holders(&self, span: Span) -> Vec<&ValueHolder> {
         let before = self.taken.range(..span.first).next_back();
         let before = before.filter(|(_, (last, _))| *last >= span.first);
         let within = self.taken.range(span.first..=span.last);
-        before.into_iter().chain(within).map(|(_, (_, whose))| whose).collect()
+        before.into_iter().chain(within).map(|(_, (_, holder))| holder).collect()
     }
 
-    pub fn claim(&self, whose: &Whose) -> Option<&Claim> {
-        match whose {
-            Whose::Held(key) => self.held.get(key),
-            Whose::Kept(first) => self.kept.get(first),
+    pub fn claim(&self, holder: &ValueHolder) -> Option<&ModelClaim> {
+        match holder {
+            ValueHolder::Held(key) => self.held.get(key),
+            ValueHolder::Kept(first) => self.kept.get(first),
         }
     }
 
-    /// The worst that can be said of any value of the span. A point is in exactly one zone, and zones change only at
-    /// the ends of what the definition lists, so looking at those is enough.
-    pub fn zone(&self, span: Span) -> Zone {
+    /// The most restrictive zone of any value of the span. Zones change only at the ends of the listed spans, so
+    /// checking those is enough.
+    pub fn zone(&self, span: Span) -> ModelZone {
         let spec = &self.spec;
         let lists = [&spec.exclude, &spec.manual, &spec.draining];
         let listed = lists.into_iter().flatten().copied();
@@ -129,47 +128,48 @@ impl Pool {
             ];
             points.extend(around.into_iter().flatten().filter(|point| span.contains(*point)));
         }
-        let order = [Zone::Outside, Zone::Excluded, Zone::Draining, Zone::Manual];
-        let zones: Vec<Zone> = points.into_iter().map(|point| self.zone_of(point)).collect();
-        order.into_iter().find(|zone| zones.contains(zone)).unwrap_or(Zone::Automatic)
+        let order =
+            [ModelZone::Outside, ModelZone::Excluded, ModelZone::Draining, ModelZone::Manual];
+        let zones: Vec<ModelZone> = points.into_iter().map(|point| self.zone_of(point)).collect();
+        order.into_iter().find(|zone| zones.contains(zone)).unwrap_or(ModelZone::Automatic)
     }
 
-    fn zone_of(&self, point: u128) -> Zone {
+    fn zone_of(&self, point: u128) -> ModelZone {
         let spec = &self.spec;
         let among = |list: &[Span]| list.iter().any(|span| span.contains(point));
         let Some(range) = spec.ranges.iter().find(|range| range.span.contains(point)) else {
-            return Zone::Outside;
+            return ModelZone::Outside;
         };
         let wide = range.subnet_len.is_some_and(|len| u32::from(len) + 2 <= spec.kind.width());
         let edge = point == range.span.first || point == range.span.last;
         if among(&spec.exclude) || (spec.kind.is_address() && spec.keep_edges && wide && edge) {
-            Zone::Excluded
+            ModelZone::Excluded
         } else if among(&spec.draining) {
-            Zone::Draining
+            ModelZone::Draining
         } else if among(&spec.manual) {
-            Zone::Manual
+            ModelZone::Manual
         } else {
-            Zone::Automatic
+            ModelZone::Automatic
         }
     }
 
-    fn add(&mut self, claim: Claim) -> Result<(), String> {
-        let whose = match claim.until_ms {
-            None => Whose::Held(claim.key.clone()),
-            Some(_) => Whose::Kept(claim.spans[0].first),
+    fn add(&mut self, claim: ModelClaim) -> Result<(), String> {
+        let holder = match claim.until_ms {
+            None => ValueHolder::Held(claim.key.clone()),
+            Some(_) => ValueHolder::Kept(claim.spans[0].first),
         };
         for span in &claim.spans {
             if let Some(other) = self.holders(*span).first() {
-                return Err(format!("{span:?} is given to {whose:?} and is {other:?}'s"));
+                return Err(format!("{span:?} is granted to {holder:?} but held by {other:?}"));
             }
-            self.taken.insert(span.first, (span.last, whose.clone()));
+            self.taken.insert(span.first, (span.last, holder.clone()));
         }
-        match whose {
-            Whose::Held(key) => {
+        match holder {
+            ValueHolder::Held(key) => {
                 self.held_values = self.held_values.saturating_add(claim.values());
                 self.held.insert(key, claim);
             }
-            Whose::Kept(first) => {
+            ValueHolder::Kept(first) => {
                 self.kept_values = self.kept_values.saturating_add(claim.values());
                 self.kept.insert(first, claim);
             }
@@ -177,35 +177,35 @@ impl Pool {
         Ok(())
     }
 
-    fn remove(&mut self, whose: &Whose) -> Option<Claim> {
-        let claim = match whose {
-            Whose::Held(key) => self.held.remove(key),
-            Whose::Kept(first) => self.kept.remove(first),
+    fn remove(&mut self, holder: &ValueHolder) -> Option<ModelClaim> {
+        let claim = match holder {
+            ValueHolder::Held(key) => self.held.remove(key),
+            ValueHolder::Kept(first) => self.kept.remove(first),
         }?;
         for span in &claim.spans {
             self.taken.remove(&span.first);
         }
-        match whose {
-            Whose::Held(_) => self.held_values -= claim.values(),
-            Whose::Kept(_) => self.kept_values -= claim.values(),
+        match holder {
+            ValueHolder::Held(_) => self.held_values -= claim.values(),
+            ValueHolder::Kept(_) => self.kept_values -= claim.values(),
         }
         Some(claim)
     }
 }
 
-/// Records of level 1 do not say whose values an event is about; what says so must be right.
-fn says_whose(was: &Option<Was>, claim: &Claim, kind: Kind) -> Result<(), String> {
+/// Records of level 1 do not name the claim that an event is about. If an event names it, it must be right.
+fn says_whose(was: &Option<Was>, claim: &ModelClaim, kind: Kind) -> Result<(), String> {
     let right = |was: &Was| {
         was.owner == claim.owner && was.kind == kind && was.values.spans().eq(claim.spans.clone())
     };
     if was.as_ref().is_none_or(right) {
         return Ok(());
     }
-    Err(format!("what was '{}' is said to have been {was:?}", claim.key))
+    Err(format!("the event names {was:?}, but the claim is '{}'", claim.key))
 }
 
-impl Model {
-    /// All that one command did. Says what is impossible about it.
+impl NaiveModel {
+    /// Applies the events of one command. The error says what is impossible.
     pub fn apply(&mut self, at_ms: u64, events: &[Event]) -> Result<(), String> {
         if at_ms < self.now_ms {
             return Err(format!("time goes back to {at_ms}"));
@@ -226,7 +226,7 @@ impl Model {
                     }
                     Some(pool) => (pool.generation, pool.spec) = (generation, spec),
                     None => {
-                        self.pools.insert(event.pool.clone(), Pool::new(generation, spec));
+                        self.pools.insert(event.pool.clone(), ModelPool::new(generation, spec));
                     }
                 }
             }
@@ -258,7 +258,7 @@ impl Model {
             | Event::AllocationsSet(_)
             | Event::AllocationsExtended(_)
             | Event::AllocationsReleased(_) => self.capacity.event(event)?,
-            // From where the next id comes is nothing that anybody holds.
+            // The order of block allocation does not affect what is held.
             Event::LedgerDefined(_) | Event::BlocksMoved(_) => {}
             Event::ResourcePoolDefined(event) => {
                 self.wanted.entry(event.pool.clone()).or_default();
@@ -269,7 +269,7 @@ impl Model {
             Event::RequestWithdrawn(event) => {
                 self.wanted.entry(event.pool.clone()).or_default().remove(&event.key);
             }
-            // Nor is what is wrong, and whom it is told.
+            // Neither do alarms and notifications.
             Event::AlarmChanged(_)
             | Event::AlarmPurged(_)
             | Event::NoticeQueued(_)
@@ -279,8 +279,8 @@ impl Model {
         Ok(())
     }
 
-    fn pool(&mut self, name: &str) -> Result<&mut Pool, String> {
-        self.pools.get_mut(name).ok_or_else(|| format!("there is no pool '{name}'"))
+    fn pool(&mut self, name: &str) -> Result<&mut ModelPool, String> {
+        self.pools.get_mut(name).ok_or_else(|| format!("pool '{name}' does not exist"))
     }
 
     fn granted(&mut self, event: &ClaimGranted) -> Result<(), String> {
@@ -299,12 +299,12 @@ impl Model {
         let spans: Vec<Span> = event.values.spans().collect();
         for span in &spans {
             let zone = pool.zone(*span);
-            if !matches!(zone, Zone::Automatic | Zone::Manual) {
+            if !matches!(zone, ModelZone::Automatic | ModelZone::Manual) {
                 return Err(format!("claim '{key}' gets {span:?}, which is {zone:?}"));
             }
         }
-        let plain = || ClaimParams { want: Want::any(), ttl_ms: None };
-        pool.add(Claim {
+        let plain = || Asked { want: Want::any(), ttl_ms: None };
+        pool.add(ModelClaim {
             key: key.clone(),
             owner: event.owner.clone(),
             spans,
@@ -320,7 +320,10 @@ impl Model {
     fn leased(&mut self, event: &LeaseChanged) -> Result<(), String> {
         let pool = self.pool(&event.pool)?;
         let Some(claim) = pool.held.get_mut(&event.key) else {
-            return Err(format!("the lease of '{}' changes, which nobody holds", event.key));
+            return Err(format!(
+                "the lease of '{}' changes, but no claim is held under it",
+                event.key
+            ));
         };
         says_whose(&event.was, claim, pool.spec.kind)?;
         (claim.version, claim.expires_ms) = (event.version, event.expires_ms);
@@ -329,11 +332,11 @@ impl Model {
 
     fn quarantine_ended(&mut self, event: &QuarantineEnded) -> Result<(), String> {
         let pool = self.pool(&event.pool)?;
-        let Some(claim) = pool.remove(&Whose::Kept(event.first)) else {
-            return Err(format!("nothing is kept at {}", event.first));
+        let Some(claim) = pool.remove(&ValueHolder::Kept(event.first)) else {
+            return Err(format!("nothing is in quarantine at {}", event.first));
         };
         if event.key.as_ref().is_some_and(|key| *key != claim.key) {
-            return Err(format!("what was kept for '{}' is said to be another's", claim.key));
+            return Err(format!("the quarantine of '{}' is attributed to another key", claim.key));
         }
         says_whose(&event.was, &claim, pool.spec.kind)
     }
@@ -342,8 +345,8 @@ impl Model {
         let now_ms = self.now_ms;
         let pool = self.pool(&event.pool)?;
         let key = &event.key;
-        let Some(mut claim) = pool.remove(&Whose::Held(key.clone())) else {
-            return Err(format!("'{key}' is released, which nobody holds"));
+        let Some(mut claim) = pool.remove(&ValueHolder::Held(key.clone())) else {
+            return Err(format!("'{key}' is released but not held"));
         };
         if claim.version != event.at_version {
             return Err(format!("'{key}' is released at a version that it does not have"));
@@ -351,7 +354,7 @@ impl Model {
         says_whose(&event.was, &claim, pool.spec.kind)?;
         let asked = event.cause == allod_core::event::ReleaseCause::Asked;
         if !asked && !claim.expired(now_ms) {
-            return Err(format!("'{key}' is taken away although its lease runs"));
+            return Err(format!("'{key}' is released although its lease has not expired"));
         }
         if event.quarantine_until_ms.is_some() {
             (claim.until_ms, claim.expires_ms) = (event.quarantine_until_ms, None);
@@ -361,10 +364,10 @@ impl Model {
         Ok(())
     }
 
-    /// What a reader should see of a claim.
-    pub fn seen(&self, pool: &str, whose: &Whose) -> Option<ClaimSeen> {
+    /// The claim as a reader should see it.
+    pub fn seen(&self, pool: &str, holder: &ValueHolder) -> Option<ClaimSeen> {
         let known = self.pools.get(pool)?;
-        let claim = known.claim(whose)?;
+        let claim = known.claim(holder)?;
         let kind = known.spec.kind;
         let mut values = Vec::new();
         for span in &claim.spans {

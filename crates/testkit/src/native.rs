@@ -1,6 +1,6 @@
-//! The native API, spoken from outside: a request of a history as HTTP, and an HTTP response as an answer.
+//! The native API from the client's side: a request of a history as HTTP, and an HTTP response as an answer.
 //!
-//! Written against the API's description and not with the server's own types, so that a mistake in those is seen.
+//! Written from the API's description and without the server's types, so that mistakes in those show.
 
 mod ask;
 mod read;
@@ -12,16 +12,25 @@ use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, Expect, Op, Transact};
 use allod_engine::Hash;
 
-use crate::history::{Answer, Call, Request};
+use crate::history::{Call, CallAnswer, Request};
 use crate::http::Client;
 
 pub use ask::{Wire, wire};
 pub use read::answer;
 
-/// Sends a request and notes what came of it. The times are counted from `start`.
-pub fn call(client: &mut Client, request: Request, start: Instant, connection: u64) -> Call {
-    let request = stamped(request);
-    let wire = wire(&request);
+/// The kind of a pool, which determines how its values are written.
+pub type Kinds<'a> = &'a dyn Fn(&str) -> Kind;
+
+/// Sends a request and records the answer. Times are relative to `start`.
+pub fn call(
+    client: &mut Client,
+    request: Request,
+    kinds: Kinds<'_>,
+    start: Instant,
+    connection: u64,
+) -> Call {
+    let request = stamped(request, kinds);
+    let wire = wire(&request, kinds);
     let headers: Vec<(&str, &str)> =
         wire.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let earliest_ms =
@@ -31,14 +40,14 @@ pub fn call(client: &mut Client, request: Request, start: Instant, connection: u
     let ended_ns = start.elapsed().as_nanos() as u64;
     let (answer, position, hash) = match &sent {
         Ok(response) => answer(&request, response),
-        Err(_) => (Answer::Lost, 0, Hash::default()),
+        Err(_) => (CallAnswer::Lost, 0, Hash::default()),
     };
     Call { request, answer, position, hash, began_ns, ended_ns, earliest_ms, connection }
 }
 
-/// The server's fingerprint of a request is that of its body, so the history has to have the same.
-fn stamped(request: Request) -> Request {
-    let body = wire(&request).body.unwrap_or_default();
+/// The server computes the fingerprint of a request from its body; the history needs the same one.
+fn stamped(request: Request, kinds: Kinds<'_>) -> Request {
+    let body = wire(&request, kinds).body.unwrap_or_default();
     match request {
         Request::Command(Command::Transact(mut transact)) => {
             if let Some(idempotency) = &mut transact.idempotency {
@@ -50,7 +59,7 @@ fn stamped(request: Request) -> Request {
     }
 }
 
-/// A claim of one value, as most are.
+/// A claim of one value.
 pub fn claim_request(pool: &str, key: &str) -> Request {
     Request::Command(Command::Transact(Transact::one(Op::Claim(ClaimOp {
         pools: vec![pool.into()],

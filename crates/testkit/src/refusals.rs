@@ -1,4 +1,4 @@
-//! Whether a refusal is justified at its position.
+//! Judges refusals at their positions.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use allod_core::command::{Check, ClaimOp, Command, Expect, Op, Transact};
 use allod_core::span::Span;
 use allod_core::value::ValueText;
 
-use crate::history::Refused;
-use crate::model::{Model, Pool, Whose, Zone};
+use crate::history::RefusalSeen;
+use crate::model::{ModelPool, ModelZone, NaiveModel, ValueHolder};
 use crate::room;
 
-/// What the checker makes of an answer.
+/// The judgement of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     Right,
-    /// It cannot be told from outside.
+    /// It cannot be verified from outside.
     Open,
     Wrong(String),
 }
@@ -31,7 +31,7 @@ fn only_if(holds: bool, what: impl Into<String>) -> Judgement {
     if holds { Right } else { wrong(what) }
 }
 
-/// Whether a thing of this version is what was expected.
+/// Whether this version satisfies the expectation.
 fn meets(expect: Expect, actual: Option<u64>) -> bool {
     match expect {
         Expect::Any => true,
@@ -41,8 +41,14 @@ fn meets(expect: Expect, actual: Option<u64>) -> bool {
     }
 }
 
-/// A time before the decision: what had not expired then may have expired since, never the other way round.
-pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -> Judgement {
+/// `now_ms` is not later than the decision: what had not expired at that time may have expired since, but not the other
+/// way round.
+pub fn judge(
+    model: &NaiveModel,
+    command: &Command,
+    refused: &RefusalSeen,
+    now_ms: u64,
+) -> Judgement {
     match command {
         Command::PutPool(put) => {
             let pool = model.pools.get(&put.pool);
@@ -62,11 +68,12 @@ pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -
                     });
                     only_if(outside && !put.keep_held, "nothing is held outside the new ranges")
                 }
-                "kept_by_resource_manager" => {
-                    only_if(model.wanted.contains_key(&put.pool), "nobody keeps the pool")
-                }
+                "kept_by_resource_manager" => only_if(
+                    model.wanted.contains_key(&put.pool),
+                    "the pool is not managed by the resource-manager",
+                ),
                 "invalid" | "limit_exceeded" => Open,
-                code => wrong(format!("'{code}' is no answer to a definition of a pool")),
+                code => wrong(format!("'{code}' is not an answer to a pool definition")),
             }
         }
         Command::DeletePool(delete) => {
@@ -79,11 +86,12 @@ pub fn judge(model: &Model, command: &Command, refused: &Refused, now_ms: u64) -
                     pool.is_some_and(|pool| !pool.held.is_empty() || !pool.kept.is_empty()),
                     "the pool is not in use",
                 ),
-                "kept_by_resource_manager" => {
-                    only_if(model.wanted.contains_key(&delete.pool), "nobody keeps the pool")
-                }
+                "kept_by_resource_manager" => only_if(
+                    model.wanted.contains_key(&delete.pool),
+                    "the pool is not managed by the resource-manager",
+                ),
                 "invalid" | "limit_exceeded" => Open,
-                code => wrong(format!("'{code}' is no answer to the end of a pool")),
+                code => wrong(format!("'{code}' is not an answer to a pool deletion")),
             }
         }
         Command::Transact(transact) => judge_transaction(model, transact, refused, now_ms),
@@ -100,9 +108,9 @@ fn differs(expect: Expect, actual: Option<u64>, said: Option<u64>) -> Judgement 
 }
 
 fn judge_transaction(
-    model: &Model,
+    model: &NaiveModel,
     transact: &Transact,
-    refused: &Refused,
+    refused: &RefusalSeen,
     now_ms: u64,
 ) -> Judgement {
     match (refused.code.as_str(), &transact.idempotency) {
@@ -117,13 +125,13 @@ fn judge_transaction(
     let Some(op) = transact.ops.get(refused.op) else {
         return wrong("it names an operation that the transaction does not have");
     };
-    // Of providers and consumers the model knows only what was before the transaction.
+    // The model knows providers and consumers only as they were before the transaction.
     let of_capacity = |op: &Op| matches!(op, Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_));
     let checks_capacity = matches!(op, Op::Check(Check::Provider { .. } | Check::Consumer { .. }));
     if checks_capacity && transact.ops[..refused.op].iter().any(of_capacity) {
         return Open;
     }
-    // What the operations before it did is known only where they are in other pools.
+    // The effect of earlier operations is known only for other pools.
     let touched = pools_of(op);
     let before = transact.ops[..refused.op].iter().flat_map(pools_of);
     if before.into_iter().any(|pool| touched.contains(&pool)) {
@@ -147,11 +155,11 @@ fn pools_of(op: &Op) -> Vec<Arc<str>> {
     }
 }
 
-fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement {
+fn judge_op(model: &NaiveModel, op: &Op, refused: &RefusalSeen, now_ms: u64) -> Judgement {
     let code = refused.code.as_str();
     if code == "pool_unknown" {
         let unknown = pools_of(op).iter().any(|pool| !model.pools.contains_key(pool));
-        return only_if(unknown, "the pool is there");
+        return only_if(unknown, "the pool exists");
     }
     let (name, key, expect) = match op {
         Op::Claim(op) => return judge_claim(model, op, refused, now_ms),
@@ -161,23 +169,17 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
                 (
                     "value_outside" | "value_excluded" | "value_draining",
                     Check::Free { pool, value },
-                ) => zoned_text(model.pools.get(pool), value, code),
-                (
-                    "malformed",
-                    Check::Claim { pool, value: Some(value), .. } | Check::Free { pool, value },
-                ) => {
-                    only_if(parsed(model.pools.get(pool), value).is_none(), "the value can be read")
-                }
-                _ => wrong(format!("'{code}' is no answer to a check")),
+                ) => zoned(model.pools.get(pool), *value, code),
+                _ => wrong(format!("'{code}' is not an answer to a check")),
             };
         }
-        // What is free of a provider is not in this model; that too much is never given out is checked event by event.
+        // The model does not know what is free at a provider; the capacity is checked event by event.
         Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => return Open,
         Op::Release(op) => (&op.pool, &op.key, op.expect),
         Op::Renew(op) => (&op.pool, &op.key, op.expect),
         Op::Confirm(op) => (&op.pool, &op.key, op.expect),
     };
-    let Some(pool) = model.pools.get(name) else { return wrong("the pool is not there") };
+    let Some(pool) = model.pools.get(name) else { return wrong("the pool does not exist") };
     let held = pool.held.get(key);
     match (code, op) {
         ("kept_by_resource_manager", _) => only_if_asked(model, name, key),
@@ -190,22 +192,22 @@ fn judge_op(model: &Model, op: &Op, refused: &Refused, now_ms: u64) -> Judgement
             let lease = op.ttl_ms.or(first).or(pool.spec.lease_ms);
             only_if(held.is_some() && lease.is_none(), "there is a lease")
         }
-        _ => wrong(format!("'{code}' is no answer to {op:?}")),
+        _ => wrong(format!("'{code}' is not an answer to {op:?}")),
     }
 }
 
-/// The resource-manager keeps what was asked for through it.
-fn only_if_asked(model: &Model, pool: &Arc<str>, key: &Arc<str>) -> Judgement {
+/// The resource-manager protects the claims of its requests.
+fn only_if_asked(model: &NaiveModel, pool: &Arc<str>, key: &Arc<str>) -> Judgement {
     let asked = model.wanted.get(pool).is_some_and(|keys| keys.contains(key));
-    only_if(asked, "nothing was asked for under the key")
+    only_if(asked, "there is no request under the key")
 }
 
-fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> Judgement {
-    // Pools are looked at in order, so what one says counts even if the next is not there.
-    let pools: Vec<&Pool> = op.pools.iter().map_while(|name| model.pools.get(name)).collect();
+fn judge_claim(model: &NaiveModel, op: &ClaimOp, refused: &RefusalSeen, now_ms: u64) -> Judgement {
+    // Pools are checked in order, so a refusal of one counts even if the next does not exist.
+    let pools: Vec<&ModelPool> = op.pools.iter().map_while(|name| model.pools.get(name)).collect();
     let all = pools.len() == op.pools.len();
     let held: Vec<_> = pools.iter().map(|pool| pool.held.get(&op.key)).collect();
-    let missing: Vec<&Pool> =
+    let missing: Vec<&ModelPool> =
         pools.iter().zip(&held).filter(|(_, held)| held.is_none()).map(|(pool, _)| *pool).collect();
     let owner = op.owner.as_ref().unwrap_or(&op.key);
     let code = refused.code.as_str();
@@ -217,7 +219,8 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
     match code {
         "kept_by_resource_manager" => {
             let mut each = op.pools.iter().map(|pool| only_if_asked(model, pool, &op.key));
-            each.find(|each| *each == Right).unwrap_or_else(|| wrong("nobody keeps the key"))
+            each.find(|each| *each == Right)
+                .unwrap_or_else(|| wrong("no request of the resource-manager has the key"))
         }
         "claim_version_differs" => {
             let versions = held.iter().map(|held| held.map(|claim| claim.version));
@@ -230,32 +233,32 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
             let mut others = held.iter().flatten().filter(|claim| {
                 claim.params != params || claim.owner != *owner || claim.labels != op.labels
             });
-            only_if(others.next().is_some(), "the key holds what was asked for, or nothing")
+            only_if(others.next().is_some(), "the key holds what was requested, or nothing")
         }
-        _ if !all => wrong("a pool is not there"),
+        _ if !all => wrong("a pool does not exist"),
         "sync_differs" => {
             let firsts: Vec<_> = held.iter().flatten().map(|claim| &claim.spans).collect();
             only_if(firsts.windows(2).any(|pair| pair[0] != pair[1]), "the values are the same")
         }
         _ if missing.is_empty() => wrong(format!("'{code}', although the key holds something")),
         "value_outside" | "value_excluded" | "value_draining" => {
-            let Some(value) = wanted(&want, &held) else { return wrong("no value was asked for") };
+            let Some(value) = wanted(op, &held) else { return wrong("no value was requested") };
             let zones = missing.iter().map(|pool| zoned(Some(pool), value, code));
             zones.min_by_key(|zone| *zone != Right).unwrap_or(Open)
         }
         "taken" | "value_quarantined" => {
-            let Some(value) = wanted(&want, &held) else { return wrong("no value was asked for") };
+            let Some(value) = wanted(op, &held) else { return wrong("no value was requested") };
             let found =
                 missing.iter().find_map(|pool| room::in_the_way(pool, value, owner, now_ms));
-            let Some((whose, claim)) = found else { return wrong("nobody is in the way") };
+            let Some((holder, claim)) = found else { return wrong("nothing blocks the value") };
             let by = (claim.key.to_string(), claim.owner.to_string());
-            match (code, whose) {
-                ("taken", Whose::Held(_)) => only_if(
+            match (code, holder) {
+                ("taken", ValueHolder::Held(_)) => only_if(
                     refused.by.as_ref().is_none_or(|said| *said == by),
                     format!("it is held by {by:?}, the answer says {:?}", refused.by),
                 ),
-                ("value_quarantined", Whose::Kept(_)) => Right,
-                _ => wrong(format!("what is in the way is {whose:?}")),
+                ("value_quarantined", ValueHolder::Kept(_)) => Right,
+                _ => wrong(format!("the value is blocked by {holder:?}")),
             }
         }
         "exhausted" => {
@@ -269,39 +272,27 @@ fn judge_claim(model: &Model, op: &ClaimOp, refused: &Refused, now_ms: u64) -> J
             Some(value) => wrong(format!("{value} is free in all of them")),
             None => Right,
         },
-        code => wrong(format!("'{code}' is no answer to a claim")),
+        code => wrong(format!("'{code}' is not an answer to a claim")),
     }
 }
 
-/// The value that a claim has to be for: the one that it names, or the one that it already has in another pool.
-fn wanted(want: &Want, held: &[Option<&crate::model::Claim>]) -> Option<Span> {
-    held.iter().flatten().map(|claim| claim.spans[0]).next().or(want.value)
+/// The required value: the one that the claim names, or the one that it already holds in another pool.
+fn wanted(op: &ClaimOp, held: &[Option<&crate::model::ModelClaim>]) -> Option<Span> {
+    held.iter().flatten().map(|claim| claim.spans[0]).next().or(op.want.value)
 }
 
-fn parsed(pool: Option<&Pool>, text: &ValueText) -> Option<Span> {
-    pool?.spec.kind.parse(&text.0).ok()
-}
-
-fn zoned_text(pool: Option<&Pool>, text: &ValueText, code: &str) -> Judgement {
-    match parsed(pool, text) {
-        Some(value) => zoned(pool, value, code),
-        None => wrong("the value cannot be read"),
-    }
-}
-
-fn zoned(pool: Option<&Pool>, value: Span, code: &str) -> Judgement {
-    let Some(pool) = pool else { return wrong("the pool is not there") };
+fn zoned(pool: Option<&ModelPool>, value: Span, code: &str) -> Judgement {
+    let Some(pool) = pool else { return wrong("the pool does not exist") };
     let expected = match pool.zone(value) {
-        Zone::Outside => "value_outside",
-        Zone::Excluded => "value_excluded",
-        Zone::Draining => "value_draining",
-        Zone::Manual | Zone::Automatic => "",
+        ModelZone::Outside => "value_outside",
+        ModelZone::Excluded => "value_excluded",
+        ModelZone::Draining => "value_draining",
+        ModelZone::Manual | ModelZone::Automatic => "",
     };
     only_if(expected == code, format!("the value is {:?}", pool.zone(value)))
 }
 
-/// Whether the condition holds.
-pub fn holds(model: &Model, check: &Check, now_ms: u64) -> bool {
+pub fn holds(model: &NaiveModel, check: &Check, now_ms: u64) -> bool {
     match check {
         Check::Claim { pool, key, expect, owner, value } => {
             let Some(pool) = model.pools.get(pool) else { return false };
@@ -315,13 +306,13 @@ pub fn holds(model: &Model, check: &Check, now_ms: u64) -> bool {
         }
         Check::Free { pool, value } => {
             let Some(pool) = model.pools.get(pool) else { return false };
-            let Some(value) = parsed(Some(pool), value) else { return false };
-            let kept_over = |whose: &&Whose| {
-                let until = pool.claim(whose).and_then(|claim| claim.until_ms);
+            let kept_over = |holder: &&ValueHolder| {
+                let until = pool.claim(holder).and_then(|claim| claim.until_ms);
                 until.is_some_and(|until| until <= now_ms)
             };
-            let mut holders = pool.holders(value).into_iter().filter(|whose| !kept_over(whose));
-            matches!(pool.zone(value), Zone::Automatic | Zone::Manual) && holders.next().is_none()
+            let mut holders = pool.holders(*value).into_iter().filter(|holder| !kept_over(holder));
+            matches!(pool.zone(*value), ModelZone::Automatic | ModelZone::Manual)
+                && holders.next().is_none()
         }
         Check::Pool { pool, expect } => {
             meets(*expect, model.pools.get(pool).map(|pool| pool.generation))

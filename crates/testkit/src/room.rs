@@ -1,13 +1,13 @@
-//! What is free in a pool of the model, and whether a claim would fit: found by looking at everything.
+//! What is free in a pool of the model, and whether a claim would fit, found by exhaustive search.
 
 use allod_core::claim::{Parity, Want};
 use allod_core::span::{Span, low_ones};
 use allod_core::value::Kind;
 
-use crate::model::{Claim, Pool, Whose, Zone};
+use crate::model::{ModelClaim, ModelPool, ModelZone, ValueHolder};
 
-/// The parts of the pool that a server may pick from, in order, whether taken or not.
-fn automatic(pool: &Pool) -> Vec<Span> {
+/// The spans of automatic allocation, in order, whether held or not.
+fn automatic(pool: &ModelPool) -> Vec<Span> {
     let spec = &pool.spec;
     let lists = [&spec.exclude, &spec.manual, &spec.draining];
     let ranges = spec.ranges.iter().map(|range| range.span);
@@ -23,10 +23,10 @@ fn automatic(pool: &Pool) -> Vec<Span> {
     let next = starts.iter().skip(1).map(|next| next - 1).chain([end]);
     let pieces = starts.iter().zip(next).filter(|(first, last)| *first <= last);
     let pieces = pieces.map(|(&first, last)| Span { first, last });
-    merged(pieces.filter(|piece| pool.zone(Span::one(piece.first)) == Zone::Automatic))
+    merged(pieces.filter(|piece| pool.zone(Span::one(piece.first)) == ModelZone::Automatic))
 }
 
-/// Pieces in order, those that touch made one.
+/// Joins adjacent pieces.
 fn merged(pieces: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut out: Vec<Span> = Vec::new();
     for piece in pieces {
@@ -40,12 +40,12 @@ fn merged(pieces: impl Iterator<Item = Span>) -> Vec<Span> {
     out
 }
 
-/// What may be picked, where `stays` says which claims are in the way.
-pub fn free(pool: &Pool, stays: &dyn Fn(&Claim) -> bool) -> Vec<Span> {
+/// The free spans; `stays` tells which claims count as taken.
+pub fn free(pool: &ModelPool, stays: &dyn Fn(&ModelClaim) -> bool) -> Vec<Span> {
     let blocking: Vec<Span> = pool
         .taken
         .iter()
-        .filter(|(_, (_, whose))| pool.claim(whose).is_none_or(stays))
+        .filter(|(_, (_, holder))| pool.claim(holder).is_none_or(stays))
         .map(|(&first, &(last, _))| Span { first, last })
         .collect();
     let mut out = Vec::new();
@@ -63,7 +63,7 @@ pub fn free(pool: &Pool, stays: &dyn Fn(&Claim) -> bool) -> Vec<Span> {
     out
 }
 
-/// Whether these spans have what is wanted.
+/// Whether these spans satisfy the request.
 pub fn fits(spans: &[Span], want: &Want, kind: Kind) -> bool {
     let count = u128::from(want.count);
     if kind.is_prefix() {
@@ -91,7 +91,7 @@ fn of_parity(span: Span, parity: Parity) -> u128 {
     half + u128::from(span.len() % 2 == 1 && Parity::of(span.first) == parity)
 }
 
-/// How many aligned blocks of this size a span has.
+/// The number of aligned blocks of this size in a span.
 fn blocks_in(span: Span, bits: u32) -> u128 {
     let host = low_ones(bits);
     let first = match span.first & host {
@@ -103,52 +103,60 @@ fn blocks_in(span: Span, bits: u32) -> u128 {
     if bits >= 128 {
         return u128::from(covered == u128::MAX);
     }
-    // One more than the last value may not fit in 128 bits, so it is added after the shift.
+    // The number of values may exceed 128 bits, so 1 is added after the shift.
     let whole = covered >> bits;
     whole + u128::from(covered & host == host)
 }
 
-/// Whether a claim that names no value would get something: free, over-kept, its own from before, or taken from those
-/// whose lease has run out.
-pub fn would_get(pool: &Pool, want: &Want, key: &str, owner: &str, now_ms: u64) -> Option<String> {
+/// Why a claim without a value would get something: free values, ended quarantines, its own earlier value, or expired
+/// leases.
+pub fn would_get(
+    pool: &ModelPool,
+    want: &Want,
+    key: &str,
+    owner: &str,
+    now_ms: u64,
+) -> Option<String> {
     let kind = pool.spec.kind;
-    let over = |claim: &Claim| claim.until_ms.is_some_and(|until| until <= now_ms);
+    let over = |claim: &ModelClaim| claim.until_ms.is_some_and(|until| until <= now_ms);
     if fits(&free(pool, &|claim| !over(claim)), want, kind) {
-        return Some("there is room".into());
+        return Some("there are free values".into());
     }
-    let gone = |claim: &Claim| {
-        let whole = |span: &Span| pool.zone(*span) == Zone::Automatic;
+    let gone = |claim: &ModelClaim| {
+        let whole = |span: &Span| pool.zone(*span) == ModelZone::Automatic;
         claim.expired(now_ms) && claim.spans.iter().all(whole)
     };
     let several = want.count > 1 && want.contiguous;
     if kind.is_prefix() || several {
         let mut expired = pool.held.values().filter(|claim| gone(claim));
-        let alone =
-            |claim: &&Claim| fits(&claim.spans, &Want { count: want.count, ..want.clone() }, kind);
+        let alone = |claim: &&ModelClaim| {
+            fits(&claim.spans, &Want { count: want.count, ..want.clone() }, kind)
+        };
         if let Some(claim) = expired.find(alone) {
-            return Some(format!("the lease of '{}' has run out", claim.key));
+            return Some(format!("the lease of '{}' has expired", claim.key));
         }
     } else if fits(&free(pool, &|claim| !over(claim) && !gone(claim)), want, kind) {
-        return Some("leases have run out".into());
+        return Some("leases have expired".into());
     }
-    let own = |claim: &&Claim| &*claim.key == key && &*claim.owner == owner && want.count == 1;
+    let own = |claim: &&ModelClaim| &*claim.key == key && &*claim.owner == owner && want.count == 1;
     let own = pool.kept.values().filter(own).find(|claim| {
-        let whole = |span: &Span| matches!(pool.zone(*span), Zone::Automatic | Zone::Manual);
+        let whole =
+            |span: &Span| matches!(pool.zone(*span), ModelZone::Automatic | ModelZone::Manual);
         claim.spans.len() == 1
             && (kind.is_prefix() || claim.spans[0].len() == 1)
             && claim.spans.iter().all(whole)
             && fits(&claim.spans, want, kind)
             && (!kind.is_prefix() || kind.prefix_len(claim.spans[0]) == want.prefix_len)
     });
-    own.map(|claim| format!("{:?} is kept for '{key}'", claim.spans))
+    own.map(|claim| format!("{:?} is in quarantine for '{key}'", claim.spans))
 }
 
-/// The first value that is free in all pools, if there is one; pools are small where this is asked.
-pub fn in_common(pools: &[&Pool], want: &Want) -> Option<u128> {
+/// The first value that is free in all pools. Only used for small pools.
+pub fn in_common(pools: &[&ModelPool], want: &Want) -> Option<u128> {
     let (first, others) = pools.split_first()?;
     let kind = first.spec.kind;
-    let is_free = |pool: &Pool, span: Span| {
-        pool.zone(span) == Zone::Automatic && pool.holders(span).is_empty()
+    let is_free = |pool: &ModelPool, span: Span| {
+        pool.zone(span) == ModelZone::Automatic && pool.holders(span).is_empty()
     };
     let (size, step) = match kind.is_prefix() {
         true => {
@@ -175,19 +183,19 @@ pub fn in_common(pools: &[&Pool], want: &Want) -> Option<u128> {
     None
 }
 
-/// Who stands in the way of a claim for exactly this value.
+/// The claim that blocks a claim for exactly this value.
 pub fn in_the_way<'a>(
-    pool: &'a Pool,
+    pool: &'a ModelPool,
     value: Span,
     owner: &str,
     now_ms: u64,
-) -> Option<(&'a Whose, &'a Claim)> {
-    pool.holders(value).into_iter().find_map(|whose| {
-        let claim = pool.claim(whose)?;
+) -> Option<(&'a ValueHolder, &'a ModelClaim)> {
+    pool.holders(value).into_iter().find_map(|holder| {
+        let claim = pool.claim(holder)?;
         let passes = match claim.until_ms {
             Some(until) => until <= now_ms || &*claim.owner == owner,
             None => claim.expired(now_ms),
         };
-        (!passes).then_some((whose, claim))
+        (!passes).then_some((holder, claim))
     })
 }

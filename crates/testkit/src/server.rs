@@ -1,6 +1,6 @@
-//! A server process under test: started by its command line, spoken to, killed, stopped, and never left behind.
+//! A server process under test. It is started with a command line and killed at the end of the test.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -16,17 +16,17 @@ pub struct Server {
     /// `http` or `https`.
     pub scheme: String,
     pub address: SocketAddr,
-    /// Keeps reading what the server says, so that it never waits for us. `None`: we cannot hear it.
+    /// Reads the server's output, so that the server never blocks. `None`: its output goes elsewhere.
     talk: Option<JoinHandle<String>>,
 }
 
 impl Server {
-    /// Starts this command line, and waits until it is ready.
+    /// Starts this command and waits until the server is ready.
     pub fn of(command: Command) -> Server {
         Server::listening(command).ready()
     }
 
-    /// The same for one that cannot say where it listens, because what it says goes elsewhere.
+    /// The same for a server whose output goes elsewhere; the caller knows its address.
     pub fn unheard(mut command: Command, address: SocketAddr) -> Server {
         let child = command.spawn().unwrap();
         Server { child, scheme: "http".to_owned(), address, talk: None }.ready()
@@ -39,21 +39,21 @@ impl Server {
             answer.is_ok_and(|answer| answer.status == 200)
         };
         while !is_ready(&self) {
-            assert_eq!(self.child.try_wait().unwrap(), None, "it ended");
-            assert!(began.elapsed() < Duration::from_secs(20), "it does not get ready");
+            assert_eq!(self.child.try_wait().unwrap(), None, "the server exited");
+            assert!(began.elapsed() < Duration::from_secs(20), "the server does not become ready");
             std::thread::sleep(Duration::from_millis(5));
         }
         self
     }
 
-    /// Starts this command line, and waits until it listens, whatever it speaks there.
+    /// Starts this command and waits until the server listens.
     pub fn listening(mut command: Command) -> Server {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
         let (scheme, address) = loop {
             let mut line = String::new();
-            assert!(lines.read_line(&mut line).unwrap() > 0, "it did not start: {said}");
+            assert!(lines.read_line(&mut line).unwrap() > 0, "the server did not start: {said}");
             said.push_str(&line);
             if let Some(url) = line.trim().strip_prefix("listening on ") {
                 let (scheme, address) = url.split_once("://").unwrap();
@@ -80,7 +80,7 @@ impl Server {
         sent.unwrap_or_else(|error| panic!("PUT {path}: {error}"))
     }
 
-    /// No time to say anything: SIGKILL. What it had said before.
+    /// Kills the server with SIGKILL and returns its output.
     pub fn kill(mut self) -> String {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -91,7 +91,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Waits until it ends by itself; its exit code and what it said.
+    /// Waits until the server exits. Returns its exit code and its output.
     pub fn wait(mut self) -> (Option<i32>, String) {
         let status = self.child.wait().unwrap();
         (status.code(), self.said())
@@ -101,13 +101,13 @@ impl Server {
         self.talk.take().map(|talk| talk.join().unwrap()).unwrap_or_default()
     }
 
-    /// `TERM`, `HUP` and the like.
+    /// Sends a signal such as `TERM` or `HUP`.
     pub fn signal(&self, name: &str) {
         let pid = self.pid().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// Asks it to stop; its exit code and what it said.
+    /// Stops the server with SIGTERM. Returns its exit code and its output.
     pub fn stop(self) -> (Option<i32>, String) {
         self.signal("TERM");
         self.wait()
@@ -115,7 +115,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// A test that fails leaves no server behind.
+    /// A failing test leaves no server behind.
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());

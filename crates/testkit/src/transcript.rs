@@ -1,10 +1,10 @@
-//! Conversations with a server, as text: requests, and under each the reply that it must get.
+//! Transcripts: requests to a server and the expected replies, as text.
 //!
-//! A transcript is blocks with an empty line between them. `# …` is a remark, `wait N` moves the clock by seconds, `=> …` is
-//! what came back, and everything else is for the one who plays it: a request, or something that is done to the server.
-//! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! A transcript consists of blocks separated by empty lines. `# …` is a comment, `wait N` advances the clock by
+//! seconds, and `=> …` is a reply. The test interprets everything else: as a request or an action on the server.
+//! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes the actual replies into the files instead of comparing.
 //!
-//! Not here: how a request is read and a reply shown, which differs from face to face.
+//! How requests are parsed and replies are printed differs between faces and is not here.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,14 +15,14 @@ use allod_engine::Clock;
 
 use crate::golden;
 
-/// A clock that stands still until a transcript moves it.
+/// A clock that only a transcript advances.
 #[derive(Debug)]
-pub struct Standing(AtomicU64);
+pub struct ManualClock(AtomicU64);
 
-impl Standing {
-    /// The morning of 1 January 2026, a Thursday.
-    pub fn morning() -> Arc<Standing> {
-        Arc::new(Standing(AtomicU64::new(1_767_254_400_000)))
+impl ManualClock {
+    /// 1 January 2026, 08:00 UTC, a Thursday.
+    pub fn morning() -> Arc<ManualClock> {
+        Arc::new(ManualClock(AtomicU64::new(1_767_254_400_000)))
     }
 
     pub fn wait(&self, seconds: u64) {
@@ -30,17 +30,17 @@ impl Standing {
     }
 }
 
-impl Clock for Standing {
+impl Clock for ManualClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Plays a transcript and writes it anew with the replies that came. `answer` has the reply to a block, or `None` if there
-/// is none to show.
+/// Runs a transcript and returns it with the actual replies. `answer` returns the reply to a block, or `None` if there
+/// is nothing to print.
 pub async fn play(
     transcript: &str,
-    clock: &Standing,
+    clock: &ManualClock,
     mut answer: impl AsyncFnMut(&str) -> Option<String>,
 ) -> String {
     let mut played = String::new();
@@ -65,7 +65,7 @@ pub async fn play(
     played
 }
 
-/// Plays every transcript of a folder and holds what came against what is there.
+/// Runs every transcript of a directory and compares the replies.
 pub async fn check(folder: &Path, mut play: impl AsyncFnMut(&str) -> String) {
     let files = std::fs::read_dir(folder).expect("a folder of transcripts");
     let mut files: Vec<_> = files.map(|entry| entry.expect("an entry").path()).collect();
@@ -79,7 +79,7 @@ pub async fn check(folder: &Path, mut play: impl AsyncFnMut(&str) -> String) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Whether a path is one that the template of a route describes.
+/// Whether a path matches the template of a route.
 pub fn fits(template: &str, path: &str) -> bool {
     let (want, got): (Vec<&str>, Vec<&str>) =
         (template.split('/').collect(), path.split('/').collect());

@@ -12,7 +12,7 @@ use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::claim::{Parity, Want};
 use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
-    ExtendOp, Holding, InventoryChange, LeaseAsk, RenameClass, Reshape, Reshaped, SetAggregates,
+    ExtendOp, Holding, InventoryChange, LeaseTerms, RenameClass, Reshape, Reshaped, SetAggregates,
     SetTraits,
 };
 use allod_core::command::ids::{AllocateIds, CreateIds, IdsCommand, WantIds};
@@ -214,7 +214,7 @@ fn capacity_script() -> Vec<(u64, Command)> {
             .iter()
             .map(|&(provider, class, amount)| (Uuid(provider), vec![(class.into(), amount)]))
             .collect(),
-        lease: ttl_ms.map(|ttl_ms| LeaseAsk { ttl_ms, reclaim: Reclaim::Reap }),
+        lease: ttl_ms.map(|ttl_ms| LeaseTerms { ttl_ms, reclaim: Reclaim::Reap }),
     };
     let transact = |op| (9200, Command::Transact(Transact::one(op)));
     let class = |name: &str| CreateClass { name: name.into(), ensure: false };

@@ -23,7 +23,7 @@ use allod_face_restconf::{Restconf, Settings};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::{self, Standing, fits};
+use allod_testkit::transcript::{self, ManualClock, fits};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
@@ -32,7 +32,7 @@ use toy::Toy;
 pub(crate) struct Server {
     pub app: App,
     pub toy: Arc<Toy>,
-    clock: Arc<Standing>,
+    clock: Arc<ManualClock>,
     storage: MemoryStorage,
     routes: BTreeSet<(String, &'static str)>,
     pub engine: Engine,
@@ -53,7 +53,7 @@ impl Server {
         config: Config,
         http_limits: HttpLimits,
     ) -> Server {
-        let (clock, storage) = (Standing::morning(), MemoryStorage::new());
+        let (clock, storage) = (ManualClock::morning(), MemoryStorage::new());
         let limits = CoreLimits { label_bytes_max: 1 << 20, ..CoreLimits::default() };
         let engine = Engine::start_with_clock(
             Arc::new(storage.open()),

@@ -1,29 +1,29 @@
-//! Few providers with little stock, and few consumers that fight for it.
+//! Few providers with small inventories, and few consumers that compete for them.
 
 use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
 use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
-    ExtendOp, Holding, InventoryChange, LeaseAsk, Parent, RenameClass, Reshape, Reshaped,
+    ExtendOp, Holding, InventoryChange, LeaseTerms, Parent, RenameClass, Reshape, Reshaped,
     SetAggregates, SetTraits, UpdateProvider,
 };
 use allod_core::command::{Check, Command, Expect, Op};
 
-use crate::dice::Dice;
+use crate::random::SimRandom;
 
 const CLASSES: [&str; 4] = ["VCPU", "DISK_GB", "CUSTOM_A", "CUSTOM_B"];
 const TRAITS: [&str; 3] = ["HW_CPU_X86_AVX2", "CUSTOM_FAST", "CUSTOM_SLOW"];
 
-/// Two providers that have something to give.
-pub(super) fn providers(dice: &mut Dice) -> Vec<Command> {
+/// Two providers with inventories.
+pub(super) fn providers(random: &mut SimRandom) -> Vec<Command> {
     let class = |name: &str| CreateClass { name: name.into(), ensure: true };
     let mut commands = vec![CapacityCommand::CreateClass(class("CUSTOM_A"))];
     for (n, name) in [(0, "host-a"), (1, "host-b")] {
         let (provider, name) = (Uuid(n), name.into());
         let create = CreateProvider { uuid: provider, name, parent: None };
         commands.push(CapacityCommand::CreateProvider(create));
-        let one = |class: &&str| (Arc::from(*class), inventory(dice));
+        let one = |class: &&str| (Arc::from(*class), inventory(random));
         let change = InventoryChange::Replace(CLASSES[..3].iter().map(one).collect());
         let change = ChangeInventories { provider, expect: None, change };
         commands.push(CapacityCommand::ChangeInventories(change));
@@ -31,140 +31,142 @@ pub(super) fn providers(dice: &mut Dice) -> Vec<Command> {
     commands.into_iter().map(Command::Capacity).collect()
 }
 
-pub(super) fn command(dice: &mut Dice) -> Command {
-    Command::Capacity(match dice.below(20) {
+pub(super) fn command(random: &mut SimRandom) -> Command {
+    Command::Capacity(match random.below(20) {
         0..4 => CapacityCommand::CreateProvider(CreateProvider {
-            uuid: provider(dice),
-            name: name(dice),
-            parent: dice.percent(50).then(|| provider(dice)),
+            uuid: provider(random),
+            name: name(random),
+            parent: random.percent(50).then(|| provider(random)),
         }),
         4..6 => {
-            let to = dice.percent(70).then(|| provider(dice));
-            let parent = *dice.one_of(&[Parent::Keep, Parent::Adopt(to), Parent::Move(to)]);
-            let (uuid, name) = (provider(dice), name(dice));
+            let to = random.percent(70).then(|| provider(random));
+            let parent = *random.one_of(&[Parent::Keep, Parent::Adopt(to), Parent::Move(to)]);
+            let (uuid, name) = (provider(random), name(random));
             CapacityCommand::UpdateProvider(UpdateProvider { uuid, name, parent })
         }
-        6 => CapacityCommand::DeleteProvider(provider(dice)),
+        6 => CapacityCommand::DeleteProvider(provider(random)),
         7..12 => CapacityCommand::ChangeInventories(ChangeInventories {
-            provider: provider(dice),
-            expect: generation(dice),
-            change: change(dice),
+            provider: provider(random),
+            expect: generation(random),
+            change: change(random),
         }),
         12 => CapacityCommand::SetTraits(SetTraits {
-            provider: provider(dice),
-            expect: generation(dice),
-            traits: TRAITS.iter().filter(|_| dice.percent(50)).map(|&name| name.into()).collect(),
+            provider: provider(random),
+            expect: generation(random),
+            traits: TRAITS.iter().filter(|_| random.percent(50)).map(|&name| name.into()).collect(),
         }),
         13 => CapacityCommand::SetAggregates(SetAggregates {
-            provider: provider(dice),
-            expect: generation(dice),
-            aggregates: (0..dice.below(3)).map(|n| Uuid(n.into())).collect(),
-            counts: dice.percent(50),
+            provider: provider(random),
+            expect: generation(random),
+            aggregates: (0..random.below(3)).map(|n| Uuid(n.into())).collect(),
+            counts: random.percent(50),
         }),
-        14 => CapacityCommand::CreateClass(CreateClass { name: class(dice), ensure: true }),
-        15 => CapacityCommand::RenameClass(RenameClass { from: class(dice), to: class(dice) }),
-        16 => CapacityCommand::DeleteClass(class(dice)),
-        17 => CapacityCommand::CreateTrait((*dice.one_of(&TRAITS)).into()),
-        18 => CapacityCommand::DeleteTrait((*dice.one_of(&TRAITS)).into()),
-        _ => CapacityCommand::Reshape(reshape(dice)),
+        14 => CapacityCommand::CreateClass(CreateClass { name: class(random), ensure: true }),
+        15 => CapacityCommand::RenameClass(RenameClass { from: class(random), to: class(random) }),
+        16 => CapacityCommand::DeleteClass(class(random)),
+        17 => CapacityCommand::CreateTrait((*random.one_of(&TRAITS)).into()),
+        18 => CapacityCommand::DeleteTrait((*random.one_of(&TRAITS)).into()),
+        _ => CapacityCommand::Reshape(reshape(random)),
     })
 }
 
-pub(super) fn op(dice: &mut Dice) -> Op {
-    match dice.below(10) {
-        0..7 => Op::Allocate(allocate(dice)),
-        7 => Op::Deallocate(DeallocateOp { consumer: consumer(dice), expect: expect(dice) }),
+pub(super) fn op(random: &mut SimRandom) -> Op {
+    match random.below(10) {
+        0..7 => Op::Allocate(allocate(random)),
+        7 => Op::Deallocate(DeallocateOp { consumer: consumer(random), expect: expect(random) }),
         8 => {
-            let (consumer, expect) = (consumer(dice), expect(dice));
-            Op::Extend(ExtendOp { consumer, expect, lease: lease(dice) })
+            let (consumer, expect) = (consumer(random), expect(random));
+            Op::Extend(ExtendOp { consumer, expect, lease: lease(random) })
         }
-        _ if dice.percent(50) => {
-            Op::Check(Check::Provider { provider: provider(dice), expect: expect(dice) })
+        _ if random.percent(50) => {
+            Op::Check(Check::Provider { provider: provider(random), expect: expect(random) })
         }
-        _ => Op::Check(Check::Consumer { consumer: consumer(dice), expect: expect(dice) }),
+        _ => Op::Check(Check::Consumer { consumer: consumer(random), expect: expect(random) }),
     }
 }
 
-fn allocate(dice: &mut Dice) -> AllocateOp {
-    AllocateOp { consumers: (0..*dice.one_of(&[1, 1, 1, 2, 3])).map(|_| holding(dice)).collect() }
+fn allocate(random: &mut SimRandom) -> AllocateOp {
+    AllocateOp {
+        consumers: (0..*random.one_of(&[1, 1, 1, 2, 3])).map(|_| holding(random)).collect(),
+    }
 }
 
-fn holding(dice: &mut Dice) -> Holding {
-    let resources = |dice: &mut Dice| (class(dice), *dice.one_of(&[1, 2, 2, 4]));
+fn holding(random: &mut SimRandom) -> Holding {
+    let resources = |random: &mut SimRandom| (class(random), *random.one_of(&[1, 2, 2, 4]));
     Holding {
-        consumer: consumer(dice),
-        expect: expect(dice),
-        project: (*dice.one_of(&["p", "q"])).into(),
-        user: (*dice.one_of(&["u", "v"])).into(),
-        consumer_type: dice.one_of(&[None, None, Some("INSTANCE")]).map(Into::into),
-        allocations: (0..*dice.one_of(&[0, 1, 1, 1, 2]))
-            .map(|_| (provider(dice), vec![resources(dice)]))
+        consumer: consumer(random),
+        expect: expect(random),
+        project: (*random.one_of(&["p", "q"])).into(),
+        user: (*random.one_of(&["u", "v"])).into(),
+        consumer_type: random.one_of(&[None, None, Some("INSTANCE")]).map(Into::into),
+        allocations: (0..*random.one_of(&[0, 1, 1, 1, 2]))
+            .map(|_| (provider(random), vec![resources(random)]))
             .collect(),
-        lease: lease(dice),
+        lease: lease(random),
     }
 }
 
-fn lease(dice: &mut Dice) -> Option<LeaseAsk> {
-    let reclaim = *dice.one_of(&[Reclaim::Reap, Reclaim::Keep]);
-    let ttl_ms = *dice.one_of(&[None, None, Some(100), Some(1_500)]);
-    ttl_ms.map(|ttl_ms| LeaseAsk { ttl_ms, reclaim })
+fn lease(random: &mut SimRandom) -> Option<LeaseTerms> {
+    let reclaim = *random.one_of(&[Reclaim::Reap, Reclaim::Keep]);
+    let ttl_ms = *random.one_of(&[None, None, Some(100), Some(1_500)]);
+    ttl_ms.map(|ttl_ms| LeaseTerms { ttl_ms, reclaim })
 }
 
-fn change(dice: &mut Dice) -> InventoryChange {
-    match dice.below(6) {
-        0..3 => InventoryChange::Replace(inventories(dice)),
-        3 => InventoryChange::Add(class(dice), inventory(dice)),
-        4 => InventoryChange::Update(class(dice), inventory(dice)),
-        _ => InventoryChange::Remove(class(dice)),
+fn change(random: &mut SimRandom) -> InventoryChange {
+    match random.below(6) {
+        0..3 => InventoryChange::Replace(inventories(random)),
+        3 => InventoryChange::Add(class(random), inventory(random)),
+        4 => InventoryChange::Update(class(random), inventory(random)),
+        _ => InventoryChange::Remove(class(random)),
     }
 }
 
-fn inventories(dice: &mut Dice) -> Vec<(Arc<str>, Inventory)> {
-    let mut all: Vec<_> = CLASSES.iter().map(|&class| (class.into(), inventory(dice))).collect();
-    all.retain(|_| dice.percent(60));
+fn inventories(random: &mut SimRandom) -> Vec<(Arc<str>, Inventory)> {
+    let mut all: Vec<_> = CLASSES.iter().map(|&class| (class.into(), inventory(random))).collect();
+    all.retain(|_| random.percent(60));
     all
 }
 
-fn inventory(dice: &mut Dice) -> Inventory {
+fn inventory(random: &mut SimRandom) -> Inventory {
     Inventory {
-        reserved: dice.below(2) as u32,
-        step_size: dice.between(1, 2) as u32,
-        allocation_ratio: Ratio(*dice.one_of(&[1.0, 1.0, 1.5])),
-        ..Inventory::of(dice.between(1, 8) as u32)
+        reserved: random.below(2) as u32,
+        step_size: random.between(1, 2) as u32,
+        allocation_ratio: Ratio(*random.one_of(&[1.0, 1.0, 1.5])),
+        ..Inventory::of(random.between(1, 8) as u32)
     }
 }
 
-fn reshape(dice: &mut Dice) -> Reshape {
-    let reshaped = |dice: &mut Dice| Reshaped {
-        provider: provider(dice),
-        expect: dice.below(6),
-        inventories: inventories(dice),
+fn reshape(random: &mut SimRandom) -> Reshape {
+    let reshaped = |random: &mut SimRandom| Reshaped {
+        provider: provider(random),
+        expect: random.below(6),
+        inventories: inventories(random),
     };
-    let inventories = (0..dice.between(1, 2)).map(|_| reshaped(dice)).collect();
-    Reshape { inventories, allocations: allocate(dice) }
+    let inventories = (0..random.between(1, 2)).map(|_| reshaped(random)).collect();
+    Reshape { inventories, allocations: allocate(random) }
 }
 
-fn provider(dice: &mut Dice) -> Uuid {
-    Uuid(dice.below(4).into())
+fn provider(random: &mut SimRandom) -> Uuid {
+    Uuid(random.below(4).into())
 }
 
-fn name(dice: &mut Dice) -> Arc<str> {
-    (*dice.one_of(&["host-a", "host-b", "host-c", "host-d", "host-e"])).into()
+fn name(random: &mut SimRandom) -> Arc<str> {
+    (*random.one_of(&["host-a", "host-b", "host-c", "host-d", "host-e"])).into()
 }
 
-fn consumer(dice: &mut Dice) -> Uuid {
-    Uuid(100 + u128::from(dice.below(5)))
+fn consumer(random: &mut SimRandom) -> Uuid {
+    Uuid(100 + u128::from(random.below(5)))
 }
 
-fn class(dice: &mut Dice) -> Arc<str> {
-    (*dice.one_of(&CLASSES)).into()
+fn class(random: &mut SimRandom) -> Arc<str> {
+    (*random.one_of(&CLASSES)).into()
 }
 
-fn generation(dice: &mut Dice) -> Option<u64> {
-    *dice.one_of(&[None, None, Some(0), Some(1), Some(2)])
+fn generation(random: &mut SimRandom) -> Option<u64> {
+    *random.one_of(&[None, None, Some(0), Some(1), Some(2)])
 }
 
-fn expect(dice: &mut Dice) -> Expect {
+fn expect(random: &mut SimRandom) -> Expect {
     let all = [Expect::Any, Expect::Any, Expect::Absent, Expect::Present, Expect::Is(1)];
-    *dice.one_of(&all)
+    *random.one_of(&all)
 }

@@ -1,4 +1,4 @@
-//! The id-manager at work on the same pools as everybody else.
+//! Block allocation of the id-manager, on the same pools.
 
 use allod_core::command::Command;
 use allod_core::command::ids::{
@@ -8,29 +8,29 @@ use allod_core::ids::SearchOrder;
 use allod_core::span::Span;
 
 use super::{KEYS, pool};
-use crate::dice::Dice;
+use crate::random::SimRandom;
 
-pub(super) fn command(dice: &mut Dice) -> Command {
-    let name = if dice.percent(70) { "ids" } else { pool(dice) };
-    let (pool, key) = (name.into(), (*dice.one_of(&KEYS)).into());
-    let child = format!("{name}.{}", if dice.percent(90) { 1 } else { 2 }).into();
+pub(super) fn command(random: &mut SimRandom) -> Command {
+    let name = if random.percent(70) { "ids" } else { pool(random) };
+    let (pool, key) = (name.into(), (*random.one_of(&KEYS)).into());
+    let child = format!("{name}.{}", if random.percent(90) { 1 } else { 2 }).into();
     let orders = [SearchOrder::AvailableFirst, SearchOrder::ReleasedFirst];
-    let id = dice.below(16) as u32;
-    Command::Ids(match dice.below(20) {
+    let id = random.below(16) as u32;
+    Command::Ids(match random.below(20) {
         0 => IdsCommand::Delete { pool },
         1..4 => {
-            let (enhanced, delay_s) = (dice.percent(50), dice.below(3) as u32);
+            let (enhanced, delay_s) = (random.percent(50), random.below(3) as u32);
             IdsCommand::Create(CreateIds { pool, low: 0, high: id, enhanced, child, delay_s })
         }
         4..13 => {
-            let want = if dice.percent(25) {
-                WantIds::Range { size: dice.below(5) as u32 }
+            let want = if random.percent(25) {
+                WantIds::Range { size: random.below(5) as u32 }
             } else {
-                let value = dice.percent(30).then_some(id);
-                let expiration_s = dice.percent(50).then(|| dice.below(4) as u32);
-                WantIds::One { value, expiration_s, strict: dice.percent(10) }
+                let value = random.percent(30).then_some(id);
+                let expiration_s = random.percent(50).then(|| random.below(4) as u32);
+                WantIds::One { value, expiration_s, strict: random.percent(10) }
             };
-            let (order, enhanced_order) = (*dice.one_of(&orders), *dice.one_of(&orders));
+            let (order, enhanced_order) = (*random.one_of(&orders), *random.one_of(&orders));
             IdsCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
         }
         13..18 => IdsCommand::Release { pool, key, unknown_is_fine: false },
@@ -39,11 +39,11 @@ pub(super) fn command(dice: &mut Dice) -> Command {
             let put = PutIds {
                 saw: None,
                 frame: None,
-                replace_entries: dice.percent(10),
+                replace_entries: random.percent(10),
                 put: vec![entry],
-                remove: vec![(*dice.one_of(&KEYS)).into()],
+                remove: vec![(*random.one_of(&KEYS)).into()],
             };
-            let seen = if dice.percent(80) { u64::MAX } else { 3 };
+            let seen = if random.percent(80) { u64::MAX } else { 3 };
             IdsCommand::Edit(EditIds {
                 seen,
                 seen_all: false,

@@ -1,14 +1,14 @@
-//! Requests as HTTP.
+//! Writes requests as HTTP.
 
 use allod_core::capacity::Reclaim;
-use allod_core::command::capacity::{Holding, LeaseAsk};
+use allod_core::command::capacity::{Holding, LeaseTerms};
 use allod_core::command::{Check, ClaimOp, Command, Expect, Op, PutPool, Transact};
 use allod_core::span::Span;
 use serde_json::{Map, Value, json};
 
 use crate::history::Request;
 
-/// A request as it goes over the wire.
+/// An HTTP request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wire {
     pub method: &'static str,
@@ -31,8 +31,8 @@ pub fn wire(request: &Request) -> Wire {
         Request::Command(Command::DeletePool(delete)) => {
             with_expect("DELETE", pool_path(&delete.pool), delete.expect, None)
         }
-        Request::Command(Command::Transact(transact)) => transaction(transact),
-        // Requests about capacity go through the Placement face, which has its own tests.
+        Request::Command(Command::Transact(transact)) => transaction(transact, kinds),
+        // Requests about capacity use the Placement face, which has its own tests.
         Request::Command(
             Command::Tick | Command::Capacity(_) | Command::Ids(_) | Command::Resource(_),
         ) => get("/healthz".into()),
@@ -237,7 +237,7 @@ fn holding(holding: &Holding) -> Value {
     })
 }
 
-fn reclaim(lease: LeaseAsk) -> &'static str {
+fn reclaim(lease: LeaseTerms) -> &'static str {
     match lease.reclaim {
         Reclaim::Reap => "reap",
         Reclaim::Keep => "keep",

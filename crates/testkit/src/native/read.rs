@@ -1,31 +1,31 @@
-//! HTTP responses as answers.
+//! Reads HTTP responses as answers.
 
 use allod_core::command::{Command, Op};
 use allod_engine::Hash;
 use serde_json::Value;
 
-use crate::history::{Answer, ClaimSeen, Done, PoolSeen, Refused, Request, UsageSeen};
+use crate::history::{CallAnswer, ClaimSeen, OpOutcome, PoolSeen, RefusalSeen, Request, UsageSeen};
 use crate::http::Response;
 
-/// What a response says, and where.
-pub fn answer(request: &Request, response: &Response) -> (Answer, u64, Hash) {
+/// The answer, its position and its hash.
+pub fn answer(request: &Request, response: &Response) -> (CallAnswer, u64, Hash) {
     let position = response.header("allod-position").and_then(|text| text.parse().ok());
     let hash = response.header("allod-hash").and_then(hash);
     let (Some(position), Some(hash)) = (position, hash) else {
-        // Only what was decided or read has a position; what was not, was not done.
-        return (Answer::Failed, 0, Hash::default());
+        // Only decisions and reads have a position.
+        return (CallAnswer::Failed, 0, Hash::default());
     };
     let body: Value = serde_json::from_slice(&response.body).unwrap_or(Value::Null);
     let answer = match response.status {
         200..300 => accepted(request, response.status, &body),
         404 if code(&body) == "claim_unknown" && matches!(request, Request::GetClaim { .. }) => {
-            Some(Answer::Claim(None))
+            Some(CallAnswer::Claim(None))
         }
-        404 if matches!(request, Request::GetPool { .. }) => Some(Answer::Pool(None)),
-        _ => Some(Answer::Refused(refused(&body))),
+        404 if matches!(request, Request::GetPool { .. }) => Some(CallAnswer::Pool(None)),
+        _ => Some(CallAnswer::Refused(refused(&body))),
     };
     // An answer that cannot be understood is no answer to anything, and will be judged so.
-    (answer.unwrap_or_else(|| Answer::Done(Vec::new())), position, hash)
+    (answer.unwrap_or_else(|| CallAnswer::Done(Vec::new())), position, hash)
 }
 
 fn hash(text: &str) -> Option<Hash> {
@@ -43,10 +43,10 @@ fn code(body: &Value) -> &str {
     body["code"].as_str().unwrap_or_default()
 }
 
-fn refused(body: &Value) -> Refused {
+fn refused(body: &Value) -> RefusalSeen {
     let by = &body["by"];
     let by = by["key"].as_str().zip(by["owner"].as_str());
-    Refused {
+    RefusalSeen {
         op: body["op"].as_u64().unwrap_or(0) as usize,
         code: code(body).to_owned(),
         by: by.map(|(key, owner)| (key.to_owned(), owner.to_owned())),
@@ -54,54 +54,54 @@ fn refused(body: &Value) -> Refused {
     }
 }
 
-fn accepted(request: &Request, status: u16, body: &Value) -> Option<Answer> {
+fn accepted(request: &Request, status: u16, body: &Value) -> Option<CallAnswer> {
     let created = status == 201;
     let done = match request {
-        Request::GetClaim { .. } => return Some(Answer::Claim(Some(claim(body)?))),
+        Request::GetClaim { .. } => return Some(CallAnswer::Claim(Some(claim(body)?))),
         Request::GetValue { .. } => {
             let state = body["state"].as_str()?.to_owned();
             let held = &body["claim"];
             let held = if held.is_null() { None } else { Some(claim(held)?) };
-            return Some(Answer::Value { state, claim: held });
+            return Some(CallAnswer::Value { state, claim: held });
         }
-        Request::GetPool { .. } => return Some(Answer::Pool(Some(pool(body)?))),
+        Request::GetPool { .. } => return Some(CallAnswer::Pool(Some(pool(body)?))),
         Request::Command(Command::PutPool(_)) => {
-            Done::PoolPut { created, generation: body["generation"].as_u64()? }
+            OpOutcome::PoolPut { created, generation: body["generation"].as_u64()? }
         }
-        Request::Command(Command::DeletePool(_)) => Done::PoolDeleted,
+        Request::Command(Command::DeletePool(_)) => OpOutcome::PoolDeleted,
         Request::Command(Command::Capacity(_) | Command::Ids(_) | Command::Resource(_)) => {
-            Done::Capacity
+            OpOutcome::Capacity
         }
         Request::Command(Command::Transact(transact)) => {
             let several = body.get("results").is_some();
             match transact.ops.as_slice() {
                 _ if several => return results(body),
-                [Op::Claim(_)] => Done::Claimed { created, claims: vec![claim(body)?] },
-                [Op::Release(_)] => Done::Released { existed: None },
-                _ => Done::Leased(claim(body)?),
+                [Op::Claim(_)] => OpOutcome::Claimed { created, claims: vec![claim(body)?] },
+                [Op::Release(_)] => OpOutcome::Released { existed: None },
+                _ => OpOutcome::Leased(claim(body)?),
             }
         }
         Request::Command(Command::Tick) => return None,
     };
-    Some(Answer::Done(vec![done]))
+    Some(CallAnswer::Done(vec![done]))
 }
 
-fn results(body: &Value) -> Option<Answer> {
+fn results(body: &Value) -> Option<CallAnswer> {
     let mut done = Vec::new();
     for result in body["results"].as_array()? {
         let (name, inner) = result.as_object()?.iter().next()?;
         done.push(match name.as_str() {
-            "claim" => Done::Claimed {
+            "claim" => OpOutcome::Claimed {
                 created: inner["created"].as_bool()?,
                 claims: inner["claims"].as_array()?.iter().map(claim).collect::<Option<_>>()?,
             },
-            "release" => Done::Released { existed: Some(inner["existed"].as_bool()?) },
-            "renew" | "confirm" => Done::Leased(claim(inner)?),
-            "check" => Done::Checked,
+            "release" => OpOutcome::Released { existed: Some(inner["existed"].as_bool()?) },
+            "renew" | "confirm" => OpOutcome::Leased(claim(inner)?),
+            "check" => OpOutcome::Checked,
             _ => return None,
         });
     }
-    Some(Answer::Done(done))
+    Some(CallAnswer::Done(done))
 }
 
 fn claim(body: &Value) -> Option<ClaimSeen> {
@@ -145,7 +145,7 @@ fn pool(body: &Value) -> Option<PoolSeen> {
     })
 }
 
-/// Milliseconds since 1970 of a time as `2026-03-01T12:00:00.000Z`.
+/// Milliseconds since 1970 of a time such as `2026-03-01T12:00:00.000Z`.
 fn time(text: &str) -> Option<u64> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -166,7 +166,7 @@ mod tests {
     use crate::native::claim_request;
 
     #[test]
-    fn times_are_read() {
+    fn times_are_parsed() {
         assert_eq!(time("1970-01-01T00:00:00.000Z"), Some(0));
         assert_eq!(time("2000-02-29T00:00:00.000Z"), Some(951_782_400_000));
         assert_eq!(time("2024-12-31T23:59:59.001Z"), Some(1_735_689_599_001));
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_read() {
+    fn answers_are_parsed() {
         let body = r#"{"pool":"p","key":"k","owner":"k","value":7,"values":[7],"version":3,"state":"held",
             "created":"1970-01-01T00:00:00.005Z","expires":null,"expired":false,"labels":{"a":"b"}}"#;
         let headers = vec![
@@ -194,10 +194,10 @@ mod tests {
             expires_ms: None,
             labels: vec![("a".into(), "b".into())],
         };
-        let done = Done::Claimed { created: true, claims: vec![seen] };
-        let expected = (Answer::Done(vec![done]), 3, Hash([15; 32]));
+        let done = OpOutcome::Claimed { created: true, claims: vec![seen] };
+        let expected = (CallAnswer::Done(vec![done]), 3, Hash([15; 32]));
         assert_eq!(answer(&claim_request("p", "k"), &response), expected);
         let failed = Response { status: 503, headers: Vec::new(), body: Vec::new() };
-        assert_eq!(answer(&claim_request("p", "k"), &failed).0, Answer::Failed);
+        assert_eq!(answer(&claim_request("p", "k"), &failed).0, CallAnswer::Failed);
     }
 }

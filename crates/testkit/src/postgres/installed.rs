@@ -1,4 +1,4 @@
-//! Where PostgreSQL is on this machine, and who may run it.
+//! Finds the PostgreSQL installation and an account to run it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 
 #[derive(Debug, Clone)]
 pub struct Installed {
-    /// The folder of its programs.
+    /// The directory of the programs.
     pub programs: PathBuf,
-    /// The user and the group to run it under, when it may not be our own.
+    /// The user and group to run it as, if not our own.
     pub account: Option<(u32, u32)>,
 }
 
@@ -19,7 +19,7 @@ impl Installed {
     }
 }
 
-/// The folder of the newest installed server. Debian keeps it off the path.
+/// The directory of the newest installed server. Debian does not put it on the path.
 fn programs() -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -34,12 +34,12 @@ fn programs() -> Result<PathBuf> {
     folders
         .chain(std::env::split_paths(&path))
         .find(|folder| folder.join("initdb").is_file() && folder.join("postgres").is_file())
-        .context("there is no PostgreSQL server; cargo xtask test installs one")
+        .context("no PostgreSQL server is installed; cargo xtask test installs one")
 }
 
-/// PostgreSQL refuses to run as root: the account to run it under then. `None`: our own.
+/// The account to run PostgreSQL as, because it refuses to run as root; `None`: our own.
 fn account() -> Result<Option<(u32, u32)>> {
-    let own = Command::new("id").arg("-u").output().context("id cannot be started")?;
+    let own = Command::new("id").arg("-u").output().context("cannot run id")?;
     if own.stdout.trim_ascii() != b"0" {
         return Ok(None);
     }
@@ -51,5 +51,5 @@ fn account() -> Result<Option<(u32, u32)>> {
             .find(|fields| fields.clone().next() == Some(name))?;
         Some((fields.nth(2)?.parse().ok()?, fields.next()?.parse().ok()?))
     });
-    ids.map(Some).context("there is no account 'postgres' or 'nobody' to run PostgreSQL under")
+    ids.map(Some).context("no account 'postgres' or 'nobody' exists to run PostgreSQL")
 }

@@ -1,4 +1,4 @@
-//! Sixty-four tasks at once on the engine and a journal on disk, judged by the checker.
+//! 64 concurrent tasks on an engine with a journal on disk, verified by the checker.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -14,12 +14,12 @@ use allod_core::view;
 use allod_engine::{Config, Engine, Handle};
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
-use allod_testkit::{Answer, Call, ClaimSeen, History, Request, check, read_chain};
+use allod_testkit::{Call, CallAnswer, ClaimSeen, History, Request, check, read_chain};
 
 const TASKS: u64 = 64;
 const CALLS: u64 = 60;
 
-/// A few pools, small enough to run out.
+/// A few pools that are small enough to be exhausted.
 fn pools() -> Vec<Command> {
     let pool = |name: &str, kind: Kind, range: &str, change: fn(&mut PoolSpec)| {
         let (span, subnet_len) = kind.parse_range(range).unwrap();
@@ -85,7 +85,7 @@ fn request(seed: &mut u64) -> Request {
         })),
         14 => {
             let n = roll(seed, 10);
-            // The same key stands for the same request.
+            // The same key always means the same request.
             let ops = vec![
                 claim(&mut (n + 1)),
                 Op::Check(Check::Pool { pool: "ids".into(), expect: Expect::Present }),
@@ -113,21 +113,21 @@ async fn perform(handle: &Handle, request: Request, start: Instant, connection: 
     let (answer, at) = match &request {
         Request::Command(command) => {
             let reply = handle.submit(command.clone()).await.unwrap();
-            (Answer::of(&reply.answer), reply.at)
+            (CallAnswer::of(&reply.answer), reply.at)
         }
         Request::GetClaim { pool, key } => handle
             .read(|snapshot| {
                 let seen = view::claim(snapshot.state, pool, key);
-                (Answer::Claim(seen.as_ref().map(ClaimSeen::of)), snapshot.at)
+                (CallAnswer::Claim(seen.as_ref().map(ClaimSeen::of)), snapshot.at)
             })
             .unwrap(),
         Request::GetPool { pool } => handle
             .read(|snapshot| {
                 let seen = view::pool(snapshot.state, pool, snapshot.now_ms);
-                (Answer::Pool(seen.map(|seen| seen.into())), snapshot.at)
+                (CallAnswer::Pool(seen.map(|seen| seen.into())), snapshot.at)
             })
             .unwrap(),
-        Request::GetValue { .. } => panic!("nobody asks for that here"),
+        Request::GetValue { .. } => panic!("this test sends no such request"),
     };
     let ended_ns = start.elapsed().as_nanos() as u64;
     let (position, hash) = (at.position, at.hash);
@@ -135,7 +135,7 @@ async fn perform(handle: &Handle, request: Request, start: Instant, connection: 
 }
 
 #[test]
-fn sixty_four_tasks_get_the_right_answers() {
+fn concurrent_tasks_get_correct_answers() {
     let data = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let start_engine = || {
@@ -146,7 +146,7 @@ fn sixty_four_tasks_get_the_right_answers() {
     };
     let start = Instant::now();
     let mut history = History::default();
-    // Two lives, so that the second starts from a checkpoint.
+    // Two runs, so that the second starts from a checkpoint.
     for life in 0..2 {
         let engine = start_engine();
         let handle = engine.handle();
@@ -181,8 +181,8 @@ fn sixty_four_tasks_get_the_right_answers() {
     let journal = Embedded::open(data.path()).unwrap().journal;
     let chain = read_chain(&journal).unwrap();
     let verdict = check(&chain, &history, true);
-    verdict.expect_sound();
+    verdict.expect_no_problems();
     assert!(verdict.right > 2 * TASKS * CALLS * 9 / 10, "{} judged", verdict.right);
-    let refused = history.calls.iter().filter(|call| matches!(call.answer, Answer::Refused(_)));
+    let refused = history.calls.iter().filter(|call| matches!(call.answer, CallAnswer::Refused(_)));
     assert!(refused.count() > 200);
 }

@@ -1,4 +1,4 @@
-//! The checker finds out every kind of lie: a true history passes, and each way of bending it does not.
+//! The checker detects every kind of wrong answer: the true history passes, and each falsified one fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use allod_engine::{BatchWriter, Clock, Config, Hash, Replayed, SharedState};
 use allod_journal::memory::MemoryStorage;
 use allod_testkit::history::PoolSeen;
 use allod_testkit::{
-    Answer, Call, Chain, ClaimSeen, Done, History, Refused, Request, check, read_chain,
+    Call, CallAnswer, Chain, ClaimSeen, History, OpOutcome, RefusalSeen, Request, check, read_chain,
 };
 
 struct StillClock(AtomicU64);
@@ -27,7 +27,7 @@ impl Clock for StillClock {
     }
 }
 
-/// A run in which one client asks after the other.
+/// A run in which clients send one request after the other.
 struct Run {
     writer: BatchWriter,
     shared: Arc<SharedState>,
@@ -49,7 +49,7 @@ impl Run {
         Run { writer, shared, clock, storage, calls: Vec::new() }
     }
 
-    fn note(&mut self, request: Request, answer: Answer, position: u64, hash: Hash) -> usize {
+    fn note(&mut self, request: Request, answer: CallAnswer, position: u64, hash: Hash) -> usize {
         let at = self.calls.len() as u64 * 10;
         self.calls.push(Call {
             request,
@@ -67,7 +67,7 @@ impl Run {
     fn send(&mut self, command: Command) -> usize {
         let answers = self.writer.write_batch(&[&command]).unwrap();
         let reply = answers.into_iter().next().unwrap().unwrap();
-        let (answer, at) = (Answer::of(&reply.answer), reply.at);
+        let (answer, at) = (CallAnswer::of(&reply.answer), reply.at);
         self.note(Request::Command(command), answer, at.position, at.hash)
     }
 
@@ -85,7 +85,7 @@ impl Run {
             (seen.as_ref().map(ClaimSeen::of), snapshot.at)
         });
         let request = Request::GetClaim { pool: pool.into(), key: key.into() };
-        self.note(request, Answer::Claim(seen), at.position, at.hash)
+        self.note(request, CallAnswer::Claim(seen), at.position, at.hash)
     }
 
     fn get_value(&mut self, pool: &str, value: &str, state: &str, key: Option<&str>) -> usize {
@@ -94,7 +94,7 @@ impl Run {
             (held.as_ref().map(ClaimSeen::of), snapshot.at)
         });
         let request = Request::GetValue { pool: pool.into(), value: value.into() };
-        let answer = Answer::Value { state: state.into(), claim };
+        let answer = CallAnswer::Value { state: state.into(), claim };
         self.note(request, answer, at.position, at.hash)
     }
 
@@ -104,7 +104,7 @@ impl Run {
             (PoolSeen::from(view), snapshot.at)
         });
         let request = Request::GetPool { pool: pool.into() };
-        self.note(request, Answer::Pool(Some(seen)), at.position, at.hash)
+        self.note(request, CallAnswer::Pool(Some(seen)), at.position, at.hash)
     }
 
     fn wait(&self, ms: u64) {
@@ -119,7 +119,7 @@ impl Run {
         check(&self.chain(), &History { calls }, true).problems
     }
 
-    /// The truth passes; with this change, it does not, for this reason.
+    /// The true history passes; with this change it fails for this reason.
     fn lie(&self, words: &str, change: impl FnOnce(&mut Vec<Call>)) {
         assert_eq!(self.problems(self.calls.clone()), Vec::<String>::new());
         let mut calls = self.calls.clone();
@@ -153,20 +153,20 @@ fn release(pool: &str, key: &str) -> Op {
 
 fn claims(call: &mut Call) -> &mut Vec<ClaimSeen> {
     match &mut call.answer {
-        Answer::Done(done) => match &mut done[0] {
-            Done::Claimed { claims, .. } => claims,
+        CallAnswer::Done(done) => match &mut done[0] {
+            OpOutcome::Claimed { claims, .. } => claims,
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
     }
 }
 
-fn no(code: &str) -> Answer {
-    Answer::Refused(Refused { code: code.into(), ..Refused::default() })
+fn no(code: &str) -> CallAnswer {
+    CallAnswer::Refused(RefusalSeen { code: code.into(), ..RefusalSeen::default() })
 }
 
 #[test]
-fn an_answer_that_the_journal_does_not_bear_out() {
+fn an_answer_that_the_journal_does_not_confirm_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     let a = run.claim("p", "a");
@@ -175,50 +175,50 @@ fn an_answer_that_the_journal_does_not_bear_out() {
     run.lie("the answer says", |calls| claims(&mut calls[a])[0].owner = "x".into());
     run.lie("the answer says", |calls| claims(&mut calls[a])[0].version += 1);
     run.lie("the answer says", |calls| claims(&mut calls[a])[0].expires_ms = Some(5));
-    run.lie("not the ones asked for", |calls| claims(&mut calls[a])[0].key = "b".into());
-    // Granted, it says, where another was.
+    run.lie("not the requested claims", |calls| claims(&mut calls[a])[0].key = "b".into());
+    // Reports a grant at the position of another one.
     run.lie("nothing was granted", |calls| {
         (calls[a].position, calls[a].hash) = (calls[b].position, calls[b].hash);
     });
-    // The very same answer to two clients.
-    run.lie("were given the same", |calls| {
+    // The same answer to two clients.
+    run.lie("report that they created the same claim", |calls| {
         let twice = calls[b].clone();
         calls.push(Call { began_ns: 900, ended_ns: 901, ..twice });
     });
-    run.lie("is no answer to", |calls| calls[a].answer = Answer::Claim(None));
-    run.lie("outcomes", |calls| calls[a].answer = Answer::Done(Vec::new()));
+    run.lie("is not an answer to", |calls| calls[a].answer = CallAnswer::Claim(None));
+    run.lie("outcomes", |calls| calls[a].answer = CallAnswer::Done(Vec::new()));
 }
 
 #[test]
-fn a_position_or_a_hash_that_is_not_there() {
+fn an_unknown_position_or_hash_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     let a = run.claim("p", "a");
     let b = run.claim("p", "b");
-    run.lie("hash that is not there", |calls| calls[a].hash = Hash([7; 32]));
-    run.lie("position that is not there", |calls| calls[b].position += 1);
+    run.lie("an unknown hash", |calls| calls[a].hash = Hash([7; 32]));
+    run.lie("a position after the end", |calls| calls[b].position += 1);
     // A hash from before the position proves nothing about it.
     run.lie("hash of a record that ends at", |calls| calls[b].hash = calls[a].hash);
 }
 
 #[test]
-fn an_answer_from_the_past() {
+fn an_answer_from_the_past_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     let before = run.get_claim("p", "a");
     run.claim("p", "a");
     run.get_claim("p", "a");
-    run.lie("from before", |calls| {
+    run.lie("an earlier position", |calls| {
         (calls[before].began_ns, calls[before].ended_ns) = (500, 510);
     });
-    // While both were under way, either may come first.
+    // Of two concurrent calls, either may come first.
     let mut calls = run.calls.clone();
     calls[before].ended_ns = 500;
     assert_eq!(run.problems(calls), Vec::<String>::new());
 }
 
 #[test]
-fn reads_that_are_not_so() {
+fn a_wrong_read_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     run.claim("p", "a");
@@ -227,23 +227,23 @@ fn reads_that_are_not_so() {
     let held = run.get_value("p", "0", "held", Some("a"));
     let free = run.get_value("p", "1", "free", None);
     let usage = run.get_pool("p");
-    run.lie("the answer says", |calls| calls[claim].answer = Answer::Claim(None));
+    run.lie("the answer says", |calls| calls[claim].answer = CallAnswer::Claim(None));
     run.lie("the answer says", |calls| calls[none].answer = calls[claim].answer.clone());
     run.lie("the answer says", |calls| {
-        calls[held].answer = Answer::Value { state: "free".into(), claim: None };
+        calls[held].answer = CallAnswer::Value { state: "free".into(), claim: None };
     });
     run.lie("the answer says", |calls| {
-        calls[free].answer = Answer::Value { state: "held".into(), claim: None };
+        calls[free].answer = CallAnswer::Value { state: "held".into(), claim: None };
     });
     run.lie("the answer says", |calls| match &mut calls[usage].answer {
-        Answer::Pool(Some(seen)) => seen.usage.free += 1,
+        CallAnswer::Pool(Some(seen)) => seen.usage.free += 1,
         other => panic!("{other:?}"),
     });
-    run.lie("the pool is there", |calls| calls[claim].answer = no("pool_unknown"));
+    run.lie("the pool exists", |calls| calls[claim].answer = no("pool_unknown"));
 }
 
 #[test]
-fn refusals_without_a_reason() {
+fn a_refusal_without_a_reason_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 1)));
     let a = run.claim("p", "a");
@@ -264,38 +264,38 @@ fn refusals_without_a_reason() {
         (differ, "params_differ"),
         (unknown, "pool_unknown"),
     ] {
-        let Answer::Refused(refused) = &run.calls[call].answer else { panic!("{call}") };
+        let CallAnswer::Refused(refused) = &run.calls[call].answer else { panic!("{call}") };
         assert_eq!(refused.code, code);
     }
     run.lie("the key holds something", |calls| calls[a].answer = no("exhausted"));
-    run.lie("there is room", |calls| {
-        // It says so at a time when there was one left.
+    run.lie("there are free values", |calls| {
+        // At this position one value was still free.
         (calls[exhausted].position, calls[exhausted].hash) = (calls[a].position, calls[b].hash);
         calls[exhausted].began_ns = 0;
     });
     run.lie("it is held by", |calls| match &mut calls[taken].answer {
-        Answer::Refused(refused) => refused.by = Some(("b".into(), "b".into())),
+        CallAnswer::Refused(refused) => refused.by = Some(("b".into(), "b".into())),
         other => panic!("{other:?}"),
     });
-    run.lie("what is in the way", |calls| calls[taken].answer = no("value_quarantined"));
-    run.lie("nobody is in the way", |calls| calls[outside].answer = no("taken"));
+    run.lie("the value is blocked by", |calls| calls[taken].answer = no("value_quarantined"));
+    run.lie("nothing blocks the value", |calls| calls[outside].answer = no("taken"));
     run.lie("the value is", |calls| calls[taken].answer = no("value_excluded"));
     run.lie("or nothing", |calls| calls[b].answer = no("params_differ"));
-    run.lie("the pool is there", |calls| calls[b].answer = no("pool_unknown"));
-    run.lie("a pool is not there", |calls| calls[unknown].answer = no("exhausted"));
-    run.lie("is no answer to", |calls| calls[exhausted].answer = no("check_failed"));
+    run.lie("the pool exists", |calls| calls[b].answer = no("pool_unknown"));
+    run.lie("a pool does not exist", |calls| calls[unknown].answer = no("exhausted"));
+    run.lie("is not an answer to", |calls| calls[exhausted].answer = no("check_failed"));
 }
 
 #[test]
-fn leases_that_have_run_out_are_no_excuse() {
+fn a_refusal_because_of_an_expired_lease_is_found() {
     let mut run = Run::new();
     let mut put = pool("p", 0);
     put.spec.lease_ms = Some(1_000);
     run.send(Command::PutPool(put));
     run.claim("p", "a");
     let refused = run.claim("p", "b");
-    // By then, the lease is over.
-    run.lie("leases have run out", |calls| calls[refused].earliest_ms += 2_000);
+    // The lease has expired by then.
+    run.lie("leases have expired", |calls| calls[refused].earliest_ms += 2_000);
     run.wait(2_000);
     run.claim("p", "b");
     let renewed = run.op(Op::Renew(RenewOp {
@@ -315,7 +315,7 @@ fn leases_that_have_run_out_are_no_excuse() {
 }
 
 #[test]
-fn releases_that_did_not_happen() {
+fn a_release_that_did_not_happen_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     run.claim("p", "a");
@@ -333,7 +333,7 @@ fn releases_that_did_not_happen() {
         calls[again].ended_ns = 900;
     });
     run.lie("nothing was released", |calls| {
-        calls[last].answer = Answer::Done(vec![Done::Released { existed: Some(true) }]);
+        calls[last].answer = CallAnswer::Done(vec![OpOutcome::Released { existed: Some(true) }]);
     });
     run.lie("the key holds something", |calls| {
         let held = calls[again + 1].clone();
@@ -343,7 +343,7 @@ fn releases_that_did_not_happen() {
 }
 
 #[test]
-fn remembered_requests_are_held_to_what_was_said() {
+fn a_repeated_answer_that_differs_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     let request = |byte: u8| {
@@ -357,15 +357,15 @@ fn remembered_requests_are_held_to_what_was_said() {
     run.op(release("p", "a"));
     let again = run.send(request(1));
     let differs = run.send(request(2));
-    run.lie("is remembered", |calls| claims(&mut calls[again])[0].values = vec!["5".into()]);
-    run.lie("another request is remembered", |calls| {
+    run.lie("is stored", |calls| claims(&mut calls[again])[0].values = vec!["5".into()]);
+    run.lie("another request is stored", |calls| {
         calls[differs].answer = calls[again].answer.clone();
     });
     run.lie("not in use", |calls| calls[again].answer = no("idempotency_differs"));
 }
 
 #[test]
-fn pools_that_are_not_as_answered() {
+fn a_wrong_answer_about_a_pool_is_found() {
     let mut run = Run::new();
     let put = run.send(Command::PutPool(pool("p", 9)));
     let delete = Command::DeletePool(DeletePool { pool: "p".into(), expect: Expect::Any });
@@ -374,7 +374,7 @@ fn pools_that_are_not_as_answered() {
     run.op(release("p", "a"));
     let deleted = run.send(delete);
     run.lie("the pool is", |calls| match &mut calls[put].answer {
-        Answer::Done(done) => done[0] = Done::PoolPut { created: true, generation: 7 },
+        CallAnswer::Done(done) => done[0] = OpOutcome::PoolPut { created: true, generation: 7 },
         other => panic!("{other:?}"),
     });
     run.lie("the answer says", |calls| calls[in_use].answer = calls[deleted].answer.clone());
@@ -382,7 +382,7 @@ fn pools_that_are_not_as_answered() {
 }
 
 #[test]
-fn a_journal_that_gives_a_value_twice() {
+fn a_journal_that_grants_a_value_twice_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     run.claim("p", "a");
@@ -399,7 +399,7 @@ fn a_journal_that_gives_a_value_twice() {
             granted.values = allod_core::claim::Values::one(Span::one(0));
         }
     });
-    assert!(find(&chain).contains("is given to"), "{}", find(&chain));
+    assert!(find(&chain).contains("is granted to"), "{}", find(&chain));
     granted(&mut chain, 3, |event| {
         if let Event::ClaimGranted(granted) = event {
             granted.values = allod_core::claim::Values::one(Span::one(77));
@@ -415,7 +415,7 @@ fn a_journal_that_gives_a_value_twice() {
 }
 
 #[test]
-fn a_journal_that_says_wrongly_whose_it_was() {
+fn a_journal_that_names_the_wrong_claim_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     run.claim("p", "a");
@@ -434,12 +434,12 @@ fn a_journal_that_says_wrongly_whose_it_was() {
         |was| was.kind = Kind::Id64,
     ];
     for lie in lies {
-        assert!(find(lie).contains("is said to have been"), "{}", find(lie));
+        assert!(find(lie).contains("the event names"), "{}", find(lie));
     }
 }
 
 #[test]
-fn a_journal_whose_chain_is_broken() {
+fn a_journal_with_a_broken_chain_is_found() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     run.claim("p", "a");
@@ -449,12 +449,12 @@ fn a_journal_whose_chain_is_broken() {
 }
 
 #[test]
-fn what_failed_or_was_lost_is_not_held_to_anything() {
+fn failed_and_lost_calls_are_not_judged() {
     let mut run = Run::new();
     run.send(Command::PutPool(pool("p", 9)));
     let a = run.claim("p", "a");
     let mut calls = run.calls.clone();
-    for answer in [Answer::Failed, Answer::Lost] {
+    for answer in [CallAnswer::Failed, CallAnswer::Lost] {
         (calls[a].answer, calls[a].position, calls[a].hash) = (answer, 0, Hash::default());
         assert_eq!(run.problems(calls.clone()), Vec::<String>::new());
     }

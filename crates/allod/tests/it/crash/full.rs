@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use allod_journal::embedded::Embedded;
-use allod_testkit::{Answer, Call, History, check, native, read_chain};
+use allod_testkit::{Call, CallAnswer, History, check, native, read_chain};
 
 use crate::crash::load;
 use crate::crash::server::{Server, arguments};
@@ -94,12 +94,12 @@ fn a_full_disk_refuses_only_writes() {
         history.calls.push(call.clone());
         call
     };
-    assert!(matches!(claim("before".into()).answer, Answer::Done(_)));
+    assert!(matches!(claim("before".into()).answer, CallAnswer::Done(_)));
     disk.fill();
 
     // The journal has reserved space for a few more.
     let mut taken = 0;
-    while matches!(claim(format!("early-{taken}")).answer, Answer::Done(_)) {
+    while matches!(claim(format!("early-{taken}")).answer, CallAnswer::Done(_)) {
         taken += 1;
         assert!(taken < 30, "the disk does not fill");
     }
@@ -116,12 +116,12 @@ fn a_full_disk_refuses_only_writes() {
     assert_eq!(server.get("/v1/pools/ids/claims/before").status, 200);
     assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
     assert_eq!(server.get("/v1/pools/ids").status, 200);
-    assert!(matches!(claim("before".into()).answer, Answer::Done(_)));
-    assert_eq!(claim("still".into()).answer, Answer::Failed);
+    assert!(matches!(claim("before".into()).answer, CallAnswer::Done(_)));
+    assert_eq!(claim("still".into()).answer, CallAnswer::Failed);
 
     disk.make_room();
     let began = Instant::now();
-    while claim("after".into()).answer == Answer::Failed {
+    while claim("after".into()).answer == CallAnswer::Failed {
         assert!(began.elapsed() < Duration::from_secs(10), "writes do not resume");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -138,9 +138,9 @@ fn a_full_disk_refuses_only_writes() {
         }
     }
     let chain = read_chain(&Embedded::open(copy.path()).unwrap().journal).unwrap();
-    check(&chain, &history, true).expect_sound();
+    check(&chain, &history, true).expect_no_problems();
     // Failed claims are not in the journal: every claim there was acknowledged.
-    let done = history.calls.iter().filter(|call| matches!(call.answer, Answer::Done(_)));
+    let done = history.calls.iter().filter(|call| matches!(call.answer, CallAnswer::Done(_)));
     let mut positions: Vec<u64> = done.map(|call| call.position).collect();
     positions.sort_unstable();
     positions.dedup();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use allod_engine::{recover, state_hash, verify};
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::Embedded;
-use allod_testkit::{Answer, Chain, History, Verdict, check, native, read_chain};
+use allod_testkit::{CallAnswer, Chain, CheckReport, History, check, native, read_chain};
 
 use crate::crash::load::{self, POOLS, SeededRandom};
 use crate::crash::server::{self, Server};
@@ -44,12 +44,12 @@ fn run_under_load<T>(
 }
 
 /// Verifies all answers, and the state that a start would replay.
-fn check_answers(data: &Path, history: &History) -> (Verdict, Chain) {
+fn check_answers(data: &Path, history: &History) -> (CheckReport, Chain) {
     let journal = Embedded::open(data).unwrap().journal;
     let checkpoints = FileCheckpoints::open(data).unwrap();
     let chain = read_chain(&journal).unwrap();
     let verdict = check(&chain, history, true);
-    verdict.expect_sound();
+    verdict.expect_no_problems();
     let whole = verify(&journal, &checkpoints, &mut |_| {}).unwrap();
     assert_eq!(whole.violations, Vec::<String>::new());
     let short = recover(&journal, &checkpoints).unwrap();
@@ -71,7 +71,7 @@ fn a_hundred_kills_under_load_lose_nothing() {
         });
     }
     let (verdict, chain) = check_answers(data.path(), &history);
-    let lost = history.calls.iter().filter(|call| call.answer == Answer::Lost).count() as u64;
+    let lost = history.calls.iter().filter(|call| call.answer == CallAnswer::Lost).count() as u64;
     println!(
         "{LIVES} kills: {} calls, {} correct, {} open, {lost} interrupted, {} entries in {} records",
         history.calls.len(),
@@ -104,7 +104,7 @@ fn a_stop_answers_pending_requests() {
     // These pools have no entries without a request, so every entry must have been acknowledged.
     let mut acknowledged = vec![false; chain.entries.len() + 1];
     for call in &history.calls {
-        if matches!(call.answer, Answer::Done(_)) {
+        if matches!(call.answer, CallAnswer::Done(_)) {
             acknowledged[call.position as usize] = true;
         }
     }

@@ -13,7 +13,7 @@ use allod_core::command::{
 use allod_core::pool::{PoolRange, PoolSpec, Strategy};
 use allod_core::value::Kind;
 use allod_testkit::http::Client;
-use allod_testkit::{Answer, Call, Request, native};
+use allod_testkit::{Call, CallAnswer, Request, native};
 
 /// A seeded random generator.
 pub struct SeededRandom(pub u64);
@@ -147,7 +147,7 @@ pub fn client(
         while !enough.load(Ordering::Relaxed) {
             let request = request(&mut random, pools);
             calls.push(native::call(&mut client, request, start, seed));
-            if calls.last().is_some_and(|call| call.answer == Answer::Lost) {
+            if calls.last().is_some_and(|call| call.answer == CallAnswer::Lost) {
                 break;
             }
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use allod_core::capacity::Uuid;
 use allod_journal::embedded::Embedded;
-use allod_testkit::capacity::Capacity;
+use allod_testkit::capacity::CapacityModel;
 use allod_testkit::read_chain;
 
 use crate::placement_concurrency::clients::{
@@ -25,8 +25,8 @@ struct Moment {
 pub fn journal(data: &Path, answers: &ClientAnswers) {
     let journal = Embedded::open(data).unwrap().journal;
     let chain = read_chain(&journal).unwrap();
-    let mut model = Capacity::default();
-    let moment = |model: &Capacity| Moment {
+    let mut model = CapacityModel::default();
+    let moment = |model: &CapacityModel| Moment {
         used: (0..HOT).map(|hot| model.used(provider(hot), CPUS)).collect(),
         generations: (0..FOUGHT_OVER).map(|n| model.consumer_generation(fought_over(n))).collect(),
     };

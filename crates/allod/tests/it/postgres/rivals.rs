@@ -13,7 +13,7 @@ use allod_engine::{recover, state_hash, verify};
 use allod_journal::postgres::{Postgres, PostgresAddress};
 use allod_testkit::http::Client;
 use allod_testkit::postgres::{Cluster, signal};
-use allod_testkit::{Answer, Call, History, Request, check, native, read_chain};
+use allod_testkit::{Call, CallAnswer, History, Request, check, native, read_chain};
 
 use crate::crash::load::{self, POOLS, SeededRandom};
 use crate::crash::server::Server;
@@ -61,10 +61,10 @@ fn client(
         while !enough.load(Ordering::Relaxed) {
             let request = load::request(&mut random, &POOLS);
             let call = native::call(&mut client, request, start, seed);
-            if matches!(call.answer, Answer::Lost | Answer::Failed) {
+            if matches!(call.answer, CallAnswer::Lost | CallAnswer::Failed) {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            if call.answer == Answer::Lost {
+            if call.answer == CallAnswer::Lost {
                 at = *address.lock().unwrap();
                 client = Client::new(at, Duration::from_secs(20));
             }
@@ -84,10 +84,10 @@ fn check_answers(url: &str, history: &History) {
     let checkpoints = journal.checkpoints();
     let chain = read_chain(&journal).unwrap();
     let verdict = check(&chain, history, false);
-    verdict.expect_sound();
+    verdict.expect_no_problems();
     // Reads may be stale; commands may not: they must see every earlier answer.
     let commands = history.calls.iter().filter(|call| matches!(call.request, Request::Command(_)));
-    check(&chain, &History { calls: commands.cloned().collect() }, true).expect_sound();
+    check(&chain, &History { calls: commands.cloned().collect() }, true).expect_no_problems();
     let whole = verify(&journal, &checkpoints, &mut |_| {}).unwrap();
     assert_eq!(whole.violations, Vec::<String>::new());
     let short = recover(&journal, &checkpoints).unwrap();
@@ -104,7 +104,8 @@ fn check_answers(url: &str, history: &History) {
 }
 
 fn done(calls: &[Call], seed: u64) -> usize {
-    let done = |call: &&Call| call.connection % 2 == seed && matches!(call.answer, Answer::Done(_));
+    let done =
+        |call: &&Call| call.connection % 2 == seed && matches!(call.answer, CallAnswer::Done(_));
     calls.iter().filter(done).count()
 }
 

@@ -6,7 +6,7 @@ use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::claim::Want;
 use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
-    ExtendOp, Holding, InventoryChange, LeaseAsk, Resources, SetAggregates, SetTraits,
+    ExtendOp, Holding, InventoryChange, LeaseTerms, Resources, SetAggregates, SetTraits,
 };
 use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
 use allod_core::command::{
@@ -167,7 +167,7 @@ pub fn of_capacity(dice: &mut Dice) -> Command {
             return Command::Transact(Transact::one(Op::Deallocate(op)));
         }
         10 => {
-            let lease = Some(LeaseAsk { ttl_ms: 2500, reclaim: Reclaim::Reap });
+            let lease = Some(LeaseTerms { ttl_ms: 2500, reclaim: Reclaim::Reap });
             return Command::Transact(Transact::one(Op::Extend(ExtendOp {
                 consumer,
                 expect,
@@ -183,7 +183,7 @@ pub fn of_capacity(dice: &mut Dice) -> Command {
             }
             let ttl_ms = 1000 + dice.below(5000);
             let reclaim = *dice.pick(&[Reclaim::Reap, Reclaim::Keep]);
-            let lease = dice.one_in(3).then_some(LeaseAsk { ttl_ms, reclaim });
+            let lease = dice.one_in(3).then_some(LeaseTerms { ttl_ms, reclaim });
             let (project, user) = ("p".into(), "u".into());
             let consumer_type = None;
             let holding =

@@ -6,14 +6,14 @@ use allod_core::command::{Command, Expect, PutPool};
 use allod_core::pool::{PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 use http::Request;
 use http_body_util::Full;
 
 use crate::id_manager::server::Server;
 
 /// Pools with everything that there is: blocks, ranges, ids that rest, ids that came back, leases, children of other nodes.
-async fn furnish(server: &Server, clock: &Standing) {
+async fn furnish(server: &Server, clock: &ManualClock) {
     for (rpc, input) in [
         ("createIdPool", r#""pool-name":"plain","low":10,"high":60"#),
         ("allocateIdRange", r#""pool-name":"plain","id-key":"range","size":12"#),
@@ -69,7 +69,7 @@ async fn what_is_put_back_reads_as_before() {
         ("/rests/data/id-manager:id-pools", "application/yang-data+xml"),
         ("/restconf/data/id-manager:id-pools", "application/yang-data+json"),
     ] {
-        let clock = Standing::morning();
+        let clock = ManualClock::morning();
         let server = Server::fresh(clock.clone()).await;
         furnish(&server, &clock).await;
         let (status, before) = ask(&server, "GET", path, kind, "").await;
@@ -100,7 +100,7 @@ async fn what_is_put_back_reads_as_before() {
 
 #[tokio::test]
 async fn pools_can_be_put_back_one_by_one_parents_first() {
-    let clock = Standing::morning();
+    let clock = ManualClock::morning();
     let server = Server::fresh(clock.clone()).await;
     furnish(&server, &clock).await;
     let whole = "/rests/data/id-manager:id-pools";
@@ -117,7 +117,7 @@ async fn pools_can_be_put_back_one_by_one_parents_first() {
 
 #[tokio::test]
 async fn a_pool_that_was_made_elsewhere_is_shown_and_used_like_any_other() {
-    let server = Server::fresh(Standing::morning()).await;
+    let server = Server::fresh(ManualClock::morning()).await;
     let range = |first, last| PoolRange { span: Span { first, last }, subnet_len: None };
     let spec = PoolSpec::new(Kind::Id32, vec![range(100, 109), range(200, 209)]);
     let put = PutPool { pool: "vlan".into(), spec, expect: Expect::Any, keep_held: false };
@@ -147,7 +147,7 @@ async fn a_pool_that_was_made_elsewhere_is_shown_and_used_like_any_other() {
 
 #[tokio::test]
 async fn a_pool_that_is_called_like_a_child_is_shown_once() {
-    let server = Arc::new(Server::fresh(Standing::morning()).await);
+    let server = Arc::new(Server::fresh(ManualClock::morning()).await);
     for pool in ["a", "a.168101180"] {
         let input = format!(r#""pool-name":"{pool}","low":1,"high":9"#);
         assert_eq!(server.call("createIdPool", &input).await.status, 204);

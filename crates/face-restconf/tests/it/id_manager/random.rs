@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use allod_core::command::Command;
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
 const POOLS: [(&str, u64, u64, bool); 3] =
     [("plain", 3, 33, false), ("leased", 3, 30, true), ("small", 0, 4, true)];
 
-async fn take(server: &Server, clock: &Standing, step: &Step) {
+async fn take(server: &Server, clock: &ManualClock, step: &Step) {
     let at = |pool: u8, key: u8| {
         format!(r#""pool-name":"{}","id-key":"k{key}""#, POOLS[usize::from(pool)].0)
     };
@@ -129,7 +129,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(1).enable_all().build().unwrap();
         runtime.block_on(async {
-            let clock = Standing::morning();
+            let clock = ManualClock::morning();
             let server = Server::fresh(clock.clone()).await;
             for (name, low, high, enhanced) in POOLS {
                 let input = format!(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use allod_engine::Clock;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::embedded::Embedded;
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 
 use crate::id_manager::server::{Server, Setup};
 
@@ -30,7 +30,7 @@ fn crashed(folder: &Path) -> tempfile::TempDir {
 #[tokio::test]
 async fn scenarios_64_65_and_87_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
-    let clock = Standing::morning();
+    let clock = ManualClock::morning();
     let server = on(folder.path(), clock.clone()).await;
     server.call("createIdPool", r#""pool-name":"p","low":0,"high":100"#).await;
     let enhanced = r#""pool-name":"e","low":1,"high":2,"enhanced-id-allocation":true"#;

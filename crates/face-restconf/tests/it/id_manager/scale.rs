@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_engine::Clock;
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 
 use crate::id_manager::server::Server;
 
@@ -42,7 +42,7 @@ async fn quickest(run: impl AsyncFn()) -> Duration {
 
 #[tokio::test]
 async fn scenario_89_a_full_pool_says_so_at_once_and_one_entry_is_found_without_the_others() {
-    let server = Server::fresh(Standing::morning()).await;
+    let server = Server::fresh(ManualClock::morning()).await;
     full(&server, 1_900_000_000).await;
     let at = "/rests/data/id-manager:id-pools/id-pool=big";
     let entries = format!("{at}/id-entries");
@@ -69,7 +69,7 @@ async fn scenario_89_a_full_pool_says_so_at_once_and_one_entry_is_found_without_
 
 #[tokio::test]
 async fn scenario_79_what_expired_first_is_found_among_many() {
-    let server = Server::fresh(Standing::morning()).await;
+    let server = Server::fresh(ManualClock::morning()).await;
     full(&server, 1_000_000_000).await;
     let at = "/rests/data/id-manager:id-pools/id-pool=big.168101180/allocated-ids-holder/allocated-id-entries=4711";
     let body =
@@ -83,7 +83,7 @@ async fn scenario_79_what_expired_first_is_found_among_many() {
 
 #[tokio::test]
 async fn what_is_beyond_a_limit_is_told_with_its_name() {
-    let server = Server::fresh(Standing::morning()).await;
+    let server = Server::fresh(ManualClock::morning()).await;
     let create = async |pool: &str, high: u32| {
         let input = format!(r#""pool-name":"{pool}","low":1,"high":{high}"#);
         server.call("createIdPool", &input).await

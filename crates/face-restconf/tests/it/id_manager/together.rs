@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 use serde_json::Value;
 
 use crate::id_manager::server::Server;
@@ -22,7 +22,7 @@ async fn at_once<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
 }
 
 async fn server_with(pool: &str, low: u32, high: u32) -> Arc<Server> {
-    let server = Server::fresh(Standing::morning()).await;
+    let server = Server::fresh(ManualClock::morning()).await;
     let input = format!(r#""pool-name":"{pool}","low":{low},"high":{high}"#);
     assert_eq!(server.call("createIdPool", &input).await.status, 204);
     Arc::new(server)
@@ -68,7 +68,7 @@ const SEED: &str = r#"{"id-pools":{"id-pool":[
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn scenarios_44_and_45_what_was_released_goes_to_one_key_each() {
-    let server = Arc::new(Server::fresh(Standing::morning()).await);
+    let server = Arc::new(Server::fresh(ManualClock::morning()).await);
     let whole = "/restconf/config/id-manager:id-pools";
     assert_eq!(server.ask("PUT", whole, SEED).await.status, 201);
     let ids = at_once(3, |n| {

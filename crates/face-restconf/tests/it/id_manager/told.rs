@@ -1,6 +1,6 @@
 //! What happens is told by the event stream, and can be told again later.
 
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn told(server: &Server, many: usize) -> Vec<Value> {
 
 #[tokio::test]
 async fn pools_and_ids_are_told() {
-    let clock = Standing::morning();
+    let clock = ManualClock::morning();
     let server = Server::fresh(clock.clone()).await;
     for (rpc, input) in [
         ("createIdPool", r#""pool-name":"e","low":1,"high":9,"enhanced-id-allocation":true"#),
@@ -70,7 +70,7 @@ async fn pools_and_ids_are_told() {
 
 #[tokio::test]
 async fn an_edit_holds_only_while_what_it_was_made_on_is_there() {
-    let server = Server::fresh(Standing::morning()).await;
+    let server = Server::fresh(ManualClock::morning()).await;
     server.call("createIdPool", r#""pool-name":"p","low":1,"high":50"#).await;
     server.call("createIdPool", r#""pool-name":"q","low":1,"high":50"#).await;
     let conditional = async |method: &str, path: &str, etag: &str, body: &str| {

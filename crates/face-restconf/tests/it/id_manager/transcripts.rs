@@ -15,7 +15,7 @@ use allod_edge::Guard;
 use allod_face_restconf::id_manager::settings::search_order;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::{self, Standing};
+use allod_testkit::transcript::{self, ManualClock};
 use http::Request;
 use http_body_util::Full;
 
@@ -88,7 +88,7 @@ async fn the_id_manager_answers_as_the_transcripts_say() {
     let mut number = 0;
     transcript::check(&folder, async |text: &str| {
         number += 1;
-        let clock = Standing::morning();
+        let clock = ManualClock::morning();
         let (storage, checkpoints) = (MemoryStorage::new(), Arc::new(MemoryCheckpoints::new()));
         let start = async |setup: &Setup| {
             let journal = Arc::new(storage.open());

@@ -11,7 +11,7 @@ use allod_face_restconf::{Restconf, Settings};
 use allod_journal::Journal;
 use allod_journal::checkpoint::{CheckpointStore, MemoryCheckpoints};
 use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::Standing;
+use allod_testkit::transcript::ManualClock;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
@@ -77,7 +77,7 @@ impl Server {
     pub async fn fresh_with(settings: Settings) -> Server {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
-        Server::start_with(journal, checkpoints, Standing::morning(), settings).await
+        Server::start_with(journal, checkpoints, ManualClock::morning(), settings).await
     }
 
     pub async fn answer(&self, request: Request<Full<bytes::Bytes>>) -> Answer {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
-use allod_testkit::transcript::{self, Standing};
+use allod_testkit::transcript::{self, ManualClock};
 use http::Request;
 use http_body_util::Full;
 
@@ -67,7 +67,7 @@ async fn the_resource_manager_answers_as_the_transcripts_say() {
     transcript::check(&folder, async |text: &str| {
         number += 1;
         let mut step = 0;
-        let clock = Standing::morning();
+        let clock = ManualClock::morning();
         let (storage, checkpoints) = (MemoryStorage::new(), Arc::new(MemoryCheckpoints::new()));
         let start = async || {
             let journal = Arc::new(storage.open());

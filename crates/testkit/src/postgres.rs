@@ -1,7 +1,7 @@
-//! A PostgreSQL server of our own, for the length of a test or of a measurement: a new cluster in a folder, on a socket in
-//! that folder. It can be stopped, killed and started again, and may have a standby.
+//! A temporary PostgreSQL server for a test or a benchmark: a new cluster in a directory, with a socket in it. It can
+//! be stopped, killed and restarted, and may have a standby.
 //!
-//! It listens on no port and touches no cluster that is there already. Not here: what is done with it.
+//! It listens on no port by default and does not touch existing clusters.
 
 mod installed;
 
@@ -16,12 +16,12 @@ use anyhow::{Context, Result, bail};
 
 use self::installed::Installed;
 
-const PORT_USUAL: u16 = 5432;
+const DEFAULT_PORT: u16 = 5432;
 
-/// The owner of everything in it.
+/// The database user.
 const USER: &str = "allod";
 
-/// Small and quick. What a test needs otherwise it says itself: the last word on a setting counts.
+/// Small and fast. Tests may add settings: the last value of a setting counts.
 const SETTINGS: [&str; 7] = [
     "listen_addresses=",
     "max_connections=60",
@@ -32,9 +32,9 @@ const SETTINGS: [&str; 7] = [
     "wal_receiver_status_interval=1s",
 ];
 
-/// Stops the server and removes its folder when the test is over, whatever way it ended: it reads until its input is
-/// closed, which the kernel does for a process that was killed.
-const KEEPER: &str = r#"cat >/dev/null
+/// Stops the server and removes its directory when the test ends, in whatever way: it reads until its standard input is
+/// closed, which the kernel does even if the test is killed.
+const CLEANUP_SCRIPT: &str = r#"cat >/dev/null
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 if [ -n "$pid" ] && grep -qF "$1" "/proc/$pid/cmdline" 2>/dev/null; then
     kill -s QUIT "$pid"
@@ -45,18 +45,18 @@ rm -rf "$1""#;
 #[derive(Debug)]
 pub struct Cluster {
     installed: Installed,
-    /// Holds the data, the socket and the log.
+    /// Contains the data, the socket and the log.
     home: PathBuf,
-    /// Names the socket, and the port where a setting makes it listen on one.
+    /// The port, which is part of the name of the socket.
     port: u16,
     settings: Vec<String>,
     server: Option<Child>,
-    keeper: Child,
+    cleanup: Child,
 }
 
 impl Cluster {
-    /// A new cluster in the folder for temporary files, running, with these settings besides the usual ones. It does
-    /// not sync: a test kills processes, never the machine.
+    /// Starts a new cluster in a temporary directory, with these settings besides the default ones. It does not sync:
+    /// tests kill processes, never the machine.
     pub fn start(settings: &[&str]) -> Result<Cluster> {
         let home = tempfile::Builder::new().prefix("allod-pg-").tempdir()?.keep();
         let mut all = vec!["fsync=off"];
@@ -64,7 +64,7 @@ impl Cluster {
         Cluster::start_in(&home, &all)
     }
 
-    /// A new cluster in this empty folder, running, with these settings besides the usual ones.
+    /// Starts a new cluster in this empty directory, with these settings besides the default ones.
     pub fn start_in(home: &Path, settings: &[&str]) -> Result<Cluster> {
         let mut cluster = Cluster::new(home, settings)?;
         let mut init = cluster.command("initdb")?;
@@ -74,7 +74,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A standby of this cluster, running, which calls itself `name`.
+    /// Starts a standby of this cluster with this application name.
     pub fn standby(&self, name: &str, settings: &[&str]) -> Result<Cluster> {
         let home = tempfile::Builder::new().prefix("allod-pg-").tempdir()?.keep();
         let mut all = vec!["fsync=off"];
@@ -97,22 +97,22 @@ impl Cluster {
         if let Some((uid, gid)) = installed.account {
             chown(home, Some(uid), Some(gid))?;
         }
-        // Whoever runs the test gets through to the socket, and the server's account to its data.
+        // Clients need access to the socket, and the server's account to its data.
         fs::set_permissions(home, Permissions::from_mode(0o755))?;
-        let mut keeper = Command::new("sh");
-        keeper.args(["-c", KEEPER, "keeper"]).arg(home).process_group(0);
-        let keeper = keeper.stdin(Stdio::piped()).spawn().context("sh cannot be started")?;
+        let mut cleanup = Command::new("sh");
+        cleanup.args(["-c", CLEANUP_SCRIPT, "cleanup"]).arg(home).process_group(0);
+        let cleanup = cleanup.stdin(Stdio::piped()).spawn().context("cannot run sh")?;
         let port = settings.iter().find_map(|setting| setting.strip_prefix("port=")?.parse().ok());
-        let port = port.unwrap_or(PORT_USUAL);
+        let port = port.unwrap_or(DEFAULT_PORT);
         let settings = SETTINGS.iter().chain(settings).map(|&setting| setting.to_owned()).collect();
-        Ok(Cluster { installed, home: home.to_owned(), port, settings, server: None, keeper })
+        Ok(Cluster { installed, home: home.to_owned(), port, settings, server: None, cleanup })
     }
 
     fn data(&self) -> PathBuf {
         self.home.join("data")
     }
 
-    /// A program of PostgreSQL's, under the account that it is to run under.
+    /// A PostgreSQL program, run as the right account.
     fn command(&self, program: &str) -> Result<Command> {
         let log = File::options().create(true).append(true).open(self.home.join("log"))?;
         let mut command = Command::new(self.installed.programs.join(program));
@@ -125,14 +125,14 @@ impl Cluster {
     }
 
     fn run(&self, command: &mut Command) -> Result<()> {
-        let done = command.status().with_context(|| format!("{command:?} cannot be started"))?;
+        let done = command.status().with_context(|| format!("cannot run {command:?}"))?;
         if !done.success() {
             bail!("{command:?} failed: {}", self.log());
         }
         Ok(())
     }
 
-    /// The last lines that the server has logged.
+    /// The last lines of the server's log.
     pub fn log(&self) -> String {
         let text = fs::read_to_string(self.home.join("log")).unwrap_or_default();
         let mut lines: Vec<&str> = text.lines().rev().take(8).collect();
@@ -140,7 +140,7 @@ impl Cluster {
         format!("the last lines of its log: {}", lines.join(" / "))
     }
 
-    /// Puts a file among its data that only the server may read.
+    /// Adds a file to the data directory that only the server may read.
     pub fn put_file(&self, name: &str, text: &str) -> Result<()> {
         let path = self.data().join(name);
         fs::write(&path, text)?;
@@ -151,24 +151,24 @@ impl Cluster {
         Ok(())
     }
 
-    /// For its next start.
+    /// Adds settings for the next start.
     pub fn add_settings(&mut self, settings: &[&str]) {
         self.settings.extend(settings.iter().map(|&setting| setting.to_owned()));
     }
 
-    /// Starts it again after it was stopped or killed, and waits until it answers.
+    /// Restarts the server after a stop or a kill, and waits until it accepts connections.
     pub fn resume(&mut self) -> Result<()> {
         let status = self.data().join("postmaster.pid");
-        // One that was killed leaves its own behind.
+        // A killed server leaves this file behind.
         let _ = fs::remove_file(&status);
         let mut server = self.command("postgres")?;
         server.arg("-D").arg(self.data()).arg("-k").arg(&self.home);
         server.args(self.settings.iter().flat_map(|setting| ["-c", setting]));
-        // A group of its own: a key that stops the tests does not reach it before its clients.
-        let child = server.process_group(0).spawn().context("postgres cannot be started")?;
+        // In a process group of its own, so that Ctrl-C does not stop it before its clients.
+        let child = server.process_group(0).spawn().context("cannot run postgres")?;
         let child = self.server.insert(child);
         let begun = Instant::now();
-        // The server itself writes into this file how far it has come.
+        // The server writes its status to this file.
         let ready = || {
             let text = fs::read_to_string(&status).unwrap_or_default();
             ["ready", "standby"].contains(&text.trim_end().rsplit('\n').next().unwrap_or("").trim())
@@ -182,17 +182,17 @@ impl Cluster {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        // A standby says that it is one before it lets anybody in.
+        // A standby reports its status before it accepts connections.
         while self.sql("SELECT 1").is_err() {
             if begun.elapsed() > Duration::from_secs(60) {
-                bail!("postgres lets nobody in after a minute: {}", self.log());
+                bail!("postgres accepts no connections after a minute: {}", self.log());
             }
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(())
     }
 
-    /// Stops it as its own tools do for a quick stop: connections are cut, what is committed is written.
+    /// A fast shutdown: connections are closed and committed data is written.
     pub fn stop(&mut self) -> Result<()> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
         signal(server.id(), "INT")?;
@@ -200,8 +200,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Kills it, with no time to do anything: each of its processes, those that are at work first, because they would
-    /// otherwise finish what they are doing. All must be gone before another one starts on the same data.
+    /// Kills all processes of the server. Backends first, because they would finish their work otherwise. All must be
+    /// gone before another server uses the same data.
     pub fn kill(&mut self) -> Result<()> {
         let Some(mut server) = self.server.take() else { return Ok(()) };
         for pid in self.processes().into_iter().filter(|&pid| pid != server.id()) {
@@ -215,14 +215,14 @@ impl Cluster {
                 return Ok(());
             }
             for pid in left {
-                // It may have ended by itself.
+                // It may have ended in between.
                 let _ = signal(pid, "KILL");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// The processes that work in the folder of its data, which are the server's own.
+    /// The processes whose working directory is the data directory, which are the server's.
     fn processes(&self) -> Vec<u32> {
         let (data, all) = (self.data(), fs::read_dir("/proc").into_iter().flatten().flatten());
         all.filter_map(|entry| {
@@ -232,33 +232,33 @@ impl Cluster {
         .collect()
     }
 
-    /// Makes a standby the primary, from where it is.
+    /// Promotes a standby to primary.
     pub fn promote(&self) -> Result<()> {
         let mut command = self.command("pg_ctl")?;
         self.run(command.args(["promote", "--wait", "-D"]).arg(self.data()))
     }
 
-    /// Runs a statement and returns what it gives: a line for each row, `|` between columns.
+    /// Runs a statement and returns a line for each row, with `|` between columns.
     pub fn sql(&self, text: &str) -> Result<String> {
         let mut psql = Command::new(self.installed.programs.join("psql"));
         psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", "postgres", "-U", USER]);
         psql.args(["-p", &self.port.to_string()]);
         let done = psql.arg("-h").arg(&self.home).arg("-c").arg(text).output();
-        let done = done.context("psql cannot be started")?;
+        let done = done.context("cannot run psql")?;
         if !done.status.success() {
             bail!("{text}: {}", String::from_utf8_lossy(&done.stderr).trim());
         }
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
     }
 
-    /// Sets something for good, and has the server read it.
+    /// Changes a setting permanently and reloads the configuration.
     pub fn set(&self, name: &str, value: &str) -> Result<()> {
         self.sql(&format!("ALTER SYSTEM SET {name} = '{value}'"))?;
         self.sql("SELECT pg_reload_conf()")?;
         self.wait_for(&format!("SELECT current_setting('{name}')"), value)
     }
 
-    /// Asks again until the answer is this one.
+    /// Repeats a query until it returns this answer.
     pub fn wait_for(&self, question: &str, answer: &str) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -267,23 +267,23 @@ impl Cluster {
                 return Ok(());
             }
             if begun.elapsed() > Duration::from_secs(30) {
-                bail!("{question} says '{said}' and not '{answer}': {}", self.log());
+                bail!("{question} returns '{said}' instead of '{answer}': {}", self.log());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 
-    /// The folder of its socket, in which it lets everybody in.
+    /// The directory of the socket, which accepts every user.
     pub fn socket(&self) -> &Path {
         &self.home
     }
 
-    /// The host as it stands in an address.
+    /// The host part of the URL.
     pub fn host(&self) -> String {
         self.home.display().to_string().replace('/', "%2F")
     }
 
-    /// How to reach it.
+    /// The connection URL.
     pub fn url(&self) -> String {
         format!("postgres://{USER}@{}/postgres", self.host())
     }
@@ -292,17 +292,17 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.kill());
-        drop(self.keeper.stdin.take());
-        drop(self.keeper.wait());
+        drop(self.cleanup.stdin.take());
+        drop(self.cleanup.wait());
     }
 }
 
-/// Sends a signal by its name to a process that we started.
+/// Sends a signal by name to a process that we started.
 pub fn signal(pid: u32, name: &str) -> Result<()> {
     let mut kill = Command::new("kill");
     let sent = kill.args(["-s", name, &pid.to_string()]).stderr(Stdio::null()).status();
-    if !sent.context("kill cannot be started")?.success() {
-        bail!("process {pid} cannot be signalled");
+    if !sent.context("cannot run kill")?.success() {
+        bail!("cannot send a signal to process {pid}");
     }
     Ok(())
 }

@@ -1,23 +1,22 @@
-//! Where the simulation's chance comes from: the seed alone.
+//! The random numbers of the simulation, which depend on the seed alone.
 
 use allod_core::random;
 
-/// A sequence of numbers that goes its own way.
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct SimRandom(u64);
 
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed)
+impl SimRandom {
+    pub fn new(seed: u64) -> SimRandom {
+        SimRandom(seed)
     }
 
-    pub fn roll(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         random::next(&mut self.0)
     }
 
-    /// A number below `n`; 0 when `n` is 0.
+    /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: u64) -> u64 {
-        self.roll().checked_rem(n).unwrap_or(0)
+        self.next_u64().checked_rem(n).unwrap_or(0)
     }
 
     /// A number from `first` to `last`.
@@ -25,7 +24,7 @@ impl Dice {
         first + self.below(last - first + 1)
     }
 
-    /// Whether something happens that happens this often in a hundred.
+    /// `true` with this probability in percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -34,8 +33,8 @@ impl Dice {
         &from[self.below(from.len() as u64) as usize]
     }
 
-    /// Another die that goes its own way.
-    pub fn fork(&mut self) -> Dice {
-        Dice(self.roll())
+    /// An independent generator.
+    pub fn fork(&mut self) -> SimRandom {
+        SimRandom(self.next_u64())
     }
 }

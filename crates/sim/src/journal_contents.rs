@@ -1,4 +1,4 @@
-//! What the journal really holds, read behind the writers' backs, and what follows from it.
+//! The actual contents of the journal, read independently of the writers, and the state that follows from it.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -10,31 +10,31 @@ use allod_journal::memory::MemoryStorage;
 use allod_journal::{Hash, Journal, RecordFrame, Tail};
 use allod_record::{Cause, Item};
 
-use crate::chaos::Cut;
+use crate::chaos::LostRecords;
 
-/// One record, and what the journal up to it adds up to.
+/// A record and the state of the journal up to it.
 #[derive(Debug)]
-pub struct Record {
+pub struct JournalRecord {
     pub frame: RecordFrame,
     pub tail: Tail,
     pub writer: Arc<str>,
-    /// Its entries that a client asked for: all but ticks.
+    /// The positions of its entries that clients requested: all but ticks.
     pub asked: Vec<u64>,
     pub state_hash: Hash,
 }
 
 #[derive(Debug, Default)]
-pub struct Ledger {
-    pub records: Vec<Record>,
+pub struct JournalContents {
+    pub records: Vec<JournalRecord>,
     pub state: State,
     pub level: u32,
-    /// Every record that was ever lost.
+    /// The hashes of all lost records.
     pub lost: HashSet<Hash>,
-    /// Who writes in which epoch.
+    /// The writer of each epoch.
     writers: BTreeMap<u64, Arc<str>>,
 }
 
-impl Ledger {
+impl JournalContents {
     pub fn tail(&self) -> Tail {
         self.records.last().map(|record| record.tail).unwrap_or_default()
     }
@@ -43,13 +43,13 @@ impl Ledger {
         state_hash(&self.state, self.level)
     }
 
-    /// The record with this number, if it has this hash.
-    pub fn find(&self, tail: &Tail) -> Option<&Record> {
+    /// The record with this sequence number and hash.
+    pub fn find(&self, tail: &Tail) -> Option<&JournalRecord> {
         let index = usize::try_from(tail.seq).ok()?.checked_sub(1)?;
         self.records.get(index).filter(|record| record.tail == *tail)
     }
 
-    /// Takes in what is new. Returns from which record on.
+    /// Reads new records. Returns the index of the first one.
     pub fn sync(&mut self, storage: &MemoryStorage) -> Result<usize, String> {
         let new = self.records.len();
         let frames = storage.open().read(new as u64 + 1, usize::MAX);
@@ -59,13 +59,13 @@ impl Ledger {
         Ok(new)
     }
 
-    /// Forgets what the journal has lost.
-    pub fn cut(&mut self, cut: &Cut) -> Result<(), String> {
-        self.lost.extend(&cut.lost);
-        let kept = usize::try_from(cut.kept.seq).unwrap_or(usize::MAX);
+    /// Removes the records that the journal has lost.
+    pub fn drop_lost(&mut self, lost: &LostRecords) -> Result<(), String> {
+        self.lost.extend(&lost.lost);
+        let kept = usize::try_from(lost.kept.seq).unwrap_or(usize::MAX);
         let lost = std::mem::take(&mut self.lost);
         let records = std::mem::take(&mut self.records);
-        *self = Ledger { lost, ..Ledger::default() };
+        *self = JournalContents { lost, ..JournalContents::default() };
         records.into_iter().take(kept).try_for_each(|record| self.take_in(record.frame))
     }
 
@@ -104,12 +104,15 @@ impl Ledger {
             return Err(format!("record {seq} does not end at position {}", frame.position));
         }
         let Some(writer) = self.writers.get(&frame.epoch).cloned() else {
-            return Err(format!("record {seq} is of epoch {}, which nobody began", frame.epoch));
+            return Err(format!(
+                "record {seq} is of epoch {}, which has no beginning",
+                frame.epoch
+            ));
         };
         let (tail, state_hash) = (frame.tail(frame.hash()), self.state_hash());
-        // A writer that does not know what became of its record may append the very same again.
+        // A writer that does not know the outcome of an append may repeat it.
         self.lost.remove(&tail.hash);
-        self.records.push(Record { frame, tail, writer, asked, state_hash });
+        self.records.push(JournalRecord { frame, tail, writer, asked, state_hash });
         Ok(())
     }
 }
