@@ -113,11 +113,6 @@ impl Capacity {
         self.providers.iter().map(|(ix, provider)| (ix, provider.as_ref()))
     }
 
-    /// All providers with this UUID or a greater one, in the order of their UUIDs.
-    pub fn providers_from(&self, from: Uuid) -> impl Iterator<Item = &Provider> {
-        self.uuids.range(from..).filter_map(|(_, ix)| self.at(*ix))
-    }
-
     pub fn parent(&self, provider: &Provider) -> Option<Uuid> {
         provider.parent.and_then(|ix| self.at(ix)).map(|parent| parent.uuid)
     }

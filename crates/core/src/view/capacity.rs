@@ -1,7 +1,7 @@
 //! What faces read about providers, consumers, resource classes and traits.
 //!
-//! Views borrow from the snapshot and copy nothing. Indexes ([`ProviderIx`], [`NameIx`]) are valid for one snapshot only;
-//! names and UUIDs are the same on every server. Searching for candidates is in [`crate::search`].
+//! Views borrow from the snapshot and copy nothing. Indexes ([`ProviderIx`], [`NameIx`]) differ between servers and may be
+//! reused after a deletion; names and UUIDs are the same everywhere. Searching for candidates is in [`crate::search`].
 
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ pub struct CapacityView<'a> {
 pub struct ProviderView<'a> {
     capacity: &'a Capacity,
     provider: &'a Provider,
+    ix: ProviderIx,
 }
 
 /// One resource class of a provider and how much of it is in use.
@@ -67,12 +68,13 @@ impl<'a> CapacityView<'a> {
     }
 
     pub fn provider(self, uuid: Uuid) -> Option<ProviderView<'a>> {
-        self.capacity.provider(uuid).map(|provider| self.view(provider))
+        self.provider_at(self.capacity.provider_ix(uuid)?)
     }
 
     /// The provider with this index, as a search returns it.
     pub fn provider_at(self, ix: ProviderIx) -> Option<ProviderView<'a>> {
-        self.capacity.at(ix).map(|provider| self.view(provider))
+        let provider = self.capacity.at(ix)?;
+        Some(ProviderView { capacity: self.capacity, provider, ix })
     }
 
     pub fn provider_count(self) -> usize {
@@ -81,14 +83,14 @@ impl<'a> CapacityView<'a> {
 
     /// All providers with this UUID or a greater one, in the order of their UUIDs.
     pub fn providers_from(self, from: Uuid) -> impl Iterator<Item = ProviderView<'a>> {
-        self.capacity.providers_from(from).map(move |provider| self.view(provider))
+        self.capacity.uuids.range(from..).filter_map(move |(_, ix)| self.provider_at(*ix))
     }
 
     /// All providers of the tree that contains this one, parents before their children.
-    pub fn tree(self, member: Uuid) -> impl Iterator<Item = (ProviderIx, ProviderView<'a>)> {
+    pub fn tree(self, member: Uuid) -> impl Iterator<Item = ProviderView<'a>> {
         let root = self.capacity.provider(member).map(|member| member.root);
         let tree = root.map(|root| self.capacity.tree(root)).unwrap_or_default();
-        tree.into_iter().filter_map(move |ix| Some((ix, self.provider_at(ix)?)))
+        tree.into_iter().filter_map(move |ix| self.provider_at(ix))
     }
 
     pub fn with_trait(self, wanted: NameIx) -> ProviderSet<'a> {
@@ -129,13 +131,13 @@ impl<'a> CapacityView<'a> {
     pub fn class_names_revision(self) -> u64 {
         self.capacity.class_names_revision()
     }
-
-    fn view(self, provider: &'a Provider) -> ProviderView<'a> {
-        ProviderView { capacity: self.capacity, provider }
-    }
 }
 
 impl<'a> ProviderView<'a> {
+    pub fn ix(self) -> ProviderIx {
+        self.ix
+    }
+
     pub fn uuid(self) -> Uuid {
         self.provider.uuid
     }
@@ -268,8 +270,7 @@ impl<'a> ConsumerView<'a> {
 
     /// What it holds of one provider: resource classes and amounts.
     pub fn held_of(self, provider: ProviderView<'a>) -> impl Iterator<Item = (&'a str, u32)> {
-        let ix = self.capacity.provider_ix(provider.uuid());
-        let held = self.consumer.held.iter().filter(move |held| Some(held.provider) == ix);
+        let held = self.consumer.held.iter().filter(move |held| held.provider == provider.ix);
         held.map(move |held| self.amount(held))
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use allod_core::capacity::{Inventory, Uuid};
 use allod_core::refusal::CapacityRefusal;
 use allod_core::view::Page;
-use allod_core::view::capacity::{CapacityView, ProviderIx, ProviderSet, ProviderView};
+use allod_core::view::capacity::{CapacityView, ProviderSet, ProviderView};
 
 /// A part of a provider that can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,20 +141,17 @@ pub(crate) fn page(
     limit: usize,
 ) -> Result<Page<ProviderRow>, CapacityRefusal> {
     let sets = sets(capacity, filter)?;
-    let fits = |(ix, provider): &(ProviderIx, ProviderView<'_>)| {
+    let fits = |provider: &ProviderView<'_>| {
         after.is_none_or(|after| provider.uuid() > after)
-            && sets.iter().all(|set| set.contains(*ix))
+            && sets.iter().all(|set| set.contains(provider.ix()))
             && provider.name().starts_with(filter.name_prefix)
     };
-    let at = |ix: ProviderIx| Some((ix, capacity.provider_at(ix)?));
     // Whatever is smallest is looked through: a tree, or a set.
     let smallest = sets.iter().min_by_key(|set| set.len());
     let mut found: Vec<ProviderView<'_>> = match (filter.in_tree, smallest) {
-        (Some(member), _) => {
-            capacity.tree(member).filter(fits).map(|(_, provider)| provider).collect()
-        }
+        (Some(member), _) => capacity.tree(member).filter(fits).collect(),
         (None, Some(set)) => {
-            set.iter().filter_map(at).filter(fits).map(|(_, provider)| provider).collect()
+            set.iter().filter_map(|ix| capacity.provider_at(ix)).filter(fits).collect()
         }
         (None, None) => return Ok(walk(capacity, filter, fields, after, limit)),
     };
