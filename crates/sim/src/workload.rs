@@ -145,7 +145,7 @@ fn claim(random: &mut SimRandom) -> ClaimOp {
     }
 }
 
-fn want(random: &mut SimRandom, kind: Kind, range: &str) -> Want {
+fn want(random: &mut SimRandom, kind: Kind, range: &str) -> Want<ValueText> {
     let mut want = Want::any();
     if kind.is_prefix() {
         want.prefix_len = Some((kind.width() - random.below(4) as u32) as u8);
@@ -167,10 +167,10 @@ fn want(random: &mut SimRandom, kind: Kind, range: &str) -> Want {
 }
 
 /// A value in the range or just outside it; for prefixes, a block of this length.
-fn value(random: &mut SimRandom, kind: Kind, range: &str, prefix_len: Option<u8>) -> Span {
+fn value(random: &mut SimRandom, kind: Kind, range: &str, prefix_len: Option<u8>) -> ValueText {
     let (all, _) = kind.parse_range(range).expect("the table has ranges");
     let point = all.first.saturating_add(u128::from(random.below(18))).min(kind.line().last);
-    match prefix_len.and_then(|len| kind.block_bits(len)) {
+    kind.text(match prefix_len.and_then(|len| kind.block_bits(len)) {
         Some(bits) => Span::block(point & !allod_core::span::low_ones(bits), bits),
         None => Span::one(point),
     })

@@ -303,7 +303,7 @@ impl NaiveModel {
                 return Err(format!("claim '{key}' gets {span:?}, which is {zone:?}"));
             }
         }
-        let plain = || Asked { want: Want::any(), ttl_ms: None };
+        let plain = || ClaimParams { want: Want::any(), ttl_ms: None };
         pool.add(ModelClaim {
             key: key.clone(),
             owner: event.owner.clone(),

@@ -18,19 +18,10 @@ use crate::http::Client;
 pub use ask::{Wire, wire};
 pub use read::answer;
 
-/// The kind of a pool, which determines how its values are written.
-pub type Kinds<'a> = &'a dyn Fn(&str) -> Kind;
-
 /// Sends a request and records the answer. Times are relative to `start`.
-pub fn call(
-    client: &mut Client,
-    request: Request,
-    kinds: Kinds<'_>,
-    start: Instant,
-    connection: u64,
-) -> Call {
-    let request = stamped(request, kinds);
-    let wire = wire(&request, kinds);
+pub fn call(client: &mut Client, request: Request, start: Instant, connection: u64) -> Call {
+    let request = stamped(request);
+    let wire = wire(&request);
     let headers: Vec<(&str, &str)> =
         wire.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let earliest_ms =
@@ -46,8 +37,8 @@ pub fn call(
 }
 
 /// The server computes the fingerprint of a request from its body; the history needs the same one.
-fn stamped(request: Request, kinds: Kinds<'_>) -> Request {
-    let body = wire(&request, kinds).body.unwrap_or_default();
+fn stamped(request: Request) -> Request {
+    let body = wire(&request).body.unwrap_or_default();
     match request {
         Request::Command(Command::Transact(mut transact)) => {
             if let Some(idempotency) = &mut transact.idempotency {

@@ -169,7 +169,13 @@ fn judge_op(model: &NaiveModel, op: &Op, refused: &RefusalSeen, now_ms: u64) -> 
                 (
                     "value_outside" | "value_excluded" | "value_draining",
                     Check::Free { pool, value },
-                ) => zoned(model.pools.get(pool), *value, code),
+                ) => zoned_text(model.pools.get(pool), value, code),
+                (
+                    "malformed",
+                    Check::Claim { pool, value: Some(value), .. } | Check::Free { pool, value },
+                ) => {
+                    only_if(parsed(model.pools.get(pool), value).is_none(), "the value can be read")
+                }
                 _ => wrong(format!("'{code}' is not an answer to a check")),
             };
         }
@@ -242,12 +248,12 @@ fn judge_claim(model: &NaiveModel, op: &ClaimOp, refused: &RefusalSeen, now_ms: 
         }
         _ if missing.is_empty() => wrong(format!("'{code}', although the key holds something")),
         "value_outside" | "value_excluded" | "value_draining" => {
-            let Some(value) = wanted(op, &held) else { return wrong("no value was requested") };
+            let Some(value) = wanted(&want, &held) else { return wrong("no value was requested") };
             let zones = missing.iter().map(|pool| zoned(Some(pool), value, code));
             zones.min_by_key(|zone| *zone != Right).unwrap_or(Open)
         }
         "taken" | "value_quarantined" => {
-            let Some(value) = wanted(op, &held) else { return wrong("no value was requested") };
+            let Some(value) = wanted(&want, &held) else { return wrong("no value was requested") };
             let found =
                 missing.iter().find_map(|pool| room::in_the_way(pool, value, owner, now_ms));
             let Some((holder, claim)) = found else { return wrong("nothing blocks the value") };
@@ -277,8 +283,19 @@ fn judge_claim(model: &NaiveModel, op: &ClaimOp, refused: &RefusalSeen, now_ms: 
 }
 
 /// The required value: the one that the claim names, or the one that it already holds in another pool.
-fn wanted(op: &ClaimOp, held: &[Option<&crate::model::ModelClaim>]) -> Option<Span> {
-    held.iter().flatten().map(|claim| claim.spans[0]).next().or(op.want.value)
+fn wanted(want: &Want, held: &[Option<&crate::model::ModelClaim>]) -> Option<Span> {
+    held.iter().flatten().map(|claim| claim.spans[0]).next().or(want.value)
+}
+
+fn parsed(pool: Option<&ModelPool>, text: &ValueText) -> Option<Span> {
+    pool?.spec.kind.parse(&text.0).ok()
+}
+
+fn zoned_text(pool: Option<&ModelPool>, text: &ValueText, code: &str) -> Judgement {
+    match parsed(pool, text) {
+        Some(value) => zoned(pool, value, code),
+        None => wrong("the value cannot be read"),
+    }
 }
 
 fn zoned(pool: Option<&ModelPool>, value: Span, code: &str) -> Judgement {
@@ -306,12 +323,13 @@ pub fn holds(model: &NaiveModel, check: &Check, now_ms: u64) -> bool {
         }
         Check::Free { pool, value } => {
             let Some(pool) = model.pools.get(pool) else { return false };
+            let Some(value) = parsed(Some(pool), value) else { return false };
             let kept_over = |holder: &&ValueHolder| {
                 let until = pool.claim(holder).and_then(|claim| claim.until_ms);
                 until.is_some_and(|until| until <= now_ms)
             };
-            let mut holders = pool.holders(*value).into_iter().filter(|holder| !kept_over(holder));
-            matches!(pool.zone(*value), ModelZone::Automatic | ModelZone::Manual)
+            let mut holders = pool.holders(value).into_iter().filter(|holder| !kept_over(holder));
+            matches!(pool.zone(value), ModelZone::Automatic | ModelZone::Manual)
                 && holders.next().is_none()
         }
         Check::Pool { pool, expect } => {

@@ -31,7 +31,7 @@ pub fn wire(request: &Request) -> Wire {
         Request::Command(Command::DeletePool(delete)) => {
             with_expect("DELETE", pool_path(&delete.pool), delete.expect, None)
         }
-        Request::Command(Command::Transact(transact)) => transaction(transact, kinds),
+        Request::Command(Command::Transact(transact)) => transaction(transact),
         // Requests about capacity use the Placement face, which has its own tests.
         Request::Command(
             Command::Tick | Command::Capacity(_) | Command::Ids(_) | Command::Resource(_),
