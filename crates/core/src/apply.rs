@@ -5,15 +5,22 @@
 //! event does; add a new one.
 
 mod capacity;
-mod ids;
-mod resource;
 
 use std::sync::Arc;
 
+use crate::alarm::event::AlarmEvent;
+use crate::blocks::event::BlocksEvent;
 use crate::claim::{Claim, ClaimState};
+use crate::event::ClaimEvent;
+use crate::event::IdempotencyEvent;
+use crate::event::PoolEvent;
+use crate::event::capacity::CapacityEvent;
 use crate::event::{
-    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, RequestRemembered,
+    ClaimGranted, ClaimReleased, Event, IdempotencyStored, LeaseChanged, PoolDefined,
 };
+use crate::extension::ClaimChange;
+use crate::outbox::event::OutboxEvent;
+use crate::requests::event::RequestsEvent;
 use crate::span::{self, Span};
 use crate::state::pool::{Pool, PoolChange};
 use crate::state::recent::ReleasedSpan;
@@ -34,18 +41,18 @@ impl State {
 
     pub(crate) fn apply(&mut self, event: &Event) {
         match event {
-            Event::PoolDefined(event) => self.pool_defined(event),
-            Event::PoolRemoved(event) => {
+            Event::Pool(PoolEvent::Defined(event)) => self.pool_defined(event),
+            Event::Pool(PoolEvent::Removed(event)) => {
                 if let Some(pool) =
                     self.names.get(&event.pool).copied().and_then(|ix| self.drop_pool(ix))
                 {
                     self.note(StateChange::PoolDropped(pool));
                 }
             }
-            Event::ClaimGranted(event) => self.claim_granted(event),
-            Event::LeaseChanged(event) => self.lease_changed(event),
-            Event::ClaimReleased(event) => self.claim_released(event),
-            Event::QuarantineEnded(event) => {
+            Event::Claim(ClaimEvent::Granted(event)) => self.claim_granted(event),
+            Event::Claim(ClaimEvent::LeaseChanged(event)) => self.lease_changed(event),
+            Event::Claim(ClaimEvent::Released(event)) => self.claim_released(event),
+            Event::Claim(ClaimEvent::QuarantineEnded(event)) => {
                 let Some(ix) = self.names.get(&event.pool).copied() else { return };
                 let Some(pool) = self.pool_at(ix) else { return };
                 let ended =
@@ -54,43 +61,55 @@ impl State {
                     self.set_free(ix, slot);
                 }
             }
-            Event::RequestRemembered(event) => {
-                self.forget_request(&event.key);
-                self.add_request(Arc::new(event.clone()));
-                self.note(StateChange::RequestAdded(event.key.clone()));
+            Event::Idempotency(IdempotencyEvent::Stored(event)) => {
+                self.expire_idempotency(&event.key);
+                self.add_idempotency(Arc::new(event.clone()));
+                self.note(StateChange::IdempotencyAdded(event.key.clone()));
             }
-            Event::RequestForgotten(event) => self.forget_request(&event.key),
-            Event::ProviderDefined(event) => self.provider_defined(event),
-            Event::ProviderRemoved(event) => self.provider_removed(event.provider),
-            Event::ProviderCounted(event) => {
+            Event::Idempotency(IdempotencyEvent::Expired(event)) => {
+                self.expire_idempotency(&event.key)
+            }
+            Event::Capacity(CapacityEvent::ProviderDefined(event)) => self.provider_defined(event),
+            Event::Capacity(CapacityEvent::ProviderRemoved(event)) => {
+                self.provider_removed(event.provider)
+            }
+            Event::Capacity(CapacityEvent::ProviderCounted(event)) => {
                 self.provider_counted(event.provider, event.generation, event.at_ms);
             }
-            Event::InventoriesSet(event) => self.inventories_set(event),
-            Event::TraitsSet(event) => {
+            Event::Capacity(CapacityEvent::InventoriesSet(event)) => self.inventories_set(event),
+            Event::Capacity(CapacityEvent::TraitsSet(event)) => {
                 self.traits_set(event.provider, &event.traits);
                 self.provider_counted(event.provider, event.generation, event.at_ms);
             }
-            Event::AggregatesSet(event) => {
+            Event::Capacity(CapacityEvent::AggregatesSet(event)) => {
                 self.aggregates_set(event.provider, &event.aggregates);
                 self.provider_counted(event.provider, event.generation, event.at_ms);
             }
-            Event::ClassDefined(event) => self.class_defined(event),
-            Event::ClassRemoved(event) => self.class_removed(&event.class),
-            Event::TraitDefined(event) => self.trait_defined(&event.name, event.at_ms),
-            Event::TraitRemoved(event) => self.trait_removed(&event.name),
-            Event::AllocationsSet(event) => self.allocations_set(event),
-            Event::AllocationsExtended(event) => self.allocations_extended(event),
-            Event::AllocationsReleased(event) => self.allocations_released(event.consumer),
-            Event::LedgerDefined(event) => self.ledger_defined(event),
-            Event::BlocksMoved(event) => self.blocks_moved(event),
-            Event::ResourcePoolDefined(event) => self.resource_pool_defined(event),
-            Event::RequestAnswered(event) => self.request_answered(event),
-            Event::RequestWithdrawn(event) => self.request_changed(&event.pool, &event.key, None),
-            Event::AlarmChanged(event) => self.alarm_changed(event),
-            Event::AlarmPurged(event) => self.alarm_purged(&event.object, event.kind),
-            Event::NoticeQueued(event) => self.notice_queued(event),
-            Event::NoticeTried(event) => self.notice_tried(event),
-            Event::NoticeSettled(event) => self.put_notice(event.number, None),
+            Event::Capacity(CapacityEvent::ClassDefined(event)) => self.class_defined(event),
+            Event::Capacity(CapacityEvent::ClassRemoved(event)) => self.class_removed(&event.class),
+            Event::Capacity(CapacityEvent::TraitDefined(event)) => {
+                self.trait_defined(&event.name, event.at_ms)
+            }
+            Event::Capacity(CapacityEvent::TraitRemoved(event)) => self.trait_removed(&event.name),
+            Event::Capacity(CapacityEvent::AllocationsSet(event)) => self.allocations_set(event),
+            Event::Capacity(CapacityEvent::AllocationsExtended(event)) => {
+                self.allocations_extended(event)
+            }
+            Event::Capacity(CapacityEvent::AllocationsReleased(event)) => {
+                self.allocations_released(event.consumer)
+            }
+            Event::Blocks(BlocksEvent::Defined(event)) => self.blocks_defined(event),
+            Event::Blocks(BlocksEvent::Moved(event)) => self.blocks_moved(event),
+            Event::Requests(RequestsEvent::PoolDefined(event)) => self.request_pool_defined(event),
+            Event::Requests(RequestsEvent::Answered(event)) => self.request_answered(event),
+            Event::Requests(RequestsEvent::Withdrawn(event)) => {
+                self.request_changed(&event.pool, &event.key, None)
+            }
+            Event::Alarm(AlarmEvent::Changed(event)) => self.alarm_changed(event),
+            Event::Alarm(AlarmEvent::Purged(event)) => self.alarm_purged(&event.object, event.kind),
+            Event::Outbox(OutboxEvent::Queued(event)) => self.notification_queued(event),
+            Event::Outbox(OutboxEvent::DeliveryFailed(event)) => self.delivery_failed(event),
+            Event::Outbox(OutboxEvent::Closed(event)) => self.put_notification(event.number, None),
         }
     }
 
@@ -142,7 +161,8 @@ impl State {
             self.note(StateChange::Pool(ix, PoolChange::Cursor(before)));
             self.change(ix, |pool| pool.cursor = Some(cursor));
         }
-        self.ids_granted(ix, event.values.spans(), event.at_ms, event.cursor);
+        let (values, at_ms, cursor) = (&event.values, event.at_ms, event.cursor);
+        self.extension_changed(ix, ClaimChange::Granted { values, at_ms, cursor });
     }
 
     fn lease_changed(&mut self, event: &LeaseChanged) {
@@ -150,7 +170,7 @@ impl State {
         let Some(row) = self.remove_row(ix, slot) else { return };
         let claim = Claim { version: event.version, expires_ms: event.expires_ms, ..row.claim() };
         self.add_row(ix, Row::of(claim));
-        self.touch(ix);
+        self.extension_changed(ix, ClaimChange::LeaseChanged);
     }
 
     fn claim_released(&mut self, event: &ClaimReleased) {
@@ -168,10 +188,8 @@ impl State {
                 self.add_row(ix, Row::of(claim));
             }
         }
-        if self.pool_at(ix).is_some_and(|pool| pool.account.is_some()) {
-            let ids: Vec<Span> = row.values().spans().collect();
-            self.ids_released(ix, &ids, event.quarantine_until_ms);
-        }
+        let (values, ready_ms) = (&row.values(), event.quarantine_until_ms);
+        self.extension_changed(ix, ClaimChange::Released { values, ready_ms });
     }
 
     /// Removes a row for good: its values are free from here on, and were released just now.
@@ -261,7 +279,11 @@ impl State {
     }
 
     /// Changes a pool and keeps the order of what is due.
-    fn change<T>(&mut self, ix: PoolIx, change: impl FnOnce(&mut Pool) -> T) -> Option<T> {
+    pub(crate) fn change<T>(
+        &mut self,
+        ix: PoolIx,
+        change: impl FnOnce(&mut Pool) -> T,
+    ) -> Option<T> {
         let pool = self.pools.get_mut(ix as usize)?.as_deref_mut()?;
         let before = pool.next_due_ms();
         let out = change(pool);
@@ -281,18 +303,18 @@ impl State {
             PoolChange::PieceRemoved(piece) => self.add_piece(ix, piece),
             PoolChange::Cursor(cursor) => drop(self.change(ix, |pool| pool.cursor = cursor)),
             PoolChange::Ages(ages) => drop(self.change(ix, |pool| pool.ages = ages)),
-            PoolChange::Resource(config) => drop(self.set_resource(ix, config)),
+            PoolChange::RequestPool(config) => drop(self.set_request_pool(ix, config)),
             PoolChange::Request { key, before, changed } => {
                 self.put_request(ix, &key, before, changed);
             }
-            PoolChange::Account(change) => drop(self.change(ix, |pool| pool.undo_account(change))),
+            PoolChange::Blocks(change) => drop(self.change(ix, |pool| pool.undo_blocks(change))),
             PoolChange::Spec { spec, generation } => {
                 self.change(ix, |pool| pool.set_spec(spec, generation));
             }
         }
     }
 
-    // --- whole pools and requests ------------------------------------------------------------------------------
+    // --- whole pools and idempotency keys--------------------------------------------------------------------------
 
     pub(crate) fn add_pool(&mut self, pool: Box<Pool>) {
         let ix = self.vacant.pop().unwrap_or_else(|| {
@@ -302,9 +324,9 @@ impl State {
         self.names.insert(pool.name.clone(), ix);
         self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
         self.owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
-        let requests = pool.requests.iter().flat_map(|requests| requests.iter());
-        for asked in requests.filter(|asked| asked.request.is_sync()) {
-            self.sync.entry(asked.key.clone()).or_default().insert(ix);
+        let requests = pool.requests().into_iter().flat_map(|requests| requests.iter());
+        for one in requests.filter(|one| one.request.is_sync()) {
+            self.sync.entry(one.key.clone()).or_default().insert(ix);
         }
         self.pools[ix as usize] = Some(pool);
     }
@@ -316,27 +338,27 @@ impl State {
         for (slot, row) in pool.rows.iter() {
             self.owners.remove(&(row.owner().clone(), ix, slot));
         }
-        for asked in pool.requests.iter().flat_map(|requests| requests.iter()) {
-            self.in_group(ix, &asked.key, false);
+        for one in pool.requests().into_iter().flat_map(|requests| requests.iter()) {
+            self.set_in_group(ix, &one.key, false);
         }
         self.vacant.push(ix);
         Some(pool)
     }
 
-    pub(crate) fn add_request(&mut self, request: Arc<RequestRemembered>) {
-        self.requests_due.insert((request.until_ms, request.key.clone()));
-        self.requests.insert(request.key.clone(), request);
+    pub(crate) fn add_idempotency(&mut self, stored: Arc<IdempotencyStored>) {
+        self.idempotency_due.insert((stored.until_ms, stored.key.clone()));
+        self.idempotency.insert(stored.key.clone(), stored);
     }
 
-    pub(crate) fn drop_request(&mut self, key: &str) -> Option<Arc<RequestRemembered>> {
-        let request = self.requests.remove(key)?;
-        self.requests_due.remove(&(request.until_ms, request.key.clone()));
-        Some(request)
+    pub(crate) fn drop_idempotency(&mut self, key: &str) -> Option<Arc<IdempotencyStored>> {
+        let stored = self.idempotency.remove(key)?;
+        self.idempotency_due.remove(&(stored.until_ms, stored.key.clone()));
+        Some(stored)
     }
 
-    fn forget_request(&mut self, key: &str) {
-        if let Some(request) = self.drop_request(key) {
-            self.note(StateChange::RequestDropped(request));
+    fn expire_idempotency(&mut self, key: &str) {
+        if let Some(stored) = self.drop_idempotency(key) {
+            self.note(StateChange::IdempotencyDropped(stored));
         }
     }
 }

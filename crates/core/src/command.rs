@@ -3,18 +3,18 @@
 //! A single claim, release or check is a transaction of one operation.
 
 pub mod capacity;
-pub mod ids;
-pub mod resource;
 
 use std::sync::Arc;
 
+use crate::alarm::command::AlarmCommand;
+use crate::blocks::command::BlocksCommand;
 use crate::capacity::Uuid;
 use crate::claim::Want;
+use crate::outbox::command::OutboxCommand;
 use crate::pool::{Labels, PoolSpec};
+use crate::requests::command::RequestsCommand;
 use crate::value::ValueText;
 use capacity::{AllocateOp, CapacityCommand, DeallocateOp, ExtendOp};
-use ids::IdsCommand;
-use resource::ResourceCommand;
 
 /// Time and randomness, which the engine adds to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,10 @@ pub enum Command {
     DeletePool(DeletePool),
     Transact(Transact),
     Capacity(CapacityCommand),
-    Ids(IdsCommand),
-    Resource(ResourceCommand),
+    Blocks(BlocksCommand),
+    Requests(RequestsCommand),
+    Outbox(OutboxCommand),
+    Alarm(AlarmCommand),
     /// Does what is due: ends quarantines, releases expired claims. Sent by the engine, never by a face.
     Tick,
 }

@@ -1,4 +1,5 @@
-//! Turns a command into events, or a refusal. One file for each command or operation.
+//! Turns a command into events, or a refusal. One file for each command or operation; the commands of
+//! [`crate::blocks`], [`crate::requests`], [`crate::outbox`] and [`crate::alarm`] are decided there.
 //!
 //! A decision changes the speculative copy of the state; a refusal leaves it unchanged. Clocks, random numbers and wire
 //! forms are not here.
@@ -6,17 +7,15 @@
 mod capacity;
 mod check;
 mod claim;
-mod exhausted;
-pub(crate) mod ids;
-mod lease;
-mod pick;
+pub(crate) mod exhausted;
+pub(crate) mod lease;
+pub(crate) mod pick;
 mod pool;
-mod release;
-mod resource;
-mod room;
+pub(crate) mod release;
+pub(crate) mod room;
 mod tick;
 mod transact;
-mod valid;
+pub(crate) mod valid;
 
 use std::sync::Arc;
 
@@ -29,6 +28,7 @@ use crate::refusal::{Refusal, Refused};
 use crate::state::pool::Pool;
 use crate::state::undo::Undo;
 use crate::state::{PoolIx, State};
+use crate::{alarm, blocks, outbox, requests};
 
 /// The result of a command that was accepted.
 #[derive(Debug)]
@@ -60,18 +60,20 @@ pub fn decide(
         Command::Capacity(command) => {
             capacity::run(&mut draft, command).map(Receipt::from).map_err(first)
         }
-        Command::Resource(command) => {
-            resource::run(&mut draft, command).map(Receipt::from).map_err(first)
+        Command::Blocks(command) => {
+            blocks::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
         }
-        Command::Ids(command) => ids::run(&mut draft, command).map(Receipt::from).map_err(first),
-        Command::Tick => Ok(tick::run(&mut draft)),
+        Command::Requests(command) => {
+            requests::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
+        }
+        Command::Outbox(command) => {
+            outbox::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
+        }
+        Command::Alarm(command) => {
+            alarm::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
+        }
+        Command::Tick => tick::run(&mut draft).map(Receipt::from).map_err(first),
     };
-    // Whatever was released may be what somebody waits for.
-    let settled = match (&answer, command) {
-        (Err(_), _) | (_, Command::Resource(_)) => Ok(()),
-        _ => resource::settle(&mut draft).map_err(first),
-    };
-    let answer = settled.and(answer);
     let mut events = draft.events;
     let keep = answer.is_ok() && !command.is_dry_run();
     if keep && !events.is_empty() {
@@ -103,49 +105,50 @@ impl From<Outcome> for Receipt {
 }
 
 /// A decision in progress: the events so far are already applied to the state.
-struct Draft<'a> {
-    state: &'a mut State,
-    limits: &'a Limits,
-    now_ms: u64,
+pub(crate) struct Draft<'a> {
+    pub state: &'a mut State,
+    pub limits: &'a Limits,
+    pub now_ms: u64,
     /// The journal position of this decision, and the version of every claim that it changes.
-    version: u64,
+    pub version: u64,
     seed: u64,
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     /// The number of claims that were ended for the claim that is being decided.
-    ended: u64,
+    pub ended: u64,
 }
 
 /// A point in a draft to which it can be rolled back.
-struct Mark {
+pub(crate) struct Mark {
     changes: usize,
     events: usize,
     ended: u64,
 }
 
 impl Draft<'_> {
-    fn record(&mut self, event: Event) {
+    pub fn record(&mut self, event: impl Into<Event>) {
+        let event = event.into();
         self.state.apply(&event);
         self.events.push(event);
     }
 
-    fn mark(&self) -> Mark {
+    pub fn mark(&self) -> Mark {
         Mark { changes: self.state.mark(), events: self.events.len(), ended: self.ended }
     }
 
     /// Reverts everything after the mark.
-    fn back_to(&mut self, mark: Mark) {
+    pub fn back_to(&mut self, mark: Mark) {
         self.state.back_to(mark.changes);
         self.events.truncate(mark.events);
         self.ended = mark.ended;
     }
 
     /// Records the end of a claim whose values another claim needs.
-    fn end(&mut self, event: Event) {
+    pub fn end(&mut self, event: Event) {
         self.record(event);
         self.ended += 1;
     }
 
-    fn may_end_more(&self) -> bool {
+    pub fn may_end_more(&self) -> bool {
         self.ended < self.limits.claims_ended_per_claim_max
     }
 
@@ -157,12 +160,12 @@ impl Draft<'_> {
             .ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
     }
 
-    fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {
+    pub fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {
         let ix = self.pool_ix(name)?;
         self.state.pool_at(ix).ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
     }
 
-    fn random(&mut self) -> u64 {
+    pub fn random(&mut self) -> u64 {
         random::next(&mut self.seed)
     }
 }

@@ -1,65 +1,113 @@
-//! What has happened: facts so specific that `apply` has nothing left to choose.
+//! Events: facts so specific that `apply` has nothing left to choose.
 //!
-//! One file for the vocabulary; the stored form, with its numbers and versions, is `allod-record`.
+//! Events are grouped as commands and refusals are. `projection` says what each event is about. The stored forms, with
+//! their numbers and versions, are in `allod-record`.
 
 pub mod capacity;
-pub mod ids;
-pub mod resource;
+pub mod projection;
 
 use std::sync::Arc;
 
+use crate::alarm::event::{AlarmChanged, AlarmEvent, AlarmPurged};
+use crate::blocks::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use crate::claim::{ClaimParams, Values};
+use crate::outbox::event::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
 use crate::pool::{Labels, PoolSpec};
 use crate::receipt::Receipt;
+use crate::requests::event::{
+    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
+};
 use crate::value::Kind;
 use capacity::{
-    AggregatesSet, AllocationsExtended, AllocationsReleased, AllocationsSet, ClassDefined,
-    ClassRemoved, InventoriesSet, ProviderCounted, ProviderDefined, ProviderRemoved, TraitDefined,
-    TraitRemoved, TraitsSet,
-};
-
-use ids::{BlocksMoved, LedgerDefined};
-use resource::{
-    AlarmChanged, AlarmPurged, NoticeQueued, NoticeSettled, NoticeTried, RequestAnswered,
-    RequestWithdrawn, ResourcePoolDefined,
+    AggregatesSet, AllocationsExtended, AllocationsReleased, AllocationsSet, CapacityEvent,
+    ClassDefined, ClassRemoved, InventoriesSet, ProviderCounted, ProviderDefined, ProviderRemoved,
+    TraitDefined, TraitRemoved, TraitsSet,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    PoolDefined(PoolDefined),
-    PoolRemoved(PoolRemoved),
-    ClaimGranted(ClaimGranted),
-    LeaseChanged(LeaseChanged),
-    ClaimReleased(ClaimReleased),
-    QuarantineEnded(QuarantineEnded),
-    RequestRemembered(RequestRemembered),
-    RequestForgotten(RequestForgotten),
-    ProviderDefined(ProviderDefined),
-    ProviderRemoved(ProviderRemoved),
-    ProviderCounted(ProviderCounted),
-    InventoriesSet(InventoriesSet),
-    TraitsSet(TraitsSet),
-    AggregatesSet(AggregatesSet),
-    ClassDefined(ClassDefined),
-    ClassRemoved(ClassRemoved),
-    TraitDefined(TraitDefined),
-    TraitRemoved(TraitRemoved),
-    AllocationsSet(AllocationsSet),
-    AllocationsExtended(AllocationsExtended),
-    AllocationsReleased(AllocationsReleased),
-    LedgerDefined(LedgerDefined),
-    BlocksMoved(BlocksMoved),
-    ResourcePoolDefined(ResourcePoolDefined),
-    RequestAnswered(RequestAnswered),
-    RequestWithdrawn(RequestWithdrawn),
-    AlarmChanged(AlarmChanged),
-    AlarmPurged(AlarmPurged),
-    NoticeQueued(NoticeQueued),
-    NoticeTried(NoticeTried),
-    NoticeSettled(NoticeSettled),
+    Pool(PoolEvent),
+    Claim(ClaimEvent),
+    Idempotency(IdempotencyEvent),
+    Capacity(CapacityEvent),
+    Blocks(BlocksEvent),
+    Requests(RequestsEvent),
+    Alarm(AlarmEvent),
+    Outbox(OutboxEvent),
 }
 
-/// The pool is now like this; `generation` counts the definitions it has had, from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PoolEvent {
+    Defined(PoolDefined),
+    Removed(PoolRemoved),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimEvent {
+    Granted(ClaimGranted),
+    LeaseChanged(LeaseChanged),
+    Released(ClaimReleased),
+    QuarantineEnded(QuarantineEnded),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IdempotencyEvent {
+    Stored(IdempotencyStored),
+    Expired(IdempotencyExpired),
+}
+
+/// `impl From<event> for Event` for each event.
+macro_rules! grouped {
+    ($($group:ident($events:ident) { $($variant:ident($event:ident)),+ $(,)? })+) => {
+        $($(
+            impl From<$event> for Event {
+                fn from(event: $event) -> Event {
+                    Event::$group($events::$variant(event))
+                }
+            }
+        )+)+
+    };
+}
+
+grouped! {
+    Pool(PoolEvent) { Defined(PoolDefined), Removed(PoolRemoved) }
+    Claim(ClaimEvent) {
+        Granted(ClaimGranted),
+        LeaseChanged(LeaseChanged),
+        Released(ClaimReleased),
+        QuarantineEnded(QuarantineEnded),
+    }
+    Idempotency(IdempotencyEvent) { Stored(IdempotencyStored), Expired(IdempotencyExpired) }
+    Capacity(CapacityEvent) {
+        ProviderDefined(ProviderDefined),
+        ProviderRemoved(ProviderRemoved),
+        ProviderCounted(ProviderCounted),
+        InventoriesSet(InventoriesSet),
+        TraitsSet(TraitsSet),
+        AggregatesSet(AggregatesSet),
+        ClassDefined(ClassDefined),
+        ClassRemoved(ClassRemoved),
+        TraitDefined(TraitDefined),
+        TraitRemoved(TraitRemoved),
+        AllocationsSet(AllocationsSet),
+        AllocationsExtended(AllocationsExtended),
+        AllocationsReleased(AllocationsReleased),
+    }
+    Blocks(BlocksEvent) { Defined(BlocksDefined), Moved(BlocksMoved) }
+    Requests(RequestsEvent) {
+        PoolDefined(RequestPoolDefined),
+        Answered(RequestAnswered),
+        Withdrawn(RequestWithdrawn),
+    }
+    Alarm(AlarmEvent) { Changed(AlarmChanged), Purged(AlarmPurged) }
+    Outbox(OutboxEvent) {
+        Queued(NotificationQueued),
+        DeliveryFailed(DeliveryFailed),
+        Closed(NotificationClosed),
+    }
+}
+
+/// A pool was created or redefined. `generation` counts its definitions, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolDefined {
     pub pool: Arc<str>,
@@ -72,13 +120,13 @@ pub struct PoolRemoved {
     pub pool: Arc<str>,
 }
 
-/// Whose values a change was about, and what they were: so that a change can be shown, and found by owner and by value,
-/// from its record alone, although the claim and even the pool are long gone. It changes nothing: `apply` does not look.
+/// The owner and the values of the claim that an event is about, so that the event can be shown and found without the
+/// claim and the pool, which may no longer exist. `apply` does not use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Was {
     pub owner: Arc<str>,
     pub values: Values,
-    /// The kind of the pool, by which values are spelled.
+    /// The kind of the pool, which says how values are written.
     pub kind: Kind,
 }
 
@@ -95,11 +143,11 @@ pub struct ClaimGranted {
     pub expires_ms: Option<u64>,
     pub labels: Labels,
     pub params: Option<Arc<ClaimParams>>,
-    /// Where [`crate::pool::Strategy::Next`] goes on from, when this grant moves it.
+    /// The new cursor of [`crate::pool::Strategy::Next`], if this grant moves it.
     pub cursor: Option<u128>,
 }
 
-/// Renewed, confirmed, or revived after it had expired.
+/// The lease of a claim was renewed or made permanent, or an expired claim was claimed again by its holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseChanged {
     pub pool: Arc<str>,
@@ -113,11 +161,11 @@ pub struct LeaseChanged {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReleaseCause {
-    /// Its holder gave it up.
+    /// On request.
     Asked,
-    /// Its lease had run out and another claim took its values.
+    /// Its lease had expired, and another claim got its values.
     Taken,
-    /// Its lease had run out and the pool reaps.
+    /// Its lease had expired, and the pool reaps.
     Reaped,
 }
 
@@ -125,38 +173,39 @@ pub enum ReleaseCause {
 pub struct ClaimReleased {
     pub pool: Arc<str>,
     pub key: Arc<str>,
-    /// The version that its quarantine has from now on.
+    /// The version of the row in quarantine.
     pub version: u64,
     /// The version that the claim had.
     pub at_version: u64,
     pub cause: ReleaseCause,
-    /// Until when its values are kept for the former owner. `None`: free at once.
+    /// When the quarantine of its values ends. `None`: they are free at once.
     pub quarantine_until_ms: Option<u64>,
     /// `None` only in records of level 1.
     pub was: Option<Was>,
 }
 
-/// The values of a released claim are free again. `first` is the first of them, which names it.
+/// The quarantine of a released claim has ended. `first`: the first of its values, which identifies it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuarantineEnded {
     pub pool: Arc<str>,
     pub first: u128,
-    /// The key that it was released under. `None` only in records of level 1.
+    /// The key of the released claim. `None` only in records of level 1.
     pub key: Option<Arc<str>>,
     /// `None` only in records of level 1.
     pub was: Option<Was>,
 }
 
-/// A request with an idempotency key was carried out with this answer.
+/// The answer to a command was stored under its idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestRemembered {
+pub struct IdempotencyStored {
     pub key: Arc<str>,
     pub fingerprint: [u8; 32],
     pub until_ms: u64,
     pub receipt: Arc<Receipt>,
 }
 
+/// The time of a stored answer is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestForgotten {
+pub struct IdempotencyExpired {
     pub key: Arc<str>,
 }

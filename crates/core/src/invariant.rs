@@ -1,11 +1,9 @@
-//! What must hold of every state, checked the slow and simple way.
+//! Checks that a state is consistent, in a slow and simple way.
 //!
-//! Dumber than the code that it checks on purpose: it works everything out again from the claims and the specs alone.
-//! Runs after every event in tests and simulation, and as `allod journal verify`.
+//! It recomputes everything from the claims and the specs, and shares as little code as possible with what it checks.
+//! It runs after every event in tests and in the simulation, and in `allod journal verify`.
 
 mod capacity;
-mod ids;
-mod resource;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +11,20 @@ use crate::span::{self, Span};
 use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::zones::{Zone, Zones};
+use crate::{alarm, blocks, requests};
 
-/// Everything that is wrong with the state; empty when nothing is.
+/// Everything that is wrong with the state.
 pub fn check(state: &State) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut owners = BTreeSet::new();
     let mut due = BTreeSet::new();
     for (name, &ix) in &state.names {
         let Some(pool) = state.pool_at(ix) else {
-            wrong.push(format!("pool '{name}' is in the list of names but not there"));
+            wrong.push(format!("pool '{name}' is in the index of names but does not exist"));
             continue;
         };
         if pool.name != *name {
-            wrong.push(format!("pool '{name}' calls itself '{}'", pool.name));
+            wrong.push(format!("pool '{name}' has the name '{}'", pool.name));
         }
         wrong.extend(check_pool(pool).into_iter().map(|what| format!("pool '{name}': {what}")));
         owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
@@ -36,18 +35,18 @@ pub fn check(state: &State) -> Vec<String> {
         wrong.push(format!("there are {there} pools under {} names", state.names.len()));
     }
     if owners != state.owners {
-        wrong.push("the list of owners does not match the claims".into());
+        wrong.push("the index of owners does not match the claims".into());
     }
     if due != state.due {
-        wrong.push("the list of what is due does not match the pools".into());
+        wrong.push("the index of due times does not match the pools".into());
     }
-    let requests: BTreeSet<_> =
-        state.requests.values().map(|request| (request.until_ms, request.key.clone())).collect();
-    if requests != state.requests_due {
-        wrong.push("the list of remembered requests does not match them".into());
+    let expiries: BTreeSet<_> =
+        state.idempotency.values().map(|stored| (stored.until_ms, stored.key.clone())).collect();
+    if expiries != state.idempotency_due {
+        wrong.push("the order of idempotency keys does not match them".into());
     }
-    wrong.extend(resource::check_groups(state));
-    wrong.extend(resource::check_alarms(state));
+    wrong.extend(requests::invariant::check_groups(state));
+    wrong.extend(alarm::invariant::check(state));
     wrong.extend(capacity::check(&state.capacity));
     wrong
 }
@@ -61,7 +60,7 @@ fn check_pool(pool: &Pool) -> Vec<String> {
     let (mut quarantine, mut returned) = (BTreeSet::new(), BTreeSet::new());
     let zones = Zones::of(&pool.spec);
     if zones != *pool.zones {
-        wrong.push("its zones are not what its definition says".into());
+        wrong.push("its zones do not follow from its spec".into());
     }
     for (slot, row) in pool.rows.iter() {
         let claim = row.claim();
@@ -75,7 +74,7 @@ fn check_pool(pool: &Pool) -> Vec<String> {
         if pool.spec.kind.is_prefix()
             && spans.iter().any(|span| pool.spec.kind.prefix_len(*span).is_none())
         {
-            wrong.push(format!("claim '{key}' has values that are no prefix: {spans:?}"));
+            wrong.push(format!("claim '{key}' has values that are not prefixes: {spans:?}"));
         }
         for span in &spans {
             taken.push((*span, slot));
@@ -90,7 +89,7 @@ fn check_pool(pool: &Pool) -> Vec<String> {
                 wrong.push(format!("key '{key}' is held twice"));
             }
             if pool.held(key).map(|(found, _)| found) != Some(slot) {
-                wrong.push(format!("claim '{key}' is not found under its key"));
+                wrong.push(format!("claim '{key}' is not in the index of keys"));
             }
             if let Some(at) = claim.expires_ms {
                 leases.entry(pool.lease_class(row)).or_default().insert((at, row.first.first));
@@ -103,7 +102,7 @@ fn check_pool(pool: &Pool) -> Vec<String> {
     taken.sort_unstable();
     for pair in taken.windows(2) {
         if pair[0].0.last >= pair[1].0.first {
-            wrong.push(format!("values {:?} and {:?} are given twice", pair[0].0, pair[1].0));
+            wrong.push(format!("values {:?} and {:?} are held twice", pair[0].0, pair[1].0));
         }
     }
     if !taken
@@ -111,40 +110,40 @@ fn check_pool(pool: &Pool) -> Vec<String> {
         .map(|(span, slot)| (span.first, *slot))
         .eq(pool.taken.iter().map(|(first, slot)| (*first, *slot)))
     {
-        wrong.push("the list of taken values does not match the claims".into());
+        wrong.push("the index of taken values does not match the claims".into());
     }
     let spans: Vec<Span> = taken.iter().map(|(span, _)| *span).collect();
     let free = span::normalise(span::subtract(&zones.automatic, &span::normalise(spans)));
     if !free.iter().copied().eq(pool.free.iter()) {
         wrong.push(format!(
-            "free is {:?}, not {free:?}",
+            "the free set is {:?}, not {free:?}",
             pool.free.iter().take(20).collect::<Vec<_>>()
         ));
     }
     if (held_claims, held, quarantined) != (pool.held_claims, pool.held_in, pool.quarantined_in) {
-        wrong.push(format!("its counts {:?} are not {held:?}", pool.held_in));
+        wrong.push(format!("its counts are {:?}, not {held:?}", pool.held_in));
     }
     if leases != pool.leases {
-        wrong.push("the order of leases does not match the claims".into());
+        wrong.push("the index of leases does not match the claims".into());
     }
     if quarantine != pool.quarantine || returned != pool.returned {
-        wrong.push("the order of quarantines does not match the claims".into());
+        wrong.push("the index of quarantines does not match the claims".into());
     }
     let recent = span::normalise(pool.recent.oldest_first().map(|piece| piece.span).collect());
     if span::intersect(&recent, &free) != recent {
-        wrong.push("it remembers the release of values that are not free".into());
+        wrong.push("its released values are not all free".into());
     }
     if pool
         .cold
         .as_ref()
         .is_some_and(|cold| !cold.iter().eq(span::normalise(span::subtract(&free, &recent))))
     {
-        wrong.push("what was never used is not what is free and not released".into());
+        wrong.push("its unused values are not the free values that were never released".into());
     }
     if Zone::INSIDE.iter().any(|zone| pool.held_of(*zone) > span::total(&zones.members)) {
-        wrong.push("more is held than there is".into());
+        wrong.push("more values are held than the pool has".into());
     }
-    wrong.extend(ids::check(pool));
-    wrong.extend(resource::check(pool));
+    wrong.extend(blocks::invariant::check(pool));
+    wrong.extend(requests::invariant::check(pool));
     wrong
 }

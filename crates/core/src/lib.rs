@@ -1,23 +1,29 @@
-//! The pure core: what a pool is, what a claim is, who gets which value, and how much of which provider.
+//! The pure core: pools and claims, providers and allocations, and the decisions about them.
 //!
 //! Everything here is synchronous and deterministic. There is no IO, clock, randomness, lock, logging, serialisation or
-//! HTTP: time, positions and random seeds arrive in the [`command::Stamp`] of a command. Stored forms live in
-//! `allod-record`, wire forms in the faces.
+//! HTTP: time and random seeds arrive in the [`command::Stamp`] of a command. Stored forms are in `allod-record`, wire
+//! forms in the faces.
+//!
+//! [`blocks`] and [`requests`] are products on top of pools, each in a folder with its own commands, events, decisions
+//! and state. `extension` is the only seam between them and pools.
 
+pub mod alarm;
 mod apply;
+pub mod blocks;
 pub mod capacity;
 pub mod claim;
 pub mod command;
 mod decide;
 pub mod event;
-pub mod ids;
+mod extension;
 pub mod invariant;
 pub mod limits;
+pub mod outbox;
 pub mod pool;
 pub mod random;
 pub mod receipt;
 pub mod refusal;
-pub mod resource;
+pub mod requests;
 pub mod search;
 pub mod span;
 pub mod spanset;

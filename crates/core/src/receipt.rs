@@ -1,16 +1,16 @@
-//! What a command did, for the face that sent it.
+//! Receipts: what an accepted command did.
 
 use std::sync::Arc;
 
 use crate::capacity::Uuid;
 use crate::claim::Claim;
-use crate::resource::Failure;
+use crate::requests::Failure;
 use crate::span::Span;
 use crate::value::Kind;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// One for each operation, in order. A pool command has exactly one.
+    /// One for each operation of a transaction, in order; exactly one for other commands.
     pub outcomes: Vec<Outcome>,
 }
 
@@ -23,7 +23,7 @@ pub enum Outcome {
     PoolDeleted {
         existed: bool,
     },
-    /// One claim for each pool that was asked, in that order. `created`: at least one of them is new.
+    /// One claim for each pool, in the order of the operation. `created`: at least one of them is new.
     Claimed {
         claims: Vec<ClaimIn>,
         created: bool,
@@ -35,7 +35,7 @@ pub enum Outcome {
     Leased(ClaimIn),
     Checked,
     Ticked,
-    /// The generation that each consumer has now, in the order of the request. `None`: it holds nothing any more.
+    /// The new generation of each consumer, in the order of the request. `None`: it no longer has allocations.
     Allocated {
         consumers: Vec<(Uuid, Option<u64>)>,
     },
@@ -47,24 +47,24 @@ pub enum Outcome {
         generation: u64,
         expires_ms: Option<u64>,
     },
-    /// The provider as it is now; of one that was deleted, as it was.
+    /// The provider after the command; a deleted one as it was before.
     Provider(ProviderNow),
-    /// A resource class or a trait has been defined, or was there already.
+    /// A resource class or a trait was defined; `created`: it is new.
     Named {
         created: bool,
         changed_ms: u64,
     },
-    /// A resource class or a trait is no longer there.
+    /// A resource class or a trait was deleted.
     Unnamed,
     Reshaped,
-    /// The ids that the id-manager gave or took back, ascending. None: nothing was asked for.
+    /// The ids that a block pool has granted or taken back, ascending.
     Ids(Vec<Span>),
-    /// What an operator wrote into the tree of pools is there.
-    IdsEdited,
-    /// What was written about pools of resources and requests is there, and answered.
-    ResourcesEdited,
-    /// What a request has got or would get; or why it would not, and in which of its pools.
+    BlocksEdited,
+    RequestsEdited,
+    /// The value that a request gets or would get; or the pool that fails, and why.
     Found(Result<Span, (Arc<str>, Failure)>),
+    NotificationChanged,
+    AlarmPurged,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ pub struct ProviderNow {
     pub changed_ms: u64,
 }
 
-/// A claim together with where it is.
+/// A claim and its pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimIn {
     pub pool: Arc<str>,

@@ -5,17 +5,18 @@
 //! variants.
 
 pub mod capacity;
-pub mod ids;
-pub mod resource;
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::span::Span;
 use crate::value::{Kind, NotAValue};
+
+pub use crate::alarm::refusal::AlarmRefusal;
+pub use crate::blocks::refusal::BlocksRefusal;
+pub use crate::outbox::refusal::OutboxRefusal;
+pub use crate::requests::refusal::RequestsRefusal;
 pub use capacity::CapacityRefusal;
-pub use ids::IdsRefusal;
-pub use resource::ResourceRefusal;
 
 /// A refusal, and the index of the operation in a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,10 +138,12 @@ pub enum Refusal {
     },
     /// About providers, inventories and allocations.
     Capacity(CapacityRefusal),
-    /// About pools as the id-manager sees them.
-    Ids(IdsRefusal),
-    /// About pools that the resource-manager keeps.
-    Resource(ResourceRefusal),
+    /// About block pools.
+    Blocks(BlocksRefusal),
+    /// About request pools.
+    Requests(RequestsRefusal),
+    Outbox(OutboxRefusal),
+    Alarm(AlarmRefusal),
 }
 
 impl From<CapacityRefusal> for Refusal {
@@ -149,15 +152,27 @@ impl From<CapacityRefusal> for Refusal {
     }
 }
 
-impl From<IdsRefusal> for Refusal {
-    fn from(refusal: IdsRefusal) -> Refusal {
-        Refusal::Ids(refusal)
+impl From<BlocksRefusal> for Refusal {
+    fn from(refusal: BlocksRefusal) -> Refusal {
+        Refusal::Blocks(refusal)
     }
 }
 
-impl From<ResourceRefusal> for Refusal {
-    fn from(refusal: ResourceRefusal) -> Refusal {
-        Refusal::Resource(refusal)
+impl From<OutboxRefusal> for Refusal {
+    fn from(refusal: OutboxRefusal) -> Refusal {
+        Refusal::Outbox(refusal)
+    }
+}
+
+impl From<AlarmRefusal> for Refusal {
+    fn from(refusal: AlarmRefusal) -> Refusal {
+        Refusal::Alarm(refusal)
+    }
+}
+
+impl From<RequestsRefusal> for Refusal {
+    fn from(refusal: RequestsRefusal) -> Refusal {
+        Refusal::Requests(refusal)
     }
 }
 
@@ -233,8 +248,10 @@ impl Refusal {
             Refusal::SyncExhausted { .. } => "sync_exhausted",
             Refusal::CheckFailed { .. } => "check_failed",
             Refusal::Capacity(refusal) => refusal.code(),
-            Refusal::Ids(refusal) => refusal.code(),
-            Refusal::Resource(refusal) => refusal.code(),
+            Refusal::Blocks(refusal) => refusal.code(),
+            Refusal::Requests(refusal) => refusal.code(),
+            Refusal::Outbox(refusal) => refusal.code(),
+            Refusal::Alarm(refusal) => refusal.code(),
         }
     }
 
@@ -267,8 +284,10 @@ impl Refusal {
                 report.quarantined_until_ms.map_or(Advice::WaitForRelease, Advice::WaitUntil)
             }
             Refusal::Capacity(refusal) => refusal.advice(),
-            Refusal::Ids(refusal) => refusal.advice(),
-            Refusal::Resource(refusal) => refusal.advice(),
+            Refusal::Blocks(refusal) => refusal.advice(),
+            Refusal::Requests(refusal) => refusal.advice(),
+            Refusal::Outbox(refusal) => refusal.advice(),
+            Refusal::Alarm(refusal) => refusal.advice(),
         }
     }
 }
@@ -357,8 +376,10 @@ impl fmt::Display for Refusal {
             }
             Refusal::CheckFailed { what, actual } => write!(f, "{what} does not hold: {actual}"),
             Refusal::Capacity(refusal) => refusal.fmt(f),
-            Refusal::Ids(refusal) => refusal.fmt(f),
-            Refusal::Resource(refusal) => refusal.fmt(f),
+            Refusal::Blocks(refusal) => refusal.fmt(f),
+            Refusal::Requests(refusal) => refusal.fmt(f),
+            Refusal::Outbox(refusal) => refusal.fmt(f),
+            Refusal::Alarm(refusal) => refusal.fmt(f),
         }
     }
 }

@@ -2,26 +2,22 @@
 //!
 //! It changes only through `apply`, and back through [`undo`]. Deciding is in `decide`, reading for faces in `view`.
 
-pub mod account;
 pub mod capacity;
-mod hosts;
-pub mod outbox;
 pub mod pool;
 pub mod recent;
-pub mod requests;
 pub mod restore;
 pub mod rows;
-mod shelf;
-mod slots;
+pub(crate) mod slots;
 pub mod undo;
 pub mod zones;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::event::RequestRemembered;
+use crate::alarm::Alarms;
+use crate::event::IdempotencyStored;
+use crate::outbox::Outbox;
 use capacity::Capacity;
-use outbox::{Alarms, Outbox};
 use pool::Pool;
 use undo::ChangeLog;
 
@@ -44,8 +40,10 @@ pub struct State {
     pub(crate) owners: BTreeSet<(Arc<str>, PoolIx, Slot)>,
     /// When the next quarantine, lease or cleanup of each pool is due.
     pub(crate) due: BTreeSet<(u64, PoolIx)>,
-    pub(crate) requests: HashMap<Arc<str>, Arc<RequestRemembered>>,
-    pub(crate) requests_due: BTreeSet<(u64, Arc<str>)>,
+    /// Answers by idempotency key.
+    pub(crate) idempotency: HashMap<Arc<str>, Arc<IdempotencyStored>>,
+    /// When each of them expires.
+    pub(crate) idempotency_due: BTreeSet<(u64, Arc<str>)>,
     /// Providers, and what consumers hold of them.
     pub(crate) capacity: Capacity,
     /// The pools with a request of this key that is to get the same value in all of them.
@@ -80,21 +78,19 @@ impl State {
     /// When the next tick has something to do.
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
-        let request = self.requests_due.first().map(|&(at, _)| at);
-        pool.into_iter().chain(request).chain(self.capacity.next_due_ms()).min()
+        let idempotency = self.idempotency_due.first().map(|&(at, _)| at);
+        pool.into_iter().chain(idempotency).chain(self.capacity.next_due_ms()).min()
     }
 
-    /// What was answered to a request under this idempotency key.
-    pub fn request(&self, key: &str) -> Option<&Arc<RequestRemembered>> {
-        self.requests.get(key)
+    /// The answer under this idempotency key.
+    pub fn idempotency(&self, key: &str) -> Option<&Arc<IdempotencyStored>> {
+        self.idempotency.get(key)
     }
 
-    /// Who is still to be told what.
     pub fn outbox(&self) -> &Outbox {
         &self.outbox
     }
 
-    /// What is wrong with pools and services, and what was.
     pub fn alarms(&self) -> &Alarms {
         &self.alarms
     }

@@ -1,10 +1,11 @@
-//! Answers for faces: what is held, by whom, and what is left. Each costs what it shows, not what exists.
+//! Queries for faces. The cost of a query depends on what it returns, not on the size of the state.
 
 pub mod capacity;
 mod claims;
-pub mod ids;
-pub mod resource;
 mod usage;
+
+pub use crate::blocks::view as blocks;
+pub use crate::requests::view as requests;
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use crate::state::pool::Pool;
 use crate::state::rows::Row;
 use crate::state::zones::{Zone, Zones};
 
-/// What was given as `after` is not the `next` of a page of this list.
+/// `after` is not a `next` of this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoCursor;
 
@@ -24,11 +25,11 @@ pub use capacity::capacity;
 pub use claims::{ClaimFilter, claims, claims_by_owner};
 pub use usage::Usage;
 
-/// Part of a list, and where the next part begins.
+/// A part of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
     pub items: Vec<T>,
-    /// To be given back as `after`. `None`: this was the last part.
+    /// The `after` of the next part. `None`: this is the last part.
     pub next: Option<String>,
 }
 
@@ -40,14 +41,14 @@ pub struct PoolView {
     pub usage: Usage,
 }
 
-/// What can be said of one value.
+/// The state of one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ValueView {
     Outside,
     Excluded,
-    /// Free, but no new claim gets it.
+    /// Not held, and not available to new claims.
     Draining,
-    /// Free for a claim that names it.
+    /// Available to claims that name it.
     Manual,
     Free,
     Held(ClaimIn),
@@ -81,13 +82,13 @@ pub fn pools(
     Page { next: items.last().filter(|_| more).map(|last| last.name.to_string()), items }
 }
 
-/// The claim that is held under this key.
+/// The claim under this key.
 pub fn claim(state: &State, pool: &str, key: &str) -> Option<ClaimIn> {
     let pool = state.pool(pool)?;
     pool.held(key).map(|(_, row)| claim_in(pool, row))
 }
 
-/// Who has this value, or what stands in the way of having it. `None`: there is no such pool.
+/// The claim that has this value, or whether the value is available. `None`: the pool does not exist.
 pub fn value(state: &State, pool: &str, value: Span) -> Option<ValueView> {
     let pool = state.pool(pool)?;
     if let Some((_, row, _)) = pool.overlapping(value).next() {
@@ -101,7 +102,7 @@ pub fn value(state: &State, pool: &str, value: Span) -> Option<ValueView> {
     Some(in_zone(&pool.zones, value))
 }
 
-/// What a pool's definition says of a value that nobody has.
+/// The state of a value that no claim has, according to the pool's spec.
 pub fn unclaimed(spec: &PoolSpec, value: Span) -> ValueView {
     in_zone(&Zones::of(spec), value)
 }

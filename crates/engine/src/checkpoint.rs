@@ -2,9 +2,9 @@
 
 use std::io;
 
+use allod_core::requests::AnsweredRequest;
 use allod_core::state::State;
 use allod_core::state::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
-use allod_core::state::requests::Asked;
 use allod_core::state::restore::{Frozen, Restorer};
 use allod_journal::checkpoint::{
     CheckpointList, CheckpointMeta, CheckpointStore, UnreadableCheckpoint,
@@ -110,13 +110,13 @@ fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
         match reader.next_part()? {
             Part::Pool(image) => restorer.pool(*image),
             Part::Claim(claim) => restorer.claim(claim),
-            Part::Request(request) => restorer.request(request),
+            Part::Idempotency(request) => restorer.idempotency(request),
             Part::Class(named) => restorer.class(named),
             Part::Trait(named) => restorer.trait_name(named),
             Part::Provider(image) => restorer.provider(image),
             Part::Consumer(image) => restorer.consumer(image),
-            Part::Asked(asked) => restorer.asked(asked),
-            Part::Told(event) => restorer.told(&event),
+            Part::Request(asked) => restorer.request(asked),
+            Part::Event(event) => restorer.event(&event),
             Part::End => return Ok((restorer.finish(), header.level)),
         }
     }
@@ -146,12 +146,12 @@ pub fn write(
                 writer.claim(&claim)?;
             }
             for asked in pool.requests.iter().flat_map(|requests| requests.iter()) {
-                writer.asked(&pool.image.name, asked)?;
+                writer.request(&pool.image.name, asked)?;
             }
         }
-        frozen.told().try_for_each(|event| writer.told(&event))?;
-        for request in &frozen.requests {
-            writer.request(request)?;
+        frozen.events().try_for_each(|event| writer.event(&event))?;
+        for request in &frozen.idempotency {
+            writer.idempotency(request)?;
         }
         let capacity = &frozen.capacity;
         put_capacity(&mut writer, capacity, capacity.providers(), capacity.consumers())?;
@@ -183,13 +183,13 @@ pub fn state_hash(state: &State, level: u32) -> Hash {
                 writer.claim(&claim)?;
             }
             let asked = frozen.requests.iter().flat_map(|requests| requests.iter());
-            let mut asked: Vec<&Asked> = asked.collect();
+            let mut asked: Vec<&AnsweredRequest> = asked.collect();
             asked.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-            asked.iter().try_for_each(|asked| writer.asked(&frozen.image.name, asked))?;
+            asked.iter().try_for_each(|asked| writer.request(&frozen.image.name, asked))?;
         }
-        frozen.told().try_for_each(|event| writer.told(&event))?;
-        for request in &frozen.requests {
-            writer.request(request)?;
+        frozen.events().try_for_each(|event| writer.event(&event))?;
+        for request in &frozen.idempotency {
+            writer.idempotency(request)?;
         }
         // In the order of their names, which is the same on every copy.
         let capacity = &frozen.capacity;

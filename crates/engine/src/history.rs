@@ -5,7 +5,7 @@
 //! or of another journal. So it can be late or slow, but it cannot be wrong: every record that it points at is read and
 //! looked at again.
 //!
-//! - `term`, `parties`, `posting`: what a record is found by
+//! - `term`, `posting`: what a record is found by
 //! - `recent`, `segment`, `build`, `shelf`: the parts of the index, in memory and in files
 //! - `indexer`, `stuck`: the thread that keeps up with the journal, and what may keep it from that
 //! - `lookup`, `records`: from a question to records
@@ -20,7 +20,6 @@ mod indexer;
 mod indexer_error;
 mod lookup;
 mod memtable;
-mod parties;
 mod posting;
 mod records;
 mod segment;
@@ -43,7 +42,6 @@ use crate::replay::Halt;
 pub use changes::{ChangeQuery, HistoryEntry, HistoryPage};
 pub(crate) use indexer::Indexer;
 pub use lookup::HistoryOrder;
-pub use parties::Parties;
 pub use value::HistoricalValue;
 
 use index::Index;

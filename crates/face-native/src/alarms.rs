@@ -3,10 +3,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use allod_core::alarm::Alarms;
+use allod_core::alarm::command::AlarmCommand;
+use allod_core::alarm::{Alarm, AlarmKind};
 use allod_core::command::Command;
-use allod_core::command::resource::ResourceCommand;
-use allod_core::resource::{Alarm, AlarmKind};
-use allod_core::state::outbox::Alarms;
 use allod_core::view::{NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
@@ -107,11 +107,11 @@ fn page(
 
 fn key(text: &str) -> Option<AlarmKey> {
     let (kind, object) = text.split_once(':')?;
-    Some((object.into(), AlarmKind::named(kind)?))
+    Some((object.into(), AlarmKind::from_name(kind)?))
 }
 
 fn kind(text: &str) -> Result<AlarmKind, Problem> {
-    AlarmKind::named(text).ok_or_else(|| {
+    AlarmKind::from_name(text).ok_or_else(|| {
         let shown: String = text.chars().take(64).collect();
         let known = AlarmKind::ALL.map(AlarmKind::name).join(", ");
         Problem::malformed(format!("kind is '{shown}'; one of {known} is expected"))
@@ -125,7 +125,7 @@ pub(crate) async fn purge(native: Arc<Native>, call: Call) -> Result<Reply, Repl
         Ok((Arc::from(&*body.object), kind(&body.kind)?))
     };
     let (object, kind) = read().map_err(|problem: Problem| problem.reply())?;
-    let command = Command::Resource(ResourceCommand::PurgeAlarm { object, kind });
+    let command = Command::Alarm(AlarmCommand::Purge { object, kind });
     let decided = native.submit(command).await?;
     decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
     Ok(to_wire::no_content(&decided.at))

@@ -44,7 +44,7 @@ use bytes::Bytes;
 
 pub use openapi::document as openapi;
 pub use scope::ScopeRule;
-pub use to_wire::{KINDS, change};
+pub use to_wire::change;
 pub use watch::WatchLimits;
 pub use wire::Change;
 

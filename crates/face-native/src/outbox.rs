@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use allod_core::command::Command;
-use allod_core::command::resource::{NoticeCommand, ResourceCommand};
-use allod_core::state::outbox::{Notice, Outbox, notice_name, notice_number};
+use allod_core::outbox::command::OutboxCommand;
+use allod_core::outbox::{Notification, Outbox, notification_name, notification_number};
 use allod_core::view::{NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
@@ -39,7 +39,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         };
         let from = match query.text(AFTER.name) {
             None => 0,
-            Some(text) => notice_number(text).ok_or_else(|| query.no_cursor(NoCursor))? + 1,
+            Some(text) => notification_number(text).ok_or_else(|| query.no_cursor(NoCursor))? + 1,
         };
         Ok((filter, from, query.limit()?))
     };
@@ -57,12 +57,17 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
 }
 
 /// Notices from this number on, oldest first.
-fn page(outbox: &Outbox, filter: &OutboxFilter<'_>, from: u128, limit: usize) -> Page<Arc<Notice>> {
+fn page(
+    outbox: &Outbox,
+    filter: &OutboxFilter<'_>,
+    from: u128,
+    limit: usize,
+) -> Page<Arc<Notification>> {
     let mut items = Vec::new();
     let mut seen = None;
     for (looked_at, notice) in outbox.from(from).enumerate() {
         if items.len() >= limit || looked_at == LOOKED_AT_MAX {
-            return Page { items, next: seen.map(notice_name) };
+            return Page { items, next: seen.map(notification_name) };
         }
         seen = Some(notice.number);
         let fits = filter.dead.is_none_or(|dead| dead == notice.due_ms.is_none())
@@ -75,29 +80,29 @@ fn page(outbox: &Outbox, filter: &OutboxFilter<'_>, from: u128, limit: usize) ->
 }
 
 pub(crate) async fn retry(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    change(native, call, |number| NoticeCommand::Retry { number }).await
+    change(native, call, |number| OutboxCommand::Retry { number }).await
 }
 
 pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    change(native, call, |number| NoticeCommand::Drop { number }).await
+    change(native, call, |number| OutboxCommand::Drop { number }).await
 }
 
 async fn change(
     native: Arc<Native>,
     call: Call,
-    change: fn(u128) -> NoticeCommand,
+    change: fn(u128) -> OutboxCommand,
 ) -> Result<Reply, Reply> {
     let read = || {
         QueryParams::read(&call, &[])?;
         let name = call.param(0)?;
-        notice_number(&name).ok_or_else(|| {
+        notification_number(&name).ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
             let what = format!("the notice is '{shown}'; a number such as 1042-0 is expected");
             Problem::malformed(what)
         })
     };
     let number = read().map_err(|problem: Problem| problem.reply())?;
-    let command = Command::Resource(ResourceCommand::Notice(change(number)));
+    let command = Command::Outbox(change(number));
     let decided = native.submit(command).await?;
     decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
     Ok(to_wire::no_content(&decided.at))

@@ -4,7 +4,7 @@
 
 mod capacity;
 
-use allod_core::refusal::{Advice, Exhausted, Refusal, Refused, ResourceRefusal};
+use allod_core::refusal::{Advice, AlarmRefusal, Exhausted, OutboxRefusal, Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
@@ -79,9 +79,9 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::SyncExhausted { .. }
         | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
         Refusal::Capacity(refusal) => capacity::status(refusal),
-        Refusal::Resource(ResourceRefusal::NoticeUnknown { .. }) => StatusCode::NOT_FOUND,
+        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => StatusCode::NOT_FOUND,
         // Only the id-manager asks in a way that is refused like this.
-        Refusal::Ids(_) | Refusal::Resource(_) => StatusCode::CONFLICT,
+        Refusal::Blocks(_) | Refusal::Requests(_) | Refusal::Alarm(_) => StatusCode::CONFLICT,
     }
 }
 
@@ -110,14 +110,12 @@ fn title(refusal: &Refusal) -> &'static str {
         Refusal::SyncExhausted { .. } => "no value is free in all of the pools",
         Refusal::CheckFailed { .. } => "a check does not hold",
         Refusal::Capacity(refusal) => capacity::title(refusal),
-        Refusal::Ids(_) => "the id-manager says no",
-        Refusal::Resource(refusal) => match refusal {
-            ResourceRefusal::NoticeUnknown { .. } => "there is no such notice",
-            ResourceRefusal::AlarmNotOver { .. } => "the alarm is not over",
-            ResourceRefusal::NotResources { .. }
-            | ResourceRefusal::Kept { .. }
-            | ResourceRefusal::Changed { .. } => "the resource-manager keeps it",
-        },
+        Refusal::Blocks(_) => "the id-manager says no",
+        Refusal::Requests(_) => "the resource-manager manages it",
+        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => {
+            "there is no such notification"
+        }
+        Refusal::Alarm(AlarmRefusal::NotCleared { .. }) => "the alarm is not cleared",
     }
 }
 
@@ -126,7 +124,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
     let none = RefusalMembers::default();
     match refusal {
         Refusal::Invalid { .. } | Refusal::CheckFailed { .. } => none,
-        Refusal::Ids(_) | Refusal::Resource(_) => none,
+        Refusal::Blocks(_) | Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => none,
         Refusal::Capacity(refusal) => capacity::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }

@@ -20,8 +20,7 @@ use http::header::{CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
-pub(crate) use change::kind_index;
-pub use change::{KINDS, change};
+pub use change::change;
 
 use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, UuidText, WireValue};
 
@@ -264,8 +263,10 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
         | Outcome::Unnamed
         | Outcome::Reshaped
         | Outcome::Ids(_)
-        | Outcome::IdsEdited
-        | Outcome::ResourcesEdited
+        | Outcome::BlocksEdited
+        | Outcome::RequestsEdited
+        | Outcome::NotificationChanged
+        | Outcome::AlarmPurged
         | Outcome::Found(_) => None,
     }
 }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use allod_core::event::projection::EventKind;
 use allod_edge::{Body, Call, Problem, Reply};
 use allod_engine::Handle;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -23,7 +24,6 @@ use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
 use crate::query::{Param, QueryParams};
 use crate::scope::AllowedPools;
-use crate::to_wire::KINDS;
 use crate::{Native, from_wire, refusals, to_wire};
 use filter::WatchFilter;
 use hub::Hub;
@@ -206,7 +206,7 @@ fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
     consumers.into_iter().for_each(|consumer| filter.consumer(consumer));
     for kind in query.texts("kind") {
         if !filter.kind(kind) {
-            let known = KINDS.join(", ");
+            let known = EventKind::NAMES.join(", ");
             return Err(Problem::malformed(format!("kind is '{kind}'; {known} are known")));
         }
     }

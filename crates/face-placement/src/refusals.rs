@@ -50,8 +50,10 @@ pub(crate) fn error(refusal: &Refusal, operation: &WriteOperation<'_>) -> Placem
             PlacementError::bad_request(refusal.to_string())
         }
         // Refusals about pools and claims, which this face never causes.
-        Refusal::Ids(_)
-        | Refusal::Resource(_)
+        Refusal::Blocks(_)
+        | Refusal::Requests(_)
+        | Refusal::Outbox(_)
+        | Refusal::Alarm(_)
         | Refusal::IdempotencyDiffers { .. }
         | Refusal::PoolUnknown { .. }
         | Refusal::PoolGenerationDiffers { .. }

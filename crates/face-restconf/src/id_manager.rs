@@ -26,8 +26,8 @@ use std::sync::Arc;
 
 use allod_core::event::Event;
 use allod_core::receipt::Receipt;
-use allod_core::refusal::{IdsRefusal, Refusal, Refused};
-use allod_core::view::ids as view;
+use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
+use allod_core::view::blocks as view;
 use allod_engine::Snapshot;
 
 use self::nodes::Nodes;
@@ -110,7 +110,7 @@ impl Model for IdManager {
     }
 
     fn stale(&self, refused: &Refused) -> bool {
-        matches!(refused.refusal, Refusal::Ids(IdsRefusal::PoolChanged { .. }))
+        matches!(refused.refusal, Refusal::Blocks(BlocksRefusal::PoolChanged { .. }))
     }
 
     fn call(

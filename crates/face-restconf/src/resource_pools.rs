@@ -27,8 +27,8 @@ use std::sync::Arc;
 
 use allod_core::event::Event;
 use allod_core::receipt::Receipt;
-use allod_core::refusal::{Refusal, Refused, ResourceRefusal};
-use allod_core::view::resource as view;
+use allod_core::refusal::{Refusal, Refused, RequestsRefusal};
+use allod_core::view::requests as view;
 use allod_engine::Snapshot;
 
 use self::alarms::AlarmNodes;
@@ -135,7 +135,7 @@ impl Model for ResourcePools {
     }
 
     fn stale(&self, refused: &Refused) -> bool {
-        matches!(refused.refusal, Refusal::Resource(ResourceRefusal::Changed { .. }))
+        matches!(refused.refusal, Refusal::Requests(RequestsRefusal::Changed { .. }))
     }
 
     fn call(

@@ -1,6 +1,6 @@
 //! Metrics of the outbox and of alarms. All exist from the start, at zero, so that alerting rules can rely on them.
 
-use allod_core::resource::AlarmKind;
+use allod_core::alarm::AlarmKind;
 use allod_core::state::State;
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allod_core::command::Command;
-use allod_core::command::resource::{NoticeCommand, ResourceCommand};
-use allod_core::refusal::{Refusal, ResourceRefusal};
-use allod_core::state::outbox::Notice;
+use allod_core::outbox::Notification;
+use allod_core::outbox::command::OutboxCommand;
+use allod_core::refusal::{OutboxRefusal, Refusal};
 use allod_engine::{EngineError, Handle};
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::{debug, info, warn};
@@ -80,7 +80,7 @@ struct Runner {
 
 /// The result of a scan.
 struct Scan {
-    found: Vec<(Option<ChannelId>, Arc<Notice>)>,
+    found: Vec<(Option<ChannelId>, Arc<Notification>)>,
     /// Where the next scan continues. `None`: this one was complete.
     rest: Option<(u64, u128)>,
     /// How long until the next notification is due.
@@ -190,7 +190,7 @@ impl Runner {
         channel.unwrap_or(self.channels.len() - 1)
     }
 
-    fn begin(&mut self, channel: Option<ChannelId>, notice: Arc<Notice>) {
+    fn begin(&mut self, channel: Option<ChannelId>, notice: Arc<Notification>) {
         let at = self.slot(channel);
         self.channels[at] += 1;
         self.busy.insert(notice.target.clone());
@@ -223,12 +223,12 @@ struct DeliveryAttempt {
 }
 
 impl DeliveryAttempt {
-    async fn make(&self, channel: Option<ChannelId>, notice: Arc<Notice>) {
+    async fn make(&self, channel: Option<ChannelId>, notice: Arc<Notification>) {
         let number = notice.number;
         let Some(channel) = channel else {
             debug!(notice = notice.name(), target = %notice.target, "no webhook matches; discarded");
             self.metrics.unwanted.increment(1);
-            return self.submit(NoticeCommand::Drop { number }).await;
+            return self.submit(OutboxCommand::Drop { number }).await;
         };
         // In its own task, so that a panic of the transport is a failed attempt.
         let (transport, delivered) = (self.transport.clone(), notice.clone());
@@ -239,7 +239,7 @@ impl DeliveryAttempt {
             DeliveryOutcome::Delivered => {
                 self.metrics.delivered.increment(1);
                 debug!(notice = notice.name(), target = %notice.target, "delivered");
-                self.submit(NoticeCommand::Delivered { number }).await;
+                self.submit(OutboxCommand::Delivered { number }).await;
             }
             DeliveryOutcome::Failed(error) => {
                 let now_ms = self.handle.status().now_ms;
@@ -251,14 +251,14 @@ impl DeliveryAttempt {
     }
 
     /// The attempts before this one, from the current state: an operator may have reset them during this attempt.
-    fn attempts(&self, notice: &Notice) -> u32 {
+    fn attempts(&self, notice: &Notification) -> u32 {
         let now = self.handle.read(|snapshot| {
             snapshot.state.outbox().get(notice.number).map(|notice| notice.attempts)
         });
         now.ok().flatten().unwrap_or(notice.attempts)
     }
 
-    async fn failed(&self, notice: &Notice, error: String, again_ms: Option<u64>) {
+    async fn failed(&self, notice: &Notification, error: String, again_ms: Option<u64>) {
         self.metrics.failed.increment(1);
         let (name, target) = (notice.name(), &notice.target);
         if again_ms.is_some() {
@@ -268,20 +268,20 @@ impl DeliveryAttempt {
             warn!(notice = name, %target, error, "delivery failed, giving up");
         }
         let (number, error) = (notice.number, error.into());
-        self.submit(NoticeCommand::Failed { number, error, again_ms }).await;
+        self.submit(OutboxCommand::Failed { number, error, again_ms }).await;
     }
 
     /// Submits the outcome. The target gets no other notification until that is done.
-    async fn submit(&self, command: NoticeCommand) {
+    async fn submit(&self, command: OutboxCommand) {
         loop {
-            let command = Command::Resource(ResourceCommand::Notice(command.clone()));
+            let command = Command::Outbox(command.clone());
             match self.handle.submit(command).await {
                 Ok(reply) => {
                     if let Err(refused) = reply.answer
                         // An operator has discarded it meanwhile, or another server has delivered it.
                         && !matches!(
                             refused.refusal,
-                            Refusal::Resource(ResourceRefusal::NoticeUnknown { .. })
+                            Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. })
                         )
                     {
                         warn!(refusal = %refused.refusal, "the outcome of a delivery was refused");

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use allod_core::state::outbox::Notice;
+use allod_core::outbox::Notification;
 
 /// Notifications of one channel share its limit of parallel deliveries, and do not wait for those of other channels.
 pub type ChannelId = usize;
@@ -28,9 +28,9 @@ pub trait Transport: Send + Sync + 'static {
     fn channels(&self) -> usize;
 
     /// The channel of this notification, below [`Transport::channels`]. `None`: no receiver is configured for it.
-    fn channel_for(&self, notice: &Notice) -> Option<ChannelId>;
+    fn channel_for(&self, notice: &Notification) -> Option<ChannelId>;
 
     /// Delivers a notification of this channel. Retries must send the same contents and the same number, so that the
     /// receiver can recognise duplicates. Must end in bounded time and memory, whatever the receiver does.
-    fn deliver(&self, channel: ChannelId, notice: Arc<Notice>) -> Delivery;
+    fn deliver(&self, channel: ChannelId, notice: Arc<Notification>) -> Delivery;
 }

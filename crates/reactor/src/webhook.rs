@@ -17,7 +17,7 @@ mod template;
 
 use std::sync::Arc;
 
-use allod_core::state::outbox::Notice;
+use allod_core::outbox::Notification;
 use allod_outbound::HttpClient;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
@@ -78,11 +78,11 @@ impl Transport for Webhooks {
         self.hooks.len()
     }
 
-    fn channel_for(&self, notice: &Notice) -> Option<ChannelId> {
+    fn channel_for(&self, notice: &Notification) -> Option<ChannelId> {
         self.hooks.iter().position(|hook| hook.matches.fits(&notice.target))
     }
 
-    fn deliver(&self, channel: ChannelId, notice: Arc<Notice>) -> Delivery {
+    fn deliver(&self, channel: ChannelId, notice: Arc<Notification>) -> Delivery {
         let (hook, limits) = (self.hooks.get(channel).cloned(), self.limits);
         Box::pin(async move {
             let Some(hook) = hook else {
@@ -106,7 +106,7 @@ impl Transport for Webhooks {
 
 impl Webhook {
     /// The request for a notification, without credentials.
-    fn request(&self, notice: &Notice) -> Result<Request<Full<Bytes>>, String> {
+    fn request(&self, notice: &Notification) -> Result<Request<Full<Bytes>>, String> {
         let json = HeaderValue::from_static(self.shape.media());
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, json.clone());
@@ -167,13 +167,12 @@ impl RequestFormat {
 }
 
 #[cfg(test)]
-fn sample() -> Notice {
-    let how = allod_core::resource::Redeploy::Touch;
-    Notice {
+fn sample() -> Notification {
+    Notification {
         number: 1042 << 32 | 3,
         target: "/ncs:services/vpn:l3vpn[name='a b']".into(),
         user: "admin".into(),
-        how,
+        payload: allod_core::outbox::Payload("touch"),
         about: vec![("lan1".into(), "a".into()), ("lan2".into(), "a\"".into())],
         at_ms: 0,
         attempts: 2,

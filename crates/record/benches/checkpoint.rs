@@ -1,4 +1,4 @@
-//! How fast a million plain claims are written and read, as a checkpoint and as journal entries. Prints; asserts nothing about speed.
+//! Writes and reads a million plain claims, as a checkpoint and as journal entries, and prints how long it takes.
 #![expect(clippy::print_stdout, reason = "printing figures is all that a benchmark does")]
 #![expect(clippy::unwrap_used, reason = "nothing here is shipped")]
 
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use allod_core::claim::{Claim, ClaimState, Values};
+use allod_core::event::ClaimEvent;
 use allod_core::event::{ClaimGranted, Event};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
@@ -16,7 +17,7 @@ use allod_record::{
 };
 
 const CLAIMS: u64 = 1_000_000;
-/// As many as a busy server puts into one record.
+/// The number of entries in a record of a busy server.
 const ITEMS_PER_BODY: usize = 1000;
 const AT_MS: u64 = 1_767_225_600_000;
 
@@ -37,7 +38,7 @@ fn claim(n: u64) -> Claim {
 
 fn grant(n: u64) -> Item {
     let claim = claim(n);
-    let event = Event::ClaimGranted(ClaimGranted {
+    let event = Event::Claim(ClaimEvent::Granted(ClaimGranted {
         pool: "vlan".into(),
         kind: Some(Kind::Id32),
         key: claim.key,
@@ -49,7 +50,7 @@ fn grant(n: u64) -> Item {
         labels: claim.labels,
         params: None,
         cursor: None,
-    });
+    }));
     Item::Entry(Entry { at_ms: claim.created_ms, cause: Cause::Transact, events: vec![event] })
 }
 
@@ -72,8 +73,8 @@ fn main() {
         spec: PoolSpec::new(Kind::Id32, vec![range]),
         cursor: None,
         released: Vec::new(),
-        account: None,
-        resource: None,
+        blocks: None,
+        requests: None,
     };
     let header = Header { level: 1, position: CLAIMS, now_ms: AT_MS };
 

@@ -1,6 +1,6 @@
-//! The body of a journal record: what a batch of commands did, in order.
+//! The body of a journal record: the entries of a batch of commands.
 //!
-//! The record around it (sequence, epoch, hash) is `allod-journal`'s.
+//! The record around it (sequence, epoch, hash) is in `allod-journal`.
 
 use std::sync::Arc;
 
@@ -13,22 +13,21 @@ use crate::kinds::{self, check_level};
 use crate::stored::number::CauseV1;
 use crate::stored::{read_event, write_event, written_as};
 
-/// One thing that a record says. Each takes one journal position, except `Epoch`, which takes none: it tells of the
-/// writer and changes nothing.
+/// An item of a record. Each takes one journal position, except `Epoch`, which does not change the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     Entry(Entry),
-    /// A new writer has taken over. The first record of its epoch says so.
+    /// A new writer has taken over. This is in the first record of its epoch.
     Epoch {
         writer: Arc<str>,
     },
-    /// From here on, what needs this feature level may be written.
+    /// Later records may need this feature level.
     Level {
         level: u32,
     },
 }
 
-/// What one command did.
+/// The events of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub at_ms: u64,
@@ -36,7 +35,7 @@ pub struct Entry {
     pub events: Vec<Event>,
 }
 
-/// Which command did it.
+/// The sort of command that caused an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
     PutPool,
@@ -45,10 +44,10 @@ pub enum Cause {
     Tick,
     /// About providers, inventories, traits, aggregates or classes.
     Capacity,
-    /// Asked for by the id-manager.
-    Ids,
-    /// Asked for by the resource-manager.
-    Resource,
+    /// About block pools.
+    Blocks,
+    /// About request pools, notifications or alarms.
+    Requests,
 }
 
 impl Cause {
@@ -59,8 +58,8 @@ impl Cause {
             Command::Transact(_) => Cause::Transact,
             Command::Tick => Cause::Tick,
             Command::Capacity(_) => Cause::Capacity,
-            Command::Ids(_) => Cause::Ids,
-            Command::Resource(_) => Cause::Resource,
+            Command::Blocks(_) => Cause::Blocks,
+            Command::Requests(_) | Command::Outbox(_) | Command::Alarm(_) => Cause::Requests,
         }
     }
 
@@ -71,8 +70,8 @@ impl Cause {
             Cause::Transact => "transact",
             Cause::Tick => "tick",
             Cause::Capacity => "capacity",
-            Cause::Ids => "ids",
-            Cause::Resource => "resource",
+            Cause::Blocks => "ids",
+            Cause::Requests => "resource",
         }
     }
 }
@@ -96,7 +95,7 @@ struct LevelRaisedV1 {
     level: u32,
 }
 
-/// What stands in an entry before its events, which are chunks within its chunk.
+/// The header of an entry. Its events follow as chunks inside its chunk.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct EntryV1 {
     at_ms: u64,
@@ -110,19 +109,19 @@ pub fn level_needed(item: &Item) -> u32 {
         Item::Entry(entry) => {
             let events = entry.events.iter().map(|event| of(written_as(event)));
             let cause = match entry.cause {
-                Cause::Ids => 4,
-                Cause::Resource => 5,
+                Cause::Blocks => 4,
+                Cause::Requests => 5,
                 _ => 1,
             };
             events.fold(of((kinds::ENTRY, 1)).max(cause), u32::max)
         }
         Item::Epoch { .. } => of((kinds::EPOCH_BEGUN, 1)),
-        // Nobody who does not know the level may go past this point.
+        // A program that does not know the level must stop here.
         Item::Level { level } => of((kinds::LEVEL_RAISED, 1)).max(*level),
     }
 }
 
-/// A record's body as it grows.
+/// Builds the body of a record.
 #[derive(Debug, Clone, Default)]
 pub struct BodyWriter {
     bytes: Vec<u8>,
@@ -140,7 +139,7 @@ impl BodyWriter {
         self.note(item);
     }
 
-    /// Takes the item if the body then has at most `bytes_max`; says whether it did.
+    /// Adds the item unless the body would exceed `bytes_max`. Returns whether it was added.
     #[must_use]
     pub fn push_within(&mut self, item: &Item, bytes_max: usize) -> bool {
         let before = self.bytes.len();
@@ -158,7 +157,7 @@ impl BodyWriter {
         self.level = self.level.max(level_needed(item));
     }
 
-    /// The bytes so far.
+    /// The number of bytes so far.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -167,7 +166,7 @@ impl BodyWriter {
         self.bytes.is_empty()
     }
 
-    /// How many positions the items take together.
+    /// The number of positions that the items take.
     pub fn positions(&self) -> u64 {
         self.positions
     }
@@ -198,8 +197,8 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<Item>, DecodeError> {
     Ok(items)
 }
 
-/// The items of a record that ends at position `last`, each with the position at which the journal stands after it.
-/// `None` when there are more of them than positions, so that the body cannot belong to that record.
+/// The items of a record that ends at position `last`, each with the position of the journal after it. `None`: the body
+/// has more items than the journal has positions, so it does not belong to that record.
 pub fn with_positions(
     items: &[Item],
     last: u64,
@@ -246,7 +245,7 @@ fn read_entry(chunk: &Chunk<'_>) -> Result<Entry, DecodeError> {
     let (EntryV1 { at_ms, cause }, rest) = chunk.read_first()?;
     let offset = chunk.inside + (chunk.payload.len() - rest.len()) as u64;
     let mut chunks = Chunks::new(rest, offset);
-    // Nearly every entry has one event; room for four, which is what a Vec takes by itself, would be mostly waste.
+    // Most entries have one event, and the default capacity of four would waste memory.
     let mut events = Vec::with_capacity(chunks.count());
     while let Some(chunk) = chunks.next_chunk()? {
         events.push(read_event(&chunk)?);

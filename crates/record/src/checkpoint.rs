@@ -1,20 +1,26 @@
 //! A checkpoint: the whole state at one position, written and read as a stream.
 //!
-//! After a few bytes that say what it is come chunks: the header; each pool, followed by its claims in chunks of many;
-//! the remembered requests; custom classes and traits, the providers, the consumers; and an end, with counts and a hash of all bytes before it, without which nothing that was
-//! read may be trusted. Where checkpoints are kept, and which of them is the newest, is the journal's `CheckpointStore`.
+//! After the magic bytes come chunks: the header; each pool, followed by its claims in large chunks and by its requests;
+//! idempotency keys, custom classes and traits, providers and consumers; and the end, with counts and a hash of all bytes
+//! before it. A checkpoint without a valid end must not be used. Where checkpoints are stored is in the journal's
+//! `CheckpointStore`.
 
 use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 
+use allod_core::alarm::event::AlarmEvent;
 use allod_core::claim::Claim;
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{ClassDefined, TraitDefined};
-use allod_core::event::resource::RequestAnswered;
-use allod_core::event::{Event, RequestRemembered};
-use allod_core::resource::Request;
+use allod_core::event::{Event, IdempotencyStored};
+use allod_core::outbox::event::OutboxEvent;
+use allod_core::requests::AnsweredRequest;
+use allod_core::requests::Request;
+use allod_core::requests::event::RequestAnswered;
+use allod_core::requests::event::RequestsEvent;
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
 use allod_core::state::capacity::names::NameRow;
-use allod_core::state::requests::Asked;
 use allod_core::state::restore::PoolImage;
 
 use crate::chunk::{self, Chunk, Head};
@@ -27,11 +33,11 @@ use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3};
 use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";
-/// The version of the grammar itself; what the chunks hold has versions of its own.
+/// The version of the grammar. Chunks have their own versions.
 const FORMAT: u8 = 1;
-/// Claims are put into one chunk, and chunks into one write, until they have about this size.
+/// The approximate size of a chunk of claims, and of one write.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// The three numbers before a payload are never longer: two of 32 bits and one of 64.
+/// The longest header of a chunk: two varints of 32 bits and one of 64.
 const HEAD_BYTES_MAX: usize = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,26 +46,26 @@ pub struct Header {
     pub level: u32,
     /// The journal position that the state reflects.
     pub position: u64,
-    /// The time that the state had then.
+    /// The time of the state.
     pub now_ms: u64,
 }
 
-/// What a reader finds next.
+/// A part of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     Pool(Box<PoolImage>),
-    /// Of the last pool.
+    /// A claim of the last pool.
     Claim(Claim),
-    Request(RequestRemembered),
+    Idempotency(IdempotencyStored),
     Class(NameRow),
     Trait(NameRow),
     Provider(ProviderImage),
     Consumer(ConsumerImage),
-    /// A request to the last pool.
-    Asked(Asked),
-    /// About a notice or an alarm.
-    Told(Event),
-    /// The checkpoint is complete, and as it was written.
+    /// A request of the last pool.
+    Request(AnsweredRequest),
+    /// About a notification or an alarm.
+    Event(Event),
+    /// The checkpoint is complete, and its hash is right.
     End,
 }
 
@@ -83,7 +89,7 @@ struct CheckpointEndedV1 {
     hash: [u8; 32],
 }
 
-/// What version 1 did not know.
+/// Counts that version 1 does not have.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 struct CapacityCountsV1 {
     names: u64,
@@ -91,7 +97,7 @@ struct CapacityCountsV1 {
     consumers: u64,
 }
 
-/// Written when there is capacity to count; a checkpoint without any is what it always was.
+/// Written only if there are providers, consumers or custom names; other checkpoints keep version 1.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct CheckpointEndedV2 {
     counts: CountsV1,
@@ -99,7 +105,7 @@ struct CheckpointEndedV2 {
     hash: [u8; 32],
 }
 
-/// Written when there are requests, notices or alarms, which are stored as their events.
+/// Written only if there are requests, notifications or alarms, which are stored as their events.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct CheckpointEndedV3 {
     counts: CountsV1,
@@ -108,7 +114,7 @@ struct CheckpointEndedV3 {
     hash: [u8; 32],
 }
 
-/// Chunks that are nothing but many rows of one sort.
+/// Chunks with many rows of one sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rows {
     Claims,
@@ -128,14 +134,14 @@ impl Rows {
 pub struct CheckpointWriter<W: Write> {
     out: W,
     hasher: blake3::Hasher,
-    /// Whole chunks that are not yet written.
+    /// Complete chunks that are not written yet.
     ready: Vec<u8>,
-    /// The payload of the chunk of rows that is growing.
+    /// The payload of the present chunk of rows.
     rows: Vec<u8>,
     rows_of: Rows,
     counts: CountsV1,
     capacity: CapacityCountsV1,
-    /// Events about requests, notices and alarms.
+    /// The number of events about requests, notifications and alarms.
     resources: u64,
 }
 
@@ -175,7 +181,7 @@ impl<W: Write> CheckpointWriter<W> {
         self.write_when_full()
     }
 
-    /// A claim of the pool that was written last.
+    /// A claim of the last pool.
     pub fn claim(&mut self, claim: &Claim) -> io::Result<()> {
         if self.counts.pools == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a claim before any pool"));
@@ -197,23 +203,27 @@ impl<W: Write> CheckpointWriter<W> {
         self.write_when_full()
     }
 
-    pub fn request(&mut self, request: &RequestRemembered) -> io::Result<()> {
+    pub fn idempotency(&mut self, stored: &IdempotencyStored) -> io::Result<()> {
         self.counts.requests += 1;
-        self.event(&Event::RequestRemembered(request.clone()))
+        self.push(&Event::Idempotency(IdempotencyEvent::Stored(stored.clone())))
     }
 
     /// A custom resource class.
     pub fn class(&mut self, named: &NameRow) -> io::Result<()> {
         self.capacity.names += 1;
         let (class, at_ms) = (named.name.clone(), named.changed_ms);
-        self.event(&Event::ClassDefined(ClassDefined { class, was: None, at_ms }))
+        self.push(&Event::Capacity(CapacityEvent::ClassDefined(ClassDefined {
+            class,
+            was: None,
+            at_ms,
+        })))
     }
 
     /// A custom trait.
     pub fn trait_name(&mut self, named: &NameRow) -> io::Result<()> {
         self.capacity.names += 1;
         let (name, at_ms) = (named.name.clone(), named.changed_ms);
-        self.event(&Event::TraitDefined(TraitDefined { name, at_ms }))
+        self.push(&Event::Capacity(CapacityEvent::TraitDefined(TraitDefined { name, at_ms })))
     }
 
     pub fn provider(&mut self, image: &ProviderImage) -> io::Result<()> {
@@ -229,27 +239,32 @@ impl<W: Write> CheckpointWriter<W> {
         self.row(Rows::Consumers, &ConsumerV1::from(image))
     }
 
-    /// A request to the pool that was written last.
-    pub fn asked(&mut self, pool: &Arc<str>, asked: &Asked) -> io::Result<()> {
+    /// A request of the last pool.
+    pub fn request(&mut self, pool: &Arc<str>, request: &AnsweredRequest) -> io::Result<()> {
         self.resources += 1;
-        let (pool, key) = (pool.clone(), asked.key.clone());
-        let (request, answer) = (Request::clone(&asked.request), asked.answer.clone());
-        self.event(&Event::RequestAnswered(RequestAnswered { pool, key, request, answer }))
+        let (pool, key) = (pool.clone(), request.key.clone());
+        let (request, answer) = (Request::clone(&request.request), request.answer.clone());
+        self.push(&Event::Requests(RequestsEvent::Answered(RequestAnswered {
+            pool,
+            key,
+            request,
+            answer,
+        })))
     }
 
-    /// About a notice or an alarm.
-    pub fn told(&mut self, event: &Event) -> io::Result<()> {
+    /// An event about a notification or an alarm.
+    pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.resources += 1;
-        self.event(event)
+        self.push(event)
     }
 
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn push(&mut self, event: &Event) -> io::Result<()> {
         self.close_rows();
         write_event(&mut self.ready, event);
         self.write_when_full()
     }
 
-    /// Writes the end and gives back what was written to, flushed but not synced.
+    /// Writes the end and returns the output, flushed but not synced.
     pub fn finish(mut self) -> io::Result<W> {
         self.close_rows();
         self.hasher.update(&self.ready);
@@ -292,13 +307,13 @@ impl<W: Write> CheckpointWriter<W> {
 pub struct CheckpointReader<R: Read> {
     input: BufReader<R>,
     header: Header,
-    /// Of all bytes before the end.
+    /// The hash of all bytes before the end.
     hasher: blake3::Hasher,
-    /// The bytes read so far.
+    /// The number of bytes read so far.
     offset: u64,
-    /// Of the last chunk read.
+    /// The payload of the last chunk.
     payload: Vec<u8>,
-    /// From here on `payload` is rows that were not given out yet.
+    /// The rows of `payload` from here on have not been returned yet.
     rows_from: usize,
     rows_of: Rows,
     counts: CountsV1,
@@ -307,7 +322,7 @@ pub struct CheckpointReader<R: Read> {
     ended: bool,
 }
 
-/// The chunk whose payload is in the reader's buffer.
+/// The chunk whose payload is in the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     kind: u32,
@@ -358,7 +373,7 @@ impl<R: Read> CheckpointReader<R> {
         &self.header
     }
 
-    /// The next part; after the end, the end again.
+    /// The next part. Returns the end again after the end.
     pub fn next_part(&mut self) -> Result<Part, CheckpointError> {
         loop {
             if self.rows_from < self.payload.len() {
@@ -431,7 +446,7 @@ impl<R: Read> CheckpointReader<R> {
         let (part, left) = match self.rows_of {
             Rows::Claims => {
                 let (stored, rest) = postcard::take_from_bytes::<ClaimV1>(rows).map_err(|_| {
-                    unreadable("a claim of checkpoint_claims version 1 does not read")
+                    unreadable("a claim of checkpoint_claims version 1 is not valid")
                 })?;
                 self.counts.claims += 1;
                 (Part::Claim(Claim::from(stored)), rest.len())
@@ -439,7 +454,7 @@ impl<R: Read> CheckpointReader<R> {
             Rows::Consumers => {
                 let (stored, rest) =
                     postcard::take_from_bytes::<ConsumerV1>(rows).map_err(|_| {
-                        unreadable("a consumer of checkpoint_consumers version 1 does not read")
+                        unreadable("a consumer of checkpoint_consumers version 1 is not valid")
                     })?;
                 self.capacity.consumers += 1;
                 (Part::Consumer(ConsumerImage::from(stored)), rest.len())
@@ -449,30 +464,31 @@ impl<R: Read> CheckpointReader<R> {
         Ok(part)
     }
 
-    /// What is stored as its event.
+    /// A part that is stored as an event.
     fn next_event(&mut self, found: Found) -> Result<Part, CheckpointError> {
         let named = |name, changed_ms| NameRow { name, changed_ms };
         match read_event(&self.chunk(found))? {
-            Event::RequestRemembered(request) => {
+            Event::Idempotency(IdempotencyEvent::Stored(request)) => {
                 self.counts.requests += 1;
-                Ok(Part::Request(request))
+                Ok(Part::Idempotency(request))
             }
-            Event::ClassDefined(event) => {
+            Event::Capacity(CapacityEvent::ClassDefined(event)) => {
                 self.capacity.names += 1;
                 Ok(Part::Class(named(event.class, event.at_ms)))
             }
-            Event::TraitDefined(event) => {
+            Event::Capacity(CapacityEvent::TraitDefined(event)) => {
                 self.capacity.names += 1;
                 Ok(Part::Trait(named(event.name, event.at_ms)))
             }
-            Event::RequestAnswered(event) => {
+            Event::Requests(RequestsEvent::Answered(event)) => {
                 self.resources += 1;
                 let (key, request) = (event.key, Arc::new(event.request));
-                Ok(Part::Asked(Asked { key, request, answer: event.answer }))
+                Ok(Part::Request(AnsweredRequest { key, request, answer: event.answer }))
             }
-            event @ (Event::NoticeQueued(_) | Event::NoticeTried(_) | Event::AlarmChanged(_)) => {
+            event @ (Event::Alarm(AlarmEvent::Changed(_))
+            | Event::Outbox(OutboxEvent::Queued(_) | OutboxEvent::DeliveryFailed(_))) => {
                 self.resources += 1;
-                Ok(Part::Told(event))
+                Ok(Part::Event(event))
             }
             _ => Err(self.chunk(found).unexpected().into()),
         }
@@ -507,19 +523,19 @@ impl<R: Read> CheckpointReader<R> {
         Chunk { kind, version, offset, inside, payload: &self.payload }
     }
 
-    /// Reads one chunk into the buffer. The buffer grows with what is there, not with the length that is announced.
+    /// Reads one chunk into the buffer. The buffer grows with the bytes that arrive, not with the length in the header.
     fn read_chunk(&mut self) -> Result<Found, CheckpointError> {
         let offset = self.offset;
         let mut bytes = [0; HEAD_BYTES_MAX];
         let (mut len, mut numbers) = (0, 0);
         while numbers < 3 && len < HEAD_BYTES_MAX {
             bytes[len] = self.read_byte()?;
-            // The last byte of a varint is the one without its top bit.
+            // In the last byte of a varint the top bit is not set.
             numbers += u32::from(bytes[len] < 0x80);
             len += 1;
         }
         let head = postcard::from_bytes::<Head>(&bytes[..len]).map_err(|_| {
-            DecodeError::malformed(offset, "no kind, version and length stand here")
+            DecodeError::malformed(offset, "kind, version and length are expected here")
         })?;
         let inside = self.offset;
         self.payload.clear();

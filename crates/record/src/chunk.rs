@@ -1,6 +1,6 @@
-//! The one grammar of everything stored: kind, version, length, payload.
+//! The grammar of all stored bytes: kind, version, length, payload.
 //!
-//! Which kinds may stand where is said by those who read them, `body` and `checkpoint`.
+//! Which kinds are expected where is decided in `body` and `checkpoint`.
 
 use postcard::ser_flavors::Flavor;
 use serde::de::Deserialize;
@@ -9,7 +9,7 @@ use serde::ser::Serialize;
 use crate::error::DecodeError;
 use crate::kinds;
 
-/// A chunk as found in bytes. `offset` is where it starts, `inside` where its payload does.
+/// A chunk in a byte slice. `offset`: where it starts; `inside`: where its payload starts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk<'a> {
     pub kind: u32,
@@ -32,12 +32,12 @@ pub(crate) fn write(out: &mut Vec<u8>, kind: u32, version: u32, payload: &impl S
     wrap(out, kind, version, |out| put(out, payload));
 }
 
-/// Writes a chunk whose payload is whatever `payload` appends.
+/// Writes a chunk with the payload that `payload` appends.
 pub(crate) fn wrap(out: &mut Vec<u8>, kind: u32, version: u32, payload: impl FnOnce(&mut Vec<u8>)) {
     put(out, &(kind, version));
     let inside = out.len();
     payload(out);
-    // The length is known only now: it is appended and then turned round to stand before the payload.
+    // The length is known only now: it is appended, and then rotated to the front of the payload.
     let end = out.len();
     put(out, &((end - inside) as u64));
     let width = out.len() - end;
@@ -47,10 +47,10 @@ pub(crate) fn wrap(out: &mut Vec<u8>, kind: u32, version: u32, payload: impl FnO
 /// Appends the postcard form of a value.
 pub(crate) fn put(out: &mut Vec<u8>, value: &impl Serialize) {
     postcard::serialize_with_flavor(value, Append(out))
-        .expect("a stored struct has lists of known length only, and a Vec takes every byte");
+        .expect("a stored struct has only lists of known length, and a Vec accepts all bytes");
 }
 
-/// Lets postcard write to the end of a buffer that is not its own.
+/// Lets postcard append to a borrowed buffer.
 struct Append<'a>(&'a mut Vec<u8>);
 
 impl Flavor for Append<'_> {
@@ -73,7 +73,7 @@ impl Flavor for Append<'_> {
     }
 }
 
-/// The chunks that follow each other in `bytes`, which start at `offset` of whatever they are part of.
+/// The sequence of chunks in `bytes`. `offset`: where `bytes` starts in the whole, for error messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunks<'a> {
     rest: &'a [u8],
@@ -85,7 +85,7 @@ impl<'a> Chunks<'a> {
         Chunks { rest: bytes, offset }
     }
 
-    /// How many chunks follow, as far as they can be told apart: cheap, because payloads are not looked at.
+    /// The number of chunks that follow, up to the first malformed one. Cheap: it does not read payloads.
     pub(crate) fn count(&self) -> usize {
         let mut chunks = self.clone();
         std::iter::from_fn(|| chunks.next_chunk().ok().flatten()).count()
@@ -97,7 +97,7 @@ impl<'a> Chunks<'a> {
         }
         let offset = self.offset;
         let (head, rest): (Head, _) = postcard::take_from_bytes(self.rest).map_err(|_| {
-            DecodeError::malformed(offset, "no kind, version and length stand here")
+            DecodeError::malformed(offset, "kind, version and length are expected here")
         })?;
         let inside = offset + (self.rest.len() - rest.len()) as u64;
         let len = usize::try_from(head.len).ok().filter(|&len| len <= rest.len());
@@ -112,7 +112,7 @@ impl<'a> Chunks<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// The payload as one stored struct and nothing after it.
+    /// The payload as one stored struct, with nothing after it.
     pub(crate) fn read<T: Deserialize<'a>>(&self) -> Result<T, DecodeError> {
         let (value, rest) = self.read_first()?;
         if rest.is_empty() { Ok(value) } else { Err(self.malformed("has bytes left over")) }

@@ -4,10 +4,10 @@ use std::io;
 
 use crate::kinds::{self, LEVEL};
 
-/// Why a record's body, or a part of a checkpoint, does not read.
+/// Why the body of a record, or a part of a checkpoint, cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A kind, or a version of one, that this program does not have. It is never skipped.
+    /// A kind or a version that this program does not know. It is never skipped.
     #[error(
         "{} at byte {offset} was written by a newer version of the program; this one knows {}: start a newer one",
         named(*kind, *version),
@@ -24,7 +24,7 @@ pub enum DecodeError {
         "feature level {found} is needed; this program knows levels up to {known}: start a newer one"
     )]
     LevelTooNew { found: u32, known: u32 },
-    /// Cut off, left over, or not what a kind's payload looks like.
+    /// Truncated, with bytes left over, or not a valid payload.
     #[error("malformed at byte {offset}: {what}")]
     Malformed { offset: u64, what: String },
 }
@@ -34,7 +34,7 @@ impl DecodeError {
         DecodeError::Malformed { offset, what: what.into() }
     }
 
-    /// For a chunk that is not expected where it stands: either it is unknown, or it belongs elsewhere.
+    /// The error for a chunk that is not expected here: it is unknown, or it belongs elsewhere.
     pub(crate) fn unexpected(kind: u32, version: u32, offset: u64) -> DecodeError {
         match kinds::find(kind, version) {
             Some(info) => {
@@ -59,22 +59,22 @@ fn known(kind: u32, level: u32) -> String {
     }
 }
 
-/// Why a checkpoint does not read.
+/// Why a checkpoint cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointError {
     #[error("the checkpoint cannot be read: {0}")]
     Io(io::Error),
-    #[error("this is not a checkpoint: it does not begin like one")]
+    #[error("this is not a checkpoint: it starts with other bytes")]
     NotACheckpoint,
     #[error(
         "the checkpoint has format {found}; this program knows formats up to {known}: start a newer one"
     )]
     FormatTooNew { found: u8, known: u8 },
-    #[error("the checkpoint is cut off at byte {offset}")]
+    #[error("the checkpoint is truncated at byte {offset}")]
     Truncated { offset: u64 },
-    #[error("the checkpoint does not read: {0}")]
+    #[error("the checkpoint is not valid: {0}")]
     Decode(DecodeError),
-    #[error("the checkpoint does not have the hash that it ends with: its contents were changed")]
+    #[error("the checkpoint does not match the hash at its end: its contents were changed")]
     Altered,
 }
 

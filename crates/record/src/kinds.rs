@@ -1,18 +1,18 @@
-//! Every kind of chunk that was ever stored: its number, its versions, and the feature level from which it is written.
+//! All kinds of chunks that were ever stored, with their numbers, versions and feature levels.
 //!
-//! Rows are only ever added. A kind that is no longer written is marked retired and is still read.
+//! Rows are only added. A version that is no longer written is marked as retired and can still be read.
 
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
 pub const LEVEL: u32 = 5;
 
-// What a journal record's body consists of.
+// Items of the body of a journal record.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
 pub(crate) const LEVEL_RAISED: u32 = 2;
 pub(crate) const ENTRY: u32 = 3;
 
-// What an entry consists of: the core's events.
+// Items of an entry: the events of the core.
 pub(crate) const POOL_DEFINED: u32 = 16;
 pub(crate) const POOL_REMOVED: u32 = 17;
 pub(crate) const CLAIM_GRANTED: u32 = 18;
@@ -45,7 +45,7 @@ pub(crate) const NOTICE_QUEUED: u32 = 52;
 pub(crate) const NOTICE_TRIED: u32 = 53;
 pub(crate) const NOTICE_SETTLED: u32 = 54;
 
-// What a checkpoint consists of, beside remembered requests and custom names, which are stored as their events.
+// Parts of a checkpoint. Idempotency keys, custom names, requests, notifications and alarms are stored as their events.
 pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
 pub(crate) const CHECKPOINT_POOL: u32 = 65;
 pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
@@ -61,7 +61,7 @@ pub struct KindInfo {
     pub version: u32,
     /// The feature level that a reader needs for it.
     pub level: u32,
-    /// Read, but no longer written.
+    /// It can be read, but is no longer written.
     pub retired: bool,
 }
 
@@ -125,12 +125,12 @@ const KINDS: &[KindInfo] = &[
     row(CHECKPOINT_CONSUMERS, "checkpoint_consumers", 1, 3),
 ];
 
-/// All kinds and versions, for the documentation to be checked against.
+/// All kinds and versions, to check the documentation against.
 pub fn describe() -> Vec<KindInfo> {
     KINDS.to_vec()
 }
 
-/// Whether this program can read what needs `level`.
+/// Refuses a feature level that this program does not know.
 pub fn check_level(level: u32) -> Result<(), DecodeError> {
     if level <= LEVEL {
         Ok(())
@@ -152,7 +152,7 @@ pub(crate) fn newest(number: u32) -> Option<&'static KindInfo> {
 mod tests {
     use super::*;
 
-    /// Written out a second time on purpose: lines may be added, and what stands here never changes.
+    /// A copy of the table, on purpose: lines may be added but must not change.
     const GOLDEN: &str = "\
 1 epoch_begun v1 level 1
 2 level_raised v1 level 1
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_one_name_and_a_name_one_number() {
+    fn numbers_and_names_are_unique() {
         let kinds = describe();
         for (i, a) in kinds.iter().enumerate() {
             for b in &kinds[i + 1..] {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn no_kind_needs_a_level_beyond_the_newest() {
+    fn no_kind_needs_an_unknown_level() {
         assert!(describe().iter().all(|kind| (1..=LEVEL).contains(&kind.level)));
         assert_eq!(describe().iter().map(|kind| kind.level).max(), Some(LEVEL));
         assert!(check_level(LEVEL).is_ok());

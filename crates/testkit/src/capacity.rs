@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Uuid};
 use allod_core::event::Event;
+use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{Allocated, AllocationsSet, InventoriesSet};
 
 #[derive(Debug, Clone, Default)]
@@ -64,10 +65,10 @@ impl CapacityModel {
 
     pub fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::ProviderDefined(event) => {
+            Event::Capacity(CapacityEvent::ProviderDefined(event)) => {
                 self.providers.entry(event.provider).or_default();
             }
-            Event::ProviderRemoved(event) => {
+            Event::Capacity(CapacityEvent::ProviderRemoved(event)) => {
                 let holds = |consumer: &ModelConsumer| {
                     consumer.held.keys().any(|(provider, _)| *provider == event.provider)
                 };
@@ -78,18 +79,24 @@ impl CapacityModel {
                     return Err(format!("provider {} is removed twice", event.provider));
                 }
             }
-            Event::ClassDefined(event) => {
+            Event::Capacity(CapacityEvent::ClassDefined(event)) => {
                 if let Some(was) = &event.was {
                     self.renamed(was, &event.class);
                 }
             }
-            Event::ProviderCounted(event) => self.counted(event.provider, event.generation, 1)?,
-            Event::InventoriesSet(event) => self.inventories(event)?,
-            Event::TraitsSet(event) => self.counted(event.provider, event.generation, 1)?,
+            Event::Capacity(CapacityEvent::ProviderCounted(event)) => {
+                self.counted(event.provider, event.generation, 1)?
+            }
+            Event::Capacity(CapacityEvent::InventoriesSet(event)) => self.inventories(event)?,
+            Event::Capacity(CapacityEvent::TraitsSet(event)) => {
+                self.counted(event.provider, event.generation, 1)?
+            }
             // Before Placement 1.19 the generation does not change.
-            Event::AggregatesSet(event) => self.counted(event.provider, event.generation, 0)?,
-            Event::AllocationsSet(event) => self.allocations(event)?,
-            Event::AllocationsExtended(event) => {
+            Event::Capacity(CapacityEvent::AggregatesSet(event)) => {
+                self.counted(event.provider, event.generation, 0)?
+            }
+            Event::Capacity(CapacityEvent::AllocationsSet(event)) => self.allocations(event)?,
+            Event::Capacity(CapacityEvent::AllocationsExtended(event)) => {
                 let consumer = self.consumers.get_mut(&event.consumer);
                 let consumer = consumer.ok_or("the lease of an unknown consumer is extended")?;
                 if consumer.generation + 1 != event.generation {
@@ -97,7 +104,7 @@ impl CapacityModel {
                 }
                 consumer.generation = event.generation;
             }
-            Event::AllocationsReleased(event) => {
+            Event::Capacity(CapacityEvent::AllocationsReleased(event)) => {
                 let Some(consumer) = self.consumers.remove(&event.consumer) else {
                     return Err(format!(
                         "consumer {} releases what it does not hold",

@@ -193,8 +193,10 @@ impl OpOutcome {
             | Outcome::Unnamed
             | Outcome::Reshaped
             | Outcome::Ids(_)
-            | Outcome::IdsEdited
-            | Outcome::ResourcesEdited
+            | Outcome::BlocksEdited
+            | Outcome::RequestsEdited
+            | Outcome::NotificationChanged
+            | Outcome::AlarmPurged
             | Outcome::Found(_) => OpOutcome::Capacity,
         }
     }

@@ -1,6 +1,7 @@
 //! Judges accepted commands and reads at their positions.
 
 use allod_core::command::{Command, Op, Transact};
+use allod_core::event::ClaimEvent;
 use allod_core::event::{Event, ReleaseCause};
 
 use crate::history::{Call, CallAnswer, ClaimSeen, OpOutcome, PoolSeen, Request, UsageSeen};
@@ -110,7 +111,10 @@ fn accepted(
         }
         (Command::Transact(transact), done) => transaction(model, events, transact, done, now_ms),
         (Command::Capacity(_), [OpOutcome::Capacity]) => Open,
-        (Command::Ids(_) | Command::Resource(_), [_]) => Open,
+        (
+            Command::Blocks(_) | Command::Requests(_) | Command::Outbox(_) | Command::Alarm(_),
+            [_],
+        ) => Open,
         (command, done) => Wrong(format!("{done:?} is not an answer to {command:?}")),
     }
 }
@@ -216,7 +220,7 @@ fn operation(
                 return Wrong("these are not the requested claims".into());
             }
             let granted = events.iter().any(|event| {
-                matches!(event, Event::ClaimGranted(event)
+                matches!(event, Event::Claim(ClaimEvent::Granted(event))
                     if event.key == op.key && op.pools.contains(&event.pool))
             });
             if *created && !granted {
@@ -226,7 +230,7 @@ fn operation(
         }
         (Op::Release(op), OpOutcome::Released { existed }) => {
             let released = events.iter().any(|event| {
-                matches!(event, Event::ClaimReleased(event)
+                matches!(event, Event::Claim(ClaimEvent::Released(event))
                     if event.key == op.key && event.pool == op.pool && event.cause == ReleaseCause::Asked)
             });
             if *existed == Some(true) && !released {
@@ -241,7 +245,7 @@ fn operation(
         }
         (Op::Renew(op), OpOutcome::Leased(seen)) => {
             let renewed = events.iter().any(|event| {
-                matches!(event, Event::LeaseChanged(event)
+                matches!(event, Event::Claim(ClaimEvent::LeaseChanged(event))
                     if event.key == op.key && event.pool == op.pool)
             });
             if !renewed {

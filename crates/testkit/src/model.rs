@@ -7,10 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::capacity::CapacityModel;
+use allod_core::event::ClaimEvent;
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::PoolEvent;
+use allod_core::requests::event::RequestsEvent;
 
 use allod_core::claim::{ClaimParams, Want};
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded, RequestRemembered, Was,
+    ClaimGranted, ClaimReleased, Event, IdempotencyStored, LeaseChanged, QuarantineEnded, Was,
 };
 use allod_core::pool::{Labels, PoolSpec};
 use allod_core::span::Span;
@@ -23,7 +27,7 @@ pub struct NaiveModel {
     pub position: u64,
     pub now_ms: u64,
     pub pools: BTreeMap<Arc<str>, ModelPool>,
-    pub requests: BTreeMap<Arc<str>, RequestRemembered>,
+    pub requests: BTreeMap<Arc<str>, IdempotencyStored>,
     pub capacity: CapacityModel,
     /// The pools of the resource-manager, and the keys of their requests.
     pub wanted: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
@@ -218,7 +222,7 @@ impl NaiveModel {
 
     fn event(&mut self, event: &Event) -> Result<(), String> {
         match event {
-            Event::PoolDefined(event) => {
+            Event::Pool(PoolEvent::Defined(event)) => {
                 let (generation, spec) = (event.generation, event.spec.clone());
                 match self.pools.get_mut(&event.pool) {
                     Some(pool) if pool.generation + 1 != generation => {
@@ -230,51 +234,35 @@ impl NaiveModel {
                     }
                 }
             }
-            Event::PoolRemoved(event) => match self.pools.remove(&event.pool) {
+            Event::Pool(PoolEvent::Removed(event)) => match self.pools.remove(&event.pool) {
                 Some(pool) if pool.held.is_empty() => drop(self.wanted.remove(&event.pool)),
                 Some(_) => return Err(format!("pool '{}' is removed while held", event.pool)),
                 None => return Err(format!("pool '{}' is removed twice", event.pool)),
             },
-            Event::ClaimGranted(event) => self.granted(event)?,
-            Event::LeaseChanged(event) => self.leased(event)?,
-            Event::ClaimReleased(event) => self.released(event)?,
-            Event::QuarantineEnded(event) => self.quarantine_ended(event)?,
-            Event::RequestRemembered(event) => {
+            Event::Claim(ClaimEvent::Granted(event)) => self.granted(event)?,
+            Event::Claim(ClaimEvent::LeaseChanged(event)) => self.leased(event)?,
+            Event::Claim(ClaimEvent::Released(event)) => self.released(event)?,
+            Event::Claim(ClaimEvent::QuarantineEnded(event)) => self.quarantine_ended(event)?,
+            Event::Idempotency(IdempotencyEvent::Stored(event)) => {
                 self.requests.insert(event.key.clone(), event.clone());
             }
-            Event::RequestForgotten(event) => {
+            Event::Idempotency(IdempotencyEvent::Expired(event)) => {
                 self.requests.remove(&event.key);
             }
-            Event::ProviderDefined(_)
-            | Event::ProviderRemoved(_)
-            | Event::ProviderCounted(_)
-            | Event::InventoriesSet(_)
-            | Event::TraitsSet(_)
-            | Event::AggregatesSet(_)
-            | Event::ClassDefined(_)
-            | Event::ClassRemoved(_)
-            | Event::TraitDefined(_)
-            | Event::TraitRemoved(_)
-            | Event::AllocationsSet(_)
-            | Event::AllocationsExtended(_)
-            | Event::AllocationsReleased(_) => self.capacity.event(event)?,
+            Event::Capacity(_) => self.capacity.event(event)?,
             // The order of block allocation does not affect what is held.
-            Event::LedgerDefined(_) | Event::BlocksMoved(_) => {}
-            Event::ResourcePoolDefined(event) => {
+            Event::Blocks(_) => {}
+            Event::Requests(RequestsEvent::PoolDefined(event)) => {
                 self.wanted.entry(event.pool.clone()).or_default();
             }
-            Event::RequestAnswered(event) => {
+            Event::Requests(RequestsEvent::Answered(event)) => {
                 self.wanted.entry(event.pool.clone()).or_default().insert(event.key.clone());
             }
-            Event::RequestWithdrawn(event) => {
+            Event::Requests(RequestsEvent::Withdrawn(event)) => {
                 self.wanted.entry(event.pool.clone()).or_default().remove(&event.key);
             }
             // Neither do alarms and notifications.
-            Event::AlarmChanged(_)
-            | Event::AlarmPurged(_)
-            | Event::NoticeQueued(_)
-            | Event::NoticeTried(_)
-            | Event::NoticeSettled(_) => {}
+            Event::Alarm(_) | Event::Outbox(_) => {}
         }
         Ok(())
     }

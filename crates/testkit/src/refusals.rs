@@ -95,7 +95,11 @@ pub fn judge(
             }
         }
         Command::Transact(transact) => judge_transaction(model, transact, refused, now_ms),
-        Command::Capacity(_) | Command::Ids(_) | Command::Resource(_) => Open,
+        Command::Capacity(_)
+        | Command::Blocks(_)
+        | Command::Requests(_)
+        | Command::Outbox(_)
+        | Command::Alarm(_) => Open,
         Command::Tick => wrong("a tick is never refused"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allod_face_native::KINDS;
+use allod_core::event::projection::EventKind;
 use allod_outbound::Answer;
 use clap::Args;
 use http::HeaderName;
@@ -51,7 +51,7 @@ pub struct WatchArguments {
     consumers: Vec<String>,
 
     /// Only events of this kind; repeatable
-    #[arg(long = "kind", value_name = "KIND", value_parser = KINDS)]
+    #[arg(long = "kind", value_name = "KIND", value_parser = EventKind::NAMES)]
     kinds: Vec<String>,
 
     /// Stop after this many changes

@@ -12,10 +12,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use allod_core::command::Command as CoreCommand;
-use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
 use allod_core::limits::Limits;
-use allod_core::resource::{
-    AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AlarmSettings, IdSupply, Request, RequestPool, Supply, Wanted, WantedId,
 };
 use allod_engine::{Config, Engine};
 use allod_journal::checkpoint::FileCheckpoints;
@@ -65,17 +67,17 @@ fn queue(data: &Path, services: &[&str]) {
     let handle = engine.handle();
     eventually("the engine is not ready", || handle.status().ready);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let put = |put: PutResource| {
+    let put = |put: PutRequestPool| {
         // Nobody else edits: whatever has changed since is known.
         let seen = u64::MAX;
-        let pools = vec![("p".into(), ResourceEdit::Put(Box::new(put)))];
-        let edit = ResourceCommand::Edit(EditResources { seen, seen_all: false, pools });
-        runtime.block_on(handle.submit(CoreCommand::Resource(edit))).unwrap().answer.unwrap();
+        let pools = vec![("p".into(), RequestPoolEdit::Put(Box::new(put)))];
+        let edit = RequestsCommand::Edit(EditRequests { seen, seen_all: false, pools });
+        runtime.block_on(handle.submit(CoreCommand::Requests(edit))).unwrap().answer.unwrap();
     };
-    let plain = PutResource { config: None, replace: false, put: vec![], withdraw: vec![] };
-    let given = Given::Ids(GivenIds { start: 1, end: 100, exclude: Vec::new() });
-    let config = Some(ResourcePool { given, alarms: AlarmSettings::default() });
-    put(PutResource { config, ..plain.clone() });
+    let plain = PutRequestPool { config: None, replace: false, put: vec![], withdraw: vec![] };
+    let supply = Supply::Ids(IdSupply { start: 1, end: 100, exclude: vec![], alarm_base: 99 });
+    let config = Some(RequestPool { supply, alarms: AlarmSettings::default() });
+    put(PutRequestPool { config, ..plain.clone() });
     for (n, service) in services.iter().enumerate() {
         let request = Request {
             user: "admin".into(),
@@ -84,7 +86,7 @@ fn queue(data: &Path, services: &[&str]) {
             sync_alloc: false,
             want: Wanted::Id(WantedId::default()),
         };
-        put(PutResource { put: vec![(format!("k{n}").into(), request)], ..plain.clone() });
+        put(PutRequestPool { put: vec![(format!("k{n}").into(), request)], ..plain.clone() });
     }
     engine.stop().unwrap();
 }
@@ -156,7 +158,7 @@ fn a_given_up_notification_raises_an_alarm_until_it_is_retried() {
     let dropped = folder.run(&server, &["outbox", "drop", number]);
     assert_eq!(dropped, format!("discarded {number}\n"));
     let again = folder.run(&server, &["outbox", "drop", number]);
-    assert!(again.contains(&format!("there is no notice {number} in the outbox")), "{again}");
+    assert!(again.contains(&format!("notification {number} is not in the outbox")), "{again}");
     hook.now(HookBehaviour::Answer(204));
     let retried = folder.run(&server, &["outbox", "retry", "--dead"]);
     assert!(retried.starts_with("retrying "), "{retried}");

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use allod_core::claim::{Values, Want};
 use allod_core::command::{ClaimOp, Command, Expect, Op, ReleaseOp, Transact};
+use allod_core::event::ClaimEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{ClaimGranted, Event, PoolDefined};
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::span::Span;
@@ -127,7 +129,7 @@ impl CoreFixture {
 
     fn define(&mut self, pool: &Arc<str>, spec: PoolSpec) {
         let event = PoolDefined { pool: pool.clone(), generation: 1, spec };
-        self.state.apply_entry(1, &[Event::PoolDefined(event)]);
+        self.state.apply_entry(1, &[Event::Pool(PoolEvent::Defined(event))]);
     }
 
     fn hold(&mut self, pool: &Arc<str>, key: &str, span: Span) {
@@ -144,7 +146,7 @@ impl CoreFixture {
             params: None,
             cursor: None,
         };
-        self.state.apply_entry(1, &[Event::ClaimGranted(event)]);
+        self.state.apply_entry(1, &[Event::Claim(ClaimEvent::Granted(event))]);
     }
 
     fn block(&self, number: u128) -> Span {

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{Draft, exhausted, lease, pick, release, room, valid};
+use super::{Draft, exhausted, lease, pick, room, valid};
 use crate::claim::{ClaimParams, Values, Want};
 use crate::command::ClaimOp;
-use crate::event::{ClaimGranted, Event};
+use crate::event::ClaimGranted;
 use crate::pool::Strategy;
 use crate::receipt::{ClaimIn, Outcome};
 use crate::refusal::Refusal;
@@ -41,7 +41,7 @@ pub(super) fn run(draft: &mut Draft<'_>, op: &ClaimOp) -> Result<Outcome, Refusa
         let pool = draft.pool(name)?;
         ensure_same_kind(draft, op, pool)?;
         valid::want_of_kind(&claim.want, op.pools.len() > 1, pool.spec.kind)?;
-        release::not_kept(pool, &op.key)?;
+        pool.extension.ensure_claim_editable(name, &op.key)?;
         let row = pool.held(&op.key).map(|(_, row)| row);
         if !op.expect.holds(row.map(|row| row.version)) {
             let (pool, key) = (name.clone(), op.key.clone());
@@ -281,8 +281,7 @@ fn grant(
             report: Box::new(exhausted::report(pool, draft.now_ms)),
         });
     };
-    // The cursor of a pool with id-manager blocks moves only with the id-manager's own grants.
-    let cursor = cursor.filter(|_| pool.account.is_none());
+    let cursor = cursor.filter(|_| !pool.extension.owns_cursor());
     let event = ClaimGranted {
         pool: name.clone(),
         kind: Some(pool.spec.kind),
@@ -296,6 +295,6 @@ fn grant(
         params: (!plain).then(|| Arc::new(params)),
         cursor,
     };
-    draft.record(Event::ClaimGranted(event));
+    draft.record(event);
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::refusal::Exhausted;
 use crate::state::pool::Pool;
 use crate::state::zones::Zone;
 
-pub(super) fn report(pool: &Pool, now_ms: u64) -> Exhausted {
+pub(crate) fn report(pool: &Pool, now_ms: u64) -> Exhausted {
     let left = |zone: Zone| {
         let taken = pool.held_of(zone).saturating_add(pool.quarantined_of(zone));
         pool.zones.size_of(zone).saturating_sub(taken)

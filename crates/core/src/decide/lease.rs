@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Draft, claim, release, valid};
+use super::{Draft, claim, valid};
 use crate::command::{ConfirmOp, Expect, RenewOp};
+use crate::event::ClaimEvent;
 use crate::event::{Event, LeaseChanged};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 
-pub(super) fn renew(draft: &mut Draft<'_>, op: &RenewOp) -> Result<Outcome, Refusal> {
+pub(crate) fn renew(draft: &mut Draft<'_>, op: &RenewOp) -> Result<Outcome, Refusal> {
     valid::ttl(op.ttl_ms, draft.limits)?;
     let (_, first_ttl) = held(draft, &op.pool, &op.key, op.expect)?;
     let ttl = op.ttl_ms.or(first_ttl).or(draft.pool(&op.pool)?.spec.lease_ms);
@@ -20,7 +21,7 @@ pub(super) fn renew(draft: &mut Draft<'_>, op: &RenewOp) -> Result<Outcome, Refu
 }
 
 /// Confirming a permanent claim changes nothing.
-pub(super) fn confirm(draft: &mut Draft<'_>, op: &ConfirmOp) -> Result<Outcome, Refusal> {
+pub(crate) fn confirm(draft: &mut Draft<'_>, op: &ConfirmOp) -> Result<Outcome, Refusal> {
     let (expires_ms, _) = held(draft, &op.pool, &op.key, op.expect)?;
     if expires_ms.is_none() {
         return claim::shown(draft, &op.pool, &op.key).map(Outcome::Leased);
@@ -36,8 +37,9 @@ fn held(
     expect: Expect,
 ) -> Result<(Option<u64>, Option<u64>), Refusal> {
     valid::key(key, draft.limits)?;
-    release::not_kept(draft.pool(pool)?, key)?;
-    let Some((_, row)) = draft.pool(pool)?.held(key) else {
+    let held_in = draft.pool(pool)?;
+    held_in.extension.ensure_claim_editable(pool, key)?;
+    let Some((_, row)) = held_in.held(key) else {
         return Err(Refusal::ClaimUnknown { pool: pool.clone(), key: key.clone() });
     };
     if !expect.holds(Some(row.version)) {
@@ -59,18 +61,18 @@ fn set(
 }
 
 /// The event that changes the lease of a held claim.
-pub(super) fn changed(
+pub(crate) fn changed(
     draft: &Draft<'_>,
     name: &Arc<str>,
     key: &Arc<str>,
     expires_ms: Option<u64>,
 ) -> Result<Event, Refusal> {
     let pool = draft.pool(name)?;
-    Ok(Event::LeaseChanged(LeaseChanged {
+    Ok(Event::Claim(ClaimEvent::LeaseChanged(LeaseChanged {
         pool: name.clone(),
         key: key.clone(),
         version: draft.version,
         expires_ms,
         was: pool.held(key).and_then(|(_, row)| row.was(pool.spec.kind)),
-    }))
+    })))
 }

@@ -20,7 +20,7 @@ const RELEASED_EXAMINED_MAX: usize = 1000;
 const RUNS_EXAMINED_MAX: usize = 1000;
 
 /// Picks spans for the claim, in ascending order; `None` when not enough values are free.
-pub(super) fn pick(pool: &Pool, want: &Want, strategy: Strategy, seed: u64) -> Option<Vec<Span>> {
+pub(crate) fn pick(pool: &Pool, want: &Want, strategy: Strategy, seed: u64) -> Option<Vec<Span>> {
     let mut picker = Picker { pool, strategy, seed };
     let count = want.count;
     if let Some(bits) = block_bits(pool, want) {
@@ -41,7 +41,7 @@ pub(super) fn pick(pool: &Pool, want: &Want, strategy: Strategy, seed: u64) -> O
 }
 
 /// The smallest value that is free in all of the pools.
-pub(super) fn pick_common(pools: &[&Pool], want: &Want) -> Option<Span> {
+pub(crate) fn pick_common(pools: &[&Pool], want: &Want) -> Option<Span> {
     let sets: Vec<&SpanSet> = pools.iter().map(|pool| &pool.free).collect();
     if let Some(bits) = block_bits(pools.first()?, want) {
         return spanset::first_common_block(&sets, 0, bits).map(|base| Span::block(base, bits));
@@ -55,7 +55,7 @@ pub(super) fn pick_common(pools: &[&Pool], want: &Want) -> Option<Span> {
 }
 
 /// The part of a span that satisfies the claim, or one of its values if they need not be contiguous.
-pub(super) fn within(pool: &Pool, want: &Want, span: Span) -> Option<Span> {
+pub(crate) fn within(pool: &Pool, want: &Want, span: Span) -> Option<Span> {
     let in_a_row = want.contiguous && want.count > 1;
     if let Some(bits) = block_bits(pool, want) {
         let base = first_block_in(span, bits)?;
@@ -72,7 +72,7 @@ pub(super) fn within(pool: &Pool, want: &Want, span: Span) -> Option<Span> {
 }
 
 /// The value of a pick that was given last: the new cursor of [`Strategy::Next`].
-pub(super) fn given_last(pool: &Pool, want: &Want, spans: &[Span]) -> Option<u128> {
+pub(crate) fn given_last(pool: &Pool, want: &Want, spans: &[Span]) -> Option<u128> {
     let highest = spans.iter().map(|span| span.last).max();
     if want.count == 1 || want.contiguous {
         return highest;
@@ -91,7 +91,7 @@ fn after_cursor(pool: &Pool) -> u128 {
 }
 
 /// Prefix pools: the size of the requested block, as log2.
-pub(super) fn block_bits(pool: &Pool, want: &Want) -> Option<u32> {
+pub(crate) fn block_bits(pool: &Pool, want: &Want) -> Option<u32> {
     let kind = pool.spec.kind;
     let len = want.prefix_len.or_else(|| kind.prefix_len(want.value?));
     if kind.is_prefix() { kind.block_bits(len?) } else { None }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Draft, ids, valid};
+use super::{Draft, valid};
 use crate::command::{DeletePool, PutPool};
-use crate::event::{Event, PoolDefined, PoolRemoved};
+use crate::event::{PoolDefined, PoolRemoved};
+use crate::extension;
 use crate::limits::at_most;
 use crate::receipt::{Outcome, Receipt};
-use crate::refusal::{Refusal, ResourceRefusal};
+use crate::refusal::Refusal;
 use crate::span;
 use crate::state::pool::Pool;
 use crate::state::zones::Zones;
@@ -23,7 +24,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
     if !put.expect.holds(actual) {
         return Err(Refusal::PoolGenerationDiffers { pool: put.pool.clone(), actual });
     }
-    kept(before)?;
+    ensure_editable(before)?;
     match before {
         None => at_most("pools_max", draft.limits.pools_max, draft.state.pool_count() as u64 + 1)?,
         Some(pool) if *pool.spec == put.spec => {
@@ -34,19 +35,16 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
     let generation = actual.unwrap_or(0) + 1;
     let (pool, spec) = (put.pool.clone(), put.spec.clone());
     let given = before.map(|pool| pool.zones.automatic.clone());
-    draft.record(Event::PoolDefined(PoolDefined { pool, generation, spec }));
+    draft.record(PoolDefined { pool, generation, spec });
     if let Some(given) = given {
-        ids::parcel_again(draft, &put.pool, &given)?;
+        extension::pool_redefined(draft, &put.pool, &given)?;
     }
     Ok(Outcome::PoolPut { created: actual.is_none(), generation }.into())
 }
 
-/// Refuses what only the resource-manager may do.
-pub(super) fn kept(pool: Option<&Pool>) -> Result<(), Refusal> {
-    match pool.filter(|pool| pool.requests.is_some()) {
-        Some(pool) => Err(ResourceRefusal::Kept { pool: pool.name.clone(), key: None }.into()),
-        None => Ok(()),
-    }
+/// Refuses to change a pool that only its extension may change.
+fn ensure_editable(pool: Option<&Pool>) -> Result<(), Refusal> {
+    pool.map_or(Ok(()), |pool| pool.extension.ensure_pool_editable(&pool.name))
 }
 
 /// Refuses a change of the kind, and one that leaves held values outside of the ranges.
@@ -79,7 +77,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Recei
     if !delete.expect.holds(actual) {
         return Err(Refusal::PoolGenerationDiffers { pool: delete.pool.clone(), actual });
     }
-    kept(pool)?;
+    ensure_editable(pool)?;
     let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }.into()) };
     if pool.held_claims > 0 {
         let quarantined = pool.rows.len() as u64 - pool.held_claims;
@@ -89,6 +87,6 @@ pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Recei
             quarantined,
         });
     }
-    draft.record(Event::PoolRemoved(PoolRemoved { pool: delete.pool.clone() }));
+    draft.record(PoolRemoved { pool: delete.pool.clone() });
     Ok(Outcome::PoolDeleted { existed: true }.into())
 }

@@ -7,6 +7,7 @@ use super::Draft;
 use super::claim::ParsedClaim;
 use super::pick::{self, block_bits};
 use crate::claim::{Parity, Values, Want};
+use crate::event::ClaimEvent;
 use crate::event::{ClaimReleased, Event, QuarantineEnded, ReleaseCause};
 use crate::limits::at_most;
 use crate::refusal::{Holder, Refusal};
@@ -23,7 +24,7 @@ const RELEASES_EXAMINED_MAX: usize = 16;
 
 /// Ends every expired claim and quarantine that overlaps a named value, in all of the pools. If anything else overlaps
 /// it, refuses with the holder and ends nothing.
-pub(super) fn for_value(
+pub(crate) fn for_value(
     draft: &mut Draft<'_>,
     claim: &ParsedClaim<'_>,
     pools: &[Arc<str>],
@@ -86,7 +87,7 @@ fn conflicts(
 }
 
 /// Refuses a value that no claim can have in this pool.
-pub(super) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
+pub(crate) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
     let (name, kind) = (pool.name.clone(), pool.spec.kind);
     match pool.zones.worst(value) {
         Zone::Automatic | Zone::Manual => Ok(()),
@@ -97,7 +98,7 @@ pub(super) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
 }
 
 /// The values that this key and owner released and that are still in quarantine for them, if they satisfy the claim.
-pub(super) fn given_back(
+pub(crate) fn given_back(
     draft: &Draft<'_>,
     claim: &ParsedClaim<'_>,
     name: &Arc<str>,
@@ -138,7 +139,7 @@ fn in_a_row(values: &Values) -> bool {
 }
 
 /// Ends one quarantine whose time is over. Returns whether there was one.
-pub(super) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<bool, Refusal> {
+pub(crate) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<bool, Refusal> {
     let pool = draft.pool(name)?;
     let over = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms);
     let over = over.and_then(|&(_, first)| pool.at(first));
@@ -149,7 +150,7 @@ pub(super) fn end_quarantine(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<b
 }
 
 /// Takes the useful claim that expired first. Returns whether there was one.
-pub(super) fn take_expired(
+pub(crate) fn take_expired(
     draft: &mut Draft<'_>,
     want: &Want,
     name: &Arc<str>,
@@ -164,7 +165,7 @@ pub(super) fn take_expired(
 }
 
 /// Values that expired claims of the pools could make available, in the order of expiry.
-pub(super) fn expired_values(
+pub(crate) fn expired_values(
     draft: &Draft<'_>,
     claim: &ParsedClaim<'_>,
     pools: &[Arc<str>],
@@ -206,17 +207,17 @@ fn useful_expired<'a>(
     })
 }
 
-pub(super) fn quarantine_ended(pool: &Pool, row: &Row) -> Event {
-    Event::QuarantineEnded(QuarantineEnded {
+pub(crate) fn quarantine_ended(pool: &Pool, row: &Row) -> Event {
+    Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded {
         pool: pool.name.clone(),
         first: row.first.first,
         key: Some(row.key.clone()),
         was: row.was(pool.spec.kind),
-    })
+    }))
 }
 
 fn taken(version: u64, pool: &Pool, row: &Row) -> Event {
-    Event::ClaimReleased(ClaimReleased {
+    Event::Claim(ClaimEvent::Released(ClaimReleased {
         pool: pool.name.clone(),
         key: row.key.clone(),
         version,
@@ -224,5 +225,5 @@ fn taken(version: u64, pool: &Pool, row: &Row) -> Event {
         cause: ReleaseCause::Taken,
         quarantine_until_ms: None,
         was: row.was(pool.spec.kind),
-    })
+    }))
 }

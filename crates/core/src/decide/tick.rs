@@ -1,23 +1,27 @@
 //! Does what is due: ends quarantines, releases expired claims of pools that reap and expired allocations, deletes old
 //! idempotency records.
 
-use super::{Draft, capacity, ids, release, room};
-use crate::event::{Event, ReleaseCause, RequestForgotten};
-use crate::receipt::{Outcome, Receipt};
+use super::{Draft, capacity, release, room};
+use crate::event::IdempotencyEvent;
+use crate::event::{Event, IdempotencyExpired, ReleaseCause};
+use crate::extension;
+use crate::receipt::Outcome;
+use crate::refusal::Refusal;
 
 /// The most events of one tick. The rest is left to the next one, so that no command waits long.
 const EVENTS_MAX: usize = 256;
 
-pub(super) fn run(draft: &mut Draft<'_>) -> Receipt {
+pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
     while draft.events.len() < EVENTS_MAX {
         let Some(event) =
-            pool_due(draft).or_else(|| consumer_due(draft)).or_else(|| request_due(draft))
+            pool_due(draft).or_else(|| consumer_due(draft)).or_else(|| idempotency_due(draft))
         else {
             break;
         };
         draft.record(event);
     }
-    Outcome::Ticked.into()
+    extension::claims_decided(draft)?;
+    Ok(Outcome::Ticked)
 }
 
 fn pool_due(draft: &Draft<'_>) -> Option<Event> {
@@ -26,9 +30,8 @@ fn pool_due(draft: &Draft<'_>) -> Option<Event> {
     if let Some(&(_, first)) = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms) {
         return pool.at(first).map(|(_, row, _)| room::quarantine_ended(pool, row));
     }
-    let clean_ms = pool.account.as_ref().and_then(|account| account.counts.clean_ms);
-    if clean_ms.is_some_and(|at| at <= draft.now_ms) {
-        return ids::give_back(draft, pool);
+    if let Some(event) = extension::due_event(draft, pool) {
+        return Some(event);
     }
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;
@@ -40,7 +43,7 @@ fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
     capacity::released(draft, due.1, ReleaseCause::Reaped)
 }
 
-fn request_due(draft: &Draft<'_>) -> Option<Event> {
-    let (_, key) = draft.state.requests_due.first().filter(|(at, _)| *at <= draft.now_ms)?;
-    Some(Event::RequestForgotten(RequestForgotten { key: key.clone() }))
+fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {
+    let (_, key) = draft.state.idempotency_due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    Some(Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: key.clone() })))
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{Draft, capacity, check, claim, lease, release};
 use crate::command::{Idempotency, Op, Transact};
-use crate::event::{Event, RequestRemembered};
+use crate::event::IdempotencyStored;
+use crate::extension;
 use crate::limits::at_most;
 use crate::receipt::Receipt;
 use crate::refusal::{Refusal, Refused};
@@ -47,13 +48,14 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     }
     let receipt = Receipt { outcomes };
     if let Some(idempotency) = &transact.idempotency {
-        draft.record(Event::RequestRemembered(RequestRemembered {
+        draft.record(IdempotencyStored {
             key: idempotency.key.clone(),
             fingerprint: idempotency.fingerprint,
             until_ms: draft.now_ms.saturating_add(draft.limits.idempotency_ms),
             receipt: Arc::new(receipt.clone()),
-        }));
+        });
     }
+    extension::claims_decided(draft).map_err(whole)?;
     Ok(receipt)
 }
 
@@ -65,14 +67,14 @@ fn remembered(draft: &Draft<'_>, idempotency: &Idempotency) -> Result<Option<Rec
         let what = "the idempotency key is empty".into();
         return Err(Refusal::Invalid { what, fix: "leave it out, or give one" });
     }
-    match draft.state.request(key) {
-        Some(request) if request.until_ms <= draft.now_ms => Ok(None),
-        Some(request) if request.fingerprint != idempotency.fingerprint => {
+    match draft.state.idempotency(key) {
+        Some(stored) if stored.until_ms <= draft.now_ms => Ok(None),
+        Some(stored) if stored.fingerprint != idempotency.fingerprint => {
             Err(Refusal::IdempotencyDiffers { key: key.clone() })
         }
-        Some(request) => Ok(Some(Receipt::clone(&request.receipt))),
+        Some(stored) => Ok(Some(Receipt::clone(&stored.receipt))),
         None => {
-            let known = draft.state.requests.len() as u64 + 1;
+            let known = draft.state.idempotency.len() as u64 + 1;
             at_most("idempotency_keys_max", draft.limits.idempotency_keys_max, known)?;
             Ok(None)
         }

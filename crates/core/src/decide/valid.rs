@@ -8,16 +8,16 @@ use crate::command::ClaimOp;
 use crate::limits::{Limits, at_most};
 use crate::pool::{Labels, PoolSpec};
 use crate::refusal::Refusal;
-use crate::resource::{Given, Request, ResourcePool, blocks_of};
+use crate::requests::{Request, RequestPool, Supply, blocks_of};
 use crate::span::Span;
 use crate::state::pool::Pool;
 use crate::value::{Kind, NotAValue, ValueText};
 
-pub(super) fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
+pub(crate) fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T, Refusal> {
     Err(Refusal::Invalid { what: what.into(), fix })
 }
 
-pub(super) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
     at_most("pool_name_bytes_max", limits.pool_name_bytes_max, name.len() as u64)?;
     if name.is_empty() || name.chars().any(char::is_control) {
         return invalid(
@@ -28,25 +28,25 @@ pub(super) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
     Ok(())
 }
 
-pub(super) fn provider_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn provider_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
     let chars = name.chars().count() as u64;
     at_most("provider_name_chars_max", limits.provider_name_chars_max, chars)?;
     if name.is_empty() { invalid("the provider's name is empty", "give it one") } else { Ok(()) }
 }
 
-pub(super) fn key(key: &str, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn key(key: &str, limits: &Limits) -> Result<(), Refusal> {
     at_most("key_bytes_max", limits.key_bytes_max, key.len() as u64)?;
     if key.is_empty() { invalid("the key is empty", "give the claim a key") } else { Ok(()) }
 }
 
-pub(super) fn labels(labels: &Labels, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn labels(labels: &Labels, limits: &Limits) -> Result<(), Refusal> {
     at_most("labels_max", limits.labels_max, labels.len() as u64)?;
     labels.iter().flat_map(|(key, value)| [key, value]).try_for_each(|text: &Arc<str>| {
         at_most("label_bytes_max", limits.label_bytes_max, text.len() as u64)
     })
 }
 
-pub(super) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
     if ttl_ms == Some(0) {
         return invalid("ttl is zero", "leave it out, or give a time above zero");
     }
@@ -54,7 +54,7 @@ pub(super) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
 }
 
 /// Validates the lengths of a request's texts.
-pub(super) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal> {
     let services = &request.services;
     at_most("services_per_request_max", limits.services_per_request_max, services.len() as u64)?;
     services
@@ -65,11 +65,11 @@ pub(super) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal>
 
 /// Of how many parts a pool of resources consists. A range is several, and they are counted before anybody makes a list of
 /// them all.
-pub(super) fn resource(config: &ResourcePool, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn request_pool(config: &RequestPool, limits: &Limits) -> Result<(), Refusal> {
     let at_most = |parts| at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts);
-    match &config.given {
-        Given::Ids(given) => at_most(given.exclude.len() as u64 + 1),
-        Given::Addresses(given) => {
+    match &config.supply {
+        Supply::Ids(given) => at_most(given.exclude.len() as u64 + 1),
+        Supply::Addresses(given) => {
             let mut parts = (given.subnets.len() + given.exclude.len()) as u64;
             at_most(parts)?;
             for &(first, last) in &given.ranges {
@@ -81,7 +81,7 @@ pub(super) fn resource(config: &ResourcePool, limits: &Limits) -> Result<(), Ref
     }
 }
 
-pub(super) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
     let lists = [&spec.exclude, &spec.manual, &spec.draining];
     let parts = spec.ranges.len() + lists.iter().map(|list| list.len()).sum::<usize>();
     at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts as u64)?;
@@ -111,7 +111,7 @@ pub(super) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
 }
 
 /// Validates a claim without its pools.
-pub(super) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
+pub(crate) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
     let limits = draft.limits;
     if op.pools.is_empty() {
         return invalid(
@@ -136,11 +136,11 @@ pub(super) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
 }
 
 /// The value that a text names in a pool.
-pub(super) fn value(pool: &Pool, text: &ValueText) -> Result<Span, Refusal> {
+pub(crate) fn value(pool: &Pool, text: &ValueText) -> Result<Span, Refusal> {
     pool.spec.kind.parse(&text.0).map_err(|error| malformed(pool, error))
 }
 
-pub(super) fn malformed(pool: &Pool, error: NotAValue) -> Refusal {
+pub(crate) fn malformed(pool: &Pool, error: NotAValue) -> Refusal {
     Refusal::ValueMalformed { pool: pool.name.clone(), error }
 }
 
@@ -174,7 +174,7 @@ fn want(want: &Want<ValueText>, sync: bool, limits: &Limits) -> Result<(), Refus
 }
 
 /// Validates what a claim asks for against the kind of the pool.
-pub(super) fn want_of_kind(want: &Want, sync: bool, kind: Kind) -> Result<(), Refusal> {
+pub(crate) fn want_of_kind(want: &Want, sync: bool, kind: Kind) -> Result<(), Refusal> {
     if kind.is_prefix() {
         if sync && want.count > 1 {
             return invalid(

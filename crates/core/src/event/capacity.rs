@@ -5,6 +5,23 @@ use std::sync::Arc;
 use crate::capacity::{Inventory, Reclaim, Uuid};
 use crate::event::ReleaseCause;
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CapacityEvent {
+    ProviderDefined(ProviderDefined),
+    ProviderRemoved(ProviderRemoved),
+    ProviderCounted(ProviderCounted),
+    InventoriesSet(InventoriesSet),
+    TraitsSet(TraitsSet),
+    AggregatesSet(AggregatesSet),
+    ClassDefined(ClassDefined),
+    ClassRemoved(ClassRemoved),
+    TraitDefined(TraitDefined),
+    TraitRemoved(TraitRemoved),
+    AllocationsSet(AllocationsSet),
+    AllocationsExtended(AllocationsExtended),
+    AllocationsReleased(AllocationsReleased),
+}
+
 /// A provider was created, renamed or moved. A new provider has generation 0; this event does not change the
 /// generation.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,16 +10,16 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use super::Slot;
-use super::account::{Account, Change as AccountChange};
-use super::hosts::Hosts;
 use super::recent::{RecentReleases, ReleasedSpan, pieces_max};
-use super::requests::{Asked, Requests};
 use super::rows::{FrozenRows, Row};
 use super::slots::Slots;
 use super::zones::{ZONES, Zone, Zones, overlapping};
+use crate::blocks::state::BlocksChange;
 use crate::claim::{Claim, Parity};
+use crate::extension::PoolExtension;
 use crate::pool::{PoolSpec, Strategy};
-use crate::resource::{Given, ResourcePool};
+use crate::requests::RequestPool;
+use crate::requests::state::AnsweredRequest;
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
 
@@ -33,9 +33,9 @@ pub(crate) enum PoolChange {
     Cursor(Option<u128>),
     Ages(u64),
     Spec { spec: Arc<PoolSpec>, generation: u64 },
-    Account(AccountChange),
-    Resource(Option<(Arc<ResourcePool>, u64)>),
-    Request { key: Arc<str>, before: Option<Asked>, changed: u64 },
+    Blocks(BlocksChange),
+    RequestPool(Option<(Arc<RequestPool>, u64)>),
+    Request { key: Arc<str>, before: Option<AnsweredRequest>, changed: u64 },
 }
 
 /// Groups leases by the claims that could use their values, so that a search for expired claims skips useless ones.
@@ -82,12 +82,7 @@ pub struct Pool {
     pub(crate) held_in: [u128; ZONES],
     pub(crate) quarantined_in: [u128; ZONES],
     pub(crate) held_claims: u64,
-    /// How its ids are parcelled out, once the id-manager has to do with it.
-    pub(crate) account: Option<Box<Account>>,
-    /// What is asked of it, if the resource-manager keeps it.
-    pub(crate) requests: Option<Box<Requests>>,
-    /// Pools of addresses that the resource-manager keeps: what is free for hosts.
-    pub(crate) hosts: Option<Box<Hosts>>,
+    pub(crate) extension: PoolExtension,
 }
 
 impl Pool {
@@ -113,9 +108,7 @@ impl Pool {
             held_in: [0; ZONES],
             quarantined_in: [0; ZONES],
             held_claims: 0,
-            account: None,
-            requests: None,
-            hosts: None,
+            extension: PoolExtension::None,
         };
         pool.rebuild_cold();
         pool
@@ -180,8 +173,7 @@ impl Pool {
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         let quarantine = self.quarantine.first().map(|&(at, _)| at);
         let lease = if self.spec.reap { self.first_lease().map(|(at, _)| at) } else { None };
-        let clean = self.account.as_ref().and_then(|account| account.counts.clean_ms);
-        quarantine.into_iter().chain(lease).chain(clean).min()
+        quarantine.into_iter().chain(lease).chain(self.extension.next_due_ms()).min()
     }
 
     /// The lease that ends first: when, and the first value of its claim.
@@ -220,7 +212,7 @@ impl Pool {
             for part in overlapping(&self.zones.automatic, span) {
                 self.free.remove(part);
                 self.cold.iter_mut().for_each(|cold| cold.subtract(part));
-                self.hosts.iter_mut().for_each(|hosts| hosts.changed(part, &self.free));
+                self.extension.free_changed(part, &self.free);
             }
         }
         slot
@@ -253,7 +245,7 @@ impl Pool {
             for part in overlapping(&self.zones.automatic, span) {
                 self.free.insert(part);
                 add_cold(&mut self.cold, &self.recent, part);
-                self.hosts.iter_mut().for_each(|hosts| hosts.changed(part, &self.free));
+                self.extension.free_changed(part, &self.free);
             }
         }
         self.count(&row, false);
@@ -334,22 +326,12 @@ impl Pool {
         if self.spec.strategy != strategy {
             self.rebuild_cold();
         }
-        self.settle_hosts();
+        self.extension.free_rebuilt(&self.free);
         for row in &moved {
             self.count(row, true);
         }
     }
 
-    /// Works out anew what is free for hosts, for pools that tell hosts from networks.
-    pub(crate) fn settle_hosts(&mut self) {
-        let config = self.requests.as_ref().map(|requests| &requests.config.given);
-        self.hosts = match config {
-            Some(Given::Addresses(given)) => Some(Box::new(Hosts::new(given, &self.free))),
-            _ => None,
-        };
-    }
-
-    /// Adds a span to the released values that [`Strategy::LeastRecentlyUsed`] avoids.
     pub(crate) fn add_piece(&mut self, piece: ReleasedSpan) {
         self.recent.add(piece);
         self.cold.iter_mut().for_each(|cold| cold.subtract(piece.span));

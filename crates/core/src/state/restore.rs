@@ -4,20 +4,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
-use super::account::{Account, AccountImage};
 use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use super::capacity::names::NameRow;
-use super::outbox::Notice;
 use super::pool::Pool;
 use super::recent::ReleasedSpan;
-use super::requests::{Asked, FrozenRequests, Requests};
 use super::rows::{FrozenRows, Row};
+use crate::alarm::Alarm;
+use crate::alarm::event::AlarmChanged;
+use crate::alarm::event::AlarmEvent;
+use crate::blocks::state::Blocks;
+pub use crate::blocks::state::BlocksImage;
 use crate::capacity::Uuid;
 use crate::claim::Claim;
-use crate::event::resource::AlarmChanged;
-use crate::event::{Event, RequestRemembered};
+use crate::event::{Event, IdempotencyStored};
+use crate::extension::PoolExtension;
+use crate::outbox::Notification;
 use crate::pool::PoolSpec;
-use crate::resource::{Alarm, ResourcePool};
+use crate::requests::RequestPool;
+use crate::requests::state::{AnsweredRequest, FrozenRequests, Requests};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
 
@@ -30,9 +34,10 @@ pub struct PoolImage {
     pub cursor: Option<u128>,
     /// Released values that are still free, oldest first.
     pub released: Vec<Span>,
-    pub account: Option<AccountImage>,
-    /// How the resource-manager has it configured, and when anything about that last changed.
-    pub resource: Option<(ResourcePool, u64)>,
+    /// Block pools only.
+    pub blocks: Option<BlocksImage>,
+    /// Request pools only: the configuration, and the position of the last change.
+    pub requests: Option<(RequestPool, u64)>,
 }
 
 /// An immutable copy of a pool.
@@ -49,10 +54,10 @@ pub struct Frozen {
     pub position: u64,
     pub now_ms: u64,
     pub pools: Vec<FrozenPool>,
-    pub requests: Vec<Arc<RequestRemembered>>,
+    pub idempotency: Vec<Arc<IdempotencyStored>>,
     pub capacity: FrozenCapacity,
     /// Oldest first.
-    pub notices: Vec<Arc<Notice>>,
+    pub notifications: Vec<Arc<Notification>>,
     pub alarms: Vec<Alarm>,
 }
 
@@ -64,40 +69,45 @@ impl State {
             spec: PoolSpec::clone(&pool.spec),
             cursor: pool.cursor,
             released: pool.recent.oldest_first().map(|piece| piece.span).collect(),
-            account: pool.account.as_ref().map(|account| account.image()),
-            resource: pool
-                .requests
-                .as_ref()
-                .map(|requests| (ResourcePool::clone(&requests.config), requests.changed)),
+            blocks: pool.blocks().map(Blocks::image),
+            requests: pool
+                .requests()
+                .map(|requests| (RequestPool::clone(&requests.config), requests.changed)),
         };
         let pool = |pool: &Pool| FrozenPool {
             image: image(pool),
             rows: pool.freeze_rows(),
-            requests: pool.requests.as_ref().map(|requests| requests.freeze()),
+            requests: pool.requests().map(Requests::freeze),
         };
-        let requests =
-            self.requests_due.iter().filter_map(|(_, key)| self.requests.get(key).cloned());
+        let idempotency =
+            self.idempotency_due.iter().filter_map(|(_, key)| self.idempotency.get(key).cloned());
         Frozen {
             position: self.position,
             now_ms: self.now_ms,
             pools: self.pools().map(pool).collect(),
-            requests: requests.collect(),
+            idempotency: idempotency.collect(),
             capacity: self.capacity.freeze(),
-            notices: self.outbox.from(0).cloned().collect(),
+            notifications: self.outbox.from(0).cloned().collect(),
             alarms: self.alarms.values().cloned().collect(),
         }
     }
 }
 
 impl Frozen {
-    /// Notices and alarms as events that lead to them.
-    pub fn told(&self) -> impl Iterator<Item = Event> + '_ {
-        self.notices.iter().flat_map(|notice| notice.told()).chain(self.alarms.iter().flat_map(
+    /// The notifications and alarms, as the events that produce them.
+    pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        self.notifications.iter().flat_map(|one| one.events()).chain(self.alarms.iter().flat_map(
             |alarm| {
                 let Alarm { object, kind, ids, raised_ms, cleared_ms } = alarm.clone();
                 let changed = move |raised, at_ms| {
                     let object = object.clone();
-                    Event::AlarmChanged(AlarmChanged { object, kind, ids, raised, at_ms })
+                    Event::Alarm(AlarmEvent::Changed(AlarmChanged {
+                        object,
+                        kind,
+                        ids,
+                        raised,
+                        at_ms,
+                    }))
                 };
                 let cleared = cleared_ms.map(|at_ms| changed(false, at_ms));
                 std::iter::once(changed(true, raised_ms)).chain(cleared)
@@ -111,7 +121,7 @@ impl Frozen {
 #[derive(Debug, Default)]
 pub struct Restorer {
     state: State,
-    pool: Option<(PoolImage, Vec<Row>, Vec<Asked>)>,
+    pool: Option<(PoolImage, Vec<Row>, Vec<AnsweredRequest>)>,
     /// Providers and their parents, which may follow later.
     parents: Vec<(Uuid, Uuid)>,
 }
@@ -134,19 +144,19 @@ impl Restorer {
     }
 
     /// A request to the pool.
-    pub fn asked(&mut self, asked: Asked) {
+    pub fn request(&mut self, request: AnsweredRequest) {
         if let Some((_, _, all)) = &mut self.pool {
-            all.push(asked);
+            all.push(request);
         }
     }
 
-    /// About a notice or an alarm, which are what their events say.
-    pub fn told(&mut self, event: &Event) {
+    /// An event about a notification or an alarm.
+    pub fn event(&mut self, event: &Event) {
         self.state.apply(event);
     }
 
-    pub fn request(&mut self, request: RequestRemembered) {
-        self.state.add_request(Arc::new(request));
+    pub fn idempotency(&mut self, stored: IdempotencyStored) {
+        self.state.add_idempotency(Arc::new(stored));
     }
 
     pub fn class(&mut self, named: NameRow) {
@@ -172,7 +182,7 @@ impl Restorer {
     }
 
     fn finish_pool(&mut self) {
-        let Some((image, rows, asked)) = self.pool.take() else { return };
+        let Some((image, rows, answered)) = self.pool.take() else { return };
         let mut pool = Pool::new(image.name, image.generation, Arc::new(image.spec));
         pool.load_rows(rows);
         pool.cursor = image.cursor;
@@ -180,12 +190,14 @@ impl Restorer {
             pool.add_piece(ReleasedSpan { span, age: pool.ages });
             pool.ages += 1;
         }
-        pool.account = image.account.map(|image| Box::new(Account::restore(&image)));
-        if let Some((config, changed)) = image.resource {
+        if let Some(image) = image.blocks {
+            pool.extension = PoolExtension::Blocks(Box::new(Blocks::restore(&image)));
+        }
+        if let Some((config, changed)) = image.requests {
             let mut requests = Requests::new(Arc::new(config), changed);
-            asked.into_iter().for_each(|asked| drop(requests.put(asked)));
-            pool.requests = Some(Box::new(requests));
-            pool.settle_hosts();
+            answered.into_iter().for_each(|one| drop(requests.put(one)));
+            pool.extension = PoolExtension::Requests(Box::new(requests));
+            pool.extension.free_rebuilt(&pool.free);
         }
         self.state.add_pool(Box::new(pool));
     }

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::capacity::update::CapacityUndo;
-use super::outbox::Notice;
 use super::pool::{Pool, PoolChange};
 use super::{PoolIx, State};
-use crate::event::RequestRemembered;
-use crate::resource::{Alarm, AlarmKind};
+use crate::alarm::{Alarm, AlarmKind};
+use crate::event::IdempotencyStored;
+use crate::outbox::Notification;
 
 /// One change of the state, with what is needed to undo it.
 #[derive(Debug, Clone)]
@@ -19,11 +19,11 @@ pub(crate) enum StateChange {
     PoolAdded(PoolIx),
     PoolDropped(Box<Pool>),
     Pool(PoolIx, PoolChange),
-    RequestAdded(Arc<str>),
-    RequestDropped(Arc<RequestRemembered>),
+    IdempotencyAdded(Arc<str>),
+    IdempotencyDropped(Arc<IdempotencyStored>),
     Capacity(CapacityUndo),
     Alarm { object: Arc<str>, kind: AlarmKind, before: Option<Alarm> },
-    Notice { number: u128, before: Option<Arc<Notice>> },
+    Notification { number: u128, before: Option<Arc<Notification>> },
 }
 
 /// The changes of the decision in progress.
@@ -74,13 +74,15 @@ impl State {
                 StateChange::PoolAdded(ix) => drop(self.drop_pool(ix)),
                 StateChange::PoolDropped(pool) => self.add_pool(pool),
                 StateChange::Pool(ix, change) => self.undo_pool(ix, change),
-                StateChange::RequestAdded(key) => drop(self.drop_request(&key)),
-                StateChange::RequestDropped(request) => self.add_request(request),
+                StateChange::IdempotencyAdded(key) => drop(self.drop_idempotency(&key)),
+                StateChange::IdempotencyDropped(stored) => self.add_idempotency(stored),
                 StateChange::Capacity(change) => self.capacity.undo(change),
                 StateChange::Alarm { object, kind, before } => {
-                    drop(self.put_alarm(object, kind, before))
+                    drop(self.alarms.put(object, kind, before))
                 }
-                StateChange::Notice { number, before } => drop(self.outbox.put(number, before)),
+                StateChange::Notification { number, before } => {
+                    drop(self.outbox.put(number, before))
+                }
             }
         }
     }

@@ -9,22 +9,22 @@ use crate::span::Span;
 use crate::state::rows::Row;
 use crate::state::{PoolIx, Slot, State};
 
-/// Which claims to show; every part that is given must hold.
+/// Which claims to list; all conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimFilter {
     pub key_prefix: Option<String>,
     pub owner_prefix: Option<String>,
-    /// In a list over many pools: only pools whose name starts with this.
+    /// In a list of claims of many pools: only pools whose name starts with this.
     pub pool_prefix: Option<String>,
     /// Only claims that have a value in here.
     pub overlaps: Option<Span>,
     pub expired: Option<bool>,
-    /// Claims in quarantine instead of held ones.
+    /// List claims in quarantine instead of held ones.
     pub quarantined: bool,
 }
 
-/// How many claims are looked at for one page, so that a filter that fits nothing does not scan the pool at once. A page
-/// may therefore be short, or empty, and still have a next one.
+/// How many claims are read for one page, so that a filter without matches does not scan the whole pool at once. A page
+/// may be short or empty and still have a next one.
 const LOOKED_AT_MAX: usize = 10_000;
 
 impl ClaimFilter {
@@ -39,7 +39,7 @@ impl ClaimFilter {
 /// The claims of a pool in the order of their first values, or of the first that are within what is asked for. `None`:
 /// there is no such pool.
 ///
-/// A page goes on by value, so whatever changes in between, a claim that stays is shown once.
+/// Pages continue by value, so that a claim that exists all the time is listed once, whatever else changes.
 pub fn claims(
     state: &State,
     pool: &str,
@@ -51,7 +51,7 @@ pub fn claims(
     let Some(pool) = state.pool(pool) else { return Ok(None) };
     let window = filter.overlaps.unwrap_or(Span { first: 0, last: u128::MAX });
     let after = after.map(str::parse::<u128>).transpose().map_err(|_| NoCursor)?;
-    // One span may begin before the window and reach into it; it comes first.
+    // One span may start before the window and overlap it; it comes first.
     let before = pool.at(window.first).map(|(_, _, span)| span.first);
     let from = match (after, before) {
         (Some(after), _) if after >= window.first => after.checked_add(1),
@@ -90,7 +90,7 @@ pub fn claims_by_owner(
         None => Included((owner_prefix.into(), 0, 0)),
     };
     let mut items: Vec<ClaimIn> = Vec::new();
-    let mut seen: Option<&Place> = None;
+    let mut seen: Option<&OwnerSlot> = None;
     let owners = state
         .owners
         .range((from, Unbounded))
@@ -115,13 +115,13 @@ pub fn claims_by_owner(
     Ok(Page { items, next: None })
 }
 
-/// Where a claim stands among those of all owners. It stands there until it is released, however often it is renewed.
-type Place = (Arc<str>, PoolIx, Slot);
+/// The position of a claim in the index of owners. It does not change when the claim is renewed.
+type OwnerSlot = (Arc<str>, PoolIx, Slot);
 
-/// Where a list by owner goes on: after this place; or, in a state that was put together anew since (another node, a
-/// restart), at the beginning of its owner, so that something may come twice but nothing is left out. `None`: the list has no
-/// such place.
-fn resume(state: &State, after: &str, owner_prefix: &str) -> Option<Bound<Place>> {
+/// Where a list by owner continues: after this claim. In a state that was restored since (another node, a restart) slots
+/// have changed, so it continues at the first claim of the owner: a claim may be listed twice, but none is left out.
+/// `None`: not a valid cursor.
+fn resume(state: &State, after: &str, owner_prefix: &str) -> Option<Bound<OwnerSlot>> {
     let mut parts = after.splitn(4, '.');
     let counted_from: u64 = parts.next()?.parse().ok()?;
     let (ix, slot) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);

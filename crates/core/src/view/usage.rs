@@ -1,27 +1,27 @@
-//! How full a pool is.
+//! The usage of a pool.
 
 use crate::state::pool::Pool;
 use crate::state::zones::Zone;
 
-/// Counts of values, but for those that say claims.
+/// Numbers of values; those named `claims` count claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// All values of the ranges.
     pub size: u128,
     pub claims: u64,
     pub held: u128,
-    /// Claims whose lease has run out and that nobody has taken yet; counted up to [`Usage::EXPIRED_COUNTED_MAX`].
+    /// Held claims whose lease has expired; counts up to [`Usage::EXPIRED_COUNTED_MAX`].
     pub expired_claims: u64,
     pub quarantined: u128,
-    /// Never given: excluded, and not held from before.
+    /// Excluded and not held.
     pub excluded: u128,
-    /// In a part that is being drained, whether held or not.
+    /// In a draining range, held or not.
     pub draining: u128,
-    /// Of those, still held.
+    /// In a draining range and held.
     pub draining_held: u128,
     pub manual_free: u128,
     pub free: u128,
-    /// Held although they are outside the ranges, since a change that allowed it.
+    /// Held outside the ranges, after a change that allowed it.
     pub outside_held: u128,
 }
 

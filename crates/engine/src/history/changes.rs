@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
-use allod_core::event::{Event, Was};
+use allod_core::event::Event;
+use allod_core::event::projection::Projection;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 
 use super::lookup::{HistoryOrder, TermGroup};
-use super::parties::Parties;
 use super::records::HistoryRecord;
 use super::{HistoryError, HistoryReader, Moment};
 use crate::handle::CommitPoint;
@@ -61,34 +61,32 @@ pub struct HistoryPage {
 
 impl ChangeQuery {
     pub(super) fn fits(&self, event: &Event) -> bool {
-        if let Some(parties) = Parties::of(event) {
-            return self.fits_parties(&parties);
+        let Some(about) = Projection::of(event) else { return false };
+        if matches!(event, Event::Capacity(_)) {
+            return self.fits_capacity(&about);
         }
-        let About { pool, key, owner, values } = match about(event) {
-            Some(about) => about,
-            None => return false,
-        };
+        let Some(pool) = about.pool else { return false };
         let same = |asked: &Option<Arc<str>>, found: Option<&Arc<str>>| {
             asked.as_ref().is_none_or(|asked| Some(asked) == found)
         };
         pool.starts_with(&*self.pool_prefix)
             && same(&self.pool, Some(pool))
-            && same(&self.key, key)
-            && same(&self.owner, owner)
-            && (self.values.is_empty() || values.is_some_and(|values| self.has_value(values)))
+            && same(&self.key, about.key)
+            && same(&self.owner, about.owner)
+            && (self.values.is_empty() || about.values.is_some_and(|values| self.has_value(values)))
             && self.provider.is_none()
             && self.consumer.is_none()
     }
 
     /// Capacity belongs to no pool, and has neither key nor owner.
-    fn fits_parties(&self, parties: &Parties<'_>) -> bool {
+    fn fits_capacity(&self, about: &Projection<'_>) -> bool {
         self.pool_prefix.is_empty()
             && self.pool.is_none()
             && self.key.is_none()
             && self.owner.is_none()
             && self.values.is_empty()
-            && self.provider.is_none_or(|asked| parties.providers().any(|found| found == asked))
-            && self.consumer.is_none_or(|asked| parties.consumer == Some(asked))
+            && self.provider.is_none_or(|asked| about.providers().any(|found| found == asked))
+            && self.consumer.is_none_or(|asked| about.consumer == Some(asked))
     }
 
     fn has_value(&self, (kind, values): (Option<Kind>, &Values)) -> bool {
@@ -111,68 +109,6 @@ impl ChangeQuery {
             pool => groups.extend(pool.map(TermGroup::Pool)),
         }
         groups
-    }
-}
-
-/// What an event of a pool is about.
-struct About<'a> {
-    pool: &'a Arc<str>,
-    key: Option<&'a Arc<str>>,
-    owner: Option<&'a Arc<str>>,
-    values: Option<(Option<Kind>, &'a Values)>,
-}
-
-impl<'a> About<'a> {
-    fn was(pool: &'a Arc<str>, key: Option<&'a Arc<str>>, was: &'a Option<Was>) -> About<'a> {
-        let was = was.as_ref();
-        let values = was.map(|was| (Some(was.kind), &was.values));
-        About { pool, key, owner: was.map(|was| &was.owner), values }
-    }
-}
-
-/// `None`: nothing about a pool, or nothing that anybody is shown.
-fn about(event: &Event) -> Option<About<'_>> {
-    let pool_alone = |pool| Some(About { pool, key: None, owner: None, values: None });
-    let of_key = |pool, key| Some(About { pool, key: Some(key), owner: None, values: None });
-    match event {
-        Event::RequestRemembered(_)
-        | Event::RequestForgotten(_)
-        | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_)
-        | Event::ResourcePoolDefined(_)
-        | Event::AlarmPurged(_)
-        | Event::NoticeQueued(_)
-        | Event::NoticeTried(_)
-        | Event::NoticeSettled(_) => None,
-        Event::ProviderDefined(_)
-        | Event::ProviderRemoved(_)
-        | Event::ProviderCounted(_)
-        | Event::InventoriesSet(_)
-        | Event::TraitsSet(_)
-        | Event::AggregatesSet(_)
-        | Event::ClassDefined(_)
-        | Event::ClassRemoved(_)
-        | Event::TraitDefined(_)
-        | Event::TraitRemoved(_)
-        | Event::AllocationsSet(_)
-        | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => None,
-        Event::RequestAnswered(event) => of_key(&event.pool, &event.key),
-        Event::RequestWithdrawn(event) => of_key(&event.pool, &event.key),
-        Event::AlarmChanged(event) => event.pool().and_then(pool_alone),
-        Event::PoolDefined(event) => pool_alone(&event.pool),
-        Event::PoolRemoved(event) => pool_alone(&event.pool),
-        Event::ClaimGranted(event) => Some(About {
-            pool: &event.pool,
-            key: Some(&event.key),
-            owner: Some(&event.owner),
-            values: Some((event.kind, &event.values)),
-        }),
-        Event::LeaseChanged(event) => Some(About::was(&event.pool, Some(&event.key), &event.was)),
-        Event::ClaimReleased(event) => Some(About::was(&event.pool, Some(&event.key), &event.was)),
-        Event::QuarantineEnded(event) => {
-            Some(About::was(&event.pool, event.key.as_ref(), &event.was))
-        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! and for the end of a quarantine the last grant that began with its first value. What is no longer kept cannot be told;
 //! such an event is then found by its pool and its key alone.
 
+use allod_core::event::ClaimEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{ClaimGranted, Event, QuarantineEnded, Was};
 use allod_core::span::Span;
 use allod_core::value::Kind;
@@ -15,37 +17,16 @@ use super::{HistoryError, HistoryReader};
 /// Whether an event lacks what later ones say.
 pub(super) fn lacks(event: &Event) -> bool {
     match event {
-        Event::ClaimGranted(event) => event.kind.is_none(),
-        Event::LeaseChanged(event) => event.was.is_none(),
-        Event::ClaimReleased(event) => event.was.is_none(),
-        Event::QuarantineEnded(event) => event.was.is_none(),
-        Event::PoolDefined(_)
-        | Event::PoolRemoved(_)
-        | Event::RequestRemembered(_)
-        | Event::RequestForgotten(_) => false,
-        Event::ProviderDefined(_)
-        | Event::ProviderRemoved(_)
-        | Event::ProviderCounted(_)
-        | Event::InventoriesSet(_)
-        | Event::TraitsSet(_)
-        | Event::AggregatesSet(_)
-        | Event::ClassDefined(_)
-        | Event::ClassRemoved(_)
-        | Event::TraitDefined(_)
-        | Event::TraitRemoved(_)
-        | Event::AllocationsSet(_)
-        | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_)
-        | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_)
-        | Event::ResourcePoolDefined(_)
-        | Event::RequestAnswered(_)
-        | Event::RequestWithdrawn(_)
-        | Event::AlarmChanged(_)
-        | Event::AlarmPurged(_)
-        | Event::NoticeQueued(_)
-        | Event::NoticeTried(_)
-        | Event::NoticeSettled(_) => false,
+        Event::Claim(ClaimEvent::Granted(event)) => event.kind.is_none(),
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => event.was.is_none(),
+        Event::Claim(ClaimEvent::Released(event)) => event.was.is_none(),
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => event.was.is_none(),
+        Event::Pool(_) | Event::Idempotency(_) => false,
+        Event::Capacity(_)
+        | Event::Blocks(_)
+        | Event::Requests(_)
+        | Event::Alarm(_)
+        | Event::Outbox(_) => false,
     }
 }
 
@@ -83,10 +64,14 @@ impl PriorEvents<'_> {
     fn complete(&self, event: &Event) -> Result<Event, HistoryError> {
         let mut event = event.clone();
         match &mut event {
-            Event::ClaimGranted(event) => event.kind = self.kind(&event.pool)?,
-            Event::LeaseChanged(event) => event.was = self.was(&event.pool, &event.key)?,
-            Event::ClaimReleased(event) => event.was = self.was(&event.pool, &event.key)?,
-            Event::QuarantineEnded(event) => self.complete_end(event)?,
+            Event::Claim(ClaimEvent::Granted(event)) => event.kind = self.kind(&event.pool)?,
+            Event::Claim(ClaimEvent::LeaseChanged(event)) => {
+                event.was = self.was(&event.pool, &event.key)?
+            }
+            Event::Claim(ClaimEvent::Released(event)) => {
+                event.was = self.was(&event.pool, &event.key)?
+            }
+            Event::Claim(ClaimEvent::QuarantineEnded(event)) => self.complete_end(event)?,
             _ => {}
         }
         Ok(event)
@@ -95,7 +80,9 @@ impl PriorEvents<'_> {
     fn was(&self, pool: &str, key: &str) -> Result<Option<Was>, HistoryError> {
         let groups = [TermGroup::Grants(key), TermGroup::Pool(pool)];
         let grant = self.last(&groups, |event| match event {
-            Event::ClaimGranted(event) if *event.pool == *pool && *event.key == *key => {
+            Event::Claim(ClaimEvent::Granted(event))
+                if *event.pool == *pool && *event.key == *key =>
+            {
                 Some(event.clone())
             }
             _ => None,
@@ -118,7 +105,7 @@ impl PriorEvents<'_> {
         let values = [(Kind::Id64, Span::one(first))];
         let groups = [TermGroup::Values(&ended.pool, &values)];
         let grant = self.last(&groups, |event| match event {
-            Event::ClaimGranted(event)
+            Event::Claim(ClaimEvent::Granted(event))
                 if event.pool == ended.pool && event.values.first().first == first =>
             {
                 Some(event.clone())
@@ -132,7 +119,7 @@ impl PriorEvents<'_> {
 
     fn kind(&self, pool: &str) -> Result<Option<Kind>, HistoryError> {
         self.last(&[TermGroup::Definitions(pool)], |event| match event {
-            Event::PoolDefined(event) if *event.pool == *pool => Some(event.spec.kind),
+            Event::Pool(PoolEvent::Defined(event)) if *event.pool == *pool => Some(event.spec.kind),
             _ => None,
         })
     }

@@ -10,10 +10,9 @@
 
 use allod_core::capacity::Uuid;
 use allod_core::event::Event;
+use allod_core::event::projection::{EventKind, Projection};
 use allod_core::span::{Span, low_ones};
 use allod_core::value::Kind;
-
-use super::parties::Parties;
 
 pub(super) type Fingerprint = u32;
 
@@ -103,79 +102,24 @@ impl BlockSizes {
 
 /// Every term of an event, some perhaps twice.
 pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
-    let (pool, key, owner, values, kind) = match event {
-        Event::RequestRemembered(_)
-        | Event::RequestForgotten(_)
-        | Event::LedgerDefined(_)
-        | Event::BlocksMoved(_)
-        | Event::ResourcePoolDefined(_)
-        | Event::AlarmPurged(_)
-        | Event::NoticeQueued(_)
-        | Event::NoticeTried(_)
-        | Event::NoticeSettled(_) => return,
-        Event::ProviderDefined(_)
-        | Event::ProviderRemoved(_)
-        | Event::ProviderCounted(_)
-        | Event::InventoriesSet(_)
-        | Event::TraitsSet(_)
-        | Event::AggregatesSet(_)
-        | Event::ClassDefined(_)
-        | Event::ClassRemoved(_)
-        | Event::TraitDefined(_)
-        | Event::TraitRemoved(_)
-        | Event::AllocationsSet(_)
-        | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_) => {
-            let parties = Parties::of(event).unwrap_or_default();
-            parties.providers().for_each(|provider| put(Term::Provider(provider)));
-            return parties.consumer.into_iter().for_each(|consumer| put(Term::Consumer(consumer)));
+    let Some(about) = Projection::of(event) else { return };
+    about.providers().for_each(|provider| put(Term::Provider(provider)));
+    about.consumer.into_iter().for_each(|consumer| put(Term::Consumer(consumer)));
+    let Some(pool) = about.pool else { return };
+    let (key, owner) = (about.key, about.owner);
+    match about.kind {
+        EventKind::PoolDefined => put(Term::Definition(pool)),
+        EventKind::PoolRemoved => {
+            put(Term::Definition(pool));
+            put(Term::Removal(pool));
         }
-        Event::AlarmChanged(event) => {
-            return event.pool().into_iter().for_each(|pool| put(Term::Pool(pool)));
-        }
-        Event::RequestAnswered(event) => {
-            put(Term::Later(&event.key));
-            return put(Term::Pool(&event.pool));
-        }
-        Event::RequestWithdrawn(event) => {
-            put(Term::Later(&event.key));
-            return put(Term::Pool(&event.pool));
-        }
-        Event::PoolDefined(event) => {
-            put(Term::Pool(&event.pool));
-            return put(Term::Definition(&event.pool));
-        }
-        Event::PoolRemoved(event) => {
-            put(Term::Pool(&event.pool));
-            put(Term::Definition(&event.pool));
-            return put(Term::Removal(&event.pool));
-        }
-        Event::ClaimGranted(event) => {
-            put(Term::Grant(&event.key));
-            (&event.pool, Some(&event.key), Some(&event.owner), Some(&event.values), event.kind)
-        }
-        Event::LeaseChanged(event) => {
-            put(Term::Later(&event.key));
-            let was = event.was.as_ref();
-            let (owner, values) = (was.map(|was| &was.owner), was.map(|was| &was.values));
-            (&event.pool, Some(&event.key), owner, values, was.map(|was| was.kind))
-        }
-        Event::ClaimReleased(event) => {
-            put(Term::Later(&event.key));
-            let was = event.was.as_ref();
-            let (owner, values) = (was.map(|was| &was.owner), was.map(|was| &was.values));
-            (&event.pool, Some(&event.key), owner, values, was.map(|was| was.kind))
-        }
-        Event::QuarantineEnded(event) => {
-            event.key.iter().for_each(|key| put(Term::Later(key)));
-            let was = event.was.as_ref();
-            let (owner, values) = (was.map(|was| &was.owner), was.map(|was| &was.values));
-            (&event.pool, event.key.as_ref(), owner, values, was.map(|was| was.kind))
-        }
-    };
+        EventKind::ClaimGranted => key.into_iter().for_each(|key| put(Term::Grant(key))),
+        _ => key.into_iter().for_each(|key| put(Term::Later(key))),
+    }
     put(Term::Pool(pool));
     owner.filter(|owner| Some(*owner) != key).into_iter().for_each(|owner| put(Term::Owner(owner)));
-    for span in values.into_iter().flat_map(|values| values.spans()) {
+    let kind = about.values.and_then(|(kind, _)| kind);
+    for span in about.values.into_iter().flat_map(|(_, values)| values.spans()) {
         for (bits, base) in blocks(span) {
             put(Term::Block { pool, bits, base });
         }

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 
 use allod_core::claim::{Claim, ClaimState};
+use allod_core::event::ClaimEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{ClaimGranted, Event, Was};
 use allod_core::pool::PoolSpec;
 use allod_core::receipt::ClaimIn;
@@ -81,7 +83,8 @@ impl HistoryReader {
 
         let removed =
             self.last_event(&[TermGroup::Removals(pool)], (oldest, position), |event| {
-                matches!(event, Event::PoolRemoved(event) if event.pool == *pool).then_some(())
+                matches!(event, Event::Pool(PoolEvent::Removed(event)) if event.pool == *pool)
+                    .then_some(())
             })?;
         let begin = removed.map_or(0, |(position, ())| position);
         let (decided, alive) = (Vec::new(), Vec::new());
@@ -136,10 +139,10 @@ impl HistoryReader {
         at: CommitPoint,
     ) -> Result<Option<Arc<PoolSpec>>, HistoryError> {
         let defines = |event: &Event| match event {
-            Event::PoolDefined(event) if event.pool == *pool => {
+            Event::Pool(PoolEvent::Defined(event)) if event.pool == *pool => {
                 Some((event.generation, Some(Arc::new(event.spec.clone()))))
             }
-            Event::PoolRemoved(event) if event.pool == *pool => Some((0, None)),
+            Event::Pool(PoolEvent::Removed(event)) if event.pool == *pool => Some((0, None)),
             _ => None,
         };
         let groups = [TermGroup::Definitions(pool)];
@@ -258,24 +261,24 @@ impl ValueSearch<'_> {
     }
 
     fn removes(&self, event: &Event) -> bool {
-        matches!(event, Event::PoolRemoved(event) if event.pool == *self.pool)
+        matches!(event, Event::Pool(PoolEvent::Removed(event)) if event.pool == *self.pool)
     }
 
     /// The values that an event was about, and what was there after it.
     fn found(&self, position: u64, event: &Event) -> Option<(Vec<Span>, Option<FoundClaim>)> {
         let of = |was: &Was| was.values.spans().collect::<Vec<_>>();
         match event {
-            Event::ClaimGranted(event) if event.pool == *self.pool => {
+            Event::Claim(ClaimEvent::Granted(event)) if event.pool == *self.pool => {
                 let found = FoundClaim::Whole(granted(event));
                 Some((event.values.spans().collect(), Some(found)))
             }
-            Event::LeaseChanged(event) if event.pool == *self.pool => {
+            Event::Claim(ClaimEvent::LeaseChanged(event)) if event.pool == *self.pool => {
                 let was = event.was.as_ref()?;
                 let (key, state) = (&event.key, ClaimState::Held);
                 let claim = changed(key, was, event.version, event.expires_ms, state);
                 Some((of(was), Some(FoundClaim::Changed { position, claim })))
             }
-            Event::ClaimReleased(event) if event.pool == *self.pool => {
+            Event::Claim(ClaimEvent::Released(event)) if event.pool == *self.pool => {
                 let was = event.was.as_ref()?;
                 let kept = event.quarantine_until_ms.map(|until_ms| {
                     let state = ClaimState::Quarantined { until_ms };
@@ -284,7 +287,7 @@ impl ValueSearch<'_> {
                 });
                 Some((of(was), kept))
             }
-            Event::QuarantineEnded(event) if event.pool == *self.pool => {
+            Event::Claim(ClaimEvent::QuarantineEnded(event)) if event.pool == *self.pool => {
                 Some((of(event.was.as_ref()?), None))
             }
             _ => None,
@@ -341,7 +344,7 @@ impl ValueSearch<'_> {
                     let Some((values, _)) = self.found(position, event) else { continue };
                     let decided = self.decide(values.into_iter()).is_some();
                     // It was there before this change, and what made it so is no longer kept.
-                    if decided && !matches!(event, Event::ClaimGranted(_)) {
+                    if decided && !matches!(event, Event::Claim(ClaimEvent::Granted(_))) {
                         return Err(HistoryError::Trimmed { oldest_position: oldest - 1 });
                     }
                     if self.done() {
@@ -370,7 +373,9 @@ impl ValueSearch<'_> {
         };
         let groups = [TermGroup::Grants(&claim.key), TermGroup::Pool(self.pool)];
         let grants = |event: &Event| match event {
-            Event::ClaimGranted(event) if event.pool == *self.pool && event.key == claim.key => {
+            Event::Claim(ClaimEvent::Granted(event))
+                if event.pool == *self.pool && event.key == claim.key =>
+            {
                 Some(granted(event))
             }
             _ => None,

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use allod_core::blocks::SearchOrder;
+use allod_core::blocks::command::{AllocateIds, BlocksCommand, CreateBlockPool, WantIds};
 use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::claim::{Parity, Want};
 use allod_core::command::capacity::{
@@ -15,19 +17,20 @@ use allod_core::command::capacity::{
     ExtendOp, Holding, InventoryChange, LeaseTerms, RenameClass, Reshape, Reshaped, SetAggregates,
     SetTraits,
 };
-use allod_core::command::ids::{AllocateIds, CreateIds, IdsCommand, WantIds};
-use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
 };
+use allod_core::event::ClaimEvent;
 use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded};
-use allod_core::ids::SearchOrder;
 use allod_core::limits::Limits;
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
-use allod_core::resource::{
-    AlarmSettings, Given, GivenAddresses, GivenIds, Request, ResourcePool, Subnet, Wanted,
-    WantedId, WantedPrefix,
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, IdSupply, Request, RequestPool, Subnet, Supply, Wanted, WantedId,
+    WantedPrefix,
 };
 use allod_core::state::State;
 use allod_core::value::Kind;
@@ -277,10 +280,16 @@ fn capacity_script() -> Vec<(u64, Command)> {
 fn ids_script() -> Vec<(u64, Command)> {
     let pool = || "parcels".into();
     let child = || "parcels.1".into();
-    let create =
-        CreateIds { pool: pool(), low: 0, high: 40, enhanced: false, child: child(), delay_s: 30 };
+    let create = CreateBlockPool {
+        pool: pool(),
+        low: 0,
+        high: 40,
+        enhanced: false,
+        child: child(),
+        delay_s: 30,
+    };
     let allocate = |key: &str, want| {
-        IdsCommand::Allocate(AllocateIds {
+        BlocksCommand::Allocate(AllocateIds {
             pool: pool(),
             key: key.into(),
             want,
@@ -290,11 +299,14 @@ fn ids_script() -> Vec<(u64, Command)> {
         })
     };
     let one = WantIds::One { value: None, expiration_s: None, strict: false };
-    let release =
-        |key: &str| IdsCommand::Release { pool: pool(), key: key.into(), unknown_is_fine: false };
-    let at = |at_ms, command| (at_ms, Command::Ids(command));
+    let release = |key: &str| BlocksCommand::Release {
+        pool: pool(),
+        key: key.into(),
+        unknown_is_fine: false,
+    };
+    let at = |at_ms, command| (at_ms, Command::Blocks(command));
     vec![
-        at(10_000, IdsCommand::Create(create)),
+        at(10_000, BlocksCommand::Create(create)),
         at(10_000, allocate("a", one)),
         at(10_000, allocate("range", WantIds::Range { size: 12 })),
         at(11_000, release("range")),
@@ -309,19 +321,19 @@ fn ids_script() -> Vec<(u64, Command)> {
 fn resource_script() -> Vec<(u64, Command)> {
     let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
     let lan = |start, end| {
-        let given = Given::Ids(GivenIds { start, end, exclude: vec![] });
-        ResourcePool { given, alarms }
+        let supply = Supply::Ids(IdSupply { start, end, exclude: vec![], alarm_base: end - start });
+        RequestPool { supply, alarms }
     };
-    let nets = ResourcePool {
-        given: Given::Addresses(GivenAddresses {
+    let nets = RequestPool {
+        supply: Supply::Addresses(AddressSupply {
             subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
-            ..GivenAddresses::default()
+            ..AddressSupply::default()
         }),
         alarms,
     };
-    let put = |config: Option<ResourcePool>, put: Vec<(Arc<str>, Request)>, withdraw: &[&str]| {
+    let put = |config: Option<RequestPool>, put: Vec<(Arc<str>, Request)>, withdraw: &[&str]| {
         let withdraw = withdraw.iter().map(|key| Arc::from(*key)).collect();
-        ResourceEdit::Put(Box::new(PutResource { config, replace: false, put, withdraw }))
+        RequestPoolEdit::Put(Box::new(PutRequestPool { config, replace: false, put, withdraw }))
     };
     let ask = |key: &str, want: Wanted| {
         let (user, services) = ("admin".into(), vec!["/services/vpn{a}".into()]);
@@ -329,10 +341,10 @@ fn resource_script() -> Vec<(u64, Command)> {
     };
     let id = |sync| Wanted::Id(WantedId { sync: Some(sync), ..WantedId::default() });
     let net = |size| Wanted::Prefix(WantedPrefix { size, invert: false, start: None });
-    let edit = |pools: Vec<(&str, ResourceEdit)>| {
+    let edit = |pools: Vec<(&str, RequestPoolEdit)>| {
         let pools = pools.into_iter().map(|(name, edit)| (name.into(), edit)).collect();
-        let edit = EditResources { seen: u64::MAX, seen_all: false, pools };
-        (50_000, Command::Resource(ResourceCommand::Edit(edit)))
+        let edit = EditRequests { seen: u64::MAX, seen_all: false, pools };
+        (50_000, Command::Requests(RequestsCommand::Edit(edit)))
     };
     vec![
         edit(vec![
@@ -344,7 +356,7 @@ fn resource_script() -> Vec<(u64, Command)> {
         edit(vec![("lan1", put(None, vec![ask("d", id(false))], &[]))]),
         edit(vec![("lan1", put(None, vec![], &["b"]))]),
         edit(vec![("lan1", put(Some(lan(30, 40)), vec![], &[]))]),
-        edit(vec![("lan2", ResourceEdit::Remove)]),
+        edit(vec![("lan2", RequestPoolEdit::Remove)]),
     ]
 }
 
@@ -414,11 +426,21 @@ fn every_released_level_replays_to_the_state_it_had() {
 /// The event as level 1 would have it.
 fn without_whose(event: &Event) -> Event {
     match event.clone() {
-        Event::ClaimGranted(event) => Event::ClaimGranted(ClaimGranted { kind: None, ..event }),
-        Event::LeaseChanged(event) => Event::LeaseChanged(LeaseChanged { was: None, ..event }),
-        Event::ClaimReleased(event) => Event::ClaimReleased(ClaimReleased { was: None, ..event }),
-        Event::QuarantineEnded(event) => {
-            Event::QuarantineEnded(QuarantineEnded { key: None, was: None, ..event })
+        Event::Claim(ClaimEvent::Granted(event)) => {
+            Event::Claim(ClaimEvent::Granted(ClaimGranted { kind: None, ..event }))
+        }
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => {
+            Event::Claim(ClaimEvent::LeaseChanged(LeaseChanged { was: None, ..event }))
+        }
+        Event::Claim(ClaimEvent::Released(event)) => {
+            Event::Claim(ClaimEvent::Released(ClaimReleased { was: None, ..event }))
+        }
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => {
+            Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded {
+                key: None,
+                was: None,
+                ..event
+            }))
         }
         other => other,
     }
@@ -461,7 +483,9 @@ fn a_journal_of_level_1_is_raised_before_anything_else_is_written() {
     assert_eq!(items(0), [Item::Epoch { writer: "newer".into() }, Item::Level { level }]);
     assert_eq!(frames[0].level, level);
     let [Item::Entry(entry)] = &items(1)[..] else { panic!("{:?}", items(1)) };
-    let [Event::ClaimReleased(released)] = &entry.events[..] else { panic!("{entry:?}") };
+    let [Event::Claim(ClaimEvent::Released(released))] = &entry.events[..] else {
+        panic!("{entry:?}")
+    };
     let was = released.was.as_ref().unwrap();
     assert_eq!((&*was.owner, was.kind), ("later", Kind::Id32));
     assert_eq!(frames[1].level, 2);

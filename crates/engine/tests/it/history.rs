@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, DeletePool, Expect, Op, PutPool, Transact};
+use allod_core::event::ClaimEvent;
 use allod_core::event::Event;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
@@ -272,10 +273,10 @@ fn as_level_1(journal: &dyn Journal) -> MemoryStorage {
 
 fn forget_whose(event: &mut Event) {
     match event {
-        Event::ClaimGranted(event) => event.kind = None,
-        Event::LeaseChanged(event) => event.was = None,
-        Event::ClaimReleased(event) => event.was = None,
-        Event::QuarantineEnded(event) => (event.key, event.was) = (None, None),
+        Event::Claim(ClaimEvent::Granted(event)) => event.kind = None,
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => event.was = None,
+        Event::Claim(ClaimEvent::Released(event)) => event.was = None,
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => (event.key, event.was) = (None, None),
         _ => {}
     }
 }

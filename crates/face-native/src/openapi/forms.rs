@@ -3,7 +3,7 @@
 //!
 //! What a parameter means stands with its route; the readers of requests check the same forms again.
 
-use allod_core::resource::AlarmKind;
+use allod_core::alarm::AlarmKind;
 use serde_json::json;
 use utoipa::openapi::schema::{
     Array, KnownFormat, Object, ObjectBuilder, OneOfBuilder, SchemaFormat, Type,
@@ -11,7 +11,7 @@ use utoipa::openapi::schema::{
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::providers::rows::ProviderFields;
-use crate::to_wire::KINDS;
+use allod_core::event::projection::EventKind;
 
 /// Of whatever a path, a query or a header can carry.
 const NAME: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$";
@@ -23,7 +23,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     let several = operation == "watch";
     let form = match name {
         "pool" if several => Array::new(pattern(NAME, "vlans")).into(),
-        "kind" if several => Array::new(words(&KINDS)).into(),
+        "kind" if several => Array::new(words(&EventKind::NAMES)).into(),
         // A question about a name that nothing can have is answered: nothing.
         "pool" | "key" | "owner" if operation == "getHistory" => {
             Object::with_type(Type::String).into()

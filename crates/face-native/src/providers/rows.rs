@@ -218,7 +218,7 @@ fn sets<'a>(
 mod tests {
     use allod_core::event::Event;
     use allod_core::event::capacity::{
-        AggregatesSet, InventoriesSet, InventorySet, ProviderDefined, TraitsSet,
+        AggregatesSet, CapacityEvent, InventoriesSet, InventorySet, ProviderDefined, TraitsSet,
     };
     use allod_core::random;
     use allod_core::state::State;
@@ -269,10 +269,30 @@ mod tests {
             let traits = made.traits.iter().map(|name| (*name).into()).collect();
             let aggregates = made.aggregates.clone();
             let events = [
-                Event::ProviderDefined(ProviderDefined { provider, name, parent, at_ms }),
-                Event::InventoriesSet(InventoriesSet { provider, generation, inventories, at_ms }),
-                Event::TraitsSet(TraitsSet { provider, generation, traits, at_ms }),
-                Event::AggregatesSet(AggregatesSet { provider, generation, aggregates, at_ms }),
+                Event::Capacity(CapacityEvent::ProviderDefined(ProviderDefined {
+                    provider,
+                    name,
+                    parent,
+                    at_ms,
+                })),
+                Event::Capacity(CapacityEvent::InventoriesSet(InventoriesSet {
+                    provider,
+                    generation,
+                    inventories,
+                    at_ms,
+                })),
+                Event::Capacity(CapacityEvent::TraitsSet(TraitsSet {
+                    provider,
+                    generation,
+                    traits,
+                    at_ms,
+                })),
+                Event::Capacity(CapacityEvent::AggregatesSet(AggregatesSet {
+                    provider,
+                    generation,
+                    aggregates,
+                    at_ms,
+                })),
             ];
             state.apply_entry(0, &events);
             all.push(made);

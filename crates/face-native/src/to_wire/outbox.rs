@@ -1,7 +1,7 @@
 //! Alarms and notices as JSON.
 
-use allod_core::resource::{Alarm, AlarmKind};
-use allod_core::state::outbox::Notice;
+use allod_core::alarm::{Alarm, AlarmKind};
+use allod_core::outbox::Notification;
 
 use crate::wire::{self, Time};
 
@@ -24,13 +24,13 @@ pub(super) fn object_of(kind: AlarmKind, ids: bool) -> &'static str {
     }
 }
 
-pub(crate) fn notice(notice: &Notice) -> wire::Notice<'_> {
+pub(crate) fn notice(notice: &Notification) -> wire::Notice<'_> {
     let about = notice.about.iter();
     wire::Notice {
         number: notice.name(),
         target: &notice.target,
         user: &notice.user,
-        how: notice.how.name(),
+        how: notice.payload.0,
         pools: about.map(|(pool, key)| wire::ChangedAllocation { pool, allocation: key }).collect(),
         queued: Time { ms: notice.at_ms },
         attempts: notice.attempts,

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use allod_core::event::Event;
+use allod_core::event::projection::Projection;
 use allod_core::value::Kind;
 use allod_engine::{Feed, FeedRecord, Handle, Tail};
 use bytes::Bytes;
@@ -18,7 +19,7 @@ use hashbrown::HashMap;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::filter::{About, WatchFilter};
+use super::filter::WatchFilter;
 use super::index::Index;
 use super::message;
 
@@ -183,7 +184,7 @@ impl Hub {
         let mut picked: Vec<(usize, &Event)> = Vec::new();
         for (position, entry) in record.changes() {
             for event in &entry.events {
-                let Some(about) = About::of(event) else { continue };
+                let Some(about) = Projection::of(event) else { continue };
                 let candidates = state.index.candidates(&about);
                 picked.extend(candidates.filter_map(|slot| {
                     let group = state.groups[slot].as_ref()?;

@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use allod_core::capacity::Uuid;
+use allod_core::event::projection::Projection;
 use hashbrown::HashMap;
 
-use super::filter::{About, IndexKey, WatchFilter};
+use super::filter::{IndexKey, WatchFilter};
 
 /// Filters by number. The numbers are the caller's.
 #[derive(Debug, Default)]
@@ -72,15 +73,15 @@ impl Index {
     }
 
     /// The numbers of all filters that may pick the event, each once, and of some that do not.
-    pub(crate) fn candidates(&self, about: &About<'_>) -> impl Iterator<Item = usize> {
-        let of_pool = about.pool.and_then(|pool| self.pools.get(pool));
-        let of_consumer = about.parties.consumer.and_then(|uuid| self.consumers.get(&uuid));
+    pub(crate) fn candidates(&self, about: &Projection<'_>) -> impl Iterator<Item = usize> {
+        let of_pool = about.pool.and_then(|pool| self.pools.get(&**pool));
+        let of_consumer = about.consumer.and_then(|uuid| self.consumers.get(&uuid));
         // A filter that names two providers may meet an event that is about both.
-        let of_providers = about.parties.providers().filter_map(|uuid| self.providers.get(&uuid));
+        let of_providers = about.providers().filter_map(|uuid| self.providers.get(&uuid));
         let mut of_providers: Vec<usize> = of_providers.flatten().copied().collect();
         of_providers.sort_unstable();
         of_providers.dedup();
-        let owner = about.owner.unwrap_or_default().as_bytes();
+        let owner = about.owner.map(|owner| owner.as_bytes()).unwrap_or_default();
         let starts = self.lengths.keys().map_while(move |len| owner.get(..*len));
         let of_owner = starts.filter_map(|start| self.prefixes.get(start));
         let found = of_pool.into_iter().chain(of_consumer).chain(of_owner).flatten();
@@ -118,14 +119,16 @@ fn take(
 #[cfg(test)]
 mod tests {
     use allod_core::event::capacity::{
-        Allocated, AllocationsReleased, AllocationsSet, ProviderRemoved,
+        Allocated, AllocationsReleased, AllocationsSet, CapacityEvent, ProviderRemoved,
     };
+    use allod_core::event::projection::EventKind;
     use allod_core::event::{Event, ReleaseCause};
     use allod_core::random;
-    use allod_engine::history::Parties;
 
     use super::*;
 
+    const KINDS: [EventKind; 3] =
+        [EventKind::PoolDefined, EventKind::ClaimGranted, EventKind::ClaimReleased];
     const NAMES: [&str; 8] = ["", "a", "ab", "abc", "b", "ba", "ä", "äb"];
 
     fn pick<'a>(seed: &mut u64, from: &[&'a str]) -> &'a str {
@@ -144,15 +147,15 @@ mod tests {
         match random::next(seed) % 3 {
             0 => {
                 let (provider, name) = (some_uuid(seed), "n".into());
-                Event::ProviderRemoved(ProviderRemoved { provider, name })
+                Event::Capacity(CapacityEvent::ProviderRemoved(ProviderRemoved { provider, name }))
             }
             1 => {
                 let (was, cause) = (vec![held(seed), held(seed)], ReleaseCause::Asked);
                 let released =
                     AllocationsReleased { consumer, generation, project, user, cause, was };
-                Event::AllocationsReleased(released)
+                Event::Capacity(CapacityEvent::AllocationsReleased(released))
             }
-            _ => Event::AllocationsSet(AllocationsSet {
+            _ => Event::Capacity(CapacityEvent::AllocationsSet(AllocationsSet {
                 consumer,
                 generation,
                 project,
@@ -163,7 +166,7 @@ mod tests {
                 reclaim: Default::default(),
                 left: vec![some_uuid(seed), some_uuid(seed)],
                 at_ms: 0,
-            }),
+            })),
         }
     }
 
@@ -187,7 +190,7 @@ mod tests {
             }
         }
         for _ in 0..random::next(seed) % 3 {
-            assert!(filter.kind(pick(seed, &crate::to_wire::KINDS)));
+            assert!(filter.kind(pick(seed, &EventKind::NAMES)));
         }
         filter
     }
@@ -208,15 +211,13 @@ mod tests {
                 index.remove(&filter, number);
             }
             let change = some_change(&mut seed);
-            let of_pool = About {
-                kind: random::next(&mut seed) as usize % 6,
-                pool: Some(pick(&mut seed, &NAMES)),
-                owner: random::next(&mut seed).is_multiple_of(3).then(|| pick(&mut seed, &NAMES)),
-                parties: Parties::default(),
-            };
+            let kind = KINDS[random::next(&mut seed) as usize % KINDS.len()];
+            let (pool, owner) = (pick(&mut seed, &NAMES).into(), pick(&mut seed, &NAMES).into());
+            let mut of_pool = Projection::of_pool(kind, &pool);
+            of_pool.owner = random::next(&mut seed).is_multiple_of(3).then_some(&owner);
             let about = match random::next(&mut seed).is_multiple_of(2) {
                 true => of_pool,
-                false => About::of(&change).unwrap(),
+                false => Projection::of(&change).unwrap(),
             };
             let mut found: Vec<usize> = index.candidates(&about).collect();
             let all = found.len();
@@ -246,22 +247,22 @@ mod tests {
             }
             index.insert(&filter, n);
         }
-        let about = |pool, owner| {
-            let parties = Parties::default();
-            About { kind: 2, pool: Some(pool), owner, parties }
+        let candidates = |pool: &str, owner: &str| -> Vec<usize> {
+            let (pool, owner) = (pool.into(), owner.into());
+            let mut about = Projection::of_pool(EventKind::ClaimGranted, &pool);
+            about.owner = Some(&owner);
+            index.candidates(&about).collect()
         };
         let removed = |n| {
             let (provider, name) = (Uuid(n), "n".into());
-            Event::ProviderRemoved(ProviderRemoved { provider, name })
+            Event::Capacity(CapacityEvent::ProviderRemoved(ProviderRemoved { provider, name }))
         };
         for (n, wanted) in [(6, vec![6]), (5, vec![]), (10_002, vec![])] {
             let event = removed(n);
-            let found: Vec<usize> = index.candidates(&About::of(&event).unwrap()).collect();
+            let found: Vec<usize> = index.candidates(&Projection::of(&event).unwrap()).collect();
             assert_eq!(found, wanted);
         }
-        assert_eq!(index.candidates(&about("elsewhere", Some("somebody"))).count(), 0);
-        let found: Vec<usize> =
-            index.candidates(&about("pool-4", Some("owner-00007-and-more"))).collect();
-        assert_eq!(found, [4, 7]);
+        assert!(candidates("elsewhere", "another").is_empty());
+        assert_eq!(candidates("pool-4", "owner-00007-and-more"), [4, 7]);
     }
 }

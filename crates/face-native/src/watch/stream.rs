@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use allod_core::event::projection::Projection;
 use allod_edge::{BodyWriter, Identity, StreamError};
 use allod_engine::{FeedRecord, Handle, JournalReadError};
 use bytes::BytesMut;
 use tokio::time::{Instant, sleep_until};
 
-use super::filter::About;
 use super::hub::{Pending, Subscription};
 use super::{WatcherSlot, message};
 
@@ -114,7 +114,7 @@ impl Watcher {
     fn pick(&mut self, records: &[FeedRecord], out: &mut BytesMut) -> u64 {
         let (filter, hub) = (self.subscription.filter(), self.subscription.hub());
         let kind_of = |pool: &str| hub.kind_of(pool);
-        let picks = |event: &&_| About::of(event).is_some_and(|about| filter.picks(&about));
+        let picks = |event: &&_| Projection::of(event).is_some_and(|about| filter.picks(&about));
         let mut count = 0;
         for record in records {
             for (position, entry) in record.changes() {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use allod_core::resource::AlarmKind;
+use allod_core::alarm::AlarmKind;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::Schema;

@@ -5,30 +5,32 @@
 //! wanted pool lan1 1-2       a pool of ids, with alarms
 //! wanted ask lan1 a /s1      a request of a service, which is told of its answer
 //! wanted drop lan1           the pool goes
-//! wanted failed 1            the second notice of the outbox was told in vain; with `for good` at the end: and given up
+//! wanted failed 1            the second notice of the outbox failed; with `for good` at the end: it was given up
 //! ```
 
 use allod_core::command::Command;
-use allod_core::command::resource::{
-    EditResources, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
+use allod_core::outbox::command::OutboxCommand;
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
 };
-use allod_core::resource::{
-    AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
+use allod_core::requests::{
+    AlarmSettings, IdSupply, Request, RequestPool, Supply, Wanted, WantedId,
 };
 use allod_engine::Handle;
 
 /// Does what the line says.
 pub async fn tell(handle: &Handle, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let plain = PutResource { config: None, replace: false, put: vec![], withdraw: vec![] };
+    let plain = PutRequestPool { config: None, replace: false, put: vec![], withdraw: vec![] };
     let command = match words[..] {
         ["pool", pool, range] => {
             let (start, end) = range.split_once('-').expect("a range");
             let (start, end) = (start.parse().unwrap(), end.parse().unwrap());
-            let given = Given::Ids(GivenIds { start, end, exclude: Vec::new() });
+            let supply =
+                Supply::Ids(IdSupply { start, end, exclude: Vec::new(), alarm_base: end - start });
             let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
-            let config = Some(ResourcePool { given, alarms });
-            edit(pool, ResourceEdit::Put(Box::new(PutResource { config, ..plain })))
+            let config = Some(RequestPool { supply, alarms });
+            edit(pool, RequestPoolEdit::Put(Box::new(PutRequestPool { config, ..plain })))
         }
         ["ask", pool, key, service] => {
             let request = Request {
@@ -39,9 +41,9 @@ pub async fn tell(handle: &Handle, line: &str) {
                 want: Wanted::Id(WantedId::default()),
             };
             let put = vec![(key.into(), request)];
-            edit(pool, ResourceEdit::Put(Box::new(PutResource { put, ..plain })))
+            edit(pool, RequestPoolEdit::Put(Box::new(PutRequestPool { put, ..plain })))
         }
-        ["drop", pool] => edit(pool, ResourceEdit::Remove),
+        ["drop", pool] => edit(pool, RequestPoolEdit::Remove),
         ["failed", place, ref rest @ ..] => {
             let place: usize = place.parse().expect("a place");
             let notice = handle.read(|snapshot| {
@@ -51,17 +53,17 @@ pub async fn tell(handle: &Handle, line: &str) {
             let soon = handle.status().now_ms + 60_000;
             let again_ms = rest.is_empty().then_some(soon);
             let error = "answered 503".into();
-            ResourceCommand::Notice(NoticeCommand::Failed { number, error, again_ms })
+            Command::Outbox(OutboxCommand::Failed { number, error, again_ms })
         }
         _ => panic!("{line}: not known"),
     };
-    let reply = handle.submit(Command::Resource(command)).await.expect("an answer");
+    let reply = handle.submit(command).await.expect("an answer");
     reply.answer.expect("no refusal");
 }
 
-fn edit(pool: &str, edit: ResourceEdit) -> ResourceCommand {
+fn edit(pool: &str, edit: RequestPoolEdit) -> Command {
     // Nobody else edits: whatever has changed since is known.
     let seen = u64::MAX;
     let pools = vec![(pool.into(), edit)];
-    ResourceCommand::Edit(EditResources { seen, seen_all: false, pools })
+    Command::Requests(RequestsCommand::Edit(EditRequests { seen, seen_all: false, pools }))
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use allod_core::blocks::command::{AllocateIds, BlocksCommand, CreateBlockPool, WantIds};
 use allod_core::command::Command;
-use allod_core::command::ids::{AllocateIds, CreateIds, IdsCommand, WantIds};
 use allod_core::receipt::{Outcome, Receipt};
-use allod_core::refusal::{IdsRefusal, Refusal, Refused};
+use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
 use allod_core::state::State;
-use allod_core::view::ids as view;
+use allod_core::view::blocks as view;
 
 use super::IdManager;
 use super::settings::UnknownKey;
@@ -28,7 +28,7 @@ impl IdManager {
         let input = Input { operation, leaves: input, model: self };
         let command = if operation == nodes.create.rpc {
             let pool = input.name(nodes.create.pool_name, "pool-name")?;
-            IdsCommand::Create(CreateIds {
+            BlocksCommand::Create(CreateBlockPool {
                 low: input.number(nodes.create.low, "low")?,
                 high: input.number(nodes.create.high, "high")?,
                 enhanced: input.leaves.bool(nodes.create.enhanced).unwrap_or(false),
@@ -37,7 +37,7 @@ impl IdManager {
                 pool,
             })
         } else if operation == nodes.delete.rpc {
-            IdsCommand::Delete { pool: input.name(nodes.delete.pool_name, "pool-name")? }
+            BlocksCommand::Delete { pool: input.name(nodes.delete.pool_name, "pool-name")? }
         } else if operation == nodes.allocate.rpc {
             let allocate = &nodes.allocate;
             let want = WantIds::One {
@@ -58,7 +58,7 @@ impl IdManager {
                 WantIds::Range { size: input.number(range.size, "size")? },
             )
         } else if operation == nodes.release.rpc {
-            IdsCommand::Release {
+            BlocksCommand::Release {
                 pool: input.name(nodes.release.pool_name, "pool-name")?,
                 key: input.name(nodes.release.id_key, "id-key")?,
                 unknown_is_fine: settings.unknown_key == UnknownKey::Ignore,
@@ -69,11 +69,11 @@ impl IdManager {
             let message = "the id-manager has no such operation";
             return Err(Fault::protocol(Tag::OperationNotSupported, message));
         };
-        Ok(Called::Command(Command::Ids(command)))
+        Ok(Called::Command(Command::Blocks(command)))
     }
 
-    fn allocating(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> IdsCommand {
-        IdsCommand::Allocate(AllocateIds {
+    fn allocating(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> BlocksCommand {
+        BlocksCommand::Allocate(AllocateIds {
             child: self.settings.child(&pool),
             order: self.settings.search_order,
             enhanced_order: self.settings.enhanced_search_order,
@@ -94,7 +94,7 @@ impl IdManager {
         }
         let Some(entry) = view::entry(state, &pool, &key) else {
             let entries = view::entry_count(state, &pool).unwrap_or(0);
-            return Err(refused(IdsRefusal::KeyUnknown { pool, key, entries }.into()));
+            return Err(refused(BlocksRefusal::KeyUnknown { pool, key, entries }.into()));
         };
         let all = leaves(existing.all, &entry.ids);
         let first = all.first().and_then(|node| node.value().cloned());

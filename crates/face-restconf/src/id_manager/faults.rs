@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use allod_core::refusal::{CapacityRefusal, IdsRefusal, Refusal, Refused};
+use allod_core::refusal::{BlocksRefusal, CapacityRefusal, Refusal, Refused};
 
 use super::IdManager;
 use crate::fault::{Fault, Tag};
@@ -62,33 +62,35 @@ impl IdManager {
             | Refusal::SyncExhausted { .. }
             | Refusal::CheckFailed { .. } => said(Tag::OperationFailed, refusal.to_string()),
             Refusal::Capacity(refusal) => self.not_about_ids(refusal),
-            Refusal::Ids(refusal) => self.ids_refused(operation, refusal),
-            Refusal::Resource(refusal) => said(Tag::InUse, refusal.to_string()),
+            Refusal::Blocks(refusal) => self.ids_refused(operation, refusal),
+            Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => {
+                said(Tag::InUse, refusal.to_string())
+            }
         }
     }
 
-    fn ids_refused(&self, operation: Option<NodeId>, refusal: &IdsRefusal) -> Fault {
+    fn ids_refused(&self, operation: Option<NodeId>, refusal: &BlocksRefusal) -> Fault {
         let failed = |text: String| Fault::application(Tag::OperationFailed, text);
         match refusal {
-            IdsRefusal::KeyUnknown { pool, key, entries: 0 } => {
+            BlocksRefusal::KeyUnknown { pool, key, entries: 0 } => {
                 failed(format!("Id entry for {key} doesn't exist in the pool {pool}"))
             }
-            IdsRefusal::KeyUnknown { pool, key, .. } => {
+            BlocksRefusal::KeyUnknown { pool, key, .. } => {
                 failed(format!("Specified Id key {key} does not exist in id pool {pool}"))
             }
-            IdsRefusal::IdUnavailable { pool, id } => {
+            BlocksRefusal::IdUnavailable { pool, id } => {
                 failed(format!("Requested id {id} is not available in pool {pool}"))
             }
-            IdsRefusal::NotIds { pool } if operation.is_some() => {
+            BlocksRefusal::NotIds { pool } if operation.is_some() => {
                 failed(refusal.to_string()).at_path(at_pool(pool))
             }
-            IdsRefusal::NotIds { pool } => {
+            BlocksRefusal::NotIds { pool } => {
                 Fault::application(Tag::DataExists, refusal.to_string()).at_path(at_pool(pool))
             }
-            IdsRefusal::PoolChanged { pool, .. } => {
+            BlocksRefusal::PoolChanged { pool, .. } => {
                 Fault::application(Tag::InUse, refusal.to_string()).at_path(at_pool(pool))
             }
-            IdsRefusal::Account { pool, .. } => {
+            BlocksRefusal::Layout { pool, .. } => {
                 Fault::application(Tag::InvalidValue, refusal.to_string()).at_path(at_pool(pool))
             }
         }

@@ -1,6 +1,8 @@
 //! What has happened to pools of ids, as notifications.
 
 use allod_core::claim::Values;
+use allod_core::event::ClaimEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{ClaimGranted, Event, PoolDefined, ReleaseCause, Was};
 use allod_core::span::Span;
 use allod_core::value::Kind;
@@ -12,19 +14,21 @@ use crate::tree::{Node, Value};
 /// The notification that an event becomes, if it is about ids below 2^32.
 pub(crate) fn told(nodes: &Nodes, event: &Event) -> Option<Node> {
     match event {
-        Event::PoolDefined(defined) => pool_defined(nodes, defined),
-        Event::PoolRemoved(removed) => Some(pool(&nodes.pool_deleted, &removed.pool, None)),
-        Event::ClaimGranted(granted) => {
+        Event::Pool(PoolEvent::Defined(defined)) => pool_defined(nodes, defined),
+        Event::Pool(PoolEvent::Removed(removed)) => {
+            Some(pool(&nodes.pool_deleted, &removed.pool, None))
+        }
+        Event::Claim(ClaimEvent::Granted(granted)) => {
             let ClaimGranted { pool, key, values, expires_ms, .. } = granted;
             let ids = ids(granted.kind, values)?;
             Some(claim(&nodes.allocated_told, pool, key, &ids, lease(*expires_ms)))
         }
-        Event::LeaseChanged(changed) => {
+        Event::Claim(ClaimEvent::LeaseChanged(changed)) => {
             let ids = was_ids(changed.was.as_ref())?;
             let until = lease(changed.expires_ms);
             Some(claim(&nodes.lease_told, &changed.pool, &changed.key, &ids, until))
         }
-        Event::ClaimReleased(released) => {
+        Event::Claim(ClaimEvent::Released(released)) => {
             let ids = was_ids(released.was.as_ref())?;
             let cause = Value::text(match released.cause {
                 ReleaseCause::Asked => "released",
@@ -33,32 +37,13 @@ pub(crate) fn told(nodes: &Nodes, event: &Event) -> Option<Node> {
             Some(claim(&nodes.released_told, &released.pool, &released.key, &ids, cause))
         }
         // The account of a pool says nothing about who holds what, and the rest is not about ids.
-        Event::LedgerDefined(_)
-        | Event::BlocksMoved(_)
-        | Event::QuarantineEnded(_)
-        | Event::RequestRemembered(_)
-        | Event::RequestForgotten(_)
-        | Event::ProviderDefined(_)
-        | Event::ProviderRemoved(_)
-        | Event::ProviderCounted(_)
-        | Event::InventoriesSet(_)
-        | Event::TraitsSet(_)
-        | Event::AggregatesSet(_)
-        | Event::ClassDefined(_)
-        | Event::ClassRemoved(_)
-        | Event::TraitDefined(_)
-        | Event::TraitRemoved(_)
-        | Event::AllocationsSet(_)
-        | Event::AllocationsExtended(_)
-        | Event::AllocationsReleased(_)
-        | Event::ResourcePoolDefined(_)
-        | Event::RequestAnswered(_)
-        | Event::RequestWithdrawn(_)
-        | Event::AlarmChanged(_)
-        | Event::AlarmPurged(_)
-        | Event::NoticeQueued(_)
-        | Event::NoticeTried(_)
-        | Event::NoticeSettled(_) => None,
+        Event::Claim(ClaimEvent::QuarantineEnded(_))
+        | Event::Idempotency(_)
+        | Event::Capacity(_)
+        | Event::Blocks(_)
+        | Event::Requests(_)
+        | Event::Alarm(_)
+        | Event::Outbox(_) => None,
     }
 }
 

@@ -12,10 +12,10 @@ mod frame;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use allod_core::blocks::command::{BlockPoolEdit, BlocksCommand, EditBlocks, PutBlockPool};
 use allod_core::command::Command;
-use allod_core::command::ids::{EditIds, IdsCommand, PoolEdit, PutIds};
 use allod_core::state::State;
-use allod_core::view::ids as view;
+use allod_core::view::blocks as view;
 use allod_engine::Snapshot;
 
 use self::family::{Family, Trees};
@@ -50,22 +50,28 @@ impl IdManager {
             Some(Some(pool)) => {
                 // It is held to the pool as a whole, even if it goes, or only some entries of it were looked at.
                 for (_, edit) in pools.iter_mut().filter(|(name, _)| *name == pool) {
-                    if let PoolEdit::Put(put) = edit {
+                    if let BlockPoolEdit::Put(put) = edit {
                         put.saw = None;
                     }
                 }
-                pools.insert(0, (pool, PoolEdit::Put(Box::new(nothing()))));
+                pools.insert(0, (pool, BlockPoolEdit::Put(Box::new(nothing()))));
                 false
             }
         };
-        let edit = EditIds { seen: snapshot.at.position, seen_all, pools };
-        Ok(Planned { command: Some(Command::Ids(IdsCommand::Edit(edit))), created })
+        let edit = EditBlocks { seen: snapshot.at.position, seen_all, pools };
+        Ok(Planned { command: Some(Command::Blocks(BlocksCommand::Edit(edit))), created })
     }
 }
 
 /// An edit that only asks whether the pool is as it was.
-fn nothing() -> PutIds {
-    PutIds { saw: None, frame: None, replace_entries: false, put: vec![], remove: vec![] }
+fn nothing() -> PutBlockPool {
+    PutBlockPool {
+        saw: None,
+        definition: None,
+        replace_entries: false,
+        put: vec![],
+        remove: vec![],
+    }
 }
 
 /// Edits under way.
@@ -308,14 +314,13 @@ impl Work<'_> {
         if let Some((pool, _)) = self.families.iter().find(|(_, family)| loaded(family)) {
             return Ok(Role::Child(pool.clone()));
         }
-        let parent = view::parent_of(state, name, |pool| model.settings.child(pool)).cloned();
-        match parent {
+        match model.settings.parent_of(state, name) {
             Some(pool) if has(self.family(&pool).trees(model, state)) => Ok(Role::Child(pool)),
             _ => Ok(Role::Parent),
         }
     }
 
-    fn pools(self) -> Result<Vec<(Arc<str>, PoolEdit)>, Fault> {
+    fn pools(self) -> Result<Vec<(Arc<str>, BlockPoolEdit)>, Fault> {
         let (model, state) = (self.model, self.state);
         let mut pools = Vec::new();
         for (name, family) in self.families {

@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use allod_core::command::ids::{Frame, IdEntry};
-use allod_core::ids::Child;
+use allod_core::blocks::Child;
+use allod_core::blocks::command::{BlockPool, IdEntry};
 use allod_core::state::State;
-use allod_core::view::ids::{self as view, FrozenIds};
+use allod_core::view::blocks::{self as view, FrozenBlockPool};
 
 use super::nodes::Nodes;
 use super::settings::Settings;
@@ -29,8 +29,7 @@ pub(crate) fn listed(state: &State, settings: &Settings, name: &str) -> Option<L
     if view::is_ids(state, name) {
         return Some(Listed::Parent(name.into()));
     }
-    let pool = view::parent_of(state, name, |pool| settings.child(pool))?;
-    Some(Listed::Child(pool.clone(), name.into()))
+    Some(Listed::Child(settings.parent_of(state, name)?, name.into()))
 }
 
 /// What is at the target, if anything is.
@@ -47,7 +46,7 @@ pub(crate) fn read(
     let freeze = |name: &str| view::frozen(state, name, |pool| settings.child(pool));
     let name = match steps.get(1).map(|step| &step.keys[..]) {
         None | Some([]) => {
-            let pools: Vec<FrozenIds> =
+            let pools: Vec<FrozenBlockPool> =
                 view::names(state).filter_map(|name| freeze(name)).collect();
             let wrapped = steps.len() < 2;
             let shown = Shown { nodes: nodes.clone(), part: Part::All { wrapped }, pools };
@@ -61,7 +60,7 @@ pub(crate) fn read(
         let pools = vec![freeze(pool)?];
         Some(Box::new(Shown { nodes: nodes.clone(), part, pools }) as Box<dyn Source>)
     };
-    let frame = |pool: &str| view::frame(state, pool, |pool| settings.child(pool));
+    let frame = |pool: &str| view::definition(state, pool, |pool| settings.child(pool));
     match (listed(state, settings, name)?, rest) {
         (Listed::Parent(pool), []) => shown(&pool, Part::Parent),
         (Listed::Parent(pool), [step, below @ ..]) if step.node == nodes.id_entries => {
@@ -114,8 +113,8 @@ pub(crate) fn read(
 }
 
 /// The child, if it is more than a name.
-fn child_of<'a>(frame: &'a Frame, name: &str) -> Option<&'a Child> {
-    frame.ledger.children.iter().find(|child| &*child.name == name && show::is_listed(child))
+fn child_of<'a>(frame: &'a BlockPool, name: &str) -> Option<&'a Child> {
+    frame.layout.children.iter().find(|child| &*child.name == name && show::is_listed(child))
 }
 
 /// What the steps name below a node that is shown whole.
@@ -167,7 +166,7 @@ struct Shown {
     nodes: Arc<Nodes>,
     part: Part,
     /// All pools, or the only one.
-    pools: Vec<FrozenIds>,
+    pools: Vec<FrozenBlockPool>,
 }
 
 impl Source for Shown {
@@ -183,11 +182,11 @@ impl Source for Shown {
         let Some(pool) = self.pools.first() else { return Ok(()) };
         match &self.part {
             Part::All { .. } => Ok(()),
-            Part::Parent => show::parent(nodes, &pool.name, &pool.frame, &sorted(pool), sink),
-            Part::Child(name) => match child_of(&pool.frame, name) {
+            Part::Parent => show::parent(nodes, &pool.name, &pool.definition, &sorted(pool), sink),
+            Part::Child(name) => match child_of(&pool.definition, name) {
                 Some(child) => {
                     let entries = if holds(pool, child) { sorted(pool) } else { Vec::new() };
-                    show::child(nodes, &pool.name, &pool.frame, child, &entries, sink)
+                    show::child(nodes, &pool.name, &pool.definition, child, &entries, sink)
                 }
                 None => Ok(()),
             },
@@ -204,14 +203,14 @@ impl Source for Shown {
 
 impl Shown {
     /// A pool and its children. A child that is called like another pool would be an entry of the list a second time.
-    fn family(&self, pool: &FrozenIds, sink: &mut dyn Sink) -> Result<(), Stopped> {
+    fn family(&self, pool: &FrozenBlockPool, sink: &mut dyn Sink) -> Result<(), Stopped> {
         let entries = sorted(pool);
-        show::parent(&self.nodes, &pool.name, &pool.frame, &entries, sink)?;
-        for child in pool.frame.ledger.children.iter().filter(|child| show::is_listed(child)) {
+        show::parent(&self.nodes, &pool.name, &pool.definition, &entries, sink)?;
+        for child in pool.definition.layout.children.iter().filter(|child| show::is_listed(child)) {
             let is_pool = |name: &str| self.pools.binary_search_by(|pool| (*pool.name).cmp(name));
             if is_pool(&child.name).is_err() {
                 let entries = if holds(pool, child) { &entries[..] } else { &[] };
-                show::child(&self.nodes, &pool.name, &pool.frame, child, entries, sink)?;
+                show::child(&self.nodes, &pool.name, &pool.definition, child, entries, sink)?;
             }
         }
         Ok(())
@@ -219,13 +218,13 @@ impl Shown {
 }
 
 /// Whether the child is the one in which it is shown who holds which id.
-fn holds(pool: &FrozenIds, child: &Child) -> bool {
-    let ledger = &pool.frame.ledger;
-    ledger.enhanced && ledger.children.first().is_some_and(|first| first.name == child.name)
+fn holds(pool: &FrozenBlockPool, child: &Child) -> bool {
+    let layout = &pool.definition.layout;
+    layout.enhanced && layout.children.first().is_some_and(|first| first.name == child.name)
 }
 
 /// Who holds what, by id: the same pools look the same, however they came about.
-fn sorted(pool: &FrozenIds) -> Vec<IdEntry> {
+fn sorted(pool: &FrozenBlockPool) -> Vec<IdEntry> {
     let mut entries: Vec<IdEntry> = pool.entries().collect();
     entries.sort_unstable_by_key(|entry| entry.ids.first().copied());
     entries

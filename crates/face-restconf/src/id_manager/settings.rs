@@ -6,7 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use allod_core::ids::SearchOrder;
+use allod_core::blocks::SearchOrder;
+use allod_core::state::State;
+use allod_core::view::blocks as view;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -38,10 +40,22 @@ impl Default for Settings {
     }
 }
 
+/// The pool in the name of a child: `pool.number`.
+pub(crate) fn parent_name(child: &str) -> Option<&str> {
+    child.rsplit_once('.').filter(|(_, node)| !node.is_empty()).map(|(pool, _)| pool)
+}
+
 impl Settings {
     /// The name of this node's child of the pool.
     pub fn child(&self, pool: &str) -> Arc<str> {
         format!("{pool}.{}", self.node).into()
+    }
+
+    /// The pool that has a child of this name.
+    pub fn parent_of(&self, state: &State, child: &str) -> Option<Arc<str>> {
+        let pool = parent_name(child)?;
+        let has = view::has_child(state, pool, child, |pool| self.child(pool));
+        has.then(|| pool.into())
     }
 }
 

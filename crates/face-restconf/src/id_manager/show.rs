@@ -3,8 +3,8 @@
 //! Who holds what is given to these functions, so that a pool can be shown without it. What a request names of all this is
 //! `read`'s.
 
-use allod_core::command::ids::{Frame, IdEntry};
-use allod_core::ids::{Child, ReleasedIds};
+use allod_core::blocks::command::{BlockPool, IdEntry};
+use allod_core::blocks::{Child, ReleasedIds};
 use allod_core::span::Span;
 
 use super::nodes::Nodes;
@@ -14,17 +14,17 @@ use crate::tree::{Node, Sink, Stopped, Value};
 pub(crate) fn parent(
     nodes: &Nodes,
     name: &str,
-    frame: &Frame,
+    frame: &BlockPool,
     entries: &[IdEntry],
     sink: &mut dyn Sink,
 ) -> Result<(), Stopped> {
     if !sink.open(nodes.id_pool)? {
         return Ok(());
     }
-    let ledger = &frame.ledger;
+    let layout = &frame.layout;
     sink.leaf(nodes.pool_name, &Value::text(name))?;
-    sink.leaf(nodes.block_size, &Value::Uint(ledger.block_size.into()))?;
-    for child in &ledger.children {
+    sink.leaf(nodes.block_size, &Value::Uint(layout.block_size.into()))?;
+    for child in &layout.children {
         if !sink.open(nodes.child_pools)? {
             continue;
         }
@@ -36,8 +36,8 @@ pub(crate) fn parent(
         sink.close()?;
     }
     entries.iter().try_for_each(|entry| id_entry(nodes, entry, sink))?;
-    available(nodes, frame.low, frame.high, ledger.cursor, sink)?;
-    released(nodes, 0, &ledger.released, sink)?;
+    available(nodes, frame.low, frame.high, layout.cursor, sink)?;
+    released(nodes, 0, &layout.released, sink)?;
     sink.close()
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn parent(
 pub(crate) fn child(
     nodes: &Nodes,
     name: &str,
-    frame: &Frame,
+    frame: &BlockPool,
     child: &Child,
     entries: &[IdEntry],
     sink: &mut dyn Sink,
@@ -54,7 +54,7 @@ pub(crate) fn child(
         return Ok(());
     }
     sink.leaf(nodes.pool_name, &Value::Text(child.name.clone()))?;
-    sink.leaf(nodes.block_size, &Value::Uint(frame.ledger.block_size.into()))?;
+    sink.leaf(nodes.block_size, &Value::Uint(frame.layout.block_size.into()))?;
     sink.leaf(nodes.parent_pool_name, &Value::text(name))?;
     if has_block(child) {
         available(nodes, child.start, child.end, child.cursor, sink)?;

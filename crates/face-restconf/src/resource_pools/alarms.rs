@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use allod_core::alarm::command::AlarmCommand;
+use allod_core::alarm::{Alarm, AlarmKind};
 use allod_core::command::Command;
-use allod_core::command::resource::ResourceCommand;
-use allod_core::resource::{Alarm, AlarmKind};
 use allod_core::state::State;
 
 use super::at;
@@ -184,7 +184,7 @@ impl AlarmNodes {
             return Err(Fault::application(Tag::DataMissing, "there is no such alarm"));
         };
         let (object, kind) = (alarm.object.clone(), alarm.kind);
-        Ok(Command::Resource(ResourceCommand::PurgeAlarm { object, kind }))
+        Ok(Command::Alarm(AlarmCommand::Purge { object, kind }))
     }
 }
 

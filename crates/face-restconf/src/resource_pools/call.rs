@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 use allod_core::claim::Parity;
 use allod_core::command::Command;
-use allod_core::command::resource::{FindResource, ResourceCommand};
 use allod_core::receipt::{Outcome, Receipt};
-use allod_core::resource::{
-    Failure, Method, Redeploy, Request, ResourcePool, Wanted, WantedId, WantedParity, WantedPrefix,
+use allod_core::requests::command::{FindValue, RequestsCommand};
+use allod_core::requests::{
+    Failure, Method, Redeploy, Request, RequestPool, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
-use allod_core::view::resource as view;
+use allod_core::view::requests as view;
 
 pub(super) use self::nodes::CallNodes;
 use self::nodes::{Find, SyncAlloc};
@@ -131,13 +131,13 @@ impl ResourcePools {
         let request = Request {
             user: text(input, nodes.user),
             services: owner.map(Arc::from).into_iter().collect(),
-            redeploy: input.text(nodes.redeploy).and_then(Redeploy::named),
+            redeploy: input.text(nodes.redeploy).and_then(Redeploy::from_name),
             sync_alloc: true,
             want,
         };
         let key = text(input, nodes.key);
         let allocate = !input.bool(nodes.dryrun).unwrap_or(false);
-        self.found(state, FindResource { pools: vec![pool], key, request }, allocate, show)
+        self.found(state, FindValue { pools: vec![pool], key, request }, allocate, show)
     }
 
     fn find_id(&self, state: &State, nodes: &Find, input: &[Node]) -> Result<Called, Fault> {
@@ -215,14 +215,14 @@ impl ResourcePools {
         });
         let key = text(input, nodes.key);
         let allocate = input.child(nodes.allocate).is_some();
-        self.found(state, FindResource { pools, key, request }, allocate, show)
+        self.found(state, FindValue { pools, key, request }, allocate, show)
     }
 
     /// The command, and how its receipt is shown.
     fn found(
         &self,
         state: &State,
-        find: FindResource,
+        find: FindValue,
         allocate: bool,
         show: Show,
     ) -> Result<Called, Fault> {
@@ -252,10 +252,10 @@ impl ResourcePools {
             _ => Vec::new(),
         });
         let command = match allocate {
-            true => ResourceCommand::Allocate(find),
-            false => ResourceCommand::Find(find),
+            true => RequestsCommand::Allocate(find),
+            false => RequestsCommand::Find(find),
         };
-        Ok(Called::CommandThen(Command::Resource(command), then))
+        Ok(Called::CommandThen(Command::Requests(command), then))
     }
 }
 
@@ -269,7 +269,7 @@ fn exception(why: String) -> String {
 }
 
 /// What is configured of a pool that has to be there.
-fn configured<'s>(state: &'s State, pool: &Arc<str>) -> Result<&'s Arc<ResourcePool>, Fault> {
+fn configured<'s>(state: &'s State, pool: &Arc<str>) -> Result<&'s Arc<RequestPool>, Fault> {
     view::config(state, pool).ok_or_else(|| faults::unknown(pool))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_core::refusal::{Refusal, ResourceRefusal};
+use allod_core::refusal::{Refusal, RequestsRefusal};
 
 use super::ResourcePools;
 use crate::fault::{Fault, Tag};
@@ -35,18 +35,19 @@ impl ResourcePools {
             | Refusal::SyncDiffers { .. }
             | Refusal::CheckFailed { .. }
             | Refusal::Capacity(_)
-            | Refusal::Ids(_) => said(Tag::OperationFailed),
-            Refusal::Resource(refusal) => match refusal {
-                ResourceRefusal::NotResources { pool } => {
+            | Refusal::Blocks(_) => said(Tag::OperationFailed),
+            Refusal::Requests(refusal) => match refusal {
+                RequestsRefusal::NotRequestPool { pool } => {
                     let message =
                         format!("Pool {pool} exists already, of another kind or made elsewhere");
                     Fault::application(Tag::DataExists, message)
                 }
-                ResourceRefusal::Kept { .. }
-                | ResourceRefusal::Changed { .. }
-                | ResourceRefusal::AlarmNotOver { .. } => said(Tag::InUse),
-                ResourceRefusal::NoticeUnknown { .. } => said(Tag::DataMissing),
+                RequestsRefusal::Managed { .. } | RequestsRefusal::Changed { .. } => {
+                    said(Tag::InUse)
+                }
             },
+            Refusal::Alarm(_) => said(Tag::InUse),
+            Refusal::Outbox(_) => said(Tag::DataMissing),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Pools of ids: all that is theirs alone.
 
 use allod_core::claim::Parity;
-use allod_core::resource::{
-    AlarmSettings, ExcludedIds, Given, GivenIds, Method, ResourcePool, Wanted, WantedId,
+use allod_core::requests::{
+    AlarmSettings, ExcludedIds, IdSupply, Method, RequestPool, Supply, Wanted, WantedId,
     WantedParity,
 };
 use allod_core::span::Span;
-use allod_core::view::resource::FrozenResource;
+use allod_core::view::requests::FrozenRequestPool;
 
 use super::at;
 use super::kind::{Holder, OperNodes, Place, PoolKind, PoolNodes};
@@ -148,10 +148,10 @@ impl IdPool {
     }
 }
 
-fn given(config: &ResourcePool) -> Option<&GivenIds> {
-    match &config.given {
-        Given::Ids(given) => Some(given),
-        Given::Addresses(_) => None,
+fn given(config: &RequestPool) -> Option<&IdSupply> {
+    match &config.supply {
+        Supply::Ids(given) => Some(given),
+        Supply::Addresses(_) => None,
     }
 }
 
@@ -169,17 +169,17 @@ impl PoolKind for IdPool {
         &self.oper
     }
 
-    fn is(&self, config: &ResourcePool) -> bool {
+    fn is(&self, config: &RequestPool) -> bool {
         given(config).is_some()
     }
 
-    fn config_nodes(&self, config: &ResourcePool) -> Vec<Node> {
+    fn config_nodes(&self, config: &RequestPool) -> Vec<Node> {
         let Some(given) = given(config) else { return Vec::new() };
         let range = self.range.leaves(given.start.into(), given.end.into());
         let mut nodes = vec![Node::inner(self.range.node, range)];
         for ids in &given.exclude {
             let mut leaves = self.exclude.leaves(ids.start.into(), ids.end.into());
-            let stop = ids.stop_allocation;
+            let stop = ids.flag;
             leaves.extend(stop.map(|stop| Node::leaf(self.stop_allocation, Value::Bool(stop))));
             nodes.push(Node::inner(self.exclude.node, leaves));
         }
@@ -203,8 +203,8 @@ impl PoolKind for IdPool {
         &self,
         place: &Place<'_>,
         pool: &Node,
-        _before: Option<&ResourcePool>,
-    ) -> Result<ResourcePool, Fault> {
+        _before: Option<&RequestPool>,
+    ) -> Result<RequestPool, Fault> {
         let (start, end) = pool.child(self.range.node).map_or((0, 0), |node| self.range.read(node));
         if end < start {
             let steps = [self.range.node, self.range.end].map(|node| Step { node, keys: vec![] });
@@ -217,8 +217,8 @@ impl PoolKind for IdPool {
             if end < start {
                 return Err(place.wrong_entry(entry, BACKWARDS));
             }
-            let stop_allocation = entry.bool(self.stop_allocation);
-            exclude.push(ExcludedIds { start, end, stop_allocation });
+            let flag = entry.bool(self.stop_allocation);
+            exclude.push(ExcludedIds { start, end, flag });
         }
         exclude.sort_unstable_by_key(|ids| (ids.start, ids.end));
         let alarms = pool.child(self.alarms);
@@ -226,8 +226,14 @@ impl PoolKind for IdPool {
             let percent = alarms.and_then(|alarms| alarms.uint(leaf));
             percent.and_then(|percent| u8::try_from(percent).ok())
         };
-        Ok(ResourcePool {
-            given: Given::Ids(GivenIds { start, end, exclude }),
+        Ok(RequestPool {
+            // NSO counts one id less than there are, and its users have set their thresholds by that.
+            supply: Supply::Ids(IdSupply {
+                start,
+                end,
+                exclude,
+                alarm_base: end.saturating_sub(start),
+            }),
             alarms: AlarmSettings {
                 enabled: alarms.is_some_and(|alarms| alarms.child(self.alarms_enabled).is_some()),
                 low: percent(self.low),
@@ -271,17 +277,17 @@ impl PoolKind for IdPool {
         }))
     }
 
-    fn granted_nodes(&self, _config: &ResourcePool, value: Span) -> Vec<Node> {
+    fn granted_nodes(&self, _config: &RequestPool, value: Span) -> Vec<Node> {
         vec![Node::leaf(self.granted, Value::Uint(number(value.first)))]
     }
 
-    fn spelled(&self, _config: &ResourcePool, value: Span) -> String {
+    fn spelled(&self, _config: &RequestPool, value: Span) -> String {
         value.first.to_string()
     }
 
     fn show_free(
         &self,
-        pool: &FrozenResource,
+        pool: &FrozenRequestPool,
         part: Option<NodeId>,
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped> {
@@ -303,7 +309,7 @@ impl PoolKind for IdPool {
         Ok(())
     }
 
-    fn value_of(&self, _config: &ResourcePool, keys: &[Value]) -> Option<Span> {
+    fn value_of(&self, _config: &RequestPool, keys: &[Value]) -> Option<Span> {
         match keys {
             [Value::Uint(id)] => Some(Span::one((*id).into())),
             _ => None,
@@ -312,7 +318,7 @@ impl PoolKind for IdPool {
 
     fn show_held(
         &self,
-        _config: &ResourcePool,
+        _config: &RequestPool,
         value: Span,
         holder: &Holder,
         sink: &mut dyn Sink,

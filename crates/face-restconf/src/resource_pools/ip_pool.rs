@@ -5,11 +5,11 @@ mod overlap;
 
 use std::net::IpAddr;
 
-use allod_core::resource::{
-    AlarmSettings, Given, GivenAddresses, ResourcePool, Subnet, Wanted, WantedPrefix, blocks_of,
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, RequestPool, Subnet, Supply, Wanted, WantedPrefix, blocks_of,
 };
 use allod_core::span::Span;
-use allod_core::view::resource::FrozenResource;
+use allod_core::view::requests::FrozenRequestPool;
 
 use self::nodes::{Networks, Nodes};
 use super::kind::{Holder, OperNodes, Place, PoolKind, PoolNodes};
@@ -67,21 +67,21 @@ pub(super) fn address_of(text: &str) -> Option<Address> {
     }
 }
 
-fn given(config: &ResourcePool) -> Option<&GivenAddresses> {
-    match &config.given {
-        Given::Addresses(given) => Some(given),
-        Given::Ids(_) => None,
+fn given(config: &RequestPool) -> Option<&AddressSupply> {
+    match &config.supply {
+        Supply::Addresses(given) => Some(given),
+        Supply::Ids(_) => None,
     }
 }
 
 /// The address and the length of a block.
-fn block(config: &ResourcePool, span: Span) -> (Value, u8) {
+fn block(config: &RequestPool, span: Span) -> (Value, u8) {
     let kind = config.kind();
     (Value::text(kind.point(span.first)), kind.prefix_len(span).unwrap_or_default())
 }
 
 /// The subnet, or the block of a range, that has all of the value. Both are in the order of their addresses.
-fn from(given: &GivenAddresses, value: Span) -> Option<Span> {
+fn from(given: &AddressSupply, value: Span) -> Option<Span> {
     let width = given.width();
     let after = given.subnets.partition_point(|subnet| subnet.span(width).first <= value.first);
     let subnet = after.checked_sub(1).map(|at| given.subnets[at].span(width));
@@ -100,11 +100,11 @@ impl PoolKind for IpPool {
         &self.0.oper
     }
 
-    fn is(&self, config: &ResourcePool) -> bool {
+    fn is(&self, config: &RequestPool) -> bool {
         given(config).is_some()
     }
 
-    fn config_nodes(&self, config: &ResourcePool) -> Vec<Node> {
+    fn config_nodes(&self, config: &RequestPool) -> Vec<Node> {
         let (Some(given), kind) = (given(config), config.kind()) else { return Vec::new() };
         let redeploy = given.auto_redeploy.map(|on| (self.0.auto_redeploy, Value::Bool(on)));
         let method = given.sequential.map(|on| if on { "sequential" } else { "firstfree" });
@@ -135,13 +135,13 @@ impl PoolKind for IpPool {
         &self,
         place: &Place<'_>,
         pool: &Node,
-        before: Option<&ResourcePool>,
-    ) -> Result<ResourcePool, Fault> {
+        before: Option<&RequestPool>,
+    ) -> Result<RequestPool, Fault> {
         let written = self.written(pool);
         // A pool that has nothing any more stays what it was.
         let was_six = before.and_then(given).is_some_and(|given| given.six);
         let six = overlap::checked(place, &written)?.unwrap_or(was_six);
-        let mut given = GivenAddresses {
+        let mut given = AddressSupply {
             six,
             subnets: written.subnets.iter().map(|(_, subnet, _)| *subnet).collect(),
             exclude: written.exclude.iter().map(|(_, subnet, _)| *subnet).collect(),
@@ -159,14 +159,14 @@ impl PoolKind for IpPool {
             low: low.and_then(|low| u8::try_from(low).ok()),
             ..AlarmSettings::default()
         };
-        Ok(ResourcePool { given: Given::Addresses(given), alarms })
+        Ok(RequestPool { supply: Supply::Addresses(given), alarms })
     }
 
     fn request_nodes(&self, want: &Wanted) -> Vec<Node> {
         let Wanted::Prefix(want) = want else { return Vec::new() };
         let mut nodes = vec![Node::leaf(self.0.size, Value::Uint(want.size.into()))];
         nodes.extend(want.start.map(|(six, address)| {
-            let given = GivenAddresses { six, ..GivenAddresses::default() };
+            let given = AddressSupply { six, ..AddressSupply::default() };
             Node::leaf(self.0.start, Value::text(given.kind().point(address)))
         }));
         nodes.extend(want.invert.then(|| Node::leaf(self.0.invert, Value::Empty)));
@@ -182,7 +182,7 @@ impl PoolKind for IpPool {
         }))
     }
 
-    fn granted_nodes(&self, config: &ResourcePool, value: Span) -> Vec<Node> {
+    fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<Node> {
         let show = |span| Value::text(config.kind().show(span));
         let mut nodes = vec![Node::leaf(self.0.granted, show(value))];
         let from = given(config).and_then(|given| from(given, value));
@@ -190,13 +190,13 @@ impl PoolKind for IpPool {
         nodes
     }
 
-    fn spelled(&self, config: &ResourcePool, value: Span) -> String {
+    fn spelled(&self, config: &RequestPool, value: Span) -> String {
         config.kind().show(value)
     }
 
     fn show_free(
         &self,
-        pool: &FrozenResource,
+        pool: &FrozenRequestPool,
         part: Option<NodeId>,
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped> {
@@ -235,7 +235,7 @@ impl PoolKind for IpPool {
         Ok(())
     }
 
-    fn value_of(&self, config: &ResourcePool, keys: &[Value]) -> Option<Span> {
+    fn value_of(&self, config: &RequestPool, keys: &[Value]) -> Option<Span> {
         let [Value::Text(address), Value::Uint(len)] = keys else { return None };
         let ((six, address), len) = (address_of(address)?, u8::try_from(*len).ok()?);
         let subnet = Subnet { address, len };
@@ -246,7 +246,7 @@ impl PoolKind for IpPool {
 
     fn show_held(
         &self,
-        config: &ResourcePool,
+        config: &RequestPool,
         value: Span,
         holder: &Holder,
         sink: &mut dyn Sink,

@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use allod_core::resource::{ResourcePool, Wanted};
+use allod_core::requests::{RequestPool, Wanted};
 use allod_core::span::Span;
-use allod_core::view::resource::FrozenResource;
+use allod_core::view::requests::FrozenRequestPool;
 
 use super::at;
 use crate::fault::{Fault, Tag};
@@ -25,18 +25,18 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
     fn oper(&self) -> &OperNodes;
 
     /// Whether a pool is of this kind.
-    fn is(&self, config: &ResourcePool) -> bool;
+    fn is(&self, config: &RequestPool) -> bool;
 
     /// What is configured of a pool, beside its name and its requests.
-    fn config_nodes(&self, config: &ResourcePool) -> Vec<Node>;
+    fn config_nodes(&self, config: &RequestPool) -> Vec<Node>;
 
     /// The same back. `pool` has all that the schema asks for. `before`: what was configured until now.
     fn config(
         &self,
         place: &Place<'_>,
         pool: &Node,
-        before: Option<&ResourcePool>,
-    ) -> Result<ResourcePool, Fault>;
+        before: Option<&RequestPool>,
+    ) -> Result<RequestPool, Fault>;
 
     /// What a request asks for.
     fn request_nodes(&self, want: &Wanted) -> Vec<Node>;
@@ -45,26 +45,26 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
     fn wanted(&self, request: &[Node]) -> Result<Wanted, Fault>;
 
     /// What a request has got.
-    fn granted_nodes(&self, config: &ResourcePool, value: Span) -> Vec<Node>;
+    fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<Node>;
 
     /// A value, in words.
-    fn spelled(&self, config: &ResourcePool, value: Span) -> String;
+    fn spelled(&self, config: &RequestPool, value: Span) -> String;
 
     /// What is free in a pool and what it consists of, of which `part` is wanted; `None`: all. Who holds what is not part of it.
     fn show_free(
         &self,
-        pool: &FrozenResource,
+        pool: &FrozenRequestPool,
         part: Option<NodeId>,
         sink: &mut dyn Sink,
     ) -> Result<(), Stopped>;
 
     /// The value that the keys of an entry of what is held stand for.
-    fn value_of(&self, config: &ResourcePool, keys: &[Value]) -> Option<Span>;
+    fn value_of(&self, config: &RequestPool, keys: &[Value]) -> Option<Span>;
 
     /// An entry of what is held.
     fn show_held(
         &self,
-        config: &ResourcePool,
+        config: &RequestPool,
         value: Span,
         holder: &Holder,
         sink: &mut dyn Sink,

@@ -5,9 +5,16 @@
 
 use std::sync::Arc;
 
-use allod_core::event::resource::{AlarmChanged, NoticeQueued, RequestAnswered};
+use allod_core::alarm::event::AlarmChanged;
+use allod_core::alarm::event::AlarmEvent;
+use allod_core::event::ClaimEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{ClaimGranted, Event};
-use allod_core::resource::Answer;
+use allod_core::outbox::event::NotificationQueued;
+use allod_core::outbox::event::OutboxEvent;
+use allod_core::requests::Answer;
+use allod_core::requests::event::RequestAnswered;
+use allod_core::requests::event::RequestsEvent;
 
 use super::alarms::{self, Named};
 use super::{ResourcePools, at, words};
@@ -120,11 +127,11 @@ impl ToldNodes {
         Node::inner(self.pool, leaves)
     }
 
-    fn redeploy(&self, notice: &NoticeQueued) -> Node {
+    fn redeploy(&self, notice: &NotificationQueued) -> Node {
         let mut leaves = vec![
             Node::leaf(self.service, Value::Text(notice.target.clone())),
             Node::leaf(self.user, Value::Text(notice.user.clone())),
-            Node::leaf(self.how, Value::text(notice.how.name())),
+            Node::leaf(self.how, Value::text(notice.payload.0)),
         ];
         leaves.extend(notice.about.iter().map(|(pool, key)| {
             let pool = Node::leaf(self.about_pool, Value::Text(pool.clone()));
@@ -153,48 +160,37 @@ pub(super) fn told(model: &ResourcePools, events: &[Event]) -> Vec<Node> {
     let mut told = Vec::new();
     for event in events {
         match event {
-            Event::ClaimGranted(granted) => given = Some(granted),
-            Event::RequestAnswered(answered) => {
+            Event::Claim(ClaimEvent::Granted(granted)) => given = Some(granted),
+            Event::Requests(RequestsEvent::Answered(answered)) => {
                 let own = given.take();
                 let own = own.filter(|one| one.pool == answered.pool && one.key == answered.key);
                 told.push(nodes.answered(answered, own));
             }
-            Event::RequestWithdrawn(gone) => {
+            Event::Requests(RequestsEvent::Withdrawn(gone)) => {
                 told.push(nodes.allocation(&gone.pool, &gone.key, "withdrawn", vec![]));
             }
-            Event::ResourcePoolDefined(defined) => {
+            Event::Requests(RequestsEvent::PoolDefined(defined)) => {
                 let kind = model.kinds.iter().find(|kind| kind.is(&defined.config));
                 let kind = kind.map(|kind| kind.nodes().label);
                 told.push(nodes.pool(&defined.pool, "defined", kind));
             }
-            Event::PoolRemoved(removed) => told.push(nodes.pool(&removed.pool, "removed", None)),
-            Event::NoticeQueued(notice) => told.push(nodes.redeploy(notice)),
-            Event::AlarmChanged(changed) => told.push(nodes.alarm(changed)),
+            Event::Pool(PoolEvent::Removed(removed)) => {
+                told.push(nodes.pool(&removed.pool, "removed", None))
+            }
+            Event::Outbox(OutboxEvent::Queued(notice)) => told.push(nodes.redeploy(notice)),
+            Event::Alarm(AlarmEvent::Changed(changed)) => told.push(nodes.alarm(changed)),
             // What is held is told by what was asked, and how services are told by the outbox itself.
-            Event::PoolDefined(_)
-            | Event::LeaseChanged(_)
-            | Event::ClaimReleased(_)
-            | Event::QuarantineEnded(_)
-            | Event::RequestRemembered(_)
-            | Event::RequestForgotten(_)
-            | Event::ProviderDefined(_)
-            | Event::ProviderRemoved(_)
-            | Event::ProviderCounted(_)
-            | Event::InventoriesSet(_)
-            | Event::TraitsSet(_)
-            | Event::AggregatesSet(_)
-            | Event::ClassDefined(_)
-            | Event::ClassRemoved(_)
-            | Event::TraitDefined(_)
-            | Event::TraitRemoved(_)
-            | Event::AllocationsSet(_)
-            | Event::AllocationsExtended(_)
-            | Event::AllocationsReleased(_)
-            | Event::LedgerDefined(_)
-            | Event::BlocksMoved(_)
-            | Event::AlarmPurged(_)
-            | Event::NoticeTried(_)
-            | Event::NoticeSettled(_) => {}
+            Event::Pool(PoolEvent::Defined(_))
+            | Event::Claim(
+                ClaimEvent::LeaseChanged(_)
+                | ClaimEvent::Released(_)
+                | ClaimEvent::QuarantineEnded(_),
+            )
+            | Event::Idempotency(_)
+            | Event::Capacity(_)
+            | Event::Blocks(_)
+            | Event::Alarm(AlarmEvent::Purged(_))
+            | Event::Outbox(OutboxEvent::DeliveryFailed(_) | OutboxEvent::Closed(_)) => {}
         }
     }
     told

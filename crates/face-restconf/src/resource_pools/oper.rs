@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::claim::{Claim, ClaimState};
-use allod_core::resource::Request;
+use allod_core::requests::Request;
 use allod_core::span::Span;
 use allod_core::state::State;
 use allod_core::view::{self, ValueView};
@@ -31,9 +31,9 @@ pub(super) fn shown(
         [Value::Text(name)] => name,
         _ => return None,
     };
-    let config = view::resource::config(state, name).filter(|config| kind.is(config))?;
+    let config = view::requests::config(state, name).filter(|config| kind.is(config))?;
     let frozen = || {
-        let pool = view::resource::frozen(state, name)?;
+        let pool = view::requests::frozen(state, name)?;
         Some(Frozen { kind: kind.clone(), pool })
     };
     let node = kind.oper().allocation;
@@ -49,7 +49,7 @@ pub(super) fn shown(
             if !held.claim.values.each(held.kind).any(|one| one == value) {
                 return None;
             }
-            let asked = view::resource::asked(state, name, &held.claim.key);
+            let asked = view::requests::request(state, name, &held.claim.key);
             let holder = holder(&held.claim, asked.map(|(asked, _)| &*asked.request));
             let mut built = Builder::new();
             kind.show_held(config, value, &holder, &mut built).ok()?;

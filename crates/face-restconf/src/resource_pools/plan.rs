@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use allod_core::command::Command;
-use allod_core::command::resource::{EditResources, ResourceCommand, ResourceEdit};
+use allod_core::requests::command::{EditRequests, RequestPoolEdit, RequestsCommand};
 use allod_core::state::State;
-use allod_core::view::resource as view;
+use allod_core::view::requests as view;
 use allod_engine::Snapshot;
 
 use self::draft::Draft;
@@ -43,14 +43,14 @@ impl ResourcePools {
             match self.pool_of(target) {
                 // An edit that only asks whether the pool is as it was.
                 Some(pool) if view::config(snapshot.state, pool).is_some() => {
-                    pools.insert(0, (pool.clone(), ResourceEdit::Put(Box::default())));
+                    pools.insert(0, (pool.clone(), RequestPoolEdit::Put(Box::default())));
                 }
                 _ => seen_all = true,
             }
         }
         let seen = snapshot.at.position;
-        let edit = ResourceCommand::Edit(EditResources { seen, seen_all, pools });
-        Ok(Planned { command: Some(Command::Resource(edit)), created })
+        let edit = RequestsCommand::Edit(EditRequests { seen, seen_all, pools });
+        Ok(Planned { command: Some(Command::Requests(edit)), created })
     }
 }
 
@@ -140,7 +140,7 @@ impl<'a> Work<'a> {
         there
     }
 
-    fn finish(self) -> Result<Vec<(Arc<str>, ResourceEdit)>, Fault> {
+    fn finish(self) -> Result<Vec<(Arc<str>, RequestPoolEdit)>, Fault> {
         let mut pools = Vec::new();
         for ((name, _), draft) in self.drafts {
             pools.extend(draft.finish()?.map(|edit| (name, edit)));

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use allod_core::claim::ClaimState;
-use allod_core::resource::Answer;
+use allod_core::requests::Answer;
+use allod_core::requests::AnsweredRequest;
 use allod_core::span::Span;
 use allod_core::state::State;
-use allod_core::state::requests::Asked;
-use allod_core::view::resource::{self as view, FrozenResource};
+use allod_core::view::requests::{self as view, FrozenRequestPool};
 use hashbrown::HashMap;
 
 use super::kind::PoolKind;
@@ -69,11 +69,11 @@ impl ResourcePools {
             [] => frozen(Part::Whole),
             [step, below @ ..] if step.node == nodes.allocation => match &step.keys[..] {
                 [] => {
-                    let any = view::asked_count(state, name).is_some_and(|count| count > 0);
+                    let any = view::request_count(state, name).is_some_and(|count| count > 0);
                     any.then(|| frozen(Part::Requests)).flatten()
                 }
                 [Value::Text(key)] => {
-                    let (asked, value) = view::asked(state, name, key)?;
+                    let (asked, value) = view::request(state, name, key)?;
                     let entry = request::answered(&**kind, name, config, asked, value);
                     select(vec![entry], below)
                 }
@@ -123,7 +123,7 @@ fn named(step: &Step, node: &Node) -> bool {
 /// A pool of one moment, and of which kind it is.
 pub(crate) struct Frozen {
     pub kind: Arc<dyn PoolKind>,
-    pub pool: FrozenResource,
+    pub pool: FrozenRequestPool,
 }
 
 /// All pools of a kind, by name.
@@ -136,7 +136,7 @@ pub(crate) fn all_of(kind: &Arc<dyn PoolKind>, state: &State) -> Vec<Frozen> {
 
 impl Frozen {
     /// All requests by key, each with what it has got.
-    pub fn requests(&self) -> Vec<(&Asked, Option<Span>)> {
+    pub fn requests(&self) -> Vec<(&AnsweredRequest, Option<Span>)> {
         let held: HashMap<Arc<str>, Span> = self
             .pool
             .rows
@@ -144,7 +144,7 @@ impl Frozen {
             .filter(|claim| claim.state == ClaimState::Held)
             .map(|claim| (claim.key.clone(), claim.values.first()))
             .collect();
-        let mut all: Vec<(&Asked, Option<Span>)> = self
+        let mut all: Vec<(&AnsweredRequest, Option<Span>)> = self
             .pool
             .requests
             .iter()

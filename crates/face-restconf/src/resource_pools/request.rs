@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use allod_core::resource::{Answer, Redeploy, Request, ResourcePool};
+use allod_core::requests::AnsweredRequest;
+use allod_core::requests::{Answer, Redeploy, Request, RequestPool};
 use allod_core::span::Span;
-use allod_core::state::requests::Asked;
 
 use super::kind::PoolKind;
 use super::words;
@@ -38,8 +38,8 @@ pub(crate) fn written(kind: &dyn PoolKind, key: &Arc<str>, request: &Request) ->
 pub(crate) fn answered(
     kind: &dyn PoolKind,
     pool: &str,
-    config: &ResourcePool,
-    asked: &Asked,
+    config: &RequestPool,
+    asked: &AnsweredRequest,
     value: Option<Span>,
 ) -> Node {
     let nodes = kind.nodes();
@@ -71,7 +71,7 @@ pub(crate) fn read(kind: &dyn PoolKind, entry: &Node) -> Result<Request, Fault> 
     Ok(Request {
         user,
         services: services.collect(),
-        redeploy: entry.text(nodes.redeploy).and_then(Redeploy::named),
+        redeploy: entry.text(nodes.redeploy).and_then(Redeploy::from_name),
         sync_alloc: entry.child(nodes.sync_alloc).is_some(),
         want: kind.wanted(request)?,
     })

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use allod_core::resource::{Failure, Request, Wanted};
+use allod_core::requests::{Failure, Request, Wanted};
 
 const EXHAUSTED: &str = "com.tailf.pkg.idpool.exceptions.PoolExhaustedException";
 const IPAM: &str = "com.tailf.pkg.ipam.exceptions";

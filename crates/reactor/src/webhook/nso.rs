@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use allod_core::resource::Redeploy;
-use allod_core::state::outbox::Notice;
+use allod_core::outbox::Notification;
 use percent_encoding::utf8_percent_encode;
 
 use super::template::PLAIN;
@@ -39,11 +38,9 @@ impl Nso {
         Ok(Nso { base, action: action.to_owned(), modules: all })
     }
 
-    pub fn url(&self, notice: &Notice) -> Result<String, String> {
-        let action = match notice.how {
-            Redeploy::Default | Redeploy::Never => &*self.action,
-            Redeploy::Touch | Redeploy::Reactive | Redeploy::Whole => notice.how.name(),
-        };
+    pub fn url(&self, notice: &Notification) -> Result<String, String> {
+        let named = ACTIONS.into_iter().find(|action| *action == notice.payload.0);
+        let action = named.unwrap_or(&self.action);
         let path = path(&notice.target, &self.modules)?;
         Ok(format!("{}/restconf/data{path}/{action}", self.base))
     }
@@ -140,6 +137,8 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use allod_core::outbox::Payload;
+
     use super::*;
     use crate::webhook::sample;
 
@@ -185,13 +184,15 @@ mod tests {
     #[test]
     fn action_of_the_notification_has_precedence() {
         let nso = Nso::new("http://nso/", None, &BTreeMap::new()).unwrap();
-        for (how, action) in [
-            (Redeploy::Default, "reactive-re-deploy"),
-            (Redeploy::Touch, "touch"),
-            (Redeploy::Reactive, "reactive-re-deploy"),
-            (Redeploy::Whole, "re-deploy"),
+        for (payload, action) in [
+            ("default", "reactive-re-deploy"),
+            ("touch", "touch"),
+            ("reactive-re-deploy", "reactive-re-deploy"),
+            ("re-deploy", "re-deploy"),
         ] {
-            let url = nso.url(&Notice { how, target: "/a:b".into(), ..sample() }).unwrap();
+            let payload = Payload(payload);
+            let url =
+                nso.url(&Notification { payload, target: "/a:b".into(), ..sample() }).unwrap();
             assert_eq!(url, format!("http://nso/restconf/data/a:b/{action}"));
         }
         assert!(Nso::new("http://nso/", Some("delete"), &BTreeMap::new()).is_err());

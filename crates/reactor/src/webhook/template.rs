@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use allod_core::state::outbox::Notice;
+use allod_core::outbox::Notification;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ impl Template {
         Ok(Template(pieces))
     }
 
-    pub fn fill(&self, notice: &Notice, escape: Escape) -> String {
+    pub fn fill(&self, notice: &Notification, escape: Escape) -> String {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
@@ -99,11 +99,11 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-fn said(field: TemplateField, notice: &Notice) -> String {
+fn said(field: TemplateField, notice: &Notification) -> String {
     match field {
         TemplateField::Target => notice.target.to_string(),
         TemplateField::User => notice.user.to_string(),
-        TemplateField::How => notice.how.name().to_owned(),
+        TemplateField::How => notice.payload.0.to_owned(),
         TemplateField::Number => notice.name(),
         TemplateField::Pools => {
             let mut pools: Vec<&str> = notice.about.iter().map(|(pool, _)| &**pool).collect();
@@ -166,18 +166,18 @@ struct NotificationBody<'a> {
     pools: Vec<NotificationSubject<'a>>,
 }
 
-fn about(notice: &Notice) -> Vec<NotificationSubject<'_>> {
+fn about(notice: &Notification) -> Vec<NotificationSubject<'_>> {
     let each = notice.about.iter();
     each.map(|(pool, key)| NotificationSubject { pool, allocation: key }).collect()
 }
 
 /// All fields of a notification, as JSON.
-pub(super) fn whole(notice: &Notice) -> String {
+pub(super) fn whole(notice: &Notification) -> String {
     json(&NotificationBody {
         number: notice.name(),
         target: &notice.target,
         user: &notice.user,
-        how: notice.how.name(),
+        how: notice.payload.0,
         pools: about(notice),
     })
 }
@@ -197,7 +197,7 @@ mod tests {
         let template = Template::new("{user}").unwrap();
         let filled = |escape| {
             let hostile = "a\"b\\c\r\nX: y <&'>é/?#%".into();
-            template.fill(&Notice { user: hostile, ..sample() }, escape)
+            template.fill(&Notification { user: hostile, ..sample() }, escape)
         };
         assert_eq!(filled(Escape::Url), "a%22b%5Cc%0D%0AX%3A%20y%20%3C%26%27%3E%C3%A9%2F%3F%23%25");
         assert_eq!(filled(Escape::Header), "a\"b\\c%0D%0AX: y <&'>%C3%A9/?#%25");

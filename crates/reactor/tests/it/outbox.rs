@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use allod_core::command::resource::NoticeCommand;
-use allod_core::resource::AlarmKind;
-use allod_core::state::outbox::Notice;
+use allod_core::alarm::AlarmKind;
+use allod_core::outbox::Notification;
+use allod_core::outbox::command::OutboxCommand;
 use allod_reactor::{ChannelId, Delivery, DeliveryOutcome, Reactor, ReactorLimits, Transport};
 use hook::{Asked, Hook, Manner};
 use world::{World, hasty, plain, webhooks};
@@ -83,7 +83,8 @@ async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
     world.pool("p").await;
     world.ask("p", &[("a", "/s")]).await;
     let reactor = world.react(&plain(&hook.url()), hasty());
-    let given_up = |notices: &[Arc<Notice>]| notices.iter().any(|notice| notice.due_ms.is_none());
+    let given_up =
+        |notices: &[Arc<Notification>]| notices.iter().any(|notice| notice.due_ms.is_none());
     world.until("it is not given up", given_up).await;
     assert_eq!(hook.asked().len(), 3);
     let dead = world.outbox().remove(0);
@@ -98,7 +99,7 @@ async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
     hook.now(|_| Manner::Answer(200));
     world.ask("p", &[("b", "/s")]).await;
     world.until("the later one is not told", |notices| notices.len() == 1).await;
-    world.notice(NoticeCommand::Retry { number: dead.number }).await;
+    world.notice(OutboxCommand::Retry { number: dead.number }).await;
     world.empty().await;
     assert!(!raised(&world));
     assert_eq!(names(&hook.asked()).last(), Some(&dead.name()));
@@ -125,7 +126,7 @@ async fn all_attempts_are_anew_though_one_is_under_way_when_somebody_says_so() {
     let reactor = world.react(&plain(&hook.url()), limits);
     hook.wait_for(2).await;
     let number = world.outbox()[0].number;
-    world.notice(NoticeCommand::Retry { number }).await;
+    world.notice(OutboxCommand::Retry { number }).await;
     world.empty().await;
     assert_eq!(hook.asked().len(), 3);
     reactor.stop().await;
@@ -152,8 +153,9 @@ async fn a_slow_webhook_holds_up_no_other_and_no_server() {
     for n in 0..40 {
         world.ask("p", &[(&format!("q{n}"), &format!("/quick/{n}"))]).await;
     }
-    let only_slow =
-        |notices: &[Arc<Notice>]| notices.iter().all(|notice| notice.target.starts_with("/slow"));
+    let only_slow = |notices: &[Arc<Notification>]| {
+        notices.iter().all(|notice| notice.target.starts_with("/slow"))
+    };
     world.until("the quick ones wait", only_slow).await;
     assert!(began.elapsed() < Duration::from_secs(10));
     assert_eq!((quick.asked().len(), slow.asked().len()), (40, 4));
@@ -214,7 +216,7 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
         world.until("it is not given up", |all| all.iter().any(|one| one.due_ms.is_none())).await;
         let dead = world.outbox().remove(0);
         assert!(dead.error.as_ref().unwrap().contains(words), "{dead:?}");
-        world.notice(NoticeCommand::Drop { number: dead.number }).await;
+        world.notice(OutboxCommand::Drop { number: dead.number }).await;
         reactor.stop().await;
     }
     // Nobody is there at all.
@@ -233,11 +235,11 @@ impl Transport for Nervous {
         1
     }
 
-    fn channel_for(&self, _: &Notice) -> Option<ChannelId> {
+    fn channel_for(&self, _: &Notification) -> Option<ChannelId> {
         Some(0)
     }
 
-    fn deliver(&self, _: ChannelId, _: Arc<Notice>) -> Delivery {
+    fn deliver(&self, _: ChannelId, _: Arc<Notification>) -> Delivery {
         assert!(self.0.swap(true, Ordering::Relaxed), "not now");
         Box::pin(async { DeliveryOutcome::Delivered })
     }

@@ -1,14 +1,16 @@
-//! Samples of what is stored about providers and consumers.
+//! Samples of providers and consumers.
 
 use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
     ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
     ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
 };
-use allod_core::event::{Event, ReleaseCause, RequestRemembered};
+use allod_core::event::{Event, IdempotencyStored, ReleaseCause};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
 use allod_core::state::capacity::names::NameRow;
@@ -23,7 +25,10 @@ const VM: Uuid = Uuid(u128::MAX);
 pub(super) fn all() -> Vec<(&'static str, Sample)> {
     let event = |event: Event| Sample::Event(event);
     vec![
-        ("22-request_remembered-v2", event(Event::RequestRemembered(request()))),
+        (
+            "22-request_remembered-v2",
+            event(Event::Idempotency(IdempotencyEvent::Stored(request()))),
+        ),
         ("32-provider_defined-v1", event(defined(None))),
         ("32-provider_defined-v1-below", event(defined(Some(NUMA)))),
         ("33-provider_removed-v1", event(removed())),
@@ -33,11 +38,23 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
         ("37-aggregates_set-v1", event(aggregates())),
         ("38-class_defined-v1", event(class(None))),
         ("38-class_defined-v1-renamed", event(class(Some("CUSTOM_OLD".into())))),
-        ("39-class_removed-v1", event(Event::ClassRemoved(ClassRemoved { class: gpu() }))),
+        (
+            "39-class_removed-v1",
+            event(Event::Capacity(CapacityEvent::ClassRemoved(ClassRemoved { class: gpu() }))),
+        ),
         ("40-trait_defined-v1", event(trait_defined())),
-        ("41-trait_removed-v1", event(Event::TraitRemoved(TraitRemoved { name: fast() }))),
-        ("42-allocations_set-v1", event(Event::AllocationsSet(plain_set()))),
-        ("42-allocations_set-v1-full", event(Event::AllocationsSet(full_set()))),
+        (
+            "41-trait_removed-v1",
+            event(Event::Capacity(CapacityEvent::TraitRemoved(TraitRemoved { name: fast() }))),
+        ),
+        (
+            "42-allocations_set-v1",
+            event(Event::Capacity(CapacityEvent::AllocationsSet(plain_set()))),
+        ),
+        (
+            "42-allocations_set-v1-full",
+            event(Event::Capacity(CapacityEvent::AllocationsSet(full_set()))),
+        ),
         ("43-allocations_extended-v1", event(extended(Some(AT_MS), Reclaim::Keep))),
         ("43-allocations_extended-v1-for-ever", event(extended(None, Reclaim::Reap))),
         ("44-allocations_released-v1", event(released())),
@@ -60,15 +77,27 @@ fn fast() -> Arc<str> {
 
 fn defined(parent: Option<Uuid>) -> Event {
     let (provider, name) = (HOST, "host-1".into());
-    Event::ProviderDefined(ProviderDefined { provider, name, parent, at_ms: AT_MS })
+    Event::Capacity(CapacityEvent::ProviderDefined(ProviderDefined {
+        provider,
+        name,
+        parent,
+        at_ms: AT_MS,
+    }))
 }
 
 fn removed() -> Event {
-    Event::ProviderRemoved(ProviderRemoved { provider: HOST, name: "host-1".into() })
+    Event::Capacity(CapacityEvent::ProviderRemoved(ProviderRemoved {
+        provider: HOST,
+        name: "host-1".into(),
+    }))
 }
 
 fn counted() -> Event {
-    Event::ProviderCounted(ProviderCounted { provider: HOST, generation: 300, at_ms: AT_MS })
+    Event::Capacity(CapacityEvent::ProviderCounted(ProviderCounted {
+        provider: HOST,
+        generation: 300,
+        at_ms: AT_MS,
+    }))
 }
 
 fn odd_inventory() -> Inventory {
@@ -85,7 +114,7 @@ fn odd_inventory() -> Inventory {
 fn inventories() -> Event {
     let set =
         |class: &str, inventory, written| InventorySet { class: class.into(), inventory, written };
-    Event::InventoriesSet(InventoriesSet {
+    Event::Capacity(CapacityEvent::InventoriesSet(InventoriesSet {
         provider: HOST,
         generation: 3,
         inventories: vec![
@@ -93,25 +122,35 @@ fn inventories() -> Event {
             set("DISK_GB", odd_inventory(), true),
         ],
         at_ms: AT_MS,
-    })
+    }))
 }
 
 fn traits() -> Event {
     let traits = vec!["HW_CPU_X86_AVX2".into(), fast()];
-    Event::TraitsSet(TraitsSet { provider: HOST, generation: 4, traits, at_ms: AT_MS })
+    Event::Capacity(CapacityEvent::TraitsSet(TraitsSet {
+        provider: HOST,
+        generation: 4,
+        traits,
+        at_ms: AT_MS,
+    }))
 }
 
 fn aggregates() -> Event {
     let aggregates = vec![NUMA, VM];
-    Event::AggregatesSet(AggregatesSet { provider: HOST, generation: 5, aggregates, at_ms: AT_MS })
+    Event::Capacity(CapacityEvent::AggregatesSet(AggregatesSet {
+        provider: HOST,
+        generation: 5,
+        aggregates,
+        at_ms: AT_MS,
+    }))
 }
 
 fn class(was: Option<Arc<str>>) -> Event {
-    Event::ClassDefined(ClassDefined { class: gpu(), was, at_ms: AT_MS })
+    Event::Capacity(CapacityEvent::ClassDefined(ClassDefined { class: gpu(), was, at_ms: AT_MS }))
 }
 
 fn trait_defined() -> Event {
-    Event::TraitDefined(TraitDefined { name: fast(), at_ms: AT_MS })
+    Event::Capacity(CapacityEvent::TraitDefined(TraitDefined { name: fast(), at_ms: AT_MS }))
 }
 
 fn held() -> Vec<Allocated> {
@@ -153,28 +192,33 @@ fn full_set() -> AllocationsSet {
 
 fn extended(expires_ms: Option<u64>, reclaim: Reclaim) -> Event {
     let (consumer, generation) = (VM, 2);
-    Event::AllocationsExtended(AllocationsExtended { consumer, generation, expires_ms, reclaim })
+    Event::Capacity(CapacityEvent::AllocationsExtended(AllocationsExtended {
+        consumer,
+        generation,
+        expires_ms,
+        reclaim,
+    }))
 }
 
 fn released() -> Event {
-    Event::AllocationsReleased(AllocationsReleased {
+    Event::Capacity(CapacityEvent::AllocationsReleased(AllocationsReleased {
         consumer: VM,
         generation: 300,
         project: "p".into(),
         user: "u".into(),
         cause: ReleaseCause::Reaped,
         was: held(),
-    })
+    }))
 }
 
-fn request() -> RequestRemembered {
+fn request() -> IdempotencyStored {
     let outcomes = vec![
         Outcome::Checked,
         Outcome::Allocated { consumers: vec![(VM, Some(300)), (HOST, None)] },
         Outcome::Deallocated { existed: true },
         Outcome::Extended { consumer: VM, generation: 2, expires_ms: Some(AT_MS) },
     ];
-    RequestRemembered {
+    IdempotencyStored {
         key: "order 17".into(),
         fingerprint: [7; 32],
         until_ms: AT_MS,

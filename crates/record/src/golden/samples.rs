@@ -1,11 +1,14 @@
-//! The samples whose bytes are kept: for each kind a plain one, and where it has more to say a full one.
+//! The samples: a minimal one for each kind, and a full one for kinds with optional fields.
 
 use std::sync::Arc;
 
 use allod_core::claim::{Claim, ClaimParams, ClaimState, Parity, Values, Want};
+use allod_core::event::ClaimEvent;
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
-    ReleaseCause, RequestForgotten, RequestRemembered, Was,
+    ClaimGranted, ClaimReleased, Event, IdempotencyExpired, IdempotencyStored, LeaseChanged,
+    PoolDefined, PoolRemoved, QuarantineEnded, ReleaseCause, Was,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
@@ -20,7 +23,7 @@ use allod_core::state::restore::PoolImage;
 pub(super) enum Sample {
     /// A body of one item.
     Item(Item),
-    /// An event alone, as it stands within an entry.
+    /// A single event, as in an entry.
     Event(Event),
     Checkpoint(Header, Vec<Part>),
 }
@@ -52,9 +55,12 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
         ("21-quarantine_ended-v1", quarantine_ended(None, None)),
         ("21-quarantine_ended-v2", quarantine_ended(Some("vm-0001"), Some(plain_was()))),
         ("21-quarantine_ended-v2-full", quarantine_ended(Some("vm-0001"), Some(full_was()))),
-        ("22-request_remembered-v1", Sample::Event(Event::RequestRemembered(request()))),
+        (
+            "22-request_remembered-v1",
+            Sample::Event(Event::Idempotency(IdempotencyEvent::Stored(request()))),
+        ),
         ("23-request_forgotten-v1", Sample::Event(request_forgotten())),
-        // Each kind of a checkpoint is shown by the smallest checkpoint that has it, and the last by one that has all.
+        // The smallest checkpoint for each kind, and one checkpoint with all kinds.
         ("64-checkpoint_begun-v1", checkpoint(&[])),
         ("65-checkpoint_pool-v1", checkpoint(&[plain_pool(), full_pool()])),
         ("66-checkpoint_claims-v1", checkpoint(&[plain_pool(), Part::Claim(plain_claim())])),
@@ -70,18 +76,22 @@ fn entry() -> Item {
 }
 
 fn pool_defined(spec: PoolSpec) -> Sample {
-    Sample::Event(Event::PoolDefined(PoolDefined { pool: "vlan".into(), generation: 1, spec }))
+    Sample::Event(Event::Pool(PoolEvent::Defined(PoolDefined {
+        pool: "vlan".into(),
+        generation: 1,
+        spec,
+    })))
 }
 
 fn pool_removed() -> Event {
-    Event::PoolRemoved(PoolRemoved { pool: "vlan".into() })
+    Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "vlan".into() }))
 }
 
 fn granted(grant: ClaimGranted) -> Sample {
-    Sample::Event(Event::ClaimGranted(grant))
+    Sample::Event(Event::Claim(ClaimEvent::Granted(grant)))
 }
 
-/// Of the key that the events here have.
+/// The claim of the key that these samples use.
 fn plain_was() -> Was {
     Was { owner: "vm-0001".into(), values: Values::one(Span::one(1001)), kind: Kind::Id32 }
 }
@@ -93,7 +103,13 @@ fn full_was() -> Was {
 
 fn lease_changed(expires_ms: Option<u64>, was: Option<Was>) -> Sample {
     let (pool, key) = ("vlan".into(), "vm-0001".into());
-    Sample::Event(Event::LeaseChanged(LeaseChanged { pool, key, version: 300, expires_ms, was }))
+    Sample::Event(Event::Claim(ClaimEvent::LeaseChanged(LeaseChanged {
+        pool,
+        key,
+        version: 300,
+        expires_ms,
+        was,
+    })))
 }
 
 fn claim_released(
@@ -101,7 +117,7 @@ fn claim_released(
     quarantine_until_ms: Option<u64>,
     was: Option<Was>,
 ) -> Sample {
-    Sample::Event(Event::ClaimReleased(ClaimReleased {
+    Sample::Event(Event::Claim(ClaimEvent::Released(ClaimReleased {
         pool: "vlan".into(),
         key: "vm-0001".into(),
         version: 300,
@@ -109,16 +125,21 @@ fn claim_released(
         cause,
         quarantine_until_ms,
         was,
-    }))
+    })))
 }
 
 fn quarantine_ended(key: Option<&str>, was: Option<Was>) -> Sample {
     let (pool, key) = ("vlan".into(), key.map(Arc::from));
-    Sample::Event(Event::QuarantineEnded(QuarantineEnded { pool, first: 1001, key, was }))
+    Sample::Event(Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded {
+        pool,
+        first: 1001,
+        key,
+        was,
+    })))
 }
 
 fn request_forgotten() -> Event {
-    Event::RequestForgotten(RequestForgotten { key: "order 17".into() })
+    Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: "order 17".into() }))
 }
 
 pub(super) fn checkpoint(parts: &[Part]) -> Sample {
@@ -133,7 +154,7 @@ fn full_checkpoint() -> Sample {
         Part::Claim(full_claim()),
         full_pool(),
         Part::Claim(full_claim()),
-        Part::Request(request()),
+        Part::Idempotency(request()),
     ])
 }
 
@@ -144,8 +165,8 @@ fn plain_pool() -> Part {
         spec: plain_spec(),
         cursor: None,
         released: vec![],
-        account: None,
-        resource: None,
+        blocks: None,
+        requests: None,
     }))
 }
 
@@ -156,8 +177,8 @@ fn full_pool() -> Part {
         spec: full_spec(),
         cursor: Some(0x0a00_0010),
         released: vec![Span::one(0x0a00_0020), span(0x0a00_0018, 0x0a00_0019)],
-        account: None,
-        resource: None,
+        blocks: None,
+        requests: None,
     }))
 }
 
@@ -262,9 +283,9 @@ fn full_grant() -> ClaimGranted {
     }
 }
 
-fn request() -> RequestRemembered {
+fn request() -> IdempotencyStored {
     let claim_in = |claim| ClaimIn { pool: "vlan".into(), kind: Kind::Id32, claim };
-    RequestRemembered {
+    IdempotencyStored {
         key: "order 17".into(),
         fingerprint: std::array::from_fn(|i| i as u8),
         until_ms: AT_MS + 86_400_000,

@@ -9,7 +9,7 @@ use allod_core::event::capacity::{
 };
 use allod_core::state::capacity::image::{ProviderImage, StockImage};
 
-/// Sixteen bytes, the first one first.
+/// Sixteen bytes, big-endian.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 pub(crate) struct UuidV1([u8; 16]);
 
@@ -284,7 +284,7 @@ impl From<TraitDefinedV1<'_>> for TraitDefined {
     }
 }
 
-/// Of a class or a trait that is gone.
+/// A class or a trait was removed.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct NameRemovedV1<'a> {
     pub name: &'a str,

@@ -1,4 +1,4 @@
-//! Claims: granted, leased, released, out of quarantine; and a claim as a whole, for checkpoints and receipts.
+//! Claims: granted, leased, released, out of quarantine; and whole claims, for checkpoints and receipts.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(crate) struct ClaimGrantedV2<'a> {
     grant: ClaimGrantedV1<'a>,
 }
 
-/// Whose values an event is about.
+/// The owner and the values of the claim that an event is about.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct WasV1<'a> {
     /// Absent when it is the key.
@@ -89,7 +89,7 @@ pub(crate) struct QuarantineEndedV1<'a> {
     first: u128,
 }
 
-/// One claim as it stands. A checkpoint's chunk of claims is nothing but these, one after the other.
+/// A claim. The payload of a chunk of claims is a sequence of these.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ClaimV1<'a> {
     key: &'a str,
@@ -127,7 +127,7 @@ fn store_owner<'a>(key: &str, owner: &'a str) -> Option<&'a str> {
     (owner != key).then_some(owner)
 }
 
-/// Key and owner; one string in memory when they are the same.
+/// Key and owner; they share memory if they are the same.
 fn load_owner(key: &str, owner: Option<&str>) -> (Arc<str>, Arc<str>) {
     let key: Arc<str> = key.into();
     let owner = owner.map_or_else(|| key.clone(), Arc::from);

@@ -1,4 +1,4 @@
-//! What consumers hold: the events, and the rows of a checkpoint.
+//! Allocations of consumers: the events, and the rows of a checkpoint.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ impl From<AllocationsReleasedV1<'_>> for AllocationsReleased {
     }
 }
 
-/// One consumer as it stands. A checkpoint's chunk of consumers is nothing but these, one after the other.
+/// A consumer. The payload of a chunk of consumers is a sequence of these.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct ConsumerV1<'a> {
     uuid: UuidV1,

@@ -1,16 +1,17 @@
-//! The numbers by which the core's small enums are stored.
+//! The stored numbers of the small enums of the core.
 //!
-//! A number is never given twice. A variant that is new in the core needs a new version of each kind that stores it,
-//! because a program that does not know it must not take it for damage.
+//! A number is never reused. A new variant in the core needs a new version of each kind that stores it, so that a program
+//! that does not know it does not report damage.
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
+use allod_core::alarm::AlarmKind;
 use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
 use allod_core::event::ReleaseCause;
 use allod_core::pool::Strategy;
-use allod_core::resource::{AlarmKind, Method, Redeploy};
+use allod_core::requests::{Method, Redeploy};
 use allod_core::value::Kind;
 
 use crate::body::Cause;
@@ -101,19 +102,19 @@ numbered!(CauseV1(Cause) {
     1 => DeletePool,
     2 => Transact,
     3 => Tick,
-    // Level 3. It stands only in entries whose events need that level themselves, so nobody meets it who does not know it.
+    // Level 3. Only in entries whose events need that level anyway.
     4 => Capacity,
-    // Level 4, and every entry that has it says so.
-    5 => Ids,
-    // Level 5, likewise.
-    6 => Resource,
+    // Level 4: entries with it need that level.
+    5 => Blocks,
+    // Level 5: entries with it need that level.
+    6 => Requests,
 });
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The stored numbers of `all`, which must come back as what they were.
+    /// The stored numbers of `all`, after a round trip.
     fn numbers<T>(all: &[T]) -> Vec<u8>
     where
         T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug,
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_was_never_given_does_not_read() {
+    fn unknown_number_is_rejected() {
         assert!(postcard::from_bytes::<StrategyV1>(&[5]).is_err());
         assert!(postcard::from_bytes::<KindV1>(&[6]).is_err());
     }

@@ -1,4 +1,4 @@
-//! Pools: their definition, their removal, and what a checkpoint keeps of them.
+//! Pools: definition, removal, and the parts of a checkpoint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use serde::ser::{Serialize, Serializer};
 use allod_core::event::PoolDefined;
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 
-use super::ids::AccountV1;
+use super::blocks::BlocksV1;
 use super::number::{KindV1, StrategyV1};
-use super::resource::ResourcePoolV1;
+use super::requests::RequestPoolV1;
 use super::span::{SpanV1, load_spans, store_spans};
 use allod_core::state::restore::PoolImage;
 
@@ -27,7 +27,7 @@ pub(crate) struct PoolRemovedV1<'a> {
     pub pool: &'a str,
 }
 
-/// A pool in a checkpoint. Its claims follow in chunks of their own.
+/// A pool in a checkpoint. Its claims follow in other chunks.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct CheckpointPoolV1<'a> {
     name: &'a str,
@@ -37,23 +37,23 @@ pub(crate) struct CheckpointPoolV1<'a> {
     released: Vec<SpanV1>,
 }
 
-/// A pool with an account of its ids.
+/// A block pool.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct CheckpointPoolV2<'a> {
     #[serde(borrow)]
     pool: CheckpointPoolV1<'a>,
     #[serde(borrow)]
-    account: AccountV1<'a>,
+    account: BlocksV1<'a>,
 }
 
-/// A pool that the resource-manager keeps. Its claims and the requests to it follow.
+/// A request pool. Its claims and requests follow.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct CheckpointPoolV3<'a> {
     #[serde(borrow)]
     pool: CheckpointPoolV1<'a>,
     #[serde(borrow)]
-    account: Option<AccountV1<'a>>,
-    config: ResourcePoolV1,
+    account: Option<BlocksV1<'a>>,
+    config: RequestPoolV1,
     changed: u64,
 }
 
@@ -118,20 +118,20 @@ impl From<CheckpointPoolV1<'_>> for PoolImage {
             spec: stored.spec.into(),
             cursor: stored.cursor,
             released: load_spans(stored.released),
-            account: None,
-            resource: None,
+            blocks: None,
+            requests: None,
         }
     }
 }
 
 impl<'a> CheckpointPoolV3<'a> {
-    /// `None`: an earlier version says it all.
+    /// `None`: an earlier version is sufficient.
     pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV3<'a>> {
-        let (config, changed) = image.resource.as_ref()?;
+        let (config, changed) = image.requests.as_ref()?;
         Some(CheckpointPoolV3 {
             pool: CheckpointPoolV1::from(image),
-            account: image.account.as_ref().map(AccountV1::from),
-            config: ResourcePoolV1::from(config),
+            account: image.blocks.as_ref().map(BlocksV1::from),
+            config: RequestPoolV1::from(config),
             changed: *changed,
         })
     }
@@ -139,23 +139,23 @@ impl<'a> CheckpointPoolV3<'a> {
 
 impl From<CheckpointPoolV3<'_>> for PoolImage {
     fn from(stored: CheckpointPoolV3<'_>) -> PoolImage {
-        let account = stored.account.map(Into::into);
-        let resource = Some((stored.config.into(), stored.changed));
-        PoolImage { account, resource, ..stored.pool.into() }
+        let blocks = stored.account.map(Into::into);
+        let requests = Some((stored.config.into(), stored.changed));
+        PoolImage { blocks, requests, ..stored.pool.into() }
     }
 }
 
 impl<'a> CheckpointPoolV2<'a> {
-    /// `None`: version 1 says it all.
+    /// `None`: version 1 is sufficient.
     pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV2<'a>> {
-        let account = AccountV1::from(image.account.as_ref()?);
+        let account = BlocksV1::from(image.blocks.as_ref()?);
         Some(CheckpointPoolV2 { pool: CheckpointPoolV1::from(image), account })
     }
 }
 
 impl From<CheckpointPoolV2<'_>> for PoolImage {
     fn from(stored: CheckpointPoolV2<'_>) -> PoolImage {
-        PoolImage { account: Some(stored.account.into()), ..stored.pool.into() }
+        PoolImage { blocks: Some(stored.account.into()), ..stored.pool.into() }
     }
 }
 
@@ -207,7 +207,7 @@ impl From<PoolRangeV1> for PoolRange {
     }
 }
 
-/// Labels as pairs of strings. No labels come back as the one empty slice that all share.
+/// Labels as pairs of strings. Empty labels share one allocation.
 #[derive(Debug, Clone)]
 pub(crate) struct LabelsV1(pub Labels);
 

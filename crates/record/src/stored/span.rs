@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use allod_core::claim::Values;
 use allod_core::span::Span;
 
-/// A span as its first value and how many more follow: one byte for the end of a single value.
+/// A span as its first value and the number of further values, which is one byte for a single value.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 #[serde(into = "(u128, u128)", try_from = "(u128, u128)")]
 pub(crate) struct SpanV1(pub Span);
@@ -23,7 +23,7 @@ impl TryFrom<(u128, u128)> for SpanV1 {
     type Error = &'static str;
 
     fn try_from((first, more): (u128, u128)) -> Result<SpanV1, &'static str> {
-        let last = first.checked_add(more).ok_or("the span ends beyond the line")?;
+        let last = first.checked_add(more).ok_or("the span ends beyond 2^128")?;
         Ok(SpanV1(Span { first, last }))
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_that_ends_beyond_the_line_does_not_read() {
+    fn span_beyond_the_last_value_is_rejected() {
         let read = |first: u128, more: u128| {
             let bytes = postcard::to_allocvec(&(first, more)).unwrap();
             postcard::from_bytes::<SpanV1>(&bytes).map(|SpanV1(span)| (span.first, span.last))
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_without_values_does_not_read() {
+    fn claim_without_values_is_rejected() {
         assert!(postcard::from_bytes::<ValuesV1>(&[0]).is_err());
         assert_eq!(postcard::from_bytes::<ValuesV1>(&[1, 7, 0]).unwrap().0.first(), Span::one(7));
     }

@@ -1,4 +1,4 @@
-//! Strategies for everything that is stored: short and long, empty and not ASCII, and to the ends of the line.
+//! Strategies for all stored types, with short, long, empty and non-ASCII texts and extreme numbers.
 
 mod capacity;
 mod ids;
@@ -12,9 +12,12 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use allod_core::claim::{Claim, ClaimParams, ClaimState, Parity, Values, Want};
+use allod_core::event::ClaimEvent;
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
-    ReleaseCause, RequestForgotten, RequestRemembered, Was,
+    ClaimGranted, ClaimReleased, Event, IdempotencyExpired, IdempotencyStored, LeaseChanged,
+    PoolDefined, PoolRemoved, QuarantineEnded, ReleaseCause, Was,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy as Pick};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
@@ -126,7 +129,7 @@ pub fn claim() -> impl Strategy<Value = Claim> {
     )
 }
 
-/// Whose an event is about: an owner that often is the key, or nothing, as in records of level 1.
+/// The owner and the values of an event; `None` as in records of level 1. The owner is often the key.
 fn was(key: Arc<str>) -> impl Strategy<Value = Option<Was>> {
     let owner = prop_oneof![Just(key), text()];
     option::of((owner, values(), kind()))
@@ -189,9 +192,9 @@ fn outcome() -> impl Strategy<Value = Outcome> {
     ]
 }
 
-pub fn request() -> impl Strategy<Value = RequestRemembered> {
+pub fn request() -> impl Strategy<Value = IdempotencyStored> {
     (text(), any::<[u8; 32]>(), number(), vec(outcome(), 0..4)).prop_map(
-        |(key, fingerprint, until_ms, outcomes)| RequestRemembered {
+        |(key, fingerprint, until_ms, outcomes)| IdempotencyStored {
             key,
             fingerprint,
             until_ms,
@@ -202,27 +205,25 @@ pub fn request() -> impl Strategy<Value = RequestRemembered> {
 
 pub fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        (text(), number(), spec()).prop_map(|(pool, generation, spec)| Event::PoolDefined(
-            PoolDefined { pool, generation, spec }
+        (text(), number(), spec()).prop_map(|(pool, generation, spec)| Event::Pool(
+            PoolEvent::Defined(PoolDefined { pool, generation, spec })
         )),
-        text().prop_map(|pool| Event::PoolRemoved(PoolRemoved { pool })),
-        grant().prop_map(Event::ClaimGranted),
+        text().prop_map(|pool| Event::Pool(PoolEvent::Removed(PoolRemoved { pool }))),
+        grant().prop_map(Event::from),
         (text(), key_and_was(), number(), option::of(number())).prop_map(
-            |(pool, (key, was), version, expires_ms)| Event::LeaseChanged(LeaseChanged {
-                pool,
-                key,
-                version,
-                expires_ms,
-                was
-            })
+            |(pool, (key, was), version, expires_ms)| Event::Claim(ClaimEvent::LeaseChanged(
+                LeaseChanged { pool, key, version, expires_ms, was }
+            ))
         ),
-        release().prop_map(Event::ClaimReleased),
+        release().prop_map(Event::from),
         (text(), point(), key_and_was()).prop_map(|(pool, first, (key, was))| {
             let key = was.is_some().then_some(key);
-            Event::QuarantineEnded(QuarantineEnded { pool, first, key, was })
+            Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded { pool, first, key, was }))
         }),
-        request().prop_map(Event::RequestRemembered).boxed(),
-        text().prop_map(|key| Event::RequestForgotten(RequestForgotten { key })),
+        request().prop_map(Event::from).boxed(),
+        text().prop_map(|key| Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired {
+            key
+        }))),
         capacity::event().boxed(),
         ids::event().boxed(),
         resource::event().boxed(),
@@ -252,14 +253,14 @@ pub fn items() -> impl Strategy<Value = Vec<Item>> {
 
 pub fn pool_image() -> impl Strategy<Value = PoolImage> {
     (text(), number(), spec(), option::of(point()), spans(), (ids::account(), resource::config()))
-        .prop_map(|(name, generation, spec, cursor, released, (account, resource))| PoolImage {
+        .prop_map(|(name, generation, spec, cursor, released, (blocks, requests))| PoolImage {
             name,
             generation,
             spec,
             cursor,
             released,
-            account,
-            resource,
+            blocks,
+            requests,
         })
 }
 

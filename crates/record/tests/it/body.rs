@@ -1,9 +1,11 @@
-//! Bodies of journal records: what goes in comes out, and what cannot be read says why.
+//! Bodies of journal records: round trips, and the errors of bytes that cannot be read.
 
 use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use allod_core::event::ClaimEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{Event, PoolRemoved};
 
 use crate::arbitrary;
@@ -49,7 +51,7 @@ proptest! {
 }
 
 fn removed() -> Item {
-    let event = Event::PoolRemoved(PoolRemoved { pool: "p".into() });
+    let event = Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "p".into() }));
     Item::Entry(Entry { at_ms: 5, cause: Cause::DeletePool, events: vec![event] })
 }
 
@@ -58,7 +60,7 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn every_item_but_an_epoch_takes_a_position() {
+fn items_except_epochs_take_a_position() {
     let items =
         [Item::Epoch { writer: "a".into() }, removed(), Item::Level { level: 1 }, removed()];
     let positions: Vec<u64> =
@@ -68,7 +70,7 @@ fn every_item_but_an_epoch_takes_a_position() {
 }
 
 #[test]
-fn an_unknown_kind_is_named_and_not_skipped() {
+fn unknown_kind_is_an_error_that_names_it() {
     let mut bytes = encode(&[removed()]);
     bytes.extend([99, 1, 2, 0, 0]);
     assert_eq!(
@@ -83,7 +85,7 @@ fn an_unknown_kind_is_named_and_not_skipped() {
 }
 
 #[test]
-fn an_unknown_version_of_an_event_is_named_and_not_skipped() {
+fn unknown_version_of_an_event_is_an_error_that_names_it() {
     // An entry with at_ms 5 and cause 1, and in it a pool_removed of version 7.
     let bytes = [3, 1, 7, 5, 1, 17, 7, 2, 1, b'p'];
     assert_eq!(
@@ -94,7 +96,7 @@ fn an_unknown_version_of_an_event_is_named_and_not_skipped() {
 }
 
 #[test]
-fn a_level_beyond_ours_halts() {
+fn unknown_level_is_an_error() {
     let raised = Item::Level { level: LEVEL + 1 };
     assert_eq!(level_needed(&raised), LEVEL + 1);
     assert_eq!(
@@ -104,9 +106,9 @@ fn a_level_beyond_ours_halts() {
 }
 
 #[test]
-fn what_is_malformed_says_where_and_why() {
+fn malformed_bytes_are_an_error_with_offset_and_reason() {
     for (bytes, expected) in [
-        (&[3][..], "malformed at byte 0: no kind, version and length stand here"),
+        (&[3][..], "malformed at byte 0: kind, version and length are expected here"),
         (&[3, 1, 200, 1], "malformed at byte 0: 200 bytes are announced, 0 are left"),
         (&[2, 1, 2, 1, 0], "malformed at byte 3: level_raised version 1 has bytes left over"),
         (&[1, 1, 1, 9], "malformed at byte 3: epoch_begun version 1 does not read"),
@@ -124,7 +126,7 @@ fn what_is_malformed_says_where_and_why() {
 }
 
 #[test]
-fn an_owner_that_is_the_key_shares_its_memory() {
+fn owner_that_equals_the_key_shares_its_memory() {
     let golden = include_str!("../../golden/18-claim_granted-v1.hex");
     let hex: String = golden.lines().skip(1).collect();
     let event: Vec<u8> = (0..hex.len())
@@ -134,6 +136,6 @@ fn an_owner_that_is_the_key_shares_its_memory() {
     let body = [&[3, 1, event.len() as u8 + 2, 5, 2][..], &event].concat();
     let items = decode(&body).unwrap();
     let Item::Entry(entry) = &items[0] else { panic!("{items:?}") };
-    let Event::ClaimGranted(grant) = &entry.events[0] else { panic!("{items:?}") };
+    let Event::Claim(ClaimEvent::Granted(grant)) = &entry.events[0] else { panic!("{items:?}") };
     assert!(Arc::ptr_eq(&grant.key, &grant.owner));
 }

@@ -1,4 +1,4 @@
-//! Checkpoints: what goes in comes out, as a stream, and what is damaged is never taken for whole.
+//! Checkpoints: round trips as a stream, and damage is always detected.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -23,20 +23,20 @@ fn write(header: &Header, parts: &[Part]) -> Vec<u8> {
         match part {
             Part::Pool(image) => writer.pool(image).unwrap(),
             Part::Claim(claim) => writer.claim(claim).unwrap(),
-            Part::Request(request) => writer.request(request).unwrap(),
+            Part::Idempotency(stored) => writer.idempotency(stored).unwrap(),
             Part::Class(named) => writer.class(named).unwrap(),
             Part::Trait(named) => writer.trait_name(named).unwrap(),
             Part::Provider(image) => writer.provider(image).unwrap(),
             Part::Consumer(image) => writer.consumer(image).unwrap(),
-            Part::Asked(asked) => writer.asked(&"pool".into(), asked).unwrap(),
-            Part::Told(event) => writer.told(event).unwrap(),
-            Part::End => unreachable!("a writer ends by itself"),
+            Part::Request(request) => writer.request(&"pool".into(), request).unwrap(),
+            Part::Event(event) => writer.event(event).unwrap(),
+            Part::End => unreachable!("the writer adds the end"),
         }
     }
     writer.finish().unwrap()
 }
 
-/// Every part before the end, or why there is none.
+/// All parts before the end, or the error.
 fn read(input: impl Read) -> Result<(Header, Vec<Part>), CheckpointError> {
     let mut reader = CheckpointReader::open(input)?;
     let mut parts = Vec::new();
@@ -48,7 +48,7 @@ fn read(input: impl Read) -> Result<(Header, Vec<Part>), CheckpointError> {
     }
 }
 
-/// Gives one byte at a time, as a slow pipe might.
+/// Returns one byte at a time, like a slow pipe.
 struct Trickle<'a>(&'a [u8]);
 
 impl Read for Trickle<'_> {
@@ -70,7 +70,7 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
             parts.push(pool);
             parts.extend(claims.into_iter().map(Part::Claim));
         }
-        parts.extend(requests.into_iter().map(Part::Request));
+        parts.extend(requests.into_iter().map(Part::Idempotency));
         parts.extend(capacity);
         parts
     })
@@ -111,8 +111,8 @@ fn pool(name: &str) -> Box<PoolImage> {
         spec: PoolSpec::new(Kind::Id32, vec![range]),
         cursor: None,
         released: Vec::new(),
-        account: None,
-        resource: None,
+        blocks: None,
+        requests: None,
     })
 }
 
@@ -136,7 +136,7 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn many_claims_come_back_in_order_over_many_chunks() {
+fn many_claims_are_read_in_order_from_many_chunks() {
     let parts: Vec<Part> = [Part::Pool(pool("a"))]
         .into_iter()
         .chain((0..10_000).map(|n| Part::Claim(claim(n))))
@@ -148,7 +148,7 @@ fn many_claims_come_back_in_order_over_many_chunks() {
 }
 
 #[test]
-fn a_plain_claim_needs_no_memory_of_its_own_but_its_key() {
+fn plain_claim_allocates_its_key_only() {
     let bytes =
         write(&HEADER, &[Part::Pool(pool("a")), Part::Claim(claim(1)), Part::Claim(claim(2))]);
     let (_, parts) = read(&bytes[..]).unwrap();
@@ -159,7 +159,7 @@ fn a_plain_claim_needs_no_memory_of_its_own_but_its_key() {
 }
 
 #[test]
-fn the_end_comes_again_and_again() {
+fn end_is_returned_repeatedly() {
     let bytes = write(&HEADER, &[]);
     let mut reader = CheckpointReader::open(&bytes[..]).unwrap();
     assert_eq!(reader.next_part().unwrap(), Part::End);
@@ -167,7 +167,7 @@ fn the_end_comes_again_and_again() {
 }
 
 #[test]
-fn a_claim_before_any_pool_is_refused_on_both_sides() {
+fn claim_before_the_first_pool_is_refused_by_writer_and_reader() {
     let mut writer = CheckpointWriter::begin(Vec::new(), &HEADER).unwrap();
     let error = writer.claim(&claim(1)).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
@@ -190,15 +190,15 @@ fn start_of(header: &Header) -> Vec<u8> {
 }
 
 #[test]
-fn what_does_not_read_says_why() {
+fn invalid_checkpoints_are_errors_with_a_reason() {
     let start = start_of(&HEADER);
     let with = |tail: &[u8]| [&start[..], tail].concat();
     let at = start.len();
 
-    assert_eq!(text_of(b""), "the checkpoint is cut off at byte 0");
+    assert_eq!(text_of(b""), "the checkpoint is truncated at byte 0");
     assert_eq!(
         text_of(b"SQLite format 3\0, and then more"),
-        "this is not a checkpoint: it does not begin like one"
+        "this is not a checkpoint: it starts with other bytes"
     );
     assert_eq!(
         text_of(b"allod checkpoint\n\x02"),
@@ -206,30 +206,30 @@ fn what_does_not_read_says_why() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint does not read: feature level 6 is needed; this program knows levels up to 5: start a newer one"
+        "the checkpoint is not valid: feature level 6 is needed; this program knows levels up to 5: start a newer one"
     );
-    assert_eq!(text_of(&start), format!("the checkpoint is cut off at byte {at}"));
+    assert_eq!(text_of(&start), format!("the checkpoint is truncated at byte {at}"));
     assert_eq!(
         text_of(&with(&[99, 1, 0])),
         format!(
-            "the checkpoint does not read: kind 99 version 1 at byte {at} was written by a newer version of the \
+            "the checkpoint is not valid: kind 99 version 1 at byte {at} was written by a newer version of the \
              program; this one knows the kinds of feature level 5: start a newer one"
         )
     );
-    // An announced length that no machine could hold.
+    // A length beyond all memory.
     let huge = [&[65, 1][..], &[0xff; 9], &[1]].concat();
-    assert_eq!(text_of(&with(&huge)), format!("the checkpoint is cut off at byte {}", at + 12));
+    assert_eq!(text_of(&with(&huge)), format!("the checkpoint is truncated at byte {}", at + 12));
     assert_eq!(
         text_of(&with(&[0xff; 64])),
         format!(
-            "the checkpoint does not read: malformed at byte {at}: no kind, version and length stand here"
+            "the checkpoint is not valid: malformed at byte {at}: kind, version and length are expected here"
         )
     );
     let whole = write(&HEADER, &[]);
     assert_eq!(
         text_of(&[&whole[..], b"x"].concat()),
         format!(
-            "the checkpoint does not read: malformed at byte {}: bytes after the end",
+            "the checkpoint is not valid: malformed at byte {}: bytes after the end",
             whole.len()
         )
     );
@@ -238,12 +238,12 @@ fn what_does_not_read_says_why() {
     altered[name] = b'x';
     assert_eq!(
         text_of(&altered),
-        "the checkpoint does not have the hash that it ends with: its contents were changed"
+        "the checkpoint does not match the hash at its end: its contents were changed"
     );
 }
 
 #[test]
-fn an_error_of_the_input_is_told_apart_from_its_end() {
+fn input_error_is_not_reported_as_truncation() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

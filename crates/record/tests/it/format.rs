@@ -1,10 +1,10 @@
-//! The document of the format says what the program does.
+//! The documentation of the format matches the program.
 
 use std::fs;
 use std::path::Path;
 
 #[test]
-fn the_table_of_kinds_is_the_programs() {
+fn documented_kinds_match_the_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/journal-format.md");
     let text = fs::read_to_string(path).unwrap();
     let (_, kinds) = text.split_once("\n## Kinds\n").unwrap();

@@ -1,4 +1,4 @@
-//! Bytes from nowhere: reading them must neither panic nor take memory out of proportion to their number.
+//! Hostile bytes: reading them must not panic, and must not use memory out of proportion to their number.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use allod_core::claim::Claim;
-use allod_core::event::{Event, RequestForgotten};
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::{Event, IdempotencyExpired};
 use allod_core::state::restore::PoolImage;
 
 use crate::arbitrary;
@@ -17,7 +18,7 @@ use allod_record::{
 };
 
 thread_local! {
-    /// The bytes that this thread has asked for, given back or not.
+    /// The bytes that this thread has allocated, freed or not.
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -41,12 +42,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What one byte of input may cost, all reallocations counted, and what reading costs before the first byte: the
-/// checkpoint reader's buffer, and a few short lists allocated at once.
+/// The limits on allocated bytes, including reallocations: for one byte of input, and before the first byte (the buffer
+/// of the checkpoint reader, and a few short lists).
 const BYTES_PER_BYTE_MAX: usize = 600;
 const BYTES_ANYWAY_MAX: usize = 128 * 1024;
 
-/// Reads `bytes` both ways and holds the memory asked for to the limit.
+/// Reads `bytes` both as a body and as a checkpoint, and checks the memory limit.
 fn read(bytes: &[u8]) {
     let before = ASKED.get();
     let _ = decode(bytes);
@@ -72,8 +73,8 @@ fn checkpoint(pool: &PoolImage, claims: &[Claim], capacity: &[Part]) -> Vec<u8> 
             Part::Trait(named) => writer.trait_name(named).unwrap(),
             Part::Provider(image) => writer.provider(image).unwrap(),
             Part::Consumer(image) => writer.consumer(image).unwrap(),
-            Part::Asked(asked) => writer.asked(&"pool".into(), asked).unwrap(),
-            Part::Told(event) => writer.told(event).unwrap(),
+            Part::Request(request) => writer.request(&"pool".into(), request).unwrap(),
+            Part::Event(event) => writer.event(event).unwrap(),
             other => unreachable!("{other:?} is not about capacity"),
         }
     }
@@ -129,7 +130,7 @@ proptest! {
         read(&bytes);
     }
 
-    /// Any byte may be a length: each is made as large as a length can be, inside chunks that are otherwise in order.
+    /// Any byte may be a length: each is replaced by the largest length, inside chunks that are otherwise valid.
     #[test]
     fn huge_lengths(event in arbitrary::event(), at: Index) {
         let (kind, mut payload) = payload_of(event);
@@ -150,7 +151,7 @@ proptest! {
     }
 }
 
-/// The largest length that there is, as a varint.
+/// The largest length, as a varint.
 const HUGE: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
 
 /// The kind and the payload of an event.
@@ -171,7 +172,7 @@ fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn lists_that_announce_more_than_there_is() {
+fn lists_with_a_length_beyond_their_bytes() {
     let nameless_pool = [0, 1, 0];
     read(&framed(16, &[&nameless_pool[..], &HUGE].concat()));
     let nameless_request = [0; 34];
@@ -183,23 +184,24 @@ fn lists_that_announce_more_than_there_is() {
 }
 
 #[test]
-fn checkpoint_chunks_that_announce_more_than_there_is() {
+fn checkpoint_chunks_with_a_length_beyond_their_bytes() {
     let empty = CheckpointWriter::begin(Vec::new(), &HEADER).unwrap().finish().unwrap();
     // All but the end, which has six small numbers and a hash.
     let start = &empty[..empty.len() - 6 - 32];
-    // A length of 2^34: more than there is, and less than what fails at once.
+    // A length of 2^34: more than the input has, and less than what is rejected at once.
     read(&[start, &[65, 1, 0x80, 0x80, 0x80, 0x80, 0x40]].concat());
     read(&[start, &[65, 1], &HUGE].concat());
 }
 
 #[test]
-fn a_frame_in_order_reads() {
+fn valid_frame_is_read() {
     assert!(decode(&framed(23, &[1, b'k'])).is_ok());
-    let event = Event::RequestForgotten(RequestForgotten { key: "k".into() });
+    let event =
+        Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: "k".into() }));
     assert_eq!(payload_of(event), (23, vec![1, b'k']));
 }
 
-/// The costliest honest input: the smallest chunks that become the largest things.
+/// The most expensive valid input: the smallest chunks with the largest results.
 #[test]
 fn dense_bodies() {
     // Entries without events.

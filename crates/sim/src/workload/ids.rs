@@ -1,10 +1,11 @@
 //! Block allocation of the id-manager, on the same pools.
 
-use allod_core::command::Command;
-use allod_core::command::ids::{
-    AllocateIds, CreateIds, EditIds, IdEntry, IdsCommand, PoolEdit, PutIds, WantIds,
+use allod_core::blocks::SearchOrder;
+use allod_core::blocks::command::{
+    AllocateIds, BlockPoolEdit, BlocksCommand, CreateBlockPool, EditBlocks, IdEntry, PutBlockPool,
+    WantIds,
 };
-use allod_core::ids::SearchOrder;
+use allod_core::command::Command;
 use allod_core::span::Span;
 
 use super::{KEYS, pool};
@@ -16,11 +17,18 @@ pub(super) fn command(random: &mut SimRandom) -> Command {
     let child = format!("{name}.{}", if random.percent(90) { 1 } else { 2 }).into();
     let orders = [SearchOrder::AvailableFirst, SearchOrder::ReleasedFirst];
     let id = random.below(16) as u32;
-    Command::Ids(match random.below(20) {
-        0 => IdsCommand::Delete { pool },
+    Command::Blocks(match random.below(20) {
+        0 => BlocksCommand::Delete { pool },
         1..4 => {
             let (enhanced, delay_s) = (random.percent(50), random.below(3) as u32);
-            IdsCommand::Create(CreateIds { pool, low: 0, high: id, enhanced, child, delay_s })
+            BlocksCommand::Create(CreateBlockPool {
+                pool,
+                low: 0,
+                high: id,
+                enhanced,
+                child,
+                delay_s,
+            })
         }
         4..13 => {
             let want = if random.percent(25) {
@@ -31,23 +39,23 @@ pub(super) fn command(random: &mut SimRandom) -> Command {
                 WantIds::One { value, expiration_s, strict: random.percent(10) }
             };
             let (order, enhanced_order) = (*random.one_of(&orders), *random.one_of(&orders));
-            IdsCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
+            BlocksCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
         }
-        13..18 => IdsCommand::Release { pool, key, unknown_is_fine: false },
+        13..18 => BlocksCommand::Release { pool, key, unknown_is_fine: false },
         _ => {
             let entry = IdEntry { key, ids: vec![Span::one(id.into())], expires_ms: None };
-            let put = PutIds {
+            let put = PutBlockPool {
                 saw: None,
-                frame: None,
+                definition: None,
                 replace_entries: random.percent(10),
                 put: vec![entry],
                 remove: vec![(*random.one_of(&KEYS)).into()],
             };
             let seen = if random.percent(80) { u64::MAX } else { 3 };
-            IdsCommand::Edit(EditIds {
+            BlocksCommand::Edit(EditBlocks {
                 seen,
                 seen_all: false,
-                pools: vec![(pool, PoolEdit::Put(Box::new(put)))],
+                pools: vec![(pool, BlockPoolEdit::Put(Box::new(put)))],
             })
         }
     })

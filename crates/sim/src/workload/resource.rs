@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use allod_core::claim::Parity;
 use allod_core::command::Command;
-use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
-use allod_core::resource::{
-    AlarmSettings, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
-    ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix,
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, ExcludedIds, IdSupply, Method, Redeploy, Request, RequestPool,
+    Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 
 use super::{KEYS, pool};
@@ -19,11 +21,11 @@ pub(super) fn command(random: &mut SimRandom) -> Command {
     let count = *random.one_of(&[1, 1, 2, 3]);
     let pools = (0..count).map(|_| edit(random)).collect();
     let seen = if random.percent(90) { u64::MAX } else { 3 };
-    let edit = EditResources { seen, seen_all: random.percent(10), pools };
-    Command::Resource(ResourceCommand::Edit(edit))
+    let edit = EditRequests { seen, seen_all: random.percent(10), pools };
+    Command::Requests(RequestsCommand::Edit(edit))
 }
 
-fn edit(random: &mut SimRandom) -> (Arc<str>, ResourceEdit) {
+fn edit(random: &mut SimRandom) -> (Arc<str>, RequestPoolEdit) {
     let ids = random.percent(60);
     let name = match random.below(20) {
         0 => pool(random),
@@ -31,7 +33,7 @@ fn edit(random: &mut SimRandom) -> (Arc<str>, ResourceEdit) {
         _ => "subnets",
     };
     if random.percent(3) {
-        return (name.into(), ResourceEdit::Remove);
+        return (name.into(), RequestPoolEdit::Remove);
     }
     let config = random.percent(35).then(|| if ids { lan(random) } else { subnets(random) });
     let key = |random: &mut SimRandom| -> Arc<str> { (*random.one_of(&KEYS)).into() };
@@ -39,7 +41,7 @@ fn edit(random: &mut SimRandom) -> (Arc<str>, ResourceEdit) {
     let put = (0..puts).map(|_| (key(random), request(random, ids))).collect();
     let withdraw = if random.percent(40) { vec![key(random)] } else { vec![] };
     let replace = random.percent(5);
-    (name.into(), ResourceEdit::Put(Box::new(PutResource { config, replace, put, withdraw })))
+    (name.into(), RequestPoolEdit::Put(Box::new(PutRequestPool { config, replace, put, withdraw })))
 }
 
 fn alarms(random: &mut SimRandom) -> AlarmSettings {
@@ -47,24 +49,27 @@ fn alarms(random: &mut SimRandom) -> AlarmSettings {
     AlarmSettings { enabled: random.percent(70), low, low_odd: low, low_even: None }
 }
 
-fn lan(random: &mut SimRandom) -> ResourcePool {
+fn lan(random: &mut SimRandom) -> RequestPool {
     let start = random.below(4) as u32;
     let end = start + random.below(6) as u32;
     let exclude = (0..random.below(2)).map(|_| {
         let start = random.below(6) as u32;
-        ExcludedIds { start, end: start + random.below(2) as u32, stop_allocation: None }
+        ExcludedIds { start, end: start + random.below(2) as u32, flag: None }
     });
     let exclude = exclude.collect();
-    ResourcePool { given: Given::Ids(GivenIds { start, end, exclude }), alarms: alarms(random) }
+    RequestPool {
+        supply: Supply::Ids(IdSupply { start, end, exclude, alarm_base: end - start }),
+        alarms: alarms(random),
+    }
 }
 
-fn subnets(random: &mut SimRandom) -> ResourcePool {
+fn subnets(random: &mut SimRandom) -> RequestPool {
     let all = [(0x0a00_0000, 30), (0x0a00_0004, 30), (0x0a00_0010, 29), (0x0a00_0020, 32)];
     let subnets = all.iter().filter(|_| random.percent(60));
     let subnets = subnets.map(|&(address, len)| Subnet { address, len }).collect();
     let sequential = random.percent(20).then_some(true);
-    let given = GivenAddresses { subnets, sequential, ..GivenAddresses::default() };
-    ResourcePool { given: Given::Addresses(given), alarms: alarms(random) }
+    let supply = AddressSupply { subnets, sequential, ..AddressSupply::default() };
+    RequestPool { supply: Supply::Addresses(supply), alarms: alarms(random) }
 }
 
 fn request(random: &mut SimRandom, ids: bool) -> Request {

@@ -34,7 +34,12 @@ pub fn wire(request: &Request) -> Wire {
         Request::Command(Command::Transact(transact)) => transaction(transact),
         // Requests about capacity use the Placement face, which has its own tests.
         Request::Command(
-            Command::Tick | Command::Capacity(_) | Command::Ids(_) | Command::Resource(_),
+            Command::Tick
+            | Command::Capacity(_)
+            | Command::Blocks(_)
+            | Command::Requests(_)
+            | Command::Outbox(_)
+            | Command::Alarm(_),
         ) => get("/healthz".into()),
     }
 }

@@ -69,9 +69,13 @@ fn accepted(request: &Request, status: u16, body: &Value) -> Option<CallAnswer> 
             OpOutcome::PoolPut { created, generation: body["generation"].as_u64()? }
         }
         Request::Command(Command::DeletePool(_)) => OpOutcome::PoolDeleted,
-        Request::Command(Command::Capacity(_) | Command::Ids(_) | Command::Resource(_)) => {
-            OpOutcome::Capacity
-        }
+        Request::Command(
+            Command::Capacity(_)
+            | Command::Blocks(_)
+            | Command::Requests(_)
+            | Command::Outbox(_)
+            | Command::Alarm(_),
+        ) => OpOutcome::Capacity,
         Request::Command(Command::Transact(transact)) => {
             let several = body.get("results").is_some();
             match transact.ops.as_slice() {

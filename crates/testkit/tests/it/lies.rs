@@ -8,6 +8,7 @@ use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
 };
+use allod_core::event::ClaimEvent;
 use allod_core::event::{Event, Was};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
@@ -395,19 +396,19 @@ fn a_journal_that_grants_a_value_twice_is_found() {
     let find = |chain: &Chain| check(chain, &History::default(), true).problems.join("\n");
     assert_eq!(find(&chain), "");
     granted(&mut chain, 3, |event| {
-        if let Event::ClaimGranted(granted) = event {
+        if let Event::Claim(ClaimEvent::Granted(granted)) = event {
             granted.values = allod_core::claim::Values::one(Span::one(0));
         }
     });
     assert!(find(&chain).contains("is granted to"), "{}", find(&chain));
     granted(&mut chain, 3, |event| {
-        if let Event::ClaimGranted(granted) = event {
+        if let Event::Claim(ClaimEvent::Granted(granted)) = event {
             granted.values = allod_core::claim::Values::one(Span::one(77));
         }
     });
     assert!(find(&chain).contains("which is Outside"), "{}", find(&chain));
     granted(&mut chain, 3, |event| {
-        if let Event::ClaimGranted(granted) = event {
+        if let Event::Claim(ClaimEvent::Granted(granted)) = event {
             granted.key = "a".into();
         }
     });
@@ -423,7 +424,9 @@ fn a_journal_that_names_the_wrong_claim_is_found() {
     let find = |change: fn(&mut Was)| {
         let mut chain = run.chain();
         let (_, events) = chain.entries[3].as_mut().unwrap();
-        let [Event::ClaimReleased(released)] = &mut events[..] else { panic!("{events:?}") };
+        let [Event::Claim(ClaimEvent::Released(released))] = &mut events[..] else {
+            panic!("{events:?}")
+        };
         change(released.was.as_mut().unwrap());
         check(&chain, &History::default(), true).problems.join("\n")
     };

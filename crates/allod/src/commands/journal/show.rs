@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use allod_core::event::Event;
+use allod_core::event::PoolEvent;
 use allod_core::value::Kind;
 use allod_edge::time::rfc3339;
 use allod_face_native::change;
@@ -151,7 +152,7 @@ impl<W: Write> JournalPrinter<W> {
     }
 
     fn remember_kind(&self, event: &Event) {
-        if let Event::PoolDefined(defined) = event {
+        if let Event::Pool(PoolEvent::Defined(defined)) = event {
             self.kinds.borrow_mut().insert(defined.pool.clone(), defined.spec.kind);
         }
     }

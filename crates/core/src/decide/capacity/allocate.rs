@@ -10,8 +10,8 @@ use super::hold::{expected, released, valid_lease};
 use crate::capacity::Uuid;
 use crate::command::capacity::{AllocateOp, Holding};
 use crate::decide::{Draft, valid};
+use crate::event::ReleaseCause;
 use crate::event::capacity::{Allocated, AllocationsSet, ProviderCounted};
-use crate::event::{Event, ReleaseCause};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::{CapacityRefusal, Refusal};
@@ -44,7 +44,7 @@ pub(in crate::decide) fn allocate(
     for provider in counted.into_iter().filter(|provider| seen.insert(*provider)) {
         let generation = draft.provider(provider)?.generation + 1;
         let at_ms = draft.now_ms;
-        draft.record(Event::ProviderCounted(ProviderCounted { provider, generation, at_ms }));
+        draft.record(ProviderCounted { provider, generation, at_ms });
     }
     Ok(Outcome::Allocated { consumers })
 }
@@ -215,7 +215,7 @@ fn take(draft: &mut Draft<'_>, holding: &Holding, counted: &mut Vec<Uuid>) -> Op
     counted.extend(allocations.iter().map(|allocated| allocated.provider));
     let stays: BTreeSet<Uuid> = allocations.iter().map(|now| now.provider).collect();
     let left = had.into_iter().filter(|provider| !stays.contains(provider)).collect();
-    draft.record(Event::AllocationsSet(AllocationsSet {
+    draft.record(AllocationsSet {
         consumer: holding.consumer,
         generation,
         project: holding.project.clone(),
@@ -226,6 +226,6 @@ fn take(draft: &mut Draft<'_>, holding: &Holding, counted: &mut Vec<Uuid>) -> Op
         reclaim: holding.lease.map(|lease| lease.reclaim).unwrap_or_default(),
         left,
         at_ms: draft.now_ms,
-    }));
+    });
     Some(generation)
 }

@@ -4,6 +4,7 @@ use crate::capacity::Uuid;
 use crate::command::Expect;
 use crate::command::capacity::{DeallocateOp, ExtendOp, LeaseTerms};
 use crate::decide::{Draft, valid};
+use crate::event::capacity::CapacityEvent;
 use crate::event::capacity::{AllocationsExtended, AllocationsReleased};
 use crate::event::{Event, ReleaseCause};
 use crate::receipt::Outcome;
@@ -31,12 +32,7 @@ pub(in crate::decide) fn extend(draft: &mut Draft<'_>, op: &ExtendOp) -> Result<
     let expires_ms = op.lease.map(|lease| draft.now_ms.saturating_add(lease.ttl_ms));
     let reclaim = op.lease.map(|lease| lease.reclaim).unwrap_or_default();
     let consumer = op.consumer;
-    draft.record(Event::AllocationsExtended(AllocationsExtended {
-        consumer,
-        generation,
-        expires_ms,
-        reclaim,
-    }));
+    draft.record(AllocationsExtended { consumer, generation, expires_ms, reclaim });
     Ok(Outcome::Extended { consumer, generation, expires_ms })
 }
 
@@ -48,14 +44,14 @@ pub(in crate::decide) fn released(
 ) -> Option<Event> {
     let capacity = &draft.state.capacity;
     let held = capacity.consumer(consumer)?;
-    Some(Event::AllocationsReleased(AllocationsReleased {
+    Some(Event::Capacity(CapacityEvent::AllocationsReleased(AllocationsReleased {
         consumer,
         generation: held.generation,
         project: held.project.clone(),
         user: held.user.clone(),
         cause,
         was: capacity.allocated(held),
-    }))
+    })))
 }
 
 pub(super) fn valid_lease(draft: &Draft<'_>, lease: Option<LeaseTerms>) -> Result<(), Refusal> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::capacity::{Inventory, Uuid};
 use crate::command::capacity::{ChangeInventories, InventoryChange};
 use crate::decide::Draft;
-use crate::event::Event;
 use crate::event::capacity::{InventoriesSet, InventorySet};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
@@ -117,7 +116,7 @@ pub(super) fn set(
     let generation = provider.generation + 1;
     let at_ms = draft.now_ms;
     let event = InventoriesSet { provider: uuid, generation, inventories, at_ms };
-    draft.record(Event::InventoriesSet(event));
+    draft.record(event);
     Ok(())
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::capacity::standard::CUSTOM;
 use crate::command::capacity::{CreateClass, RenameClass};
 use crate::decide::{Draft, valid};
-use crate::event::Event;
 use crate::event::capacity::{ClassDefined, ClassRemoved, TraitDefined, TraitRemoved};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
@@ -54,7 +53,7 @@ fn define_class(
     was: Option<Arc<str>>,
 ) -> Result<Outcome, Refusal> {
     let at_ms = draft.now_ms;
-    draft.record(Event::ClassDefined(ClassDefined { class, was, at_ms }));
+    draft.record(ClassDefined { class, was, at_ms });
     Ok(Outcome::Named { created: true, changed_ms: at_ms })
 }
 
@@ -65,7 +64,7 @@ pub(super) fn delete_class(draft: &mut Draft<'_>, class: &Arc<str>) -> Result<Ou
     if providers > 0 {
         return Err(CapacityRefusal::ClassInUse { class, providers }.into());
     }
-    draft.record(Event::ClassRemoved(ClassRemoved { class }));
+    draft.record(ClassRemoved { class });
     Ok(Outcome::Unnamed)
 }
 
@@ -78,7 +77,7 @@ pub(super) fn create_trait(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<Out
     let many = traits.custom().count() as u64 + 1;
     at_most("custom_traits_max", draft.limits.custom_traits_max, many)?;
     let at_ms = draft.now_ms;
-    draft.record(Event::TraitDefined(TraitDefined { name: name.clone(), at_ms }));
+    draft.record(TraitDefined { name: name.clone(), at_ms });
     Ok(Outcome::Named { created: true, changed_ms: at_ms })
 }
 
@@ -95,7 +94,7 @@ pub(super) fn delete_trait(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<Out
     if providers > 0 {
         return Err(CapacityRefusal::TraitInUse { name, providers }.into());
     }
-    draft.record(Event::TraitRemoved(TraitRemoved { name }));
+    draft.record(TraitRemoved { name });
     Ok(Outcome::Unnamed)
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::capacity::Uuid;
 use crate::command::capacity::{CreateProvider, Parent, UpdateProvider};
 use crate::decide::{Draft, valid};
-use crate::event::Event;
 use crate::event::capacity::{ProviderDefined, ProviderRemoved};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
@@ -93,7 +92,7 @@ fn define(
     parent: Option<Uuid>,
 ) -> Result<Outcome, Refusal> {
     let at_ms = draft.now_ms;
-    draft.record(Event::ProviderDefined(ProviderDefined { provider, name, parent, at_ms }));
+    draft.record(ProviderDefined { provider, name, parent, at_ms });
     draft.provider_now(provider)
 }
 
@@ -109,7 +108,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, uuid: Uuid) -> Result<Outcome, Refus
     }
     let name = provider.name.clone();
     let was = draft.provider_now(uuid)?;
-    draft.record(Event::ProviderRemoved(ProviderRemoved { provider: uuid, name }));
+    draft.record(ProviderRemoved { provider: uuid, name });
     Ok(was)
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::capacity::Uuid;
 use crate::command::capacity::{SetAggregates, SetTraits};
 use crate::decide::Draft;
-use crate::event::Event;
 use crate::event::capacity::{AggregatesSet, TraitsSet};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
@@ -34,7 +33,7 @@ pub(super) fn traits(draft: &mut Draft<'_>, set: &SetTraits) -> Result<Outcome, 
             traits: now.into_iter().map(|ix| known.name(ix)).collect(),
             at_ms: draft.now_ms,
         };
-        draft.record(Event::TraitsSet(event));
+        draft.record(event);
     }
     draft.provider_now(set.provider)
 }
@@ -55,7 +54,7 @@ pub(super) fn aggregates(draft: &mut Draft<'_>, set: &SetAggregates) -> Result<O
             aggregates,
             at_ms: draft.now_ms,
         };
-        draft.record(Event::AggregatesSet(event));
+        draft.record(event);
     }
     draft.provider_now(set.provider)
 }

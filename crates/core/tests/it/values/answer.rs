@@ -16,7 +16,11 @@ pub fn of(world: &mut World, command: &Command) -> String {
     let ops = match command {
         Command::Transact(transact) => transact.ops.len(),
         Command::PutPool(_) | Command::DeletePool(_) | Command::Tick => 1,
-        Command::Capacity(_) | Command::Ids(_) | Command::Resource(_) => 1,
+        Command::Capacity(_)
+        | Command::Blocks(_)
+        | Command::Requests(_)
+        | Command::Outbox(_)
+        | Command::Alarm(_) => 1,
     };
     match world.run(command) {
         Ok(receipt) if matches!(command, Command::Tick) => {
@@ -59,7 +63,10 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Checked => "holds".into(),
         Outcome::Ticked => "ticked".into(),
         Outcome::Ids(ids) => crate::values::ids::shown(ids),
-        Outcome::IdsEdited | Outcome::ResourcesEdited => "written".into(),
+        Outcome::BlocksEdited
+        | Outcome::RequestsEdited
+        | Outcome::NotificationChanged
+        | Outcome::AlarmPurged => "written".into(),
         Outcome::Found(Ok(found)) => crate::values::ids::shown(std::slice::from_ref(found)),
         Outcome::Found(Err((pool, failure))) => format!("! {failure:?} of {pool}"),
         other => crate::values::capacity::outcome(other),

@@ -8,11 +8,12 @@
 
 use std::sync::Arc;
 
-use allod_core::command::Command;
-use allod_core::command::ids::{
-    AllocateIds, CreateIds, EditIds, Frame, IdEntry, IdsCommand, PoolEdit, PutIds, WantIds,
+use allod_core::blocks::command::{
+    AllocateIds, BlockPool, BlockPoolEdit, BlocksCommand, CreateBlockPool, EditBlocks, IdEntry,
+    PutBlockPool, WantIds,
 };
-use allod_core::ids::{Child, Ledger, ReleasedIds, SearchOrder};
+use allod_core::blocks::{BlockLayout, Child, ReleasedIds, SearchOrder};
+use allod_core::command::Command;
 use allod_core::span::Span;
 use allod_core::state::State;
 use allod_core::view;
@@ -36,26 +37,27 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
             _ => SearchOrder::ReleasedFirst,
         };
         let (pool, key, child) = (pool(), key(), child());
-        IdsCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
+        BlocksCommand::Allocate(AllocateIds { pool, key, want, child, order, enhanced_order })
     };
     let edit = |edit| {
-        IdsCommand::Edit(EditIds {
+        BlocksCommand::Edit(EditBlocks {
             seen: seen(state, words),
             seen_all: words.has("all"),
             pools: vec![(pool(), edit)],
         })
     };
-    let put = |put| edit(PoolEdit::Put(Box::new(put)));
+    let put = |put| edit(BlockPoolEdit::Put(Box::new(put)));
     let saw = words.get("saw").map(|saw| {
         let saw = (saw != "none").then(|| spans(saw));
         let saw = saw.map(|ids| IdEntry { key: key(), ids, expires_ms: None });
         vec![(key(), saw)]
     });
-    let plain = PutIds { saw, frame: None, replace_entries: false, put: vec![], remove: vec![] };
-    Some(Command::Ids(match words.verb() {
+    let plain =
+        PutBlockPool { saw, definition: None, replace_entries: false, put: vec![], remove: vec![] };
+    Some(Command::Blocks(match words.verb() {
         "ids" => {
             let (low, high) = words.plain(1).split_once('-').expect("a range");
-            IdsCommand::Create(CreateIds {
+            BlocksCommand::Create(CreateBlockPool {
                 pool: pool(),
                 low: number(low) as u32,
                 high: number(high) as u32,
@@ -71,18 +73,18 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
         }),
         "range" => allocate(WantIds::Range { size: number(words.plain(2)) as u32 }),
         "free" => {
-            IdsCommand::Release { pool: pool(), key: key(), unknown_is_fine: words.has("fine") }
+            BlocksCommand::Release { pool: pool(), key: key(), unknown_is_fine: words.has("fine") }
         }
-        "drop" => IdsCommand::Delete { pool: pool() },
-        "wipe" => edit(PoolEdit::Remove),
-        "unentry" => put(PutIds { remove: vec![key()], ..plain }),
+        "drop" => BlocksCommand::Delete { pool: pool() },
+        "wipe" => edit(BlockPoolEdit::Remove),
+        "unentry" => put(PutBlockPool { remove: vec![key()], ..plain }),
         "entry" => {
             let expires_ms = words.get("until").map(|until| EPOCH_MS + number(until) * 1000);
             let entry = IdEntry { key: key(), ids: spans(words.plain(2)), expires_ms };
-            put(PutIds { put: vec![entry], replace_entries: words.has("alone"), ..plain })
+            put(PutBlockPool { put: vec![entry], replace_entries: words.has("alone"), ..plain })
         }
-        "frame" => put(PutIds {
-            frame: Some(frame(words, child())),
+        "frame" => put(PutBlockPool {
+            definition: Some(frame(words, child())),
             replace_entries: words.has("alone"),
             ..plain
         }),
@@ -94,7 +96,7 @@ fn seen(state: &State, words: &Words<'_>) -> u64 {
     words.get("seen").map_or(state.position, number)
 }
 
-fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {
+fn frame(words: &Words<'_>, name: Arc<str>) -> BlockPool {
     let (low, high) = words.plain(1).split_once('-').expect("a range");
     let (block, cursor) =
         words.get("child").and_then(|child| child.split_once(':')).expect("a child");
@@ -108,7 +110,7 @@ fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {
         released: released(words.get("released")),
         access_s: 0,
     };
-    let ledger = Ledger {
+    let layout = BlockLayout {
         block_size: words.get("block").map_or(1, |block| number(block) as u16),
         enhanced: words.has("enhanced"),
         cursor: signed(words.get("at").expect("a cursor")),
@@ -116,7 +118,7 @@ fn frame(words: &Words<'_>, name: Arc<str>) -> Frame {
         children: vec![child],
     };
     let delay_s = words.get("delay").map_or(30, |delay| number(delay) as u32);
-    Frame { low: number(low) as u32, high: number(high) as u32, delay_s, ledger }
+    BlockPool { low: number(low) as u32, high: number(high) as u32, delay_s, layout }
 }
 
 /// `1@0,4-5@30`: ids and when they are ready, in seconds from the start of the world.
@@ -151,7 +153,8 @@ pub fn shown(ids: &[Span]) -> String {
 /// `0-100 at 9 block 10 | p.1 0-9 at -1 | p.1 has 4@+30 | pool has 7@+0`.
 pub fn account(state: &State, pool: &str) -> String {
     let child = |pool: &str| -> Arc<str> { format!("{pool}.1").into() };
-    let Some(Frame { low, high, ledger, .. }) = view::ids::frame(state, pool, child) else {
+    let Some(BlockPool { low, high, layout, .. }) = view::blocks::definition(state, pool, child)
+    else {
         return "none".into();
     };
     let list = |name: &str, ids: &[ReleasedIds]| {
@@ -162,10 +165,10 @@ pub fn account(state: &State, pool: &str) -> String {
         let ids: Vec<String> = ids.iter().map(one).collect();
         if ids.is_empty() { String::new() } else { format!(" | {name} has {}", ids.join(",")) }
     };
-    let mut out = format!("{low}-{high} at {} block {}", ledger.cursor, ledger.block_size);
-    for child in &ledger.children {
+    let mut out = format!("{low}-{high} at {} block {}", layout.cursor, layout.block_size);
+    for child in &layout.children {
         out += &format!(" | {} {}-{} at {}", child.name, child.start, child.end, child.cursor);
         out += &list(&child.name, &child.released);
     }
-    out + &list("pool", &ledger.released)
+    out + &list("pool", &layout.released)
 }

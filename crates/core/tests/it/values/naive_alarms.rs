@@ -1,6 +1,7 @@
 //! Which alarms of a pool are raised, for the naive model: by counting what is left.
 
-use allod_core::resource::{AlarmKind, AlarmSettings, Given};
+use allod_core::alarm::AlarmKind;
+use allod_core::requests::{AlarmSettings, Supply};
 
 use crate::values::naive_blocks::{Block, free_blocks};
 use crate::values::naive_pool::Pool;
@@ -13,9 +14,9 @@ pub fn raised(pool: &Pool, settings: &AlarmSettings) -> Vec<AlarmKind> {
     let whole = [AlarmKind::Exhausted, AlarmKind::Low];
     let of_parity = |odd: bool| left.iter().filter(|id| (*id % 2 == 1) == odd).count() as u128;
     let mut raised = Vec::new();
-    match &pool.given {
-        Given::Ids(given) => {
-            let total = u128::from(given.end - given.start);
+    match &pool.supply {
+        Supply::Ids(supply) => {
+            let total = u128::from(supply.alarm_base);
             raised.extend(one(left.len() as u128, total, low, whole));
             if settings.low_odd.is_some() || settings.low_even.is_some() {
                 let (low, kinds) = (settings.low_odd, [AlarmKind::OddExhausted, AlarmKind::OddLow]);
@@ -25,7 +26,7 @@ pub fn raised(pool: &Pool, settings: &AlarmSettings) -> Vec<AlarmKind> {
                 raised.extend(one(of_parity(false), total / 2, low, kinds));
             }
         }
-        Given::Addresses(_) => {
+        Supply::Addresses(_) => {
             let hosts = |blocks: &[Block]| blocks.iter().map(usable).sum::<u128>();
             let total = hosts(&pool.stock().0);
             raised.extend(one(hosts(&free_blocks(&left)), total, low, whole));

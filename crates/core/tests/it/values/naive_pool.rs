@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use allod_core::claim::Parity;
-use allod_core::resource::{
-    Failure, Given, GivenAddresses, GivenIds, Method, Request, Subnet, Wanted, WantedId,
+use allod_core::requests::{
+    AddressSupply, Failure, IdSupply, Method, Request, Subnet, Supply, Wanted, WantedId,
     WantedParity, WantedPrefix,
 };
 
@@ -12,7 +12,7 @@ use crate::values::naive_blocks::{Block, blocks_of_range, free_blocks, width};
 
 #[derive(Debug, Clone)]
 pub struct Pool {
-    pub given: Given,
+    pub supply: Supply,
     pub asked: BTreeMap<String, Asked>,
     /// What others hold, who have not come through the resource-manager.
     pub others: BTreeMap<String, u128>,
@@ -30,23 +30,23 @@ pub struct Asked {
 }
 
 impl Pool {
-    pub fn new(given: &Given) -> Pool {
+    pub fn new(supply: &Supply) -> Pool {
         let (asked, others) = (BTreeMap::new(), BTreeMap::new());
-        Pool { given: given.clone(), asked, others, last: None }
+        Pool { supply: supply.clone(), asked, others, last: None }
     }
 
-    /// Everything that may be given out, held or not.
+    /// Everything that can be granted, held or not.
     pub fn members(&self) -> BTreeSet<u128> {
-        match &self.given {
-            Given::Ids(GivenIds { start, end, exclude }) => (*start..=*end)
+        match &self.supply {
+            Supply::Ids(IdSupply { start, end, exclude, .. }) => (*start..=*end)
                 .filter(|id| !exclude.iter().any(|out| out.start <= *id && *id <= out.end))
                 .map(u128::from)
                 .collect(),
-            Given::Addresses(given) => {
+            Supply::Addresses(supply) => {
                 let mut all: BTreeSet<u128> =
-                    subnets(given).iter().flat_map(|block| block.addresses()).collect();
-                for excluded in &given.exclude {
-                    let excluded = block(excluded, given.six);
+                    subnets(supply).iter().flat_map(|block| block.addresses()).collect();
+                for excluded in &supply.exclude {
+                    let excluded = block(excluded, supply.six);
                     all.retain(|one| !excluded.has(*one));
                 }
                 all
@@ -65,15 +65,15 @@ impl Pool {
 
     /// What it is made of.
     pub fn stock(&self) -> (Vec<Block>, Vec<Block>, Vec<(u32, u32)>) {
-        match &self.given {
-            Given::Ids(GivenIds { start, end, exclude }) => {
+        match &self.supply {
+            Supply::Ids(IdSupply { start, end, exclude, .. }) => {
                 let mut spans = vec![(*start, *end)];
                 spans.extend(exclude.iter().map(|out| (out.start, out.end)));
                 (vec![], vec![], spans)
             }
-            Given::Addresses(given) => {
-                let exclude = given.exclude.iter().map(|subnet| block(subnet, given.six));
-                (subnets(given), exclude.collect(), vec![])
+            Supply::Addresses(supply) => {
+                let exclude = supply.exclude.iter().map(|subnet| block(subnet, supply.six));
+                (subnets(supply), exclude.collect(), vec![])
             }
         }
     }
@@ -90,9 +90,9 @@ impl Pool {
 
     /// What a request that is nobody's fellow gets.
     pub fn find(&self, want: &Wanted) -> Result<Block, Failure> {
-        match (want, &self.given) {
-            (Wanted::Id(want), Given::Ids(_)) => self.find_id(want),
-            (Wanted::Prefix(want), Given::Addresses(given)) => self.find_prefix(want, given),
+        match (want, &self.supply) {
+            (Wanted::Id(want), Supply::Ids(_)) => self.find_id(want),
+            (Wanted::Prefix(want), Supply::Addresses(supply)) => self.find_prefix(want, supply),
             (Wanted::Id(_), _) => Err(Failure::NoAddresses),
             (Wanted::Prefix(_), _) => Err(Failure::Exhausted),
         }
@@ -122,9 +122,9 @@ impl Pool {
         }
     }
 
-    fn find_prefix(&self, want: &WantedPrefix, given: &GivenAddresses) -> Result<Block, Failure> {
+    fn find_prefix(&self, want: &WantedPrefix, supply: &AddressSupply) -> Result<Block, Failure> {
         // How long it is, is a question of the version of the address that it names.
-        let six = want.start.map_or(given.six, |(six, _)| six);
+        let six = want.start.map_or(supply.six, |(six, _)| six);
         let width = width(six);
         let size = u32::from(want.size);
         let len = if want.invert { width.saturating_sub(size) } else { size };
@@ -133,13 +133,13 @@ impl Pool {
         }
         let bits = width - len;
         // No host gets the first or the last address of a subnet that has more than two.
-        let wide = || subnets(given).into_iter().filter(|subnet| subnet.bits >= 2);
+        let wide = || subnets(supply).into_iter().filter(|subnet| subnet.bits >= 2);
         let is_edge = |one: u128| wide().any(|subnet| subnet.first == one || subnet.last() == one);
         let free = self.free();
         if let Some((_, address)) = want.start {
             let unavailable = Failure::PrefixUnavailable { address, len: len as u8 };
             let named = Block { first: address, bits };
-            if six != given.six {
+            if six != supply.six {
                 return Err(unavailable);
             } else if !named.is_aligned() {
                 return Err(Failure::Misaligned);
@@ -167,20 +167,20 @@ impl Pool {
         Err(Failure::TooBig(lens))
     }
 
-    /// Whether what was given is still what is asked for.
+    /// Whether the granted value still fits the request.
     pub fn serves(&self, held: &Block, want: &Wanted) -> bool {
-        match (want, &self.given) {
-            (Wanted::Id(want), Given::Ids(_)) => {
+        match (want, &self.supply) {
+            (Wanted::Id(want), Supply::Ids(_)) => {
                 want.id.is_none_or(|id| u128::from(id) == held.first)
                     && wants_parity(want).is_none_or(|odd| (held.first % 2 == 1) == odd)
             }
-            (Wanted::Prefix(want), Given::Addresses(given)) => {
-                let width = width(given.six);
+            (Wanted::Prefix(want), Supply::Addresses(supply)) => {
+                let width = width(supply.six);
                 let size = u32::from(want.size);
                 let len = if want.invert { width.saturating_sub(size) } else { size };
                 len <= width
                     && held.bits == width - len
-                    && want.start.is_none_or(|start| start == (given.six, held.first))
+                    && want.start.is_none_or(|start| start == (supply.six, held.first))
             }
             _ => false,
         }
@@ -188,9 +188,9 @@ impl Pool {
 }
 
 /// Each subnet, and each block of a range, which counts as one.
-fn subnets(given: &GivenAddresses) -> Vec<Block> {
-    let ranges = given.ranges.iter().flat_map(|(from, to)| blocks_of_range(*from, *to));
-    given.subnets.iter().map(|subnet| block(subnet, given.six)).chain(ranges).collect()
+fn subnets(supply: &AddressSupply) -> Vec<Block> {
+    let ranges = supply.ranges.iter().flat_map(|(from, to)| blocks_of_range(*from, *to));
+    supply.subnets.iter().map(|subnet| block(subnet, supply.six)).chain(ranges).collect()
 }
 
 fn block(subnet: &Subnet, six: bool) -> Block {

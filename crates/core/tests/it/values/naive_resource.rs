@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use allod_core::command::resource::{EditResources, FindResource, PutResource, ResourceEdit};
-use allod_core::resource::{Failure, Given, WantedId};
+use allod_core::requests::command::{EditRequests, FindValue, PutRequestPool, RequestPoolEdit};
+use allod_core::requests::{Failure, Supply, WantedId};
 
 use crate::values::naive_blocks::Block;
 use crate::values::naive_pool::{Asked, Pool, is_sync, moves, wanted_id, wants_parity};
@@ -23,7 +23,7 @@ type Turn = BTreeSet<(String, String)>;
 
 impl Manager {
     /// All of it or nothing; whether it was all.
-    pub fn edit(&mut self, edit: &EditResources) -> bool {
+    pub fn edit(&mut self, edit: &EditRequests) -> bool {
         let mut after = self.clone();
         let done = after.try_edit(edit).is_some();
         if done {
@@ -32,11 +32,11 @@ impl Manager {
         done
     }
 
-    fn try_edit(&mut self, edit: &EditResources) -> Option<()> {
+    fn try_edit(&mut self, edit: &EditRequests) -> Option<()> {
         // Keys of groups that somebody has left.
         let mut left = BTreeSet::new();
         for (name, one) in &edit.pools {
-            if matches!(one, ResourceEdit::Remove)
+            if matches!(one, RequestPoolEdit::Remove)
                 && let Some(pool) = self.pools.remove(&**name)
             {
                 let sync = pool.asked.iter().filter(|(_, asked)| is_sync(&asked.request));
@@ -46,14 +46,14 @@ impl Manager {
                 }
             }
         }
-        let puts: Vec<(String, &PutResource)> = edit
+        let puts: Vec<(String, &PutRequestPool)> = edit
             .pools
             .iter()
             .filter_map(|(name, edit)| match edit {
-                ResourceEdit::Put(put) | ResourceEdit::PutOver(_, put) => {
+                RequestPoolEdit::Put(put) | RequestPoolEdit::PutOver(_, put) => {
                     Some((name.to_string(), &**put))
                 }
-                ResourceEdit::Remove | ResourceEdit::Requests(_) => None,
+                RequestPoolEdit::Remove | RequestPoolEdit::Requests(_) => None,
             })
             .collect();
         let (mut displaced, mut new) = (Turn::new(), Turn::new());
@@ -97,15 +97,15 @@ impl Manager {
         Some(())
     }
 
-    fn configure(&mut self, name: &str, put: &PutResource, displaced: &mut Turn) -> Option<()> {
+    fn configure(&mut self, name: &str, put: &PutRequestPool, displaced: &mut Turn) -> Option<()> {
         let Some(config) = &put.config else { return self.pools.get(name).map(drop) };
-        let pool = self.pools.entry(name.into()).or_insert_with(|| Pool::new(&config.given));
-        let family = match (&pool.given, &config.given) {
-            (Given::Ids(_), Given::Ids(_)) => true,
-            (Given::Addresses(one), Given::Addresses(other)) => one.six == other.six,
+        let pool = self.pools.entry(name.into()).or_insert_with(|| Pool::new(&config.supply));
+        let family = match (&pool.supply, &config.supply) {
+            (Supply::Ids(_), Supply::Ids(_)) => true,
+            (Supply::Addresses(one), Supply::Addresses(other)) => one.six == other.six,
             _ => return None,
         };
-        pool.given = config.given.clone();
+        pool.supply = config.supply.clone();
         let members = pool.members();
         for (key, asked) in &mut pool.asked {
             if let Some(Ok(held)) = &asked.answer
@@ -141,7 +141,7 @@ impl Manager {
     fn withdraw(
         &mut self,
         name: &str,
-        put: &PutResource,
+        put: &PutRequestPool,
         displaced: &mut Turn,
         left: &mut BTreeSet<String>,
     ) {
@@ -161,7 +161,7 @@ impl Manager {
     fn write(
         &mut self,
         name: &str,
-        put: &PutResource,
+        put: &PutRequestPool,
         displaced: &Turn,
         new: &mut Turn,
         left: &mut BTreeSet<String>,
@@ -357,7 +357,7 @@ impl Manager {
     }
 
     /// A request that is there and has something, or is not there; whether it could be asked for at all.
-    pub fn allocate(&mut self, find: &FindResource) -> bool {
+    pub fn allocate(&mut self, find: &FindValue) -> bool {
         let put = |name: &Arc<str>| {
             let mut request = find.request.clone();
             let pool = self.pools.get(&**name);
@@ -373,11 +373,11 @@ impl Manager {
                 request.redeploy = request.redeploy.or(before.request.redeploy);
             }
             let put = vec![(find.key.clone(), request)];
-            ResourceEdit::Put(Box::new(PutResource { put, ..PutResource::default() }))
+            RequestPoolEdit::Put(Box::new(PutRequestPool { put, ..PutRequestPool::default() }))
         };
         let pools = find.pools.iter().map(|name| (name.clone(), put(name))).collect();
         let mut after = self.clone();
-        let done = after.edit(&EditResources { seen: 0, seen_all: false, pools });
+        let done = after.edit(&EditRequests { seen: 0, seen_all: false, pools });
         let has =
             |name: &Arc<str>| matches!(after.pools[&**name].asked[&*find.key].answer, Some(Ok(_)));
         if done && find.pools.iter().all(has) {

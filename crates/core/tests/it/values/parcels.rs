@@ -26,8 +26,8 @@ fn a_pool_is_cut_into_blocks() {
         alloc one b -> no exhausted: pool 'one' has no value free [size 1, held 1]
         ids '' 1-2 -> no invalid: the pool's name is empty or has control characters; give it a printable name
         pool v4 ipv4_address 10.0.0.0/30
-        ids v4 1-2 -> no not_ids: pool 'v4' is not one of ids below 2^32
-        alloc v4 k -> no not_ids: pool 'v4' is not one of ids below 2^32
+        ids v4 1-2 -> no not_ids: pool 'v4' is not a pool of ids below 2^32
+        alloc v4 k -> no not_ids: pool 'v4' is not a pool of ids below 2^32
         alloc nowhere k -> no pool_unknown: there is no pool 'nowhere'
         ",
     );
@@ -160,11 +160,11 @@ fn written_over() {
         entry p k10 101 -> no value_outside: 101 is outside the ranges of pool 'p'
         unentry p k9
         account p -> 0-100 at 59 block 10 | p.1 50-59 at 54 | p.1 has 7@0,9@0,8@0
-        frame p 0-100 at=59 block=10 child=50-59:53 released=54@0 -> no account_contradicts: the account of pool 'p' contradicts itself: 'k4' holds 54, which is released
-        frame p 0-100 at=59 block=10 child=50-59:53 released=4@0 returned=4@0 -> no account_contradicts: the account of pool 'p' contradicts itself: 4 is released twice
-        frame p 0-100 at=49 block=10 child=50-59:53 -> no account_contradicts: the account of pool 'p' contradicts itself: 54 is available in two places
-        frame p 0-50 at=49 block=10 child=40-49:40 -> no account_contradicts: the account of pool 'p' contradicts itself: 'k4' holds 54, which is outside
-        frame p 9-5 at=49 block=10 child=40-49:40 -> no account_contradicts: the account of pool 'p' contradicts itself: it ends at 5, before its start 9
+        frame p 0-100 at=59 block=10 child=50-59:53 released=54@0 -> no account_contradicts: the definition of pool 'p' contradicts itself: 'k4' holds 54, which is released
+        frame p 0-100 at=59 block=10 child=50-59:53 released=4@0 returned=4@0 -> no account_contradicts: the definition of pool 'p' contradicts itself: 4 is released twice
+        frame p 0-100 at=49 block=10 child=50-59:53 -> no account_contradicts: the definition of pool 'p' contradicts itself: 54 is available in two places
+        frame p 0-50 at=49 block=10 child=40-49:40 -> no account_contradicts: the definition of pool 'p' contradicts itself: 'k4' holds 54, which is outside
+        frame p 9-5 at=49 block=10 child=40-49:40 -> no account_contradicts: the definition of pool 'p' contradicts itself: it ends at 5, before its start 9
         entry p k seen=3 5 -> no pool_changed: pool 'p' has changed at position 10, after it was read
         entry new k 5 -> no pool_unknown: there is no pool 'new'
         entry p alone 5 alone
@@ -193,8 +193,8 @@ fn an_enhanced_pool_gives_what_is_asked_for() {
         alloc e k2 id=15 exp=100 -> 15
         alloc e k2 id=16 -> 15
         alloc e k4 id=999 -> 3
-        alloc e k4b id=999 strict -> no id_unavailable: id 999 of pool 'e' is not to be had
-        alloc e k4b id=15 strict -> no id_unavailable: id 15 of pool 'e' is not to be had
+        alloc e k4b id=999 strict -> no id_unavailable: id 999 is not available in pool 'e'
+        alloc e k4b id=15 strict -> no id_unavailable: id 15 is not available in pool 'e'
         free e k2 -> 15
         account e -> 1-20 at 3 block 1 | e.1 3-3 at 3 | e.1 has 15@0
         alloc e k5 id=15 -> 15

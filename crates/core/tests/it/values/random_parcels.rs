@@ -45,25 +45,25 @@ fn line() -> impl Strategy<Value = String> {
 /// Where each id of the pool is, and an error if that is more than one place.
 fn partition(state: &State, name: &str) {
     let child = |pool: &str| format!("{pool}.1").into();
-    let Some(frozen) = view::ids::frozen(state, name, child) else { return };
+    let Some(frozen) = view::blocks::frozen(state, name, child) else { return };
     let mut places: BTreeMap<u128, Vec<String>> = BTreeMap::new();
     for entry in frozen.entries() {
         for id in entry.ids.iter().flat_map(|span| span.first..=span.last) {
             places.entry(id).or_default().push(format!("held by {}", entry.key));
         }
     }
-    let frame = &frozen.frame;
-    let lists = std::iter::once(&frame.ledger.released)
-        .chain(frame.ledger.children.iter().map(|child| &child.released));
+    let frame = &frozen.definition;
+    let lists = std::iter::once(&frame.layout.released)
+        .chain(frame.layout.children.iter().map(|child| &child.released));
     for one in lists.flatten() {
         for id in one.ids.first..=one.ids.last {
             places.entry(id).or_default().push("released".into());
         }
     }
     // What is ahead of a cursor is available, unless somebody has it or it came back; the rest is reserved.
-    let ledger = &frame.ledger;
-    let blocks = ledger.children.iter().map(|child| (child.cursor, child.end));
-    let ahead: Vec<(i64, u32)> = blocks.chain([(ledger.cursor, frame.high)]).collect();
+    let layout = &frame.layout;
+    let blocks = layout.children.iter().map(|child| (child.cursor, child.end));
+    let ahead: Vec<(i64, u32)> = blocks.chain([(layout.cursor, frame.high)]).collect();
     for id in frame.low..=frame.high {
         let open = ahead.iter().filter(|(cursor, end)| i64::from(id) > *cursor && id <= *end);
         let open = open.filter(|(_, end)| *end <= frame.high).count();

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use allod_core::command::resource::{
-    EditResources, PutResource, RequestEdit, ResourceCommand, ResourceEdit,
-};
 use allod_core::command::{Command, Op, Stamp};
 use allod_core::limits::Limits;
-use allod_core::resource::{
-    AlarmSettings, Answer, Given, GivenAddresses, Redeploy, Request, ResourcePool, Subnet, Wanted,
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestEdit, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, Answer, Redeploy, Request, RequestPool, Subnet, Supply, Wanted,
     WantedPrefix,
 };
 use allod_core::span::Span;
@@ -24,32 +24,32 @@ use crate::values::world::{EPOCH_MS, World};
 
 /// The same edit, but request by request where it can be said like that, each with what it was before.
 fn one_by_one(state: &State, command: &Command) -> Command {
-    let Command::Resource(ResourceCommand::Edit(edit)) = command else { return command.clone() };
+    let Command::Requests(RequestsCommand::Edit(edit)) = command else { return command.clone() };
     let mut edit = edit.clone();
     for (name, edit) in &mut edit.pools {
-        let ResourceEdit::Put(put) = edit else { continue };
+        let RequestPoolEdit::Put(put) = edit else { continue };
         let both = put.put.iter().any(|(key, _)| put.withdraw.contains(key));
         if put.config.is_some() || put.replace || both {
-            let before = view::resource::config(state, name).cloned();
-            *edit = ResourceEdit::PutOver(before, put.clone());
+            let before = view::requests::config(state, name).cloned();
+            *edit = RequestPoolEdit::PutOver(before, put.clone());
             continue;
         }
         let one = |key: &Arc<str>, after| {
-            let before = view::resource::asked(state, name, key);
+            let before = view::requests::request(state, name, key);
             let before = before.map(|(asked, _)| asked.request.clone());
             RequestEdit { key: key.clone(), before, after }
         };
         let written = put.put.iter().map(|(key, request)| one(key, Some(request.clone())));
         let withdrawn = put.withdraw.iter().map(|key| one(key, None));
-        *edit = ResourceEdit::Requests(written.chain(withdrawn).collect());
+        *edit = RequestPoolEdit::Requests(written.chain(withdrawn).collect());
     }
-    Command::Resource(ResourceCommand::Edit(edit))
+    Command::Requests(RequestsCommand::Edit(edit))
 }
 
 fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     match command {
-        Command::Resource(ResourceCommand::Edit(edit)) => return Some(model.edit(edit)),
-        Command::Resource(ResourceCommand::Allocate(find)) => return Some(model.allocate(find)),
+        Command::Requests(RequestsCommand::Edit(edit)) => return Some(model.edit(edit)),
+        Command::Requests(RequestsCommand::Allocate(find)) => return Some(model.allocate(find)),
         Command::Transact(transact) => match &transact.ops[..] {
             [Op::Claim(claim)] => model.claim(&claim.pools[0], &claim.key),
             [Op::Release(release)] => model.release(&release.pool, &release.key),
@@ -67,12 +67,12 @@ type Told = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<(Arc<str>, Arc<str>)>>;
 /// for the answer has it in the reply.
 fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
     let edits = match command {
-        Command::Resource(ResourceCommand::Edit(edit)) => &edit.pools[..],
+        Command::Requests(RequestsCommand::Edit(edit)) => &edit.pools[..],
         _ => &[],
     };
     let begins_anew = |pool: &str, key: &str| {
         edits.iter().filter(|(name, _)| **name == *pool).any(|(_, edit)| match edit {
-            ResourceEdit::Put(put) => put.withdraw.iter().any(|gone| **gone == *key),
+            RequestPoolEdit::Put(put) => put.withdraw.iter().any(|gone| **gone == *key),
             _ => true,
         })
     };
@@ -132,26 +132,26 @@ fn queued(state: &State, had: usize) -> (Told, usize) {
         let before = told.insert(who, notice.about.iter().cloned().collect());
         assert!(before.is_none(), "{} is told twice", notice.target);
         let asked =
-            notice.about.iter().filter_map(|(pool, key)| view::resource::asked(state, pool, key));
+            notice.about.iter().filter_map(|(pool, key)| view::requests::request(state, pool, key));
         let hows = asked.map(|(asked, _)| asked.request.redeploy.unwrap_or(Redeploy::Default));
-        assert_eq!(hows.max(), Some(notice.how), "{notice:?}");
+        assert_eq!(hows.max().map(Redeploy::payload), Some(notice.payload), "{notice:?}");
     }
     (told, state.outbox().from(0).count())
 }
 
 fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
-    let names: Vec<&str> = view::resource::names(state).map(|name| &**name).collect();
+    let names: Vec<&str> = view::requests::names(state).map(|name| &**name).collect();
     prop_assert!(names.len() == model.pools.len(), "there are {names:?}");
     for alarm in state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none()) {
         prop_assert!(model.pools.contains_key(&*alarm.object), "{} is gone", alarm.object);
     }
     for (name, pool) in &model.pools {
-        let Some(frozen) = view::resource::frozen(state, name) else {
+        let Some(frozen) = view::requests::frozen(state, name) else {
             return Err(TestCaseError::fail(format!("there is no {name}")));
         };
         prop_assert_eq!(frozen.requests.iter().count(), pool.asked.len());
         for (key, asked) in &pool.asked {
-            let answered = view::resource::asked(state, name, key).map(|(asked, held)| {
+            let answered = view::requests::request(state, name, key).map(|(asked, held)| {
                 match (&asked.answer, held) {
                     (Answer::Granted, held) => Ok(held),
                     (Answer::Failed(failure), None) => Err(failure.clone()),
@@ -227,23 +227,23 @@ proptest! {
     ) {
         let mut state = State::new();
         let subnets = vec![Subnet { address: FOUR, len: 27 }];
-        let given = GivenAddresses { subnets, sequential: Some(true), ..GivenAddresses::default() };
-        let config = ResourcePool { given: Given::Addresses(given), alarms: AlarmSettings::default() };
-        write(&mut state, PutResource { config: Some(config), ..PutResource::default() });
+        let given = AddressSupply { subnets, sequential: Some(true), ..AddressSupply::default() };
+        let config = RequestPool { supply: Supply::Addresses(given), alarms: AlarmSettings::default() };
+        write(&mut state, PutRequestPool { config: Some(config), ..PutRequestPool::default() });
         let (mut free, mut used): (BTreeSet<u128>, _) = ((FOUR..FOUR + 32).collect(), BTreeSet::new());
         for (key, len) in steps {
-            let held = view::resource::asked(&state, "s", &key).and_then(|(_, held)| held);
+            let held = view::requests::request(&state, "s", &key).and_then(|(_, held)| held);
             match (held, len) {
                 (Some(held), None) => {
-                    write(&mut state, PutResource { withdraw: vec![key], ..PutResource::default() });
+                    write(&mut state, PutRequestPool { withdraw: vec![key], ..PutRequestPool::default() });
                     free.extend(held.first..=held.last);
                     used.extend(held.first..=held.last);
                 }
                 (None, Some(len)) => {
                     let want = WantedPrefix { size: len, invert: false, start: None };
                     let put = vec![(key.clone(), plain(Wanted::Prefix(want)))];
-                    write(&mut state, PutResource { put, ..PutResource::default() });
-                    let got = view::resource::asked(&state, "s", &key).and_then(|(_, held)| held);
+                    write(&mut state, PutRequestPool { put, ..PutRequestPool::default() });
+                    let got = view::requests::request(&state, "s", &key).and_then(|(_, held)| held);
                     let unused: BTreeSet<u128> = free.difference(&used).copied().collect();
                     let wanted = [&unused, &free].into_iter().find(|set| fits(set, len));
                     prop_assert_eq!(got.is_some(), wanted.is_some(), "a /{} of {:?}", len, &free);
@@ -253,7 +253,7 @@ proptest! {
                         free.retain(|one| !(got.first..=got.last).contains(one));
                     } else {
                         let withdraw = vec![key];
-                        write(&mut state, PutResource { withdraw, ..PutResource::default() });
+                        write(&mut state, PutRequestPool { withdraw, ..PutRequestPool::default() });
                     }
                 }
                 _ => {}
@@ -263,11 +263,11 @@ proptest! {
 }
 
 /// Writes over the pool `s`.
-fn write(state: &mut State, put: PutResource) {
-    let pools = vec![("s".into(), ResourceEdit::Put(Box::new(put)))];
-    let edit = EditResources { seen: u64::MAX, seen_all: false, pools };
+fn write(state: &mut State, put: PutRequestPool) {
+    let pools = vec![("s".into(), RequestPoolEdit::Put(Box::new(put)))];
+    let edit = EditRequests { seen: u64::MAX, seen_all: false, pools };
     let stamp = Stamp { now_ms: EPOCH_MS, seed: state.position };
-    let command = Command::Resource(ResourceCommand::Edit(edit));
+    let command = Command::Requests(RequestsCommand::Edit(edit));
     decide(state, &stamp, &command, &Limits::default()).expect("it can be written");
 }
 

@@ -32,7 +32,11 @@ fn rank(refusal: &Refusal) -> usize {
         Refusal::PoolExhausted { .. } => 19,
         Refusal::SyncExhausted { .. } => 20,
         Refusal::CheckFailed { .. } => RANKS - 1,
-        Refusal::Capacity(_) | Refusal::Ids(_) | Refusal::Resource(_) => RANKS,
+        Refusal::Capacity(_)
+        | Refusal::Blocks(_)
+        | Refusal::Requests(_)
+        | Refusal::Outbox(_)
+        | Refusal::Alarm(_) => RANKS,
     }
 }
 

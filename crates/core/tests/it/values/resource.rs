@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use allod_core::claim::Parity;
 use allod_core::command::Command;
-use allod_core::command::resource::{
-    EditResources, FindResource, NoticeCommand, PutResource, RequestEdit, ResourceCommand,
-    ResourceEdit,
+use allod_core::outbox::command::OutboxCommand;
+use allod_core::requests::command::{
+    EditRequests, FindValue, PutRequestPool, RequestEdit, RequestPoolEdit, RequestsCommand,
 };
-use allod_core::resource::{
-    AlarmSettings, Answer, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
-    ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix, blocks_of,
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, Answer, ExcludedIds, IdSupply, Method, Redeploy, Request,
+    RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix, blocks_of,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
@@ -28,39 +28,40 @@ use allod_core::view;
 use crate::values::script::{Words, number, text};
 
 pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
-    let put = |put: PutResource| ResourceEdit::Put(Box::new(put));
-    let plain = PutResource { config: None, replace: false, put: vec![], withdraw: vec![] };
-    let edit = |edits: Vec<(Arc<str>, ResourceEdit)>| {
+    let put = |put: PutRequestPool| RequestPoolEdit::Put(Box::new(put));
+    let plain = PutRequestPool { config: None, replace: false, put: vec![], withdraw: vec![] };
+    let edit = |edits: Vec<(Arc<str>, RequestPoolEdit)>| {
         let seen = words.get("seen").map_or(state.position, number);
-        ResourceCommand::Edit(EditResources { seen, seen_all: false, pools: edits })
+        RequestsCommand::Edit(EditRequests { seen, seen_all: false, pools: edits })
     };
-    let one = |edit_of: ResourceEdit| edit(vec![(text(words.plain(0)), edit_of)]);
+    let one = |edit_of: RequestPoolEdit| edit(vec![(text(words.plain(0)), edit_of)]);
+    let outbox = |command| Some(Command::Outbox(command));
     let notice = || {
         let at = number(words.plain(0)) as usize;
         state.outbox().from(0).nth(at).expect("a notice").number
     };
-    Some(Command::Resource(match words.verb() {
-        "idpool" | "ippool" => one(put(PutResource { config: Some(config(words)), ..plain })),
+    Some(Command::Requests(match words.verb() {
+        "idpool" | "ippool" => one(put(PutRequestPool { config: Some(config(words)), ..plain })),
         "ask" | "net" => {
             let request = (text(words.plain(1)), request(words));
             let pools = words.plain(0).split('+').map(text);
             let asked =
-                |name| (name, put(PutResource { put: vec![request.clone()], ..plain.clone() }));
+                |name| (name, put(PutRequestPool { put: vec![request.clone()], ..plain.clone() }));
             edit(pools.map(asked).collect())
         }
         // Configures a pool that is as `was=` says, or not there.
         "recast" => {
             let was = words.get("was").map(|was| config(&Words::of(&format!("idpool p {was}"))));
             let config = Some(config(&Words::of(&format!("idpool p {}", words.plain(1)))));
-            let put = Box::new(PutResource { config, ..plain });
-            one(ResourceEdit::PutOver(was.map(Arc::new), put))
+            let put = Box::new(PutRequestPool { config, ..plain });
+            one(RequestPoolEdit::PutOver(was.map(Arc::new), put))
         }
         "seize" | "look" => {
             let pools = words.plain(0).split('+').map(text).collect();
-            let find = FindResource { pools, key: text(words.plain(1)), request: request(words) };
+            let find = FindValue { pools, key: text(words.plain(1)), request: request(words) };
             match words.verb() {
-                "seize" => ResourceCommand::Allocate(find),
-                _ => ResourceCommand::Find(find),
+                "seize" => RequestsCommand::Allocate(find),
+                _ => RequestsCommand::Find(find),
             }
         }
         // Writes over a request that was there as `was=` says, or not at all.
@@ -72,21 +73,21 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
             let before =
                 words.get("was").map(|id| Arc::new(Request { want: want(id), ..plain.clone() }));
             let after = words.get("id").map(|_| plain);
-            one(ResourceEdit::Requests(vec![RequestEdit {
+            one(RequestPoolEdit::Requests(vec![RequestEdit {
                 key: text(words.plain(1)),
                 before,
                 after,
             }]))
         }
-        "withdraw" => one(put(PutResource { withdraw: vec![text(words.plain(1))], ..plain })),
-        "rmpool" => one(ResourceEdit::Remove),
-        "done" => ResourceCommand::Notice(NoticeCommand::Delivered { number: notice() }),
-        "again" => ResourceCommand::Notice(NoticeCommand::Retry { number: notice() }),
-        "forget" => ResourceCommand::Notice(NoticeCommand::Drop { number: notice() }),
+        "withdraw" => one(put(PutRequestPool { withdraw: vec![text(words.plain(1))], ..plain })),
+        "rmpool" => one(RequestPoolEdit::Remove),
+        "done" => return outbox(OutboxCommand::Delivered { number: notice() }),
+        "again" => return outbox(OutboxCommand::Retry { number: notice() }),
+        "forget" => return outbox(OutboxCommand::Drop { number: notice() }),
         "failed" => {
             let again_ms = words.get("again").map(|after| state.now_ms + number(after) * 1000);
             let error = "no".into();
-            ResourceCommand::Notice(NoticeCommand::Failed { number: notice(), error, again_ms })
+            return outbox(OutboxCommand::Failed { number: notice(), error, again_ms });
         }
         _ => return None,
     }))
@@ -95,17 +96,17 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
 /// Several lines, with `&` between them, as one edit.
 pub fn together(state: &State, line: &str) -> Command {
     let edits = line.split('&').map(|line| match command(state, &Words::of(line)) {
-        Some(Command::Resource(ResourceCommand::Edit(edit))) => edit,
+        Some(Command::Requests(RequestsCommand::Edit(edit))) => edit,
         _ => panic!("'{line}' is no edit"),
     });
-    let together = |mut one: EditResources, other: EditResources| {
+    let together = |mut one: EditRequests, other: EditRequests| {
         one.pools.extend(other.pools);
         one
     };
-    Command::Resource(ResourceCommand::Edit(edits.reduce(together).expect("a line")))
+    Command::Requests(RequestsCommand::Edit(edits.reduce(together).expect("a line")))
 }
 
-fn config(words: &Words<'_>) -> ResourcePool {
+fn config(words: &Words<'_>) -> RequestPool {
     let list = |name| words.get(name).into_iter().flat_map(|list: &str| list.split(','));
     let percent = |name: &str| words.get(name).map(|text| number(text) as u8);
     let alarms = AlarmSettings {
@@ -114,7 +115,7 @@ fn config(words: &Words<'_>) -> ResourcePool {
         low_odd: percent("odd"),
         low_even: percent("even"),
     };
-    let given = if words.verb() == "idpool" {
+    let supply = if words.verb() == "idpool" {
         let pair = |text: &str| {
             let (start, end) = text.split_once('-').unwrap_or((text, text));
             (number(start) as u32, number(end) as u32)
@@ -122,9 +123,14 @@ fn config(words: &Words<'_>) -> ResourcePool {
         let (start, end) = pair(words.plain(1));
         let excluded = |text| {
             let (start, end) = pair(text);
-            ExcludedIds { start, end, stop_allocation: None }
+            ExcludedIds { start, end, flag: None }
         };
-        Given::Ids(GivenIds { start, end, exclude: list("exclude").map(excluded).collect() })
+        Supply::Ids(IdSupply {
+            start,
+            end,
+            exclude: list("exclude").map(excluded).collect(),
+            alarm_base: end - start,
+        })
     } else {
         let subnet = |text: &str| {
             let (address, len) = text.split_once('/').expect("a subnet");
@@ -137,7 +143,7 @@ fn config(words: &Words<'_>) -> ResourcePool {
         let six = ["nets", "ranges"]
             .iter()
             .any(|name| words.get(name).is_some_and(|list| list.contains(':')));
-        Given::Addresses(GivenAddresses {
+        Supply::Addresses(AddressSupply {
             six,
             subnets: list("nets").map(subnet).collect(),
             exclude: list("exclude").map(subnet).collect(),
@@ -146,7 +152,7 @@ fn config(words: &Words<'_>) -> ResourcePool {
             sequential: words.has("sequential").then_some(true),
         })
     };
-    ResourcePool { given, alarms }
+    RequestPool { supply, alarms }
 }
 
 fn address_of(text: &str) -> (bool, u128) {
@@ -187,10 +193,10 @@ fn value(kind: Kind, value: Span) -> String {
 }
 
 fn answer(state: &State, pool: &str, key: &str) -> String {
-    let Some((asked, got)) = view::resource::asked(state, pool, key) else {
+    let Some((asked, got)) = view::requests::request(state, pool, key) else {
         return "nothing".into();
     };
-    let kind = view::resource::config(state, pool).expect("a pool").kind();
+    let kind = view::requests::config(state, pool).expect("a pool").kind();
     match (&asked.answer, got) {
         (Answer::Granted, Some(got)) => value(kind, got),
         (Answer::Granted, None) => "lost".into(),
@@ -209,7 +215,7 @@ pub fn answered(state: &State, words: &Words<'_>, said: String) -> String {
 
 /// What was found in a pool of networks is said as one.
 pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
-    let Some(config) = view::resource::config(state, words.plain(0)) else { return said };
+    let Some(config) = view::requests::config(state, words.plain(0)) else { return said };
     let (first, last) = said.split_once('-').unwrap_or((&said, &said));
     match (first.parse(), last.parse()) {
         (Ok(first), Ok(last)) => value(config.kind(), Span { first, last }),
@@ -220,14 +226,14 @@ pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
 pub fn show(state: &State, words: &Words<'_>) -> String {
     match words.verb() {
         "alarms" => {
-            let one = |alarm: &allod_core::resource::Alarm| {
+            let one = |alarm: &allod_core::alarm::Alarm| {
                 let over = if alarm.cleared_ms.is_some() { " over" } else { "" };
                 format!("{} {:?}{over}", alarm.object, alarm.kind)
             };
             state.alarms().values().map(one).collect::<Vec<_>>().join(", ")
         }
         "outbox" => {
-            let one = |notice: &Arc<allod_core::state::outbox::Notice>| {
+            let one = |notice: &Arc<allod_core::outbox::Notification>| {
                 let about = notice.about.iter().map(|(pool, key)| format!("{pool}/{key}"));
                 let about = about.collect::<Vec<_>>().join("+");
                 let tried = match (notice.attempts, notice.due_ms) {
@@ -235,16 +241,16 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
                     (n, Some(_)) => format!(" tried {n}"),
                     (n, None) => format!(" given up after {n}"),
                 };
-                let how = match notice.how {
-                    Redeploy::Default => String::new(),
-                    how => format!(" {}", how.name()),
+                let how = match notice.payload.0 {
+                    "default" => String::new(),
+                    how => format!(" {how}"),
                 };
                 format!("{} of {about}{how}{tried}", notice.target)
             };
             state.outbox().from(0).map(one).collect::<Vec<_>>().join(", ")
         }
         _ => {
-            let Some(frozen) = view::resource::frozen(state, words.plain(0)) else {
+            let Some(frozen) = view::requests::frozen(state, words.plain(0)) else {
                 return "none".into();
             };
             if words.verb() == "answers" {

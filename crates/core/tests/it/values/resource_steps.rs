@@ -6,13 +6,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use allod_core::claim::{Parity, Want};
-use allod_core::command::resource::{
-    EditResources, FindResource, PutResource, ResourceCommand, ResourceEdit,
-};
 use allod_core::command::{ClaimOp, Command, Expect, Op, ReleaseOp, Transact};
-use allod_core::resource::{
-    AlarmSettings, ExcludedIds, Given, GivenAddresses, GivenIds, Method, Redeploy, Request,
-    ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix,
+use allod_core::requests::command::{
+    EditRequests, FindValue, PutRequestPool, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, ExcludedIds, IdSupply, Method, Redeploy, Request, RequestPool,
+    Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -33,13 +33,12 @@ pub fn key() -> impl Strategy<Value = Arc<str>> {
     select(vec!["a", "b", "c", "d", "e", "f", "g"]).prop_map(Arc::from)
 }
 
-fn ids() -> impl Strategy<Value = Given> {
+fn ids() -> impl Strategy<Value = Supply> {
     let exclude = prop::collection::vec((0..16u32, 0..4u32), 0..3);
     (0..8u32, 0..9u32, exclude).prop_map(|(start, more, exclude)| {
-        let excluded =
-            |(start, more)| ExcludedIds { start, end: start + more, stop_allocation: None };
+        let excluded = |(start, more)| ExcludedIds { start, end: start + more, flag: None };
         let exclude = exclude.into_iter().map(excluded).collect();
-        Given::Ids(GivenIds { start, end: start + more, exclude })
+        Supply::Ids(IdSupply { start, end: start + more, exclude, alarm_base: more })
     })
 }
 
@@ -64,26 +63,26 @@ fn slot() -> impl Strategy<Value = Slot> {
     ]
 }
 
-fn addresses() -> impl Strategy<Value = Given> {
+fn addresses() -> impl Strategy<Value = Supply> {
     let slots = prop::collection::vec(slot(), SLOTS as usize);
     (select(vec![false, false, false, true]), slots).prop_map(|(six, slots)| {
-        let mut given = GivenAddresses { six, ..GivenAddresses::default() };
+        let mut supply = AddressSupply { six, ..AddressSupply::default() };
         let subnet = |bits: u8, address| Subnet { address, len: width(six) as u8 - bits };
         for (slot, number) in slots.into_iter().zip(0..) {
             let base = base(six) + 16 * number;
             match slot {
                 Slot::Nothing => {}
-                Slot::Range { from, to } => given.ranges.push((base + from, base + to)),
+                Slot::Range { from, to } => supply.ranges.push((base + from, base + to)),
                 Slot::Subnet { bits, at, exclude } => {
-                    given.subnets.push(subnet(bits, base + at));
+                    supply.subnets.push(subnet(bits, base + at));
                     if let Some((smaller, within)) = exclude.filter(|(of, _)| *of <= bits) {
                         let first = (base + at) >> bits << bits;
-                        given.exclude.push(subnet(smaller, first + within % (1 << bits)));
+                        supply.exclude.push(subnet(smaller, first + within % (1 << bits)));
                     }
                 }
             }
         }
-        Given::Addresses(given)
+        Supply::Addresses(supply)
     })
 }
 
@@ -137,17 +136,17 @@ fn alarms() -> impl Strategy<Value = AlarmSettings> {
 }
 
 fn put(
-    given: impl Strategy<Value = Given>,
+    supply: impl Strategy<Value = Supply>,
     want: impl Strategy<Value = Wanted>,
-) -> impl Strategy<Value = ResourceEdit> {
+) -> impl Strategy<Value = RequestPoolEdit> {
     let put = prop::collection::btree_map(key(), request(want), 0..4);
     let withdraw = prop::collection::vec(key(), 0..2);
     let replace = prop::bool::weighted(0.05);
-    (prop::option::weighted(0.25, (given, alarms())), replace, put, withdraw).prop_map(
-        |(given, replace, put, withdraw)| {
-            let config = |(given, alarms)| ResourcePool { given, alarms };
-            ResourceEdit::Put(Box::new(PutResource {
-                config: given.map(config),
+    (prop::option::weighted(0.25, (supply, alarms())), replace, put, withdraw).prop_map(
+        |(supply, replace, put, withdraw)| {
+            let config = |(supply, alarms)| RequestPool { supply, alarms };
+            RequestPoolEdit::Put(Box::new(PutRequestPool {
+                config: supply.map(config),
                 replace,
                 put: put.into_iter().collect(),
                 withdraw,
@@ -156,7 +155,7 @@ fn put(
     )
 }
 
-type Edit = (Arc<str>, ResourceEdit);
+type Edit = (Arc<str>, RequestPoolEdit);
 
 /// A command that shows itself in a line, for the few that are left when a failure has been made small.
 #[derive(Clone)]
@@ -164,17 +163,17 @@ pub struct Step(pub Command);
 
 impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Command::Resource(ResourceCommand::Edit(edit)) = &self.0 else {
+        let Command::Requests(RequestsCommand::Edit(edit)) = &self.0 else {
             return write!(f, "{:?}", self.0);
         };
         for (name, edit) in &edit.pools {
-            let ResourceEdit::Put(put) = edit else {
+            let RequestPoolEdit::Put(put) = edit else {
                 write!(f, "remove {name}; ")?;
                 continue;
             };
             write!(f, "{name}")?;
             if let Some(config) = &put.config {
-                write!(f, " is {:?}", config.given)?;
+                write!(f, " is {:?}", config.supply)?;
             }
             if put.replace {
                 write!(f, " anew")?;
@@ -199,7 +198,7 @@ fn edit_of_one() -> impl Strategy<Value = Edit> {
     prop_oneof![
         20 => (named(vec!["p", "p", "q", "r"]), put(ids(), wanted_id())),
         14 => (named(vec!["m", "n"]), put(addresses(), wanted_prefix())),
-        1 => (named(vec!["p", "q", "r", "m"]), Just(ResourceEdit::Remove)),
+        1 => (named(vec!["p", "q", "r", "m"]), Just(RequestPoolEdit::Remove)),
         1 => (named(vec!["p", "m"]), put(ids(), wanted_prefix())),
     ]
 }
@@ -213,7 +212,7 @@ pub fn step() -> impl Strategy<Value = Step> {
             first
         };
         let pools = pools.into_iter().filter(once).collect();
-        Command::Resource(ResourceCommand::Edit(EditResources {
+        Command::Requests(RequestsCommand::Edit(EditRequests {
             seen: u64::MAX,
             seen_all: false,
             pools,
@@ -222,19 +221,19 @@ pub fn step() -> impl Strategy<Value = Step> {
     // The same request in several pools at once.
     let pools = prop::sample::subsequence(vec!["p", "q", "r"], 2..=3);
     let together = (pools, key(), request(wanted_id())).prop_map(|(pools, key, request)| {
-        let put = PutResource {
+        let put = PutRequestPool {
             config: None,
             replace: false,
             put: vec![(key, request)],
             withdraw: vec![],
         };
-        let one = |name| (Arc::from(name), ResourceEdit::Put(Box::new(put.clone())));
+        let one = |name| (Arc::from(name), RequestPoolEdit::Put(Box::new(put.clone())));
         pools.into_iter().map(one).collect::<Vec<Edit>>()
     });
     let pools = prop::sample::subsequence(vec!["p", "q", "r"], 1..=3);
     let at_once = (pools, key(), request(wanted_id())).prop_map(|(pools, key, request)| {
         let pools = pools.into_iter().map(Arc::from).collect();
-        Command::Resource(ResourceCommand::Allocate(FindResource { pools, key, request }))
+        Command::Requests(RequestsCommand::Allocate(FindValue { pools, key, request }))
     });
     let native = (select(vec!["p", "q"]), select(vec!["x", "y", "a"]));
     prop_oneof![
@@ -266,22 +265,22 @@ fn one(op: Op) -> Command {
 /// Small pools to begin with, so that there is something to ask for.
 pub fn beginning() -> Command {
     let pools = [
-        ("p", Given::Ids(GivenIds { start: 0, end: 7, exclude: vec![] })),
-        ("q", Given::Ids(GivenIds { start: 2, end: 9, exclude: vec![] })),
+        ("p", Supply::Ids(IdSupply { start: 0, end: 7, exclude: vec![], alarm_base: 7 })),
+        ("q", Supply::Ids(IdSupply { start: 2, end: 9, exclude: vec![], alarm_base: 9 - 2 })),
         (
             "m",
-            Given::Addresses(GivenAddresses {
+            Supply::Addresses(AddressSupply {
                 subnets: vec![Subnet { address: FOUR, len: 28 }],
-                ..GivenAddresses::default()
+                ..AddressSupply::default()
             }),
         ),
     ];
-    let pools = pools.map(|(name, given)| {
+    let pools = pools.map(|(name, supply)| {
         let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
-        let config = Some(ResourcePool { given, alarms });
-        let put = PutResource { config, replace: false, put: vec![], withdraw: vec![] };
-        (name.into(), ResourceEdit::Put(Box::new(put)))
+        let config = Some(RequestPool { supply, alarms });
+        let put = PutRequestPool { config, replace: false, put: vec![], withdraw: vec![] };
+        (name.into(), RequestPoolEdit::Put(Box::new(put)))
     });
-    let edit = EditResources { seen: 0, seen_all: false, pools: pools.into() };
-    Command::Resource(ResourceCommand::Edit(edit))
+    let edit = EditRequests { seen: 0, seen_all: false, pools: pools.into() };
+    Command::Requests(RequestsCommand::Edit(edit))
 }

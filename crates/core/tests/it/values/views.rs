@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use allod_core::claim::Values;
+use allod_core::event::ClaimEvent;
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::PoolEvent;
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, LeaseChanged, PoolRemoved, QuarantineEnded, ReleaseCause,
-    RequestForgotten,
+    ClaimGranted, ClaimReleased, Event, IdempotencyExpired, LeaseChanged, PoolRemoved,
+    QuarantineEnded, ReleaseCause,
 };
 use allod_core::invariant;
 use allod_core::pool::Labels;
@@ -124,7 +127,7 @@ fn an_event_that_does_not_fit_changes_nothing() {
     );
     let (p, nowhere): (Arc<str>, Arc<str>) = ("p".into(), "nowhere".into());
     let grant = |pool: &Arc<str>, key: &str, value: u128| {
-        Event::ClaimGranted(ClaimGranted {
+        Event::Claim(ClaimEvent::Granted(ClaimGranted {
             pool: pool.clone(),
             kind: None,
             key: key.into(),
@@ -136,14 +139,20 @@ fn an_event_that_does_not_fit_changes_nothing() {
             labels: Labels::default(),
             params: None,
             cursor: Some(7),
-        })
+        }))
     };
     let lease = |pool: &Arc<str>, key: &str| {
         let (pool, key) = (pool.clone(), key.into());
-        Event::LeaseChanged(LeaseChanged { pool, key, version: 9, expires_ms: None, was: None })
+        Event::Claim(ClaimEvent::LeaseChanged(LeaseChanged {
+            pool,
+            key,
+            version: 9,
+            expires_ms: None,
+            was: None,
+        }))
     };
     let release = |pool: &Arc<str>, key: &str| {
-        Event::ClaimReleased(ClaimReleased {
+        Event::Claim(ClaimEvent::Released(ClaimReleased {
             pool: pool.clone(),
             key: key.into(),
             version: 9,
@@ -151,10 +160,15 @@ fn an_event_that_does_not_fit_changes_nothing() {
             cause: ReleaseCause::Asked,
             quarantine_until_ms: None,
             was: None,
-        })
+        }))
     };
     let ended = |pool: &Arc<str>, first: u128| {
-        Event::QuarantineEnded(QuarantineEnded { pool: pool.clone(), first, key: None, was: None })
+        Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded {
+            pool: pool.clone(),
+            first,
+            key: None,
+            was: None,
+        }))
     };
     for event in [
         grant(&nowhere, "x", 5),
@@ -168,8 +182,8 @@ fn an_event_that_does_not_fit_changes_nothing() {
         ended(&nowhere, 2),
         ended(&p, 1),
         ended(&p, 5),
-        Event::PoolRemoved(PoolRemoved { pool: nowhere.clone() }),
-        Event::RequestForgotten(RequestForgotten { key: nowhere.clone() }),
+        Event::Pool(PoolEvent::Removed(PoolRemoved { pool: nowhere.clone() })),
+        Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: nowhere.clone() })),
     ] {
         let mut state = world.state.clone();
         state.apply_entry(0, std::slice::from_ref(&event));

@@ -58,19 +58,19 @@ fn whoever_has_nothing_gets_what_is_released() {
         ask par e even -> 100
         # The native interface sees it, and leaves it alone.
         claim par n -> new 102
-        release par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
-        delete par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
-        claim par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
-        renew par o ttl=1s -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
-        confirm par o -> no kept_by_resource_manager: what 'o' has of pool 'par' was asked for through the resource-manager; withdraw it there
+        release par o -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
+        delete par -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
+        claim par o -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
+        renew par o ttl=1s -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
+        confirm par o -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
         ask par n -> no params_differ: 'n' in pool 'par' was claimed with different owner
         # So does the id-manager.
-        ids par 100-200 -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
-        alloc par z -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
-        free par o -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
-        drop par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
-        wipe par -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
-        entry par o 150 -> no kept_by_resource_manager: pool 'par' is kept by the resource-manager; change it there
+        ids par 100-200 -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
+        alloc par z -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
+        free par o -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
+        drop par -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
+        wipe par -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
+        entry par o 150 -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
         answers par -> e=100 o=101
         idpool small 1-1
         claim small n -> new 1
@@ -389,24 +389,24 @@ fn a_request_is_only_written_over_what_its_writer_saw() {
         "
         idpool p 1-9
         over p a id=4 seen=0 -> written
-        over p a id=5 seen=0 -> no resources_changed: something has changed at position 2, after it was read
+        over p a id=5 seen=0 -> no resources_changed: the pools have changed at position 2, after they were read
         ask p b -> 1
         # That something else of the pool has changed does not matter.
         over p a was=4 id=5 seen=0 -> written
         answers p -> a=5 b=1
-        over p a was=4 seen=0 -> no resources_changed: something has changed at position 4, after it was read
+        over p a was=4 seen=0 -> no resources_changed: the pools have changed at position 4, after they were read
         over p a was=5 seen=0 -> written
         answers p -> b=1
         # Neither does it to whoever writes over what the pool is.
         recast p was=1-9 2-9 seen=0 -> written
         answers p -> b=2
-        recast p was=1-9 3-9 seen=0 -> no resources_changed: something has changed at position 6, after it was read
-        recast p 3-9 seen=0 -> no resources_changed: something has changed at position 6, after it was read
+        recast p was=1-9 3-9 seen=0 -> no resources_changed: the pools have changed at position 6, after they were read
+        recast p 3-9 seen=0 -> no resources_changed: the pools have changed at position 6, after they were read
         # A pool that nobody has made since can be made, whatever else has happened.
         recast new 1-9 seen=0 -> written
-        recast gone was=1-9 1-8 seen=0 -> no resources_changed: something has changed at position 7, after it was read
+        recast gone was=1-9 1-8 seen=0 -> no resources_changed: the pools have changed at position 7, after they were read
         pool native id32 1-9
-        recast native 1-9 seen=0 -> no not_resources: pool 'native' is not one of these resources
+        recast native 1-9 seen=0 -> no not_resources: pool 'native' is not a resource pool of this kind
         ",
     );
 }

@@ -130,14 +130,14 @@ fn assert_sound(state: &State) {
 pub fn restored(state: &State) -> State {
     let frozen = state.freeze();
     let mut restorer = Restorer::new(frozen.position, frozen.now_ms);
-    frozen.told().for_each(|event| restorer.told(&event));
+    frozen.events().for_each(|event| restorer.event(&event));
     for pool in frozen.pools {
         restorer.pool(pool.image);
         pool.rows.claims().for_each(|claim| restorer.claim(claim));
         let asked = pool.requests.iter().flat_map(|requests| requests.iter());
-        asked.for_each(|asked| restorer.asked(asked.clone()));
+        asked.for_each(|asked| restorer.request(asked.clone()));
     }
-    frozen.requests.into_iter().for_each(|request| restorer.request((*request).clone()));
+    frozen.idempotency.into_iter().for_each(|stored| restorer.idempotency((*stored).clone()));
     frozen.capacity.classes().for_each(|named| restorer.class(named.clone()));
     frozen.capacity.traits().for_each(|named| restorer.trait_name(named.clone()));
     frozen.capacity.providers().for_each(|image| restorer.provider(image));
@@ -153,7 +153,7 @@ pub fn dump(state: &State) -> String {
         let (name, generation, spec) = (&image.name, image.generation, &image.spec);
         let _ = writeln!(out, "pool {name} generation {generation} {spec:?}");
         let _ = writeln!(out, "  cursor {:?} released {:?}", image.cursor, image.released);
-        let _ = writeln!(out, "  account {:?} resource {:?}", image.account, image.resource);
+        let _ = writeln!(out, "  blocks {:?} requests {:?}", image.blocks, image.requests);
         let mut asked: Vec<_> = requests.iter().flat_map(|requests| requests.iter()).collect();
         asked.sort_by_key(|asked| asked.key.clone());
         let _ = writeln!(out, "  {asked:?}");
@@ -163,8 +163,8 @@ pub fn dump(state: &State) -> String {
             let _ = writeln!(out, "  {claim:?}");
         }
     }
-    let _ = writeln!(out, "outbox {:?} alarms {:?}", frozen.notices, frozen.alarms);
-    for request in &frozen.requests {
+    let _ = writeln!(out, "outbox {:?} alarms {:?}", frozen.notifications, frozen.alarms);
+    for request in &frozen.idempotency {
         let _ = writeln!(out, "request {request:?}");
     }
     let capacity = &frozen.capacity;

@@ -1,8 +1,13 @@
 //! The same questions, answered by looking at everything.
 
+use allod_core::alarm::event::AlarmEvent;
 use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
+use allod_core::event::ClaimEvent;
 use allod_core::event::Event;
+use allod_core::event::PoolEvent;
+use allod_core::event::capacity::CapacityEvent;
+use allod_core::requests::event::RequestsEvent;
 use allod_core::value::Kind;
 use allod_engine::history::{ChangeQuery, HistoryEntry, HistoryOrder, Moment};
 
@@ -10,72 +15,82 @@ use crate::history::story::Whole;
 
 fn values(event: &Event) -> Option<(Kind, &Values)> {
     match event {
-        Event::ClaimGranted(event) => Some((event.kind.unwrap(), &event.values)),
-        Event::LeaseChanged(event) => event.was.as_ref().map(|was| (was.kind, &was.values)),
-        Event::ClaimReleased(event) => event.was.as_ref().map(|was| (was.kind, &was.values)),
-        Event::QuarantineEnded(event) => event.was.as_ref().map(|was| (was.kind, &was.values)),
+        Event::Claim(ClaimEvent::Granted(event)) => Some((event.kind.unwrap(), &event.values)),
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => {
+            event.was.as_ref().map(|was| (was.kind, &was.values))
+        }
+        Event::Claim(ClaimEvent::Released(event)) => {
+            event.was.as_ref().map(|was| (was.kind, &was.values))
+        }
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => {
+            event.was.as_ref().map(|was| (was.kind, &was.values))
+        }
         _ => None,
     }
 }
 
 pub fn pool(event: &Event) -> Option<&str> {
     Some(match event {
-        Event::PoolDefined(event) => &event.pool,
-        Event::PoolRemoved(event) => &event.pool,
-        Event::ClaimGranted(event) => &event.pool,
-        Event::LeaseChanged(event) => &event.pool,
-        Event::ClaimReleased(event) => &event.pool,
-        Event::QuarantineEnded(event) => &event.pool,
-        Event::RequestAnswered(event) => &event.pool,
-        Event::RequestWithdrawn(event) => &event.pool,
-        Event::AlarmChanged(event) => &event.object,
+        Event::Pool(PoolEvent::Defined(event)) => &event.pool,
+        Event::Pool(PoolEvent::Removed(event)) => &event.pool,
+        Event::Claim(ClaimEvent::Granted(event)) => &event.pool,
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => &event.pool,
+        Event::Claim(ClaimEvent::Released(event)) => &event.pool,
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => &event.pool,
+        Event::Requests(RequestsEvent::Answered(event)) => &event.pool,
+        Event::Requests(RequestsEvent::Withdrawn(event)) => &event.pool,
+        Event::Alarm(AlarmEvent::Changed(event)) => &event.object,
         _ => return None,
     })
 }
 
 fn key(event: &Event) -> Option<&str> {
     match event {
-        Event::ClaimGranted(event) => Some(&event.key),
-        Event::LeaseChanged(event) => Some(&event.key),
-        Event::ClaimReleased(event) => Some(&event.key),
-        Event::QuarantineEnded(event) => event.key.as_deref(),
-        Event::RequestAnswered(event) => Some(&event.key),
-        Event::RequestWithdrawn(event) => Some(&event.key),
+        Event::Claim(ClaimEvent::Granted(event)) => Some(&event.key),
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => Some(&event.key),
+        Event::Claim(ClaimEvent::Released(event)) => Some(&event.key),
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => event.key.as_deref(),
+        Event::Requests(RequestsEvent::Answered(event)) => Some(&event.key),
+        Event::Requests(RequestsEvent::Withdrawn(event)) => Some(&event.key),
         _ => None,
     }
 }
 
 fn owner(event: &Event) -> Option<&str> {
     match event {
-        Event::ClaimGranted(event) => Some(&event.owner),
-        Event::LeaseChanged(event) => event.was.as_ref().map(|was| &*was.owner),
-        Event::ClaimReleased(event) => event.was.as_ref().map(|was| &*was.owner),
-        Event::QuarantineEnded(event) => event.was.as_ref().map(|was| &*was.owner),
+        Event::Claim(ClaimEvent::Granted(event)) => Some(&event.owner),
+        Event::Claim(ClaimEvent::LeaseChanged(event)) => event.was.as_ref().map(|was| &*was.owner),
+        Event::Claim(ClaimEvent::Released(event)) => event.was.as_ref().map(|was| &*was.owner),
+        Event::Claim(ClaimEvent::QuarantineEnded(event)) => {
+            event.was.as_ref().map(|was| &*was.owner)
+        }
         _ => None,
     }
 }
 
 fn providers(event: &Event) -> Vec<Uuid> {
     match event {
-        Event::ProviderDefined(event) => vec![event.provider],
-        Event::ProviderRemoved(event) => vec![event.provider],
-        Event::InventoriesSet(event) => vec![event.provider],
-        Event::TraitsSet(event) => vec![event.provider],
-        Event::AggregatesSet(event) => vec![event.provider],
-        Event::AllocationsSet(event) => {
+        Event::Capacity(CapacityEvent::ProviderDefined(event)) => vec![event.provider],
+        Event::Capacity(CapacityEvent::ProviderRemoved(event)) => vec![event.provider],
+        Event::Capacity(CapacityEvent::InventoriesSet(event)) => vec![event.provider],
+        Event::Capacity(CapacityEvent::TraitsSet(event)) => vec![event.provider],
+        Event::Capacity(CapacityEvent::AggregatesSet(event)) => vec![event.provider],
+        Event::Capacity(CapacityEvent::AllocationsSet(event)) => {
             let held = event.allocations.iter().map(|held| held.provider);
             held.chain(event.left.iter().copied()).collect()
         }
-        Event::AllocationsReleased(event) => event.was.iter().map(|held| held.provider).collect(),
+        Event::Capacity(CapacityEvent::AllocationsReleased(event)) => {
+            event.was.iter().map(|held| held.provider).collect()
+        }
         _ => vec![],
     }
 }
 
 fn consumer(event: &Event) -> Option<Uuid> {
     match event {
-        Event::AllocationsSet(event) => Some(event.consumer),
-        Event::AllocationsExtended(event) => Some(event.consumer),
-        Event::AllocationsReleased(event) => Some(event.consumer),
+        Event::Capacity(CapacityEvent::AllocationsSet(event)) => Some(event.consumer),
+        Event::Capacity(CapacityEvent::AllocationsExtended(event)) => Some(event.consumer),
+        Event::Capacity(CapacityEvent::AllocationsReleased(event)) => Some(event.consumer),
         _ => None,
     }
 }
@@ -84,10 +99,9 @@ fn consumer(event: &Event) -> Option<Uuid> {
 fn of_capacity(event: &Event) -> bool {
     !matches!(
         event,
-        Event::ProviderCounted(_)
-            | Event::RequestRemembered(_)
-            | Event::RequestForgotten(_)
-            | Event::ResourcePoolDefined(_)
+        Event::Idempotency(_)
+            | Event::Capacity(CapacityEvent::ProviderCounted(_))
+            | Event::Requests(RequestsEvent::PoolDefined(_))
     ) && pool(event).is_none()
 }
 

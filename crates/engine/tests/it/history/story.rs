@@ -8,14 +8,16 @@ use allod_core::command::capacity::{
     AllocateOp, CapacityCommand, ChangeInventories, CreateClass, CreateProvider, DeallocateOp,
     ExtendOp, Holding, InventoryChange, LeaseTerms, Resources, SetAggregates, SetTraits,
 };
-use allod_core::command::resource::{EditResources, PutResource, ResourceCommand, ResourceEdit};
 use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Op, PutPool, ReleaseOp, RenewOp, Transact,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::random;
-use allod_core::resource::{
-    AlarmSettings, Given, GivenIds, Request, ResourcePool, Wanted, WantedId,
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AlarmSettings, IdSupply, Request, RequestPool, Supply, Wanted, WantedId,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
@@ -199,8 +201,8 @@ pub fn of_capacity(dice: &mut Dice) -> Command {
 pub fn of_resources(dice: &mut Dice) -> Command {
     let config = dice.one_in(6).then(|| {
         let end = dice.below(6) as u32;
-        let given = Given::Ids(GivenIds { start: 0, end, exclude: vec![] });
-        ResourcePool { given, alarms: AlarmSettings { enabled: true, ..AlarmSettings::default() } }
+        let supply = Supply::Ids(IdSupply { start: 0, end, exclude: vec![], alarm_base: end });
+        RequestPool { supply, alarms: AlarmSettings { enabled: true, ..AlarmSettings::default() } }
     });
     let request = |dice: &mut Dice| Request {
         user: "u".into(),
@@ -215,11 +217,13 @@ pub fn of_resources(dice: &mut Dice) -> Command {
     let put = (0..dice.below(3)).map(|_| (key(dice), request(dice))).collect();
     let withdraw = if dice.one_in(2) { vec![key(dice)] } else { vec![] };
     let edit = match dice.one_in(20) {
-        true => ResourceEdit::Remove,
-        false => ResourceEdit::Put(Box::new(PutResource { config, replace: false, put, withdraw })),
+        true => RequestPoolEdit::Remove,
+        false => {
+            RequestPoolEdit::Put(Box::new(PutRequestPool { config, replace: false, put, withdraw }))
+        }
     };
     let pools = vec![(LAN.into(), edit)];
-    Command::Resource(ResourceCommand::Edit(EditResources {
+    Command::Requests(RequestsCommand::Edit(EditRequests {
         seen: u64::MAX,
         seen_all: false,
         pools,

@@ -2,20 +2,30 @@
 
 use std::sync::Arc;
 
+use allod_core::alarm::AlarmKind;
+use allod_core::alarm::event::AlarmChanged;
+use allod_core::alarm::event::AlarmEvent;
 use allod_core::capacity::{Inventory, Reclaim, Uuid};
+use allod_core::event::ClaimEvent;
+use allod_core::event::IdempotencyEvent;
+use allod_core::event::PoolEvent;
+use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
     ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
     ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
 };
-use allod_core::event::resource::{AlarmChanged, RequestAnswered, RequestWithdrawn};
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, LeaseChanged, PoolDefined, PoolRemoved, QuarantineEnded,
-    RequestForgotten,
+    ClaimGranted, ClaimReleased, IdempotencyExpired, LeaseChanged, PoolDefined, PoolRemoved,
+    QuarantineEnded,
 };
 use allod_core::pool::{PoolRange, PoolSpec};
-use allod_core::resource::{AlarmKind, Failure, Request, Wanted, WantedId};
+use allod_core::requests::event::RequestsEvent;
+use allod_core::requests::event::{RequestAnswered, RequestWithdrawn};
+use allod_core::requests::{Failure, Request, Wanted, WantedId};
 use allod_core::span::Span;
+
+use allod_core::event::projection::Projection;
 
 use super::*;
 
@@ -24,7 +34,7 @@ fn was(kind: Kind, values: Values) -> Option<Was> {
 }
 
 fn granted(kind: Option<Kind>, values: Values) -> Event {
-    Event::ClaimGranted(ClaimGranted {
+    Event::Claim(ClaimEvent::Granted(ClaimGranted {
         pool: "p".into(),
         kind,
         key: "k".into(),
@@ -36,7 +46,7 @@ fn granted(kind: Option<Kind>, values: Values) -> Event {
         labels: Arc::from([("a".into(), "b".into())]),
         params: None,
         cursor: None,
-    })
+    }))
 }
 
 fn shown(event: Event, kind: Option<Kind>) -> String {
@@ -57,23 +67,29 @@ fn every_event_is_shown_with_what_it_knows() {
         let (version, at_version) = (17, 16);
         let event =
             ClaimReleased { pool, key, version, at_version, cause, quarantine_until_ms, was };
-        Event::ClaimReleased(event)
+        Event::Claim(ClaimEvent::Released(event))
     };
     let leased = |expires_ms, was| {
         let (pool, key) = (pool.clone(), key.clone());
-        Event::LeaseChanged(LeaseChanged { pool, key, version: 17, expires_ms, was })
+        Event::Claim(ClaimEvent::LeaseChanged(LeaseChanged {
+            pool,
+            key,
+            version: 17,
+            expires_ms,
+            was,
+        }))
     };
     for (event, json) in [
         (
-            Event::PoolDefined(PoolDefined {
+            Event::Pool(PoolEvent::Defined(PoolDefined {
                 pool: pool.clone(),
                 generation: 2,
                 spec: PoolSpec::new(Kind::Id32, vec![range]),
-            }),
+            })),
             r#"{"kind":"pool_defined","pool":"p","generation":2,"definition":{"name":"p","generation":2,"kind":"id32","ranges":["1-9"],"exclude":[],"manual":[],"draining":[],"strategy":"lowest","keep_edges":false,"quarantine":0,"lease":null,"reap":false,"labels":{}}}"#,
         ),
         (
-            Event::PoolRemoved(PoolRemoved { pool: pool.clone() }),
+            Event::Pool(PoolEvent::Removed(PoolRemoved { pool: pool.clone() })),
             r#"{"kind":"pool_removed","pool":"p"}"#,
         ),
         (
@@ -104,12 +120,12 @@ fn every_event_is_shown_with_what_it_knows() {
             r#"{"kind":"claim_released","pool":"p","key":"k","version":16,"cause":"reaped","quarantine_until":null}"#,
         ),
         (
-            Event::QuarantineEnded(QuarantineEnded {
+            Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded {
                 pool: pool.clone(),
                 first: 7,
                 key: Some(key.clone()),
                 was: was(Kind::Id32, one()),
-            }),
+            })),
             r#"{"kind":"quarantine_ended","pool":"p","key":"k","owner":"t7","value":7,"values":[7]}"#,
         ),
     ] {
@@ -130,58 +146,75 @@ fn capacity_is_shown_with_what_the_event_knows() {
     let class: Arc<str> = "CUSTOM_GOLD".into();
     for (event, json) in [
         (
-            Event::ProviderDefined(ProviderDefined {
+            Event::Capacity(CapacityEvent::ProviderDefined(ProviderDefined {
                 provider: host,
                 name: name.clone(),
                 parent: Some(other),
                 at_ms,
-            }),
+            })),
             r#"{"kind":"provider_defined","provider":"00000000-0000-0000-0000-000000000001","name":"host-1","parent":"00000000-0000-0000-0000-000000000002"}"#,
         ),
         (
-            Event::ProviderRemoved(ProviderRemoved { provider: host, name }),
+            Event::Capacity(CapacityEvent::ProviderRemoved(ProviderRemoved {
+                provider: host,
+                name,
+            })),
             r#"{"kind":"provider_removed","provider":"00000000-0000-0000-0000-000000000001","name":"host-1"}"#,
         ),
         (
-            Event::InventoriesSet(InventoriesSet {
+            Event::Capacity(CapacityEvent::InventoriesSet(InventoriesSet {
                 provider: host,
                 generation,
                 inventories: vec![set],
                 at_ms,
-            }),
+            })),
             r#"{"kind":"inventories_set","provider":"00000000-0000-0000-0000-000000000001","generation":3,"inventories":{"VCPU":{"total":8,"reserved":1,"min_unit":1,"max_unit":2147483647,"step_size":1,"allocation_ratio":1.0,"capacity":7}}}"#,
         ),
         (
-            Event::TraitsSet(TraitsSet { provider: host, generation, traits, at_ms }),
+            Event::Capacity(CapacityEvent::TraitsSet(TraitsSet {
+                provider: host,
+                generation,
+                traits,
+                at_ms,
+            })),
             r#"{"kind":"traits_set","provider":"00000000-0000-0000-0000-000000000001","generation":3,"traits":["HW_CPU_X86_AVX2"]}"#,
         ),
         (
-            Event::AggregatesSet(AggregatesSet {
+            Event::Capacity(CapacityEvent::AggregatesSet(AggregatesSet {
                 provider: host,
                 generation,
                 aggregates: vec![other],
                 at_ms,
-            }),
+            })),
             r#"{"kind":"aggregates_set","provider":"00000000-0000-0000-0000-000000000001","generation":3,"aggregates":["00000000-0000-0000-0000-000000000002"]}"#,
         ),
         (
-            Event::ClassDefined(ClassDefined { class: class.clone(), was: None, at_ms }),
+            Event::Capacity(CapacityEvent::ClassDefined(ClassDefined {
+                class: class.clone(),
+                was: None,
+                at_ms,
+            })),
             r#"{"kind":"class_defined","class":"CUSTOM_GOLD","was":null}"#,
         ),
         (
-            Event::ClassRemoved(ClassRemoved { class }),
+            Event::Capacity(CapacityEvent::ClassRemoved(ClassRemoved { class })),
             r#"{"kind":"class_removed","class":"CUSTOM_GOLD"}"#,
         ),
         (
-            Event::TraitDefined(TraitDefined { name: "CUSTOM_RAID".into(), at_ms }),
+            Event::Capacity(CapacityEvent::TraitDefined(TraitDefined {
+                name: "CUSTOM_RAID".into(),
+                at_ms,
+            })),
             r#"{"kind":"trait_defined","trait":"CUSTOM_RAID"}"#,
         ),
         (
-            Event::TraitRemoved(TraitRemoved { name: "CUSTOM_RAID".into() }),
+            Event::Capacity(CapacityEvent::TraitRemoved(TraitRemoved {
+                name: "CUSTOM_RAID".into(),
+            })),
             r#"{"kind":"trait_removed","trait":"CUSTOM_RAID"}"#,
         ),
         (
-            Event::AllocationsSet(AllocationsSet {
+            Event::Capacity(CapacityEvent::AllocationsSet(AllocationsSet {
                 consumer: Uuid(9),
                 generation,
                 project: project.clone(),
@@ -192,31 +225,32 @@ fn capacity_is_shown_with_what_the_event_knows() {
                 reclaim: Reclaim::Keep,
                 left: vec![other],
                 at_ms,
-            }),
+            })),
             r#"{"kind":"allocations_set","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"project":"red","user":"anna","type":"INSTANCE","allocations":{"00000000-0000-0000-0000-000000000001":{"VCPU":2}},"left":["00000000-0000-0000-0000-000000000002"],"expires":"1970-01-01T00:00:01.000Z","reclaim":"keep"}"#,
         ),
         (
-            Event::AllocationsExtended(AllocationsExtended {
+            Event::Capacity(CapacityEvent::AllocationsExtended(AllocationsExtended {
                 consumer: Uuid(9),
                 generation,
                 expires_ms: None,
                 reclaim: Reclaim::Reap,
-            }),
+            })),
             r#"{"kind":"allocations_extended","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"expires":null}"#,
         ),
         (
-            Event::AllocationsReleased(AllocationsReleased {
+            Event::Capacity(CapacityEvent::AllocationsReleased(AllocationsReleased {
                 consumer: Uuid(9),
                 generation,
                 project,
                 user,
                 cause: ReleaseCause::Reaped,
                 was: held(),
-            }),
+            })),
             r#"{"kind":"allocations_released","consumer":"00000000-0000-0000-0000-000000000009","generation":3,"project":"red","user":"anna","allocations":{"00000000-0000-0000-0000-000000000001":{"VCPU":2}},"cause":"reaped"}"#,
         ),
     ] {
-        let named = kind_index(&event).map(|index| format!("{{\"kind\":\"{}\"", KINDS[index]));
+        let named =
+            Projection::of(&event).map(|about| format!("{{\"kind\":\"{}\"", about.kind.name()));
         assert!(json.starts_with(&named.unwrap()), "{json}");
         assert_eq!(shown(event, None), json);
     }
@@ -231,11 +265,11 @@ fn requests_and_alarms_are_shown_with_why_and_for_whom() {
         let (user, redeploy, sync_alloc) = ("admin".into(), None, false);
         let request = Request { user, services, redeploy, sync_alloc, want };
         let (pool, key) = (pool.clone(), key.clone());
-        Event::RequestAnswered(RequestAnswered { pool, key, request, answer })
+        Event::Requests(RequestsEvent::Answered(RequestAnswered { pool, key, request, answer }))
     };
     let alarm = |object: &str, kind, raised| {
         let (object, ids, at_ms) = (object.into(), true, 0);
-        Event::AlarmChanged(AlarmChanged { object, kind, ids, raised, at_ms })
+        Event::Alarm(AlarmEvent::Changed(AlarmChanged { object, kind, ids, raised, at_ms }))
     };
     for (event, json) in [
         (
@@ -247,7 +281,10 @@ fn requests_and_alarms_are_shown_with_why_and_for_whom() {
             r#"{"kind":"request_answered","pool":"lan1","key":"a","services":["/services/vpn"],"failure":"id_unavailable"}"#,
         ),
         (
-            Event::RequestWithdrawn(RequestWithdrawn { pool: pool.clone(), key: key.clone() }),
+            Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn {
+                pool: pool.clone(),
+                key: key.clone(),
+            })),
             r#"{"kind":"request_withdrawn","pool":"lan1","key":"a"}"#,
         ),
         (
@@ -259,7 +296,8 @@ fn requests_and_alarms_are_shown_with_why_and_for_whom() {
             r#"{"kind":"alarm_changed","object":"/services/vpn","alarm":"undelivered","of":"service","raised":false}"#,
         ),
     ] {
-        let named = kind_index(&event).map(|index| format!("{{\"kind\":\"{}\"", KINDS[index]));
+        let named =
+            Projection::of(&event).map(|about| format!("{{\"kind\":\"{}\"", about.kind.name()));
         assert!(json.starts_with(&named.unwrap()), "{json}");
         assert_eq!(shown(event, None), json);
     }
@@ -274,10 +312,11 @@ fn a_grant_that_does_not_say_its_kind_is_spelled_by_that_of_the_pool() {
 
 #[test]
 fn what_is_not_shown_makes_no_change() {
-    let forgotten = Event::RequestForgotten(RequestForgotten { key: "k".into() });
+    let forgotten =
+        Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: "k".into() }));
     assert!(change(17, 0, [&forgotten], &|_| None).is_none());
-    assert_eq!(kind_index(&forgotten), None);
+    assert!(Projection::of(&forgotten).is_none());
     assert!(change(17, 0, [], &|_| None).is_none());
     let counted = ProviderCounted { provider: Uuid(1), generation: 2, at_ms: 0 };
-    assert_eq!(kind_index(&Event::ProviderCounted(counted)), None);
+    assert!(Projection::of(&Event::Capacity(CapacityEvent::ProviderCounted(counted))).is_none());
 }

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use allod_core::command::ids::IdEntry;
+use allod_core::blocks::command::IdEntry;
 use allod_core::span::{self, Span};
 use allod_core::state::State;
-use allod_core::view::ids as view;
+use allod_core::view::blocks as view;
 
 use crate::fault::{Fault, Tag};
 use crate::id_manager::IdManager;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use allod_core::command::ids::{Frame, IdEntry, PoolEdit, PutIds};
+use allod_core::blocks::command::{BlockPool, BlockPoolEdit, IdEntry, PutBlockPool};
 use allod_core::state::State;
-use allod_core::view::ids as view;
+use allod_core::view::blocks as view;
 
 use super::entries::{self, Entries};
 use super::frame;
@@ -33,7 +33,7 @@ pub(super) struct Family {
 #[derive(Default)]
 pub(super) struct Trees {
     /// As the snapshot has it, unless it was deleted since.
-    pub before: Option<Frame>,
+    pub before: Option<BlockPool>,
     /// `None` when there is no such pool.
     pub parent: Option<Node>,
     pub children: Vec<(Arc<str>, Node)>,
@@ -42,12 +42,12 @@ pub(super) struct Trees {
 impl Trees {
     fn of(model: &IdManager, state: &State, name: &str) -> Trees {
         let nodes = &model.nodes;
-        let before = view::frame(state, name, |pool| model.settings.child(pool));
+        let before = view::definition(state, name, |pool| model.settings.child(pool));
         let parent = before
             .as_ref()
             .and_then(|frame| built(|sink| show::parent(nodes, name, frame, &[], sink)));
         let listed = before.iter().flat_map(|frame| {
-            let listed = frame.ledger.children.iter().filter(|child| show::is_listed(child));
+            let listed = frame.layout.children.iter().filter(|child| show::is_listed(child));
             listed.map(move |child| (frame, child))
         });
         let children = listed.filter_map(|(frame, child)| {
@@ -208,7 +208,11 @@ impl Family {
     }
 
     /// What all edits come to. `None`: nothing.
-    pub fn finish(mut self, model: &IdManager, state: &State) -> Result<Option<PoolEdit>, Fault> {
+    pub fn finish(
+        mut self,
+        model: &IdManager,
+        state: &State,
+    ) -> Result<Option<BlockPoolEdit>, Fault> {
         if !self.exists() {
             let orphan = self.trees.as_ref().and_then(|trees| trees.children.first());
             if let Some((child, _)) = orphan {
@@ -216,7 +220,7 @@ impl Family {
                 return Err(Fault::application(Tag::InvalidValue, message)
                     .at_path(format!("{}/parent-pool-name", at_pool(child))));
             }
-            return Ok((self.removed && self.was).then_some(PoolEdit::Remove));
+            return Ok((self.removed && self.was).then_some(BlockPoolEdit::Remove));
         }
         let changes = self.entries.finish(state, &self.name)?;
         let holder_given = self.entries.holder_given;
@@ -225,15 +229,15 @@ impl Family {
             return Ok(None);
         }
         let saw = changes.saw.filter(|_| !framed);
-        let frame = if framed {
+        let definition = if framed {
             let name = self.name.clone();
             Some(frame::of(model, &name, self.trees(model, state), holder_given)?)
         } else {
             None
         };
-        Ok(Some(PoolEdit::Put(Box::new(PutIds {
+        Ok(Some(BlockPoolEdit::Put(Box::new(PutBlockPool {
             saw,
-            frame,
+            definition,
             replace_entries: changes.replace,
             put: changes.put,
             remove: changes.remove,

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use allod_core::command::ids::Frame;
-use allod_core::ids::{Child, Ledger, ReleasedIds};
+use allod_core::blocks::command::BlockPool;
+use allod_core::blocks::{BlockLayout, Child, ReleasedIds};
 use allod_core::span::Span;
 
 use super::family::Trees;
@@ -15,6 +15,7 @@ use crate::fault::{Fault, Tag};
 use crate::id_manager::IdManager;
 use crate::id_manager::faults::at_pool;
 use crate::id_manager::nodes::Nodes;
+use crate::id_manager::settings::parent_name;
 use crate::tree::{Node, Siblings, Value};
 use crate::yang::NodeId;
 
@@ -24,7 +25,7 @@ pub(super) fn of(
     name: &str,
     trees: &Trees,
     holder_given: bool,
-) -> Result<Frame, Fault> {
+) -> Result<BlockPool, Fault> {
     let nodes = &model.nodes;
     let before = trees.before.as_ref();
     let Some(parent) = &trees.parent else {
@@ -37,7 +38,7 @@ pub(super) fn of(
     let (low, high, cursor) = parent.range(nodes)?.ok_or_else(|| parent.missing("start"))?;
     let all = || std::iter::once(&parent).chain(&children);
     let sizes = all().map(|entry| (entry.block_size, entry));
-    let block_size = agreed(before.map(|frame| frame.ledger.block_size), sizes, "block-size")?;
+    let block_size = agreed(before.map(|frame| frame.layout.block_size), sizes, "block-size")?;
     let delays = children.iter().map(|entry| (entry.delay_s, entry));
     let at = "released-ids-holder/delayed-time-sec";
     let delay_s = agreed(before.map(|frame| frame.delay_s), delays, at)?;
@@ -45,22 +46,22 @@ pub(super) fn of(
     if parent.delay_s != 0 {
         return Err(parent.wrong(at, "what comes back to a parent does not rest: it is 0"));
     }
-    let was = before.map(|frame| count(&frame.ledger.released));
+    let was = before.map(|frame| count(&frame.layout.released));
     let released = parent.released(nodes, was)?;
     // The flag itself is not in the tree. It is known by what only such pools have.
     let enhanced = holder_given
         || match before {
-            Some(before) if before.delay_s == delay_s => before.ledger.enhanced,
+            Some(before) if before.delay_s == delay_s => before.layout.enhanced,
             _ => delay_s == 0 && model.settings.release_delay_s != 0,
         };
-    let ledger = Ledger {
+    let layout = BlockLayout {
         block_size: block_size.unwrap_or(parent.block_size),
         enhanced,
         cursor,
         released,
         children: children_of(nodes, trees, &parent, &children)?,
     };
-    Ok(Frame { low, high, delay_s, ledger })
+    Ok(BlockPool { low, high, delay_s, layout })
 }
 
 /// The children in the order in which the parent names them; those that it does not name come after.
@@ -83,6 +84,12 @@ fn children_of(
         }
     }
     let child = |(name, access_s): (Arc<str>, u32)| {
+        if parent_name(&name) != Some(parent.name) {
+            let pool = parent.name;
+            let text =
+                format!("pool '{pool}': its child '{name}' is not named '{pool}.' and a number");
+            return Err(Fault::application(Tag::InvalidValue, text).at_path(at_pool(pool)));
+        }
         // A name alone is a child that has nothing.
         let nothing = (1, 0, 0);
         let Some(entry) = entries.iter().find(|entry| *entry.name == *name) else {
@@ -92,7 +99,7 @@ fn children_of(
         if entry.node.text(nodes.parent_pool_name) != Some(parent.name) {
             return Err(entry.wrong("parent-pool-name", "a child pool stays with its parent"));
         }
-        let mut children = trees.before.iter().flat_map(|frame| &frame.ledger.children);
+        let mut children = trees.before.iter().flat_map(|frame| &frame.layout.children);
         let was = children.find(|child| child.name == name).map(|child| count(&child.released));
         let released = entry.released(nodes, was)?;
         let (start, end, cursor) = match entry.range(nodes)? {

@@ -1,7 +1,7 @@
 //! The tools of the original. They look at pools; what they repaired there cannot break here.
 
 use allod_core::state::State;
-use allod_core::view::resource as view;
+use allod_core::view::requests as view;
 
 use super::nodes::Tool;
 use crate::fault::{Fault, Tag};

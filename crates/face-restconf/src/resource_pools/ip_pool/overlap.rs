@@ -1,7 +1,7 @@
 //! Whether what a pool of addresses consists of can be: of one version of IP, nothing over anything else, and nothing excluded
 //! that is not there. What is wrong is said in the words of the original.
 
-use allod_core::resource::{GivenAddresses, Subnet};
+use allod_core::requests::{AddressSupply, Subnet};
 use allod_core::span::Span;
 
 use super::Written;
@@ -128,7 +128,7 @@ fn excluded(
 }
 
 fn kind(six: bool) -> allod_core::value::Kind {
-    GivenAddresses { six, ..GivenAddresses::default() }.kind()
+    AddressSupply { six, ..AddressSupply::default() }.kind()
 }
 
 /// A network by its first address.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use allod_core::command::resource::{PutResource, RequestEdit, ResourceEdit};
-use allod_core::resource::{Request, ResourcePool};
+use allod_core::requests::command::{PutRequestPool, RequestEdit, RequestPoolEdit};
+use allod_core::requests::{Request, RequestPool};
 use allod_core::state::State;
-use allod_core::view::resource as view;
+use allod_core::view::requests as view;
 
 use super::{exists, missing, twice};
 use crate::edit::{apply, find, validate};
@@ -23,7 +23,7 @@ pub(super) struct Draft<'a> {
     state: &'a State,
     name: Arc<str>,
     /// As the snapshot has it.
-    before: Option<&'a Arc<ResourcePool>>,
+    before: Option<&'a Arc<RequestPool>>,
     frame: Frame,
     /// Whether the requests of the snapshot are gone.
     cleared: bool,
@@ -197,20 +197,20 @@ impl<'a> Draft<'a> {
     /// A request of the snapshot.
     fn asked(&self, key: &str) -> Option<&'a Arc<Request>> {
         self.before?;
-        view::asked(self.state, &self.name, key).map(|(asked, _)| &asked.request)
+        view::request(self.state, &self.name, key).map(|(asked, _)| &asked.request)
     }
 
     fn has_requests(&self) -> bool {
         let gone = self.requests.iter();
         let gone = gone.filter(|(key, now)| now.is_none() && self.known(key).is_some()).count();
-        let there = view::asked_count(self.state, &self.name).unwrap_or(0);
+        let there = view::request_count(self.state, &self.name).unwrap_or(0);
         self.requests.values().any(Option::is_some) || (!self.cleared && there > gone)
     }
 
     /// What all of it asks of the core.
-    pub fn finish(mut self) -> Result<Option<ResourceEdit>, Fault> {
+    pub fn finish(mut self) -> Result<Option<RequestPoolEdit>, Fault> {
         if !self.is_there() {
-            return Ok(self.before.map(|_| ResourceEdit::Remove));
+            return Ok(self.before.map(|_| RequestPoolEdit::Remove));
         }
         let config = match std::mem::replace(&mut self.frame, Frame::AsBefore) {
             Frame::AsBefore => None,
@@ -228,9 +228,10 @@ impl<'a> Draft<'a> {
             }
         }
         if config.is_none() && !self.cleared {
-            return Ok((!edits.is_empty()).then_some(ResourceEdit::Requests(edits)));
+            return Ok((!edits.is_empty()).then_some(RequestPoolEdit::Requests(edits)));
         }
-        let mut written = PutResource { config, replace: self.cleared, ..PutResource::default() };
+        let mut written =
+            PutRequestPool { config, replace: self.cleared, ..PutRequestPool::default() };
         for RequestEdit { key, after, .. } in edits {
             match after {
                 Some(request) => written.put.push((key, request)),
@@ -243,9 +244,9 @@ impl<'a> Draft<'a> {
         }
         let written = Box::new(written);
         Ok(Some(match self.before.cloned() {
-            Some(_) if asks => ResourceEdit::Put(written),
+            Some(_) if asks => RequestPoolEdit::Put(written),
             // Whatever is asked of the pool meanwhile is no reason to begin again.
-            before => ResourceEdit::PutOver(before, written),
+            before => RequestPoolEdit::PutOver(before, written),
         }))
     }
 
@@ -253,7 +254,7 @@ impl<'a> Draft<'a> {
         Place { schema: &self.model.schema, nodes: self.kind.nodes(), pool: &self.name }
     }
 
-    fn configured(&self, pool: &Node) -> Result<ResourcePool, Fault> {
+    fn configured(&self, pool: &Node) -> Result<RequestPool, Fault> {
         let place = self.place();
         validate(&self.model.schema, pool).map_err(|fault| place.placed(fault, None))?;
         self.kind.config(&place, pool, self.before.map(|before| &**before))

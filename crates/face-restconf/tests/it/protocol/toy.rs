@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, Expect, Op as CoreOp, PutPool, Transact};
+use allod_core::event::ClaimEvent;
 use allod_core::event::Event;
 use allod_core::pool::{PoolRange, PoolSpec};
 use allod_core::receipt::{Outcome, Receipt};
@@ -239,7 +240,7 @@ impl Model for Toy {
     }
 
     fn notifications(&self, event: &Event) -> Vec<Node> {
-        let Event::ClaimGranted(granted) = event else { return Vec::new() };
+        let Event::Claim(ClaimEvent::Granted(granted)) = event else { return Vec::new() };
         let number = granted.values.first().first as u64;
         let leaves = vec![
             Node::leaf(self.id("/toy:drawn/customer"), Value::text(&*granted.key)),

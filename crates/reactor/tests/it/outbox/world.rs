@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use allod_core::command::Command;
-use allod_core::command::resource::{
-    EditResources, NoticeCommand, PutResource, ResourceCommand, ResourceEdit,
-};
 use allod_core::limits::Limits as CoreLimits;
-use allod_core::resource::{
-    AlarmSettings, Given, GivenIds, Redeploy, Request, ResourcePool, Wanted, WantedId,
+use allod_core::outbox::Notification;
+use allod_core::outbox::command::OutboxCommand;
+use allod_core::requests::command::{
+    EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
+};
+use allod_core::requests::{
+    AlarmSettings, IdSupply, Redeploy, Request, RequestPool, Supply, Wanted, WantedId,
 };
 use allod_core::state::State;
-use allod_core::state::outbox::Notice;
 use allod_engine::{Config, Engine, Handle};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -72,23 +73,29 @@ impl World {
         Reactor::start(self.handle.clone(), Arc::new(webhooks), limits)
     }
 
-    async fn put(&self, pool: &str, put: PutResource) {
+    async fn put(&self, pool: &str, put: PutRequestPool) {
         // Nobody else edits: whatever has changed since is known.
         let seen = u64::MAX;
-        let pools = vec![(pool.into(), ResourceEdit::Put(Box::new(put)))];
-        let edit = EditResources { seen, seen_all: false, pools };
-        self.submit(ResourceCommand::Edit(edit)).await;
+        let pools = vec![(pool.into(), RequestPoolEdit::Put(Box::new(put)))];
+        let edit = EditRequests { seen, seen_all: false, pools };
+        self.submit(Command::Requests(RequestsCommand::Edit(edit))).await;
     }
 
-    pub async fn submit(&self, command: ResourceCommand) {
-        self.handle.submit(Command::Resource(command)).await.unwrap().answer.unwrap();
+    pub async fn submit(&self, command: Command) {
+        self.handle.submit(command).await.unwrap().answer.unwrap();
     }
 
     pub async fn pool(&self, pool: &str) {
-        let given = Given::Ids(GivenIds { start: 1, end: 1000, exclude: Vec::new() });
-        let config = ResourcePool { given, alarms: AlarmSettings::default() };
+        let supply = Supply::Ids(IdSupply {
+            start: 1,
+            end: 1000,
+            exclude: Vec::new(),
+            alarm_base: 1000 - 1,
+        });
+        let config = RequestPool { supply, alarms: AlarmSettings::default() };
         let (put, withdraw) = (Vec::new(), Vec::new());
-        self.put(pool, PutResource { config: Some(config), replace: false, put, withdraw }).await;
+        self.put(pool, PutRequestPool { config: Some(config), replace: false, put, withdraw })
+            .await;
     }
 
     /// Requests of these keys in one transaction, each by one service.
@@ -102,23 +109,23 @@ impl World {
         };
         let put = asked.iter().map(|(key, service)| ((*key).into(), request(service))).collect();
         let withdraw = Vec::new();
-        self.put(pool, PutResource { config: None, replace: false, put, withdraw }).await;
+        self.put(pool, PutRequestPool { config: None, replace: false, put, withdraw }).await;
     }
 
-    pub async fn notice(&self, command: NoticeCommand) {
-        self.submit(ResourceCommand::Notice(command)).await;
+    pub async fn notice(&self, command: OutboxCommand) {
+        self.submit(Command::Outbox(command)).await;
     }
 
     pub fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
         self.handle.read(|snapshot| look(snapshot.state)).unwrap()
     }
 
-    pub fn outbox(&self) -> Vec<Arc<Notice>> {
+    pub fn outbox(&self) -> Vec<Arc<Notification>> {
         self.read(|state| state.outbox().from(0).cloned().collect())
     }
 
     /// Waits until the outbox is as it should be.
-    pub async fn until(&self, what: &str, mut holds: impl FnMut(&[Arc<Notice>]) -> bool) {
+    pub async fn until(&self, what: &str, mut holds: impl FnMut(&[Arc<Notification>]) -> bool) {
         for _ in 0..2000 {
             if holds(&self.outbox()) {
                 return;

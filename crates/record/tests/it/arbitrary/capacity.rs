@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
+use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
     ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
@@ -84,43 +85,44 @@ fn about_provider() -> impl Strategy<Value = Event> {
     });
     prop_oneof![
         (uuid(), text(), option::of(uuid()), number()).prop_map(
-            |(provider, name, parent, at_ms)| Event::ProviderDefined(ProviderDefined {
-                provider,
-                name,
-                parent,
-                at_ms
-            })
+            |(provider, name, parent, at_ms)| Event::Capacity(CapacityEvent::ProviderDefined(
+                ProviderDefined { provider, name, parent, at_ms }
+            ))
         ),
-        (uuid(), text()).prop_map(|(provider, name)| Event::ProviderRemoved(ProviderRemoved {
-            provider,
-            name
-        })),
+        (uuid(), text()).prop_map(|(provider, name)| Event::Capacity(
+            CapacityEvent::ProviderRemoved(ProviderRemoved { provider, name })
+        )),
         (uuid(), number(), number()).prop_map(|(provider, generation, at_ms)| {
-            Event::ProviderCounted(ProviderCounted { provider, generation, at_ms })
+            Event::Capacity(CapacityEvent::ProviderCounted(ProviderCounted {
+                provider,
+                generation,
+                at_ms,
+            }))
         }),
         (uuid(), number(), inventories, number()).prop_map(
-            |(provider, generation, inventories, at_ms)| Event::InventoriesSet(InventoriesSet {
-                provider,
-                generation,
-                inventories,
-                at_ms
-            })
+            |(provider, generation, inventories, at_ms)| Event::Capacity(
+                CapacityEvent::InventoriesSet(InventoriesSet {
+                    provider,
+                    generation,
+                    inventories,
+                    at_ms
+                })
+            )
         ),
         (uuid(), number(), vec(text(), 0..4), number()).prop_map(
-            |(provider, generation, traits, at_ms)| Event::TraitsSet(TraitsSet {
-                provider,
-                generation,
-                traits,
-                at_ms
-            })
+            |(provider, generation, traits, at_ms)| Event::Capacity(CapacityEvent::TraitsSet(
+                TraitsSet { provider, generation, traits, at_ms }
+            ))
         ),
         (uuid(), number(), uuids(), number()).prop_map(
-            |(provider, generation, aggregates, at_ms)| Event::AggregatesSet(AggregatesSet {
-                provider,
-                generation,
-                aggregates,
-                at_ms
-            })
+            |(provider, generation, aggregates, at_ms)| Event::Capacity(
+                CapacityEvent::AggregatesSet(AggregatesSet {
+                    provider,
+                    generation,
+                    aggregates,
+                    at_ms
+                })
+            )
         ),
     ]
 }
@@ -130,21 +132,21 @@ pub fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => about_provider().boxed(),
         1 => (text(), option::of(text()), number())
-            .prop_map(|(class, was, at_ms)| Event::ClassDefined(ClassDefined { class, was, at_ms })),
-        1 => text().prop_map(|class| Event::ClassRemoved(ClassRemoved { class })),
+            .prop_map(|(class, was, at_ms)| Event::Capacity(CapacityEvent::ClassDefined(ClassDefined { class, was, at_ms }))),
+        1 => text().prop_map(|class| Event::Capacity(CapacityEvent::ClassRemoved(ClassRemoved { class }))),
         1 => (text(), number())
-            .prop_map(|(name, at_ms)| Event::TraitDefined(TraitDefined { name, at_ms })),
-        1 => text().prop_map(|name| Event::TraitRemoved(TraitRemoved { name })),
-        3 => set().prop_map(Event::AllocationsSet).boxed(),
+            .prop_map(|(name, at_ms)| Event::Capacity(CapacityEvent::TraitDefined(TraitDefined { name, at_ms }))),
+        1 => text().prop_map(|name| Event::Capacity(CapacityEvent::TraitRemoved(TraitRemoved { name }))),
+        3 => set().prop_map(Event::from).boxed(),
         1 => (uuid(), number(), option::of(number()), reclaim()).prop_map(
-            |(consumer, generation, expires_ms, reclaim)| Event::AllocationsExtended(
+            |(consumer, generation, expires_ms, reclaim)| Event::Capacity(CapacityEvent::AllocationsExtended(
                 AllocationsExtended { consumer, generation, expires_ms, reclaim }
-            )
+            ))
         ),
         1 => (uuid(), number(), text(), text(), cause, held()).prop_map(
-            |(consumer, generation, project, user, cause, was)| Event::AllocationsReleased(
+            |(consumer, generation, project, user, cause, was)| Event::Capacity(CapacityEvent::AllocationsReleased(
                 AllocationsReleased { consumer, generation, project, user, cause, was }
-            )
+            ))
         ),
     ]
 }

@@ -1,9 +1,10 @@
-//! Any account of a pool of ids.
+//! Strategies for block pools.
 
+use allod_core::blocks::event::BlocksEvent;
+use allod_core::blocks::event::{BlocksDefined, BlocksMoved};
+use allod_core::blocks::{BlockLayout, Child, ReleasedIds};
 use allod_core::event::Event;
-use allod_core::event::ids::{BlocksMoved, LedgerDefined};
-use allod_core::ids::{Child, Ledger, ReleasedIds};
-use allod_core::state::account::AccountImage;
+use allod_core::state::restore::BlocksImage;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -28,9 +29,9 @@ fn child() -> impl Strategy<Value = Child> {
     )
 }
 
-fn ledger() -> impl Strategy<Value = Ledger> {
+fn layout() -> impl Strategy<Value = BlockLayout> {
     (any::<u16>(), any::<bool>(), any::<i64>(), released(), vec(child(), 0..3)).prop_map(
-        |(block_size, enhanced, cursor, released, children)| Ledger {
+        |(block_size, enhanced, cursor, released, children)| BlockLayout {
             block_size,
             enhanced,
             cursor,
@@ -44,7 +45,7 @@ pub fn event() -> impl Strategy<Value = Event> {
     let block = (any::<i64>(), any::<u32>(), any::<u32>(), any::<i64>());
     let moved = (text(), block, vec(span(), 0..3), vec(span(), 0..3), number()).prop_map(
         |(pool, (cursor, start, end, child_cursor), fetched, returned, at_ms)| {
-            Event::BlocksMoved(BlocksMoved {
+            Event::Blocks(BlocksEvent::Moved(BlocksMoved {
                 pool,
                 cursor,
                 start,
@@ -53,16 +54,17 @@ pub fn event() -> impl Strategy<Value = Event> {
                 fetched,
                 returned,
                 at_ms,
-            })
+            }))
         },
     );
-    let defined = (text(), ledger())
-        .prop_map(|(pool, ledger)| Event::LedgerDefined(LedgerDefined { pool, ledger }));
+    let defined = (text(), layout()).prop_map(|(pool, layout)| {
+        Event::Blocks(BlocksEvent::Defined(BlocksDefined { pool, layout }))
+    });
     prop_oneof![moved.boxed(), defined.boxed()]
 }
 
-pub fn account() -> impl Strategy<Value = Option<AccountImage>> {
-    let account = (ledger(), option::of(number()), number())
-        .prop_map(|(ledger, clean_ms, changed)| AccountImage { ledger, clean_ms, changed });
+pub fn account() -> impl Strategy<Value = Option<BlocksImage>> {
+    let account = (layout(), option::of(number()), number())
+        .prop_map(|(layout, clean_ms, changed)| BlocksImage { layout, clean_ms, changed });
     option::of(account)
 }

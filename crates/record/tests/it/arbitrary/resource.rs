@@ -1,14 +1,17 @@
-//! Anything about pools of resources, alarms and the outbox.
+//! Strategies for request pools, alarms and notifications.
 
+use allod_core::alarm::AlarmKind;
+use allod_core::alarm::event::AlarmEvent;
+use allod_core::alarm::event::{AlarmChanged, AlarmPurged};
 use allod_core::claim::Parity;
 use allod_core::event::Event;
-use allod_core::event::resource::{
-    AlarmChanged, AlarmPurged, NoticeQueued, NoticeSettled, NoticeTried, RequestAnswered,
-    RequestWithdrawn, ResourcePoolDefined,
-};
-use allod_core::resource::{
-    AlarmKind, AlarmSettings, Answer, ExcludedIds, Failure, Given, GivenAddresses, GivenIds,
-    Method, Redeploy, Request, ResourcePool, Subnet, Wanted, WantedId, WantedParity, WantedPrefix,
+use allod_core::outbox::event::OutboxEvent;
+use allod_core::outbox::event::{DeliveryFailed, NotificationClosed, NotificationQueued};
+use allod_core::requests::event::RequestsEvent;
+use allod_core::requests::event::{RequestAnswered, RequestPoolDefined, RequestWithdrawn};
+use allod_core::requests::{
+    AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Method, Redeploy,
+    Request, RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -17,11 +20,12 @@ use proptest::sample::select;
 
 use super::{number, text};
 
-fn pool() -> impl Strategy<Value = ResourcePool> {
+fn pool() -> impl Strategy<Value = RequestPool> {
     let exclude = (any::<u32>(), any::<u32>(), any::<Option<bool>>())
-        .prop_map(|(start, end, stop_allocation)| ExcludedIds { start, end, stop_allocation });
-    let ids = (any::<u32>(), any::<u32>(), vec(exclude, 0..3))
-        .prop_map(|(start, end, exclude)| Given::Ids(GivenIds { start, end, exclude }));
+        .prop_map(|(start, end, flag)| ExcludedIds { start, end, flag });
+    let ids = (any::<u32>(), any::<u32>(), vec(exclude, 0..3)).prop_map(|(start, end, exclude)| {
+        Supply::Ids(IdSupply { start, end, exclude, alarm_base: end.saturating_sub(start) })
+    });
     let subnets = || {
         let one = (any::<u128>(), any::<u8>()).prop_map(|(address, len)| Subnet { address, len });
         vec(one, 0..3)
@@ -29,7 +33,7 @@ fn pool() -> impl Strategy<Value = ResourcePool> {
     let flags = (any::<bool>(), any::<Option<bool>>(), any::<Option<bool>>());
     let addresses = (flags, subnets(), subnets(), vec(any::<(u128, u128)>(), 0..3)).prop_map(
         |((six, auto_redeploy, sequential), subnets, exclude, ranges)| {
-            Given::Addresses(GivenAddresses {
+            Supply::Addresses(AddressSupply {
                 six,
                 subnets,
                 exclude,
@@ -47,10 +51,10 @@ fn pool() -> impl Strategy<Value = ResourcePool> {
         low_even,
     });
     (prop_oneof![ids.boxed(), addresses.boxed()], alarms)
-        .prop_map(|(given, alarms)| ResourcePool { given, alarms })
+        .prop_map(|(supply, alarms)| RequestPool { supply, alarms })
 }
 
-pub fn config() -> impl Strategy<Value = Option<(ResourcePool, u64)>> {
+pub fn config() -> impl Strategy<Value = Option<(RequestPool, u64)>> {
     option::of((pool(), number()))
 }
 
@@ -119,32 +123,47 @@ fn alarm() -> impl Strategy<Value = AlarmKind> {
 
 pub fn event() -> impl Strategy<Value = Event> {
     let defined = (text(), pool()).prop_map(|(pool, config)| {
-        Event::ResourcePoolDefined(ResourcePoolDefined { pool, config })
+        Event::Requests(RequestsEvent::PoolDefined(RequestPoolDefined { pool, config }))
     });
     let answered =
         (text(), text(), request(), answer()).prop_map(|(pool, key, request, answer)| {
-            Event::RequestAnswered(RequestAnswered { pool, key, request, answer })
+            Event::Requests(RequestsEvent::Answered(RequestAnswered { pool, key, request, answer }))
         });
-    let withdrawn = (text(), text())
-        .prop_map(|(pool, key)| Event::RequestWithdrawn(RequestWithdrawn { pool, key }));
+    let withdrawn = (text(), text()).prop_map(|(pool, key)| {
+        Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn { pool, key }))
+    });
     let changed = (text(), alarm(), any::<bool>(), any::<bool>(), number()).prop_map(
         |(object, kind, ids, raised, at_ms)| {
-            Event::AlarmChanged(AlarmChanged { object, kind, ids, raised, at_ms })
+            Event::Alarm(AlarmEvent::Changed(AlarmChanged { object, kind, ids, raised, at_ms }))
         },
     );
     let purged = (text(), alarm())
-        .prop_map(|(object, kind)| Event::AlarmPurged(AlarmPurged { object, kind }));
+        .prop_map(|(object, kind)| Event::Alarm(AlarmEvent::Purged(AlarmPurged { object, kind })));
     let queued = (any::<u128>(), text(), text(), how(), vec((text(), text()), 0..3), number())
         .prop_map(|(number, target, user, how, about, at_ms)| {
-            Event::NoticeQueued(NoticeQueued { number, target, user, how, about, at_ms })
+            let payload = how.payload();
+            Event::Outbox(OutboxEvent::Queued(NotificationQueued {
+                number,
+                target,
+                user,
+                payload,
+                about,
+                at_ms,
+            }))
         });
     let tried = (any::<u128>(), any::<u32>(), text(), option::of(number())).prop_map(
         |(number, attempts, error, again_ms)| {
-            Event::NoticeTried(NoticeTried { number, attempts, error, again_ms })
+            Event::Outbox(OutboxEvent::DeliveryFailed(DeliveryFailed {
+                number,
+                attempts,
+                error,
+                again_ms,
+            }))
         },
     );
-    let settled = any::<(u128, bool)>()
-        .prop_map(|(number, delivered)| Event::NoticeSettled(NoticeSettled { number, delivered }));
+    let settled = any::<(u128, bool)>().prop_map(|(number, delivered)| {
+        Event::Outbox(OutboxEvent::Closed(NotificationClosed { number, delivered }))
+    });
     prop_oneof![
         defined.boxed(),
         answered.boxed(),

@@ -1,0 +1,65 @@
+//! Block allocation, as OpenDaylight's id-manager does it.
+//!
+//! The ids of a pool are divided into blocks in ascending order. A node takes one block at a time as its child pool,
+//! hands out its ids one after the other, and keeps returned ids in a list until they may be used again. Which key
+//! holds which id is not stored here: claims say that. The layout only says which id comes next; an id that is not held
+//! is in at most one part of it.
+
+mod apply;
+pub mod command;
+pub(crate) mod decide;
+pub mod event;
+pub(crate) mod invariant;
+pub mod refusal;
+mod released_list;
+pub(crate) mod state;
+pub mod view;
+
+use std::sync::Arc;
+
+use crate::span::Span;
+
+/// How the ids of one pool are divided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockLayout {
+    pub block_size: u16,
+    /// A client may ask for a certain id, or for one that expires; expired ids can be taken over.
+    pub enhanced: bool,
+    /// The last id that is in a block. Before the first block: one less than the first id.
+    pub cursor: i64,
+    /// Ids that children have returned to the pool.
+    pub released: Vec<ReleasedIds>,
+    /// The first child hands out ids. The others belong to nodes that no longer allocate.
+    pub children: Vec<Child>,
+}
+
+/// The block of one node, and the ids that were released to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Child {
+    pub name: Arc<str>,
+    pub start: u32,
+    pub end: u32,
+    /// The last id that was handed out of the block.
+    pub cursor: i64,
+    pub released: Vec<ReleasedIds>,
+    /// When it last handed out an id, in seconds since 1970.
+    pub access_s: u32,
+}
+
+/// Ids that were released together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReleasedIds {
+    pub ids: Span,
+    /// When they can be used again, in seconds since 1970.
+    pub ready_s: u32,
+}
+
+/// Where the next id is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SearchOrder {
+    /// The block, the child's released ids, a new block, the pool's released ids.
+    #[default]
+    AvailableFirst,
+    /// The child's released ids, the block, the pool's released ids, a new block.
+    ReleasedFirst,
+}
