@@ -378,7 +378,7 @@ fn table() -> String {
     let face = rules();
     let face = face.iter().map(|rule| (rule.method, rule.path, rule.access, rule.scope));
     for (method, path, access, scope) in edge.chain(face) {
-        let role = Role::needed(access).map_or("anybody", Role::name);
+        let role = Role::needed(access).map_or("none", Role::name);
         let path = path.replace("{*", "{");
         table.push_str(&format!("| `{method} {path}` | {role} | {} |\n", scope.about()));
     }
