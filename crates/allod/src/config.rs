@@ -59,8 +59,8 @@ pub struct ServerSettings {
     pub archive: Option<PathBuf>,
     pub placement: allod_face_placement::PlacementSettings,
     /// Its limits are in `limits`.
-    pub restconf: allod_face_restconf::Settings,
-    pub id_manager: allod_face_restconf::id_manager::Settings,
+    pub restconf: allod_face_restconf::RestconfSettings,
+    pub id_manager: allod_face_restconf::id_manager::IdManagerSettings,
     pub cors: Cors,
     /// The first that matches a target is used.
     pub webhooks: Vec<WebhookSettings>,
@@ -84,8 +84,8 @@ impl Default for ServerSettings {
             history: RetentionPolicy::All,
             archive: None,
             placement: allod_face_placement::PlacementSettings::default(),
-            restconf: allod_face_restconf::Settings::default(),
-            id_manager: allod_face_restconf::id_manager::Settings::default(),
+            restconf: allod_face_restconf::RestconfSettings::default(),
+            id_manager: allod_face_restconf::id_manager::IdManagerSettings::default(),
             cors: Cors::default(),
             webhooks: Vec::new(),
             limits: AllLimits::default(),

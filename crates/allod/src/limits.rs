@@ -11,7 +11,7 @@ pub struct AllLimits {
     pub native: allod_face_native::WatchLimits,
     pub search: allod_core::search::SearchLimits,
     /// Only its numbers are limits.
-    pub restconf: allod_face_restconf::Settings,
+    pub restconf: allod_face_restconf::RestconfSettings,
     pub reactor: allod_reactor::ReactorLimits,
 }
 

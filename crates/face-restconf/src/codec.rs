@@ -1,188 +1,112 @@
-//! JSON and XML, both ways, in both dialects.
+//! Reads and writes JSON and XML, in both dialects.
 //!
-//! Readers check everything against the schema while they read, so that what is not known is refused before it takes memory or
-//! stack. Writers are sinks that hand over full chunks. What is in the data is the model's, headers are the protocol's.
+//! The readers check everything against the schema while they read, so that unknown nodes are refused before they use memory
+//! or stack. The writer is a sink that passes on full chunks.
 
 mod chunks;
 mod json_read;
 mod json_write;
-mod settle;
+mod normalize;
+mod write;
 mod xml_read;
 mod xml_write;
 
-pub use self::chunks::Chunks;
-pub use self::json_write::{JsonWriter, write_text as json_text};
-pub use self::xml_write::{XmlWriter, write_text as xml_text};
+pub use self::chunks::ChunkBuffer;
+pub use self::json_write::write_text as json_text;
+pub use self::write::DataWriter;
+pub use self::xml_write::write_text as xml_text;
 
-pub(crate) use self::xml_read::{Element, Piece, XmlReader};
+pub(crate) use self::xml_read::{XmlElement, XmlEvent, XmlReader};
 
-use crate::fault::{Fault, Tag};
+use crate::error::{ErrorTag, RestconfError, Result};
 use crate::path;
-use crate::tree::{Node, Sink, Stopped, Value};
+use crate::tree::DataNode;
 use crate::yang::{NodeId, Schema};
 
-/// Nodes within nodes that are read. No schema is as deep; this is for what is deep before a schema is asked.
+/// The maximum nesting of elements; deeper than any schema.
 pub const DEPTH_MAX: usize = 64;
 
 /// The namespace of the protocol's own elements.
 pub const RESTCONF_NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-restconf";
 
-/// Which of the two ways to write JSON.
+/// The two JSON encodings of YANG data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Names only have their module where it changes below the top; all integers are numbers.
+    /// draft-bierman-netconf-restconf-02: a name has its module only where it changes below the top; all integers are
+    /// numbers.
     Draft02,
-    /// RFC 7951: names have their module at the top and where it changes; integers of 64 bits are strings.
+    /// RFC 7951: a name has its module at the top and where it changes; 64-bit integers are strings.
     Rfc8040,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum Encoding {
     Json,
     Xml,
 }
 
-/// The body of a request that has data: children of the parent, or of the datastore. There the body may be wrapped in `data`.
+/// Reads a request body: children of the parent, or of the datastore, where they may be wrapped in `data`.
 pub fn read(
     schema: &Schema,
     parent: Option<NodeId>,
-    format: Format,
+    encoding: Encoding,
     bytes: &[u8],
-) -> Result<Vec<Node>, Fault> {
-    let nodes = match format {
-        Format::Json => json_read::data(schema, parent, bytes)?,
-        Format::Xml => xml_read::data(schema, parent, bytes)?,
+) -> Result<Vec<DataNode>> {
+    let nodes = match encoding {
+        Encoding::Json => json_read::data(schema, parent, bytes)?,
+        Encoding::Xml => xml_read::data(schema, parent, bytes)?,
     };
     match nodes.iter().find(|node| !is_data(schema, node.schema)) {
         None => Ok(nodes),
-        Some(node) => Err(malformed(schema, Some(node.schema), "it is no data")),
+        Some(node) => Err(malformed(schema, Some(node.schema), "it is not a data node")),
     }
 }
 
-/// The input of an RPC or an action. No body is the same as an input with nothing in it.
+/// Reads the input of an RPC or an action. An empty body is an empty input.
 pub fn read_input(
     schema: &Schema,
     operation: NodeId,
-    format: Format,
+    encoding: Encoding,
     bytes: &[u8],
-) -> Result<Vec<Node>, Fault> {
+) -> Result<Vec<DataNode>> {
     let Some(input) = schema.input(operation) else { return Ok(Vec::new()) };
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
     }
-    match format {
-        Format::Json => json_read::input(schema, input, bytes),
-        Format::Xml => xml_read::input(schema, input, bytes),
+    match encoding {
+        Encoding::Json => json_read::input(schema, input, bytes),
+        Encoding::Xml => xml_read::input(schema, input, bytes),
     }
 }
 
 fn is_data(schema: &Schema, node: NodeId) -> bool {
-    use crate::yang::Kind;
+    use crate::yang::NodeKind;
     matches!(
         schema.node(node).kind,
-        Kind::Container { .. } | Kind::List | Kind::Leaf | Kind::LeafList
+        NodeKind::Container { .. } | NodeKind::List | NodeKind::Leaf | NodeKind::LeafList
     )
 }
 
-/// What does not parse, or is not what the schema allows.
-pub(crate) fn malformed(schema: &Schema, node: Option<NodeId>, message: &str) -> Fault {
-    let fault = Fault::protocol(Tag::MalformedMessage, format!("Error parsing input: {message}"));
+/// An error about data that does not parse, or that the schema does not allow.
+pub(crate) fn malformed(schema: &Schema, node: Option<NodeId>, message: &str) -> RestconfError {
+    let error = RestconfError::protocol(
+        ErrorTag::MalformedMessage,
+        format!("Error parsing input: {message}"),
+    );
     match node {
-        Some(node) => fault.at_path(schema.path(node)),
-        None => fault,
+        Some(node) => error.at_path(schema.path(node)),
+        None => error,
     }
 }
 
-/// Says of a fault within an entry of a list which entry that is, if its keys are known by then. Inner entries come first.
-fn within_entry(schema: &Schema, fault: &mut Fault, entry: &Node) {
+/// Adds the keys of a list entry to the path of an error within it, if they are known. Called for inner entries first.
+fn within_entry(schema: &Schema, error: &mut RestconfError, entry: &DataNode) {
     let above = schema.path(entry.schema);
-    let Some(path) = &mut fault.path else { return };
+    let Some(path) = &mut error.path else { return };
     if path
         .strip_prefix(&above)
         .is_some_and(|below| below.is_empty() || below.starts_with(['/', '[']))
     {
         path.insert_str(above.len(), &path::predicates(schema, entry.schema, &entry.keys(schema)));
-    }
-}
-
-/// Either writer.
-#[derive(Debug)]
-pub enum Writer<'a> {
-    Json(JsonWriter<'a>),
-    Xml(XmlWriter<'a>),
-}
-
-impl<'a> Writer<'a> {
-    pub fn new(
-        schema: &'a Schema,
-        format: Format,
-        dialect: Dialect,
-        out: Chunks<'a>,
-    ) -> Writer<'a> {
-        match format {
-            Format::Json => Writer::Json(JsonWriter::new(schema, dialect, out)),
-            Format::Xml => Writer::Xml(XmlWriter::new(schema, out)),
-        }
-    }
-
-    /// An element of the protocol itself around what follows: `data`, `notification`.
-    pub fn open_wrapper(&mut self, name: &str) -> Result<(), Stopped> {
-        match self {
-            Writer::Json(writer) => writer.open_wrapper(name),
-            Writer::Xml(writer) => writer.open_wrapper(name),
-        }
-    }
-
-    /// A leaf of the wrapper: `eventTime`.
-    pub fn wrapper_leaf(&mut self, name: &str, text: &str) -> Result<(), Stopped> {
-        match self {
-            Writer::Json(writer) => writer.wrapper_leaf(name, text),
-            Writer::Xml(writer) => writer.wrapper_leaf(name, text),
-        }
-    }
-
-    pub fn close_wrapper(&mut self) -> Result<(), Stopped> {
-        match self {
-            Writer::Json(writer) => writer.close_wrapper(),
-            Writer::Xml(writer) => writer.close_wrapper(),
-        }
-    }
-
-    /// Ends the document. What was not handed over yet is handed over, or returned if nobody takes chunks.
-    pub fn finish(self) -> Result<Vec<u8>, Stopped> {
-        match self {
-            Writer::Json(writer) => writer.finish(),
-            Writer::Xml(writer) => writer.finish(),
-        }
-    }
-}
-
-impl Sink for Writer<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
-        match self {
-            Writer::Json(writer) => writer.open(node),
-            Writer::Xml(writer) => writer.open(node),
-        }
-    }
-
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        match self {
-            Writer::Json(writer) => writer.leaf(node, value),
-            Writer::Xml(writer) => writer.leaf(node, value),
-        }
-    }
-
-    fn close(&mut self) -> Result<(), Stopped> {
-        match self {
-            Writer::Json(writer) => writer.close(),
-            Writer::Xml(writer) => writer.close(),
-        }
-    }
-
-    fn hollow(&mut self, node: NodeId) -> Result<(), Stopped> {
-        match self {
-            Writer::Json(writer) => writer.hollow(node),
-            Writer::Xml(writer) => writer.hollow(node),
-        }
     }
 }

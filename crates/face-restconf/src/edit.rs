@@ -1,7 +1,7 @@
-//! What an edit does to a tree, and whether the outcome is whole.
+//! Applies edits to a tree, and validates the result.
 //!
-//! An edit is applied to the tree at one step of its target, which is as much as the model has at hand: an entry of a list, a
-//! container. What `must` and `when` say is the model's to check.
+//! An edit is applied to a subtree: the node at one step of its path, such as a list entry or a container. Not here: `must`
+//! and `when`, which the model checks.
 
 mod apply;
 mod merge;
@@ -11,39 +11,51 @@ mod validate;
 pub use self::apply::{apply, find};
 pub use self::validate::{validate, validate_input};
 
-use crate::fault::{Fault, Tag};
-use crate::model::{Step, Target};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::model::{InstancePath, PathStep};
 use crate::path;
-use crate::tree::{Node, Value};
+use crate::tree::{DataNode, LeafValue};
 use crate::yang::Schema;
 
-/// Where among the entries of a list that the user orders.
+/// Where to insert an entry of a list with `ordered-by user`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum InsertAt {
     First,
     Last,
-    /// By the keys of the other entry.
-    Before(Vec<Value>),
-    After(Vec<Value>),
+    /// The keys of the other entry.
+    Before(Vec<LeafValue>),
+    After(Vec<LeafValue>),
 }
 
-/// Whether the node is what the step names: keys in the body are those of the path.
-pub fn agrees(schema: &Schema, step: &Step, node: &Node) -> Result<(), Fault> {
+/// Checks that the node in the body is the one that the path names, with the same keys.
+pub fn ensure_matches(schema: &Schema, step: &PathStep, node: &DataNode) -> Result<()> {
     if step.node == node.schema && (step.keys.is_empty() || step.keys == node.keys(schema)) {
         return Ok(());
     }
     let name = &schema.node(step.node).name;
     let message = match step.node == node.schema {
-        true => format!("the keys of '{name}' in the body are not those of the path"),
+        true => format!("the keys of '{name}' in the body differ from those in the path"),
         false => {
-            format!("the body is '{}', the path names '{name}'", schema.node(node.schema).name)
+            format!("the body has '{}', but the path names '{name}'", schema.node(node.schema).name)
         }
     };
-    Err(Fault::protocol(Tag::InvalidValue, message).at_path(schema.path(step.node)))
+    Err(invalid_value(message).at_path(schema.path(step.node)))
 }
 
-fn missing(schema: &Schema, steps: &[Step]) -> Fault {
-    let target = Target { steps: steps.to_vec() };
-    Fault::protocol(Tag::DataMissing, "what contains the target does not exist")
+/// The error of `Create` for an existing target. The text is OpenDaylight's.
+pub(crate) fn data_exists(schema: &Schema, target: &InstancePath) -> RestconfError {
+    RestconfError::protocol(ErrorTag::DataExists, "Data already exists")
+        .at_path(path::instance(schema, target))
+}
+
+/// The error of `Delete` for a missing target. The text is OpenDaylight's.
+pub(crate) fn data_missing(schema: &Schema, target: &InstancePath) -> RestconfError {
+    RestconfError::protocol(ErrorTag::DataMissing, "Data specified for delete doesn't exist.")
+        .at_path(path::instance(schema, target))
+}
+
+fn missing(schema: &Schema, steps: &[PathStep]) -> RestconfError {
+    let target = InstancePath { steps: steps.to_vec() };
+    RestconfError::protocol(ErrorTag::DataMissing, "the parent of the target does not exist")
         .at_path(path::instance(schema, &target))
 }

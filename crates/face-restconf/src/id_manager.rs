@@ -1,24 +1,24 @@
-//! OpenDaylight's id-manager: pools of ids in a tree of configuration, and RPCs that hand them out.
+//! OpenDaylight's id-manager: id pools as configuration data, and RPCs that allocate and release ids.
 //!
-//! It translates and nothing else: which id is next, what rests and what has expired is the core's. What each part knows:
+//! It only translates; the core decides which id is next and what has expired.
 //!
-//! - `nodes`: the nodes of the modules, which are files in `yang/`
-//! - `show`: how a pool looks in the tree; `read`: what a path names of it
-//! - `call`: what an RPC asks of the core, and its answer
-//! - `plan`: what edits of the tree ask of the core
-//! - `faults`: refusals in the words of the original
-//! - `notifications`: what has happened, for the event stream
-//! - `settings`: where its releases differ
+//! - `nodes`: the schema nodes of the modules
+//! - `show`: writes a pool as data; `read`: finds the data that a path names
+//! - `call`: turns RPCs into commands, and receipts into outputs
+//! - `plan`: turns edits into commands
+//! - `refusals`: refusals with OpenDaylight's error texts
+//! - `notifications`: events as notifications
+//! - `settings`: behaviour in which releases of OpenDaylight differ
 //!
-//! A pool of ids that was made elsewhere, by the native interface, is shown and used like any other. There are no locks to be
-//! seen in the lock-manager: nothing here needs one.
+//! A pool that was created through another interface can be read and used like any other. The lock-manager module is served,
+//! but has no data: no locks are needed.
 
 mod call;
-mod faults;
 mod nodes;
 mod notifications;
 mod plan;
 mod read;
+mod refusals;
 pub mod settings;
 mod show;
 
@@ -30,15 +30,17 @@ use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
 use allod_core::view::blocks as view;
 use allod_engine::Snapshot;
 
-use self::nodes::Nodes;
-use self::read::Listed;
-pub use self::settings::{Settings, UnknownKey};
-use crate::fault::Fault;
-use crate::model::{Called, Change, Content, Edit, Model, Output, Planned, Target};
-use crate::tree::{Node, Source, Value};
+use self::nodes::IdManagerNodes;
+use self::read::PoolEntry;
+pub use self::settings::{IdManagerSettings, UnknownKey};
+use crate::error::{RestconfError, Result};
+use crate::model::{
+    CallPlan, Content, Edit, EditPlan, InstancePath, LastChange, OperationOutput, YangModel,
+};
+use crate::tree::{DataNode, LeafValue, NodeSource};
 use crate::yang::{NodeId, Schema};
 
-/// The files of its modules, for [`Schema::compile`].
+/// The module files, for [`Schema::compile`].
 pub const MODULES: &[(&str, &str)] = &[
     ("id-manager.yang", include_str!("../yang/id-manager.yang")),
     ("lock-manager.yang", include_str!("../yang/lock-manager.yang")),
@@ -48,68 +50,69 @@ pub const MODULES: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub struct IdManager {
     schema: Arc<Schema>,
-    nodes: Arc<Nodes>,
-    settings: Settings,
+    nodes: Arc<IdManagerNodes>,
+    settings: IdManagerSettings,
 }
 
 impl IdManager {
-    /// The schema must have [`MODULES`] in it.
-    pub fn new(schema: Arc<Schema>, settings: Settings) -> Result<IdManager, String> {
-        let nodes = Arc::new(Nodes::of(&schema)?);
+    /// The schema must contain [`MODULES`].
+    pub fn new(schema: Arc<Schema>, settings: IdManagerSettings) -> Result<IdManager, String> {
+        let nodes = Arc::new(IdManagerNodes::find(&schema, "")?);
         Ok(IdManager { schema, nodes, settings })
     }
 
-    /// The pool that the target is in, if it is in one that is there.
-    fn pool_of(&self, snapshot: &Snapshot<'_>, target: &Target) -> Option<Arc<str>> {
-        let Some(Value::Text(name)) = target.steps.get(1).and_then(|step| step.keys.first()) else {
+    /// The existing pool that contains the target.
+    fn pool_of(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<Arc<str>> {
+        let Some(LeafValue::Text(name)) = target.steps.get(1).and_then(|step| step.keys.first())
+        else {
             return None;
         };
-        match read::listed(snapshot.state, &self.settings, name)? {
-            Listed::Parent(pool) | Listed::Child(pool, _) => Some(pool),
+        match read::pool_entry(snapshot.state, &self.settings, name)? {
+            PoolEntry::Parent(pool) | PoolEntry::Child(pool, _) => Some(pool),
         }
     }
 }
 
-impl Model for IdManager {
+impl YangModel for IdManager {
     fn modules(&self) -> &'static [&'static str] {
         &["id-manager", "lock-manager", "allod-id-manager"]
     }
 
     fn stream(&self) -> Option<&'static str> {
         Some(
-            "pools of ids that are made, changed and deleted, and ids that are allocated and released",
+            "id pools that are created, changed and deleted, and ids that are allocated and released",
         )
     }
 
     fn read(
         &self,
         snapshot: &Snapshot<'_>,
-        target: &Target,
+        target: &InstancePath,
         content: Content,
-    ) -> Result<Option<Box<dyn Source>>, Fault> {
-        // All of it is configuration, as the original has it.
+    ) -> Result<Option<Box<dyn NodeSource>>> {
+        // In OpenDaylight, all of this data is configuration.
         if content == Content::State {
             return Ok(None);
         }
         Ok(read::read(&self.nodes, &self.settings, snapshot.state, target))
     }
 
-    fn changed(&self, snapshot: &Snapshot<'_>, target: &Target) -> Option<Change> {
+    fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {
         let pool = self.pool_of(snapshot, target)?;
         let position = view::changed(snapshot.state, &pool)?;
-        Some(Change { position, at_ms: None })
+        Some(LastChange { position, at_ms: None })
     }
 
     fn plan(
         &self,
         snapshot: &Snapshot<'_>,
         edits: &[Edit],
-        unchanged: Option<&Target>,
-    ) -> Result<Planned, Fault> {
-        self.planned(snapshot, edits, unchanged)
+        unchanged: Option<&InstancePath>,
+    ) -> Result<EditPlan> {
+        self.edit_plan(snapshot, edits, unchanged)
     }
 
-    fn stale(&self, refused: &Refused) -> bool {
+    fn is_stale(&self, refused: &Refused) -> bool {
         matches!(refused.refusal, Refusal::Blocks(BlocksRefusal::PoolChanged { .. }))
     }
 
@@ -117,21 +120,21 @@ impl Model for IdManager {
         &self,
         snapshot: &Snapshot<'_>,
         operation: NodeId,
-        _target: &Target,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
-        self.called(snapshot.state, operation, input)
+        _target: &InstancePath,
+        input: &[DataNode],
+    ) -> Result<CallPlan> {
+        self.rpc_plan(snapshot.state, operation, input)
     }
 
-    fn output(&self, operation: NodeId, receipt: &Receipt) -> Output {
-        self.answered(operation, receipt)
+    fn output(&self, operation: NodeId, receipt: &Receipt) -> OperationOutput {
+        self.rpc_output(operation, receipt)
     }
 
-    fn fault(&self, operation: Option<NodeId>, refused: &Refused) -> Fault {
-        self.refused(operation, refused)
+    fn error(&self, operation: Option<NodeId>, refused: &Refused) -> RestconfError {
+        self.refusal_error(operation, refused)
     }
 
-    fn notifications(&self, event: &Event) -> Vec<Node> {
-        notifications::told(&self.nodes, event).into_iter().collect()
+    fn notifications(&self, event: &Event) -> Vec<DataNode> {
+        notifications::of_event(&self.nodes, event).into_iter().collect()
     }
 }

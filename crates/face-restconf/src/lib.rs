@@ -1,24 +1,24 @@
-//! The RESTCONF face: YANG-modelled data over HTTP, as RFC 8040 has it and as the draft before it had it, which is what
-//! OpenDaylight spoke.
+//! The RESTCONF face: YANG-modelled data over HTTP, as in RFC 8040 and in the earlier draft
+//! (draft-bierman-netconf-restconf-02) that OpenDaylight implemented.
 //!
-//! It translates and nothing else: a write becomes exactly one command, a read looks at one snapshot. What each part knows:
+//! It only translates: a write becomes exactly one command, a read uses one snapshot.
 //!
-//! - `yang`: the modules, which are files in `yang/`, and the schema that follows from them
-//! - `tree`: instances of that schema, whole or as a stream of nodes
-//! - `codec`: JSON and XML, both ways, in both dialects
-//! - `path`, `query`: what a request names
-//! - `edit`: what PUT, PATCH, POST, DELETE and YANG Patch do to a tree
-//! - `fault`: how a no is told
-//! - `protocol`: routes, negotiation, headers, streams; the same for every model
-//! - `model`: what a model is to the protocol
-//! - `id_manager`: OpenDaylight's id-manager
-//! - `resource_pools`: NSO's resource-manager
+//! - `yang`: parses the YANG modules in `yang/` and compiles them to a schema
+//! - `tree`: data of that schema, as a tree in memory or as a stream of nodes
+//! - `codec`: reads and writes JSON and XML, in both dialects
+//! - `path`, `query`: parse the path and the query parameters of a URI
+//! - `edit`: applies PUT, PATCH, POST, DELETE and YANG Patch to a tree
+//! - `error`: RESTCONF errors
+//! - `protocol`: routes, content negotiation, headers, streams; the same for all models
+//! - `model`: the trait between the protocol and a model
+//! - `id_manager`: the model of OpenDaylight's id-manager
+//! - `resource_pools`: the model of NSO's resource-manager
 //!
-//! Not here: which ids are free; that is the core's.
+//! Not here: the decision which ids are free; that is in the core.
 
 pub mod codec;
 pub mod edit;
-pub mod fault;
+pub mod error;
 pub mod id_manager;
 pub mod model;
 pub mod path;
@@ -30,4 +30,4 @@ pub mod tree;
 pub mod yang;
 
 pub use protocol::Restconf;
-pub use settings::Settings;
+pub use settings::RestconfSettings;

@@ -1,6 +1,6 @@
-//! What a model is to the protocol: something to read, to edit and to call.
+//! The interface between the protocol and a YANG model.
 //!
-//! A model knows what its nodes mean and nothing of HTTP, JSON or XML; the protocol knows all of that and no model.
+//! A model knows what its nodes mean, and nothing about HTTP, JSON or XML. The protocol knows those, and no model.
 
 use allod_core::command::Command;
 use allod_core::event::Event;
@@ -8,26 +8,26 @@ use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
-use crate::edit::Place;
-use crate::fault::Fault;
-use crate::tree::{Node, Source, Value};
+use crate::edit::InsertAt;
+use crate::error::{RestconfError, Result};
+use crate::tree::{DataNode, LeafValue, NodeSource};
 use crate::yang::NodeId;
 
-/// What a path names: from the top of the data down. Empty: the whole datastore.
+/// The path of a data node, from the top of the datastore down. Empty: the whole datastore.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Target {
-    pub steps: Vec<Step>,
+pub struct InstancePath {
+    pub steps: Vec<PathStep>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct PathStep {
     pub node: NodeId,
-    /// The keys of a list entry in the order of the schema, or the one value of a leaf-list entry. Empty: the step is a
-    /// container or a leaf, or names the list as a whole.
-    pub keys: Vec<Value>,
+    /// The keys of a list entry in schema order, or the value of a leaf-list entry. Empty for a container, a leaf, or a list
+    /// as a whole.
+    pub keys: Vec<LeafValue>,
 }
 
-/// Which of the data is meant.
+/// The `content` parameter: which data nodes to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     All,
@@ -35,131 +35,132 @@ pub enum Content {
     State,
 }
 
-/// What an edit does at its target.
+/// The operation of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
-    /// Refused when it is there.
+pub enum EditOp {
+    /// Fails if the target exists.
     Create,
     Merge,
     Replace,
-    /// Refused when it is not there.
+    /// Fails if the target does not exist.
     Delete,
-    /// Like delete, but nothing is wrong when it is not there.
+    /// Like `Delete`, but succeeds if the target does not exist.
     Remove,
 }
 
-/// One edit of a request. `data` is the target itself, with the keys of its last step, and absent for a delete.
+/// One edit of a request. `data` is the target node itself, with the keys of its last step; `None` for a delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    pub op: Op,
-    pub target: Target,
-    pub data: Option<Node>,
-    /// Only for an entry of a list, or a value of a leaf-list, that is ordered by its user. `None`: where it is, or last.
-    pub place: Option<Place>,
+    pub op: EditOp,
+    pub target: InstancePath,
+    pub data: Option<DataNode>,
+    /// Only for an entry of a list or leaf-list with `ordered-by user`. `None`: keep the position; a new entry goes last.
+    pub insert_at: Option<InsertAt>,
 }
 
-/// What the edits of a request come to.
+/// The command for the edits of a request.
 #[derive(Debug)]
-pub struct Planned {
-    /// `None`: everything is as it should be already.
+pub struct EditPlan {
+    /// `None`: the data is already as requested.
     pub command: Option<Command>,
-    /// For each edit, whether its target was not there before: 201 rather than 204.
+    /// For each edit, whether it creates its target (201 instead of 204).
     pub created: Vec<bool>,
 }
 
-/// When something changed last.
+/// When a resource last changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
-    /// The position of the journal.
+pub struct LastChange {
+    /// The journal position.
     pub position: u64,
-    /// In milliseconds since 1970, where that is known.
+    /// Milliseconds since 1970, if known.
     pub at_ms: Option<u64>,
 }
 
-/// What a call was answered with: the children of its output, none for no output.
-pub type Output = Vec<Node>;
+/// The children of an operation's `output` node. Empty: no output.
+pub type OperationOutput = Vec<DataNode>;
 
-pub trait Model: Send + Sync {
-    /// The modules whose data, operations and notifications it answers for. The first gives its name to the event stream.
+pub trait YangModel: Send + Sync {
+    /// The modules that this model implements. The first one names its event stream.
     fn modules(&self) -> &'static [&'static str];
 
-    /// What its event stream tells, in a sentence. `None`: it has no notifications, and no stream.
+    /// One sentence that describes the event stream. `None`: the model has no notifications and no stream.
     fn stream(&self) -> Option<&'static str> {
         None
     }
 
-    /// What is at the target, taken at once and walked later: the walk yields the target node itself (for a list as a whole,
-    /// each entry) and all that is below it. `None`: it is not there. The steps may lead anywhere in the model.
+    /// Captures the target from the snapshot, for a later walk. The walk yields the target node (for a whole list, each
+    /// entry) and everything below it. `None`: the target does not exist. The path may lead to any node of the model.
     fn read(
         &self,
         snapshot: &Snapshot<'_>,
-        target: &Target,
+        target: &InstancePath,
         content: Content,
-    ) -> Result<Option<Box<dyn Source>>, Fault>;
+    ) -> Result<Option<Box<dyn NodeSource>>>;
 
-    /// When the target, or anything below it, changed last. `None`: it cannot tell, and the newest position counts.
-    fn changed(&self, _snapshot: &Snapshot<'_>, _target: &Target) -> Option<Change> {
+    /// When the target or anything below it last changed. `None`: unknown; the newest position is used.
+    fn changed(&self, _snapshot: &Snapshot<'_>, _target: &InstancePath) -> Option<LastChange> {
         None
     }
 
-    /// All edits of one request as one command. It may look at the snapshot; what it saw must be part of the command, so
-    /// that the core refuses when it is no longer so ([`Model::stale`]). A fault may say which edit it is about.
+    /// Turns all edits of one request into one command. The command must contain everything that the model read from the
+    /// snapshot, so that the core refuses it if that has changed ([`YangModel::is_stale`]). An error may name the edit that
+    /// caused it.
     ///
-    /// `unchanged`: the request rests on this target being as the snapshot has it, down to the last leaf (If-Match). If it
-    /// is no longer so when the command is decided, it must be refused, and the refusal must be stale.
+    /// `unchanged`: the request requires (If-Match) that this target is exactly as in the snapshot. If it changes before the
+    /// command is decided, the core must refuse the command, and the refusal must be stale.
     fn plan(
         &self,
         snapshot: &Snapshot<'_>,
         edits: &[Edit],
-        unchanged: Option<&Target>,
-    ) -> Result<Planned, Fault>;
+        unchanged: Option<&InstancePath>,
+    ) -> Result<EditPlan>;
 
-    /// Whether a refusal only says that the plan was made on an older state: it is made again.
-    fn stale(&self, refused: &Refused) -> bool;
+    /// Whether the refusal only means that the plan used an older state. The protocol then plans again.
+    fn is_stale(&self, refused: &Refused) -> bool;
 
-    /// The command that a call of an RPC or an action means. `target` is where an action stands, empty for an RPC.
+    /// The command for a call of an RPC or an action. `target` is the node that has the action; empty for an RPC.
     fn call(
         &self,
         snapshot: &Snapshot<'_>,
         operation: NodeId,
-        target: &Target,
-        input: &[Node],
-    ) -> Result<Called, Fault>;
+        target: &InstancePath,
+        input: &[DataNode],
+    ) -> Result<CallPlan>;
 
-    /// What the call is answered with.
-    fn output(&self, operation: NodeId, receipt: &Receipt) -> Output;
+    /// The output for the receipt of the call's command.
+    fn output(&self, operation: NodeId, receipt: &Receipt) -> OperationOutput;
 
-    /// A refusal in the words of the model. `operation`: the call that was refused, `None` for an edit.
-    fn fault(&self, operation: Option<NodeId>, refused: &Refused) -> Fault;
+    /// The RESTCONF error for a refusal. `operation`: the operation that was called; `None` for an edit.
+    fn error(&self, operation: Option<NodeId>, refused: &Refused) -> RestconfError;
 
-    /// The notifications that an event becomes, each the notification's own node.
-    fn notifications(&self, event: &Event) -> Vec<Node>;
+    /// The notifications for an event.
+    fn notifications(&self, event: &Event) -> Vec<DataNode>;
 
-    /// The notifications that all events of one entry become, for a model that has to see them together.
-    fn told(&self, events: &[Event]) -> Vec<Node> {
+    /// The notifications for all events of one journal entry. Overridden by a model that must see the events together.
+    fn entry_notifications(&self, events: &[Event]) -> Vec<DataNode> {
         events.iter().flat_map(|event| self.notifications(event)).collect()
     }
 }
 
-/// What a call comes to.
-pub enum Called {
+/// How to answer a call.
+pub enum CallPlan {
     Command(Command),
-    /// What the receipt of the command means hangs on what was asked.
-    CommandThen(Command, Answering),
-    /// It only reads.
-    Answer(Output),
+    /// The output depends on the receipt and on the input of the call.
+    CommandThen(Command, OutputFn),
+    /// Nothing to write: the output is already known.
+    Answer(OperationOutput),
 }
 
-/// What a call is answered with, once its command has been carried out.
-pub type Answering = Box<dyn FnOnce(&Receipt) -> Output + Send>;
+/// Makes the output of a call from the receipt of its command.
+pub type OutputFn = Box<dyn FnOnce(&Receipt) -> OperationOutput + Send>;
 
-impl std::fmt::Debug for Called {
+impl std::fmt::Debug for CallPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Called::Command(command) | Called::CommandThen(command, _) => {
+            CallPlan::Command(command) | CallPlan::CommandThen(command, _) => {
                 f.debug_tuple("Command").field(command).finish()
             }
-            Called::Answer(output) => f.debug_tuple("Answer").field(output).finish(),
+            CallPlan::Answer(output) => f.debug_tuple("Answer").field(output).finish(),
         }
     }
 }

@@ -1,34 +1,34 @@
-//! What a request names: the path of a URI becomes a target, and a target is spelled as a path again.
+//! Parses the path of a URI to an [`InstancePath`], and writes it again.
 //!
-//! In RFC 8040 keys follow the name (`id-pool=a,b`), in the draft before they are the segments after it (`id-pool/a/b`). Names
-//! may lack their module where only one can be meant. Whether what is named exists is the model's to say.
+//! In RFC 8040, keys follow the name (`id-pool=a,b`). In draft-02, they are the segments after it (`id-pool/a/b`). The
+//! module name may be left out where the name is unambiguous. Not here: whether the named node exists.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::codec::Dialect;
-use crate::fault::{Fault, Tag};
-use crate::model::{Step, Target};
-use crate::tree::{Node, Value};
-use crate::yang::{Kind, ModuleNames, NodeId, Schema, spelled, split_prefix};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::model::{InstancePath, PathStep};
+use crate::tree::{DataNode, LeafValue};
+use crate::yang::{ModuleNames, NodeId, NodeKind, Schema, spelled, split_prefix};
 
-/// Steps of a path; no schema is as deep.
+/// The maximum number of steps; deeper than any schema.
 const STEPS_MAX: usize = 64;
 
-/// All but what RFC 3986 calls unreserved.
+/// All characters except those that RFC 3986 calls unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Reads the path behind the root of the datastore, percent-encoded as it came. Empty, or a slash: the datastore.
-pub fn parse(schema: &Schema, dialect: Dialect, text: &str) -> Result<Target, Fault> {
-    parse_below(schema, dialect, &Target::default(), text)
+/// Parses the percent-encoded path below the datastore resource. Empty or `/`: the datastore.
+pub fn parse(schema: &Schema, dialect: Dialect, text: &str) -> Result<InstancePath> {
+    parse_below(schema, dialect, &InstancePath::default(), text)
 }
 
-/// Reads a path that starts at another target, as those of a YANG Patch do.
+/// Parses a path that is relative to another one, as in a YANG Patch.
 pub fn parse_below(
     schema: &Schema,
     dialect: Dialect,
-    base: &Target,
+    base: &InstancePath,
     text: &str,
-) -> Result<Target, Fault> {
+) -> Result<InstancePath> {
     let mut target = base.clone();
     let text = text.strip_prefix('/').unwrap_or(text);
     let text = text.strip_suffix('/').unwrap_or(text);
@@ -38,13 +38,16 @@ pub fn parse_below(
     let mut segments = text.split('/');
     while let Some(segment) = segments.next() {
         if target.steps.len() >= STEPS_MAX {
-            return Err(bad("the path is too long"));
+            return Err(invalid_value("the path is too long"));
         }
-        if let Some(Step { node, keys }) = target.steps.last()
+        if let Some(PathStep { node, keys }) = target.steps.last()
             && keys.is_empty()
             && schema.is_list(*node)
         {
-            return Err(bad(format!("the keys of '{}' are missing", schema.node(*node).name)));
+            return Err(invalid_value(format!(
+                "the keys of '{}' are missing",
+                schema.node(*node).name
+            )));
         }
         let parent = target.steps.last().map(|step| step.node);
         let (name, given) = match (dialect, segment.split_once('=')) {
@@ -59,36 +62,36 @@ pub fn parse_below(
             (Dialect::Rfc8040, Some(keys)) => keys.split(',').collect(),
             (Dialect::Draft02, _) => segments.by_ref().take(count).collect(),
         };
-        // There an empty key at the end would be a slash at the end, which says nothing.
+        // In draft-02, an empty last key looks like a trailing slash.
         if dialect == Dialect::Draft02 && texts.contains(&"") {
-            return Err(bad(format!("a key of '{name}' is empty")));
+            return Err(invalid_value(format!("a key of '{name}' is empty")));
         }
         let keys = read_keys(schema, node, &texts, given.is_some())?;
-        target.steps.push(Step { node, keys });
+        target.steps.push(PathStep { node, keys });
     }
     Ok(target)
 }
 
 /// The RPC that a path below `operations` names.
-pub fn operation(schema: &Schema, text: &str) -> Result<NodeId, Fault> {
+pub fn operation(schema: &Schema, text: &str) -> Result<NodeId> {
     let text = text.strip_prefix('/').unwrap_or(text);
     let name = decode(text.strip_suffix('/').unwrap_or(text))?;
     let (module, plain) = split_prefix(&name);
     schema
         .child(None, module, plain)
-        .filter(|node| schema.node(*node).kind == Kind::Rpc)
+        .filter(|node| schema.node(*node).kind == NodeKind::Rpc)
         .ok_or_else(|| unknown(Dialect::Rfc8040, &name))
 }
 
-/// The target of a node that stands below another target.
-pub fn below(schema: &Schema, parent: &Target, node: &Node) -> Target {
+/// The path of a child node.
+pub fn below(schema: &Schema, parent: &InstancePath, node: &DataNode) -> InstancePath {
     let mut target = parent.clone();
-    target.steps.push(Step { node: node.schema, keys: node.keys(schema) });
+    target.steps.push(PathStep { node: node.schema, keys: node.keys(schema) });
     target
 }
 
-/// The target as an instance identifier: `/id-manager:id-pools/id-pool[pool-name='a']`.
-pub fn instance(schema: &Schema, target: &Target) -> String {
+/// Writes the path as an instance identifier: `/id-manager:id-pools/id-pool[pool-name='a']`.
+pub fn instance(schema: &Schema, target: &InstancePath) -> String {
     let mut text = String::new();
     for step in &target.steps {
         text.push('/');
@@ -98,8 +101,8 @@ pub fn instance(schema: &Schema, target: &Target) -> String {
     if text.is_empty() { "/".to_owned() } else { text }
 }
 
-/// What an instance identifier has behind the name of a list, or of a leaf-list, to say which entry is meant.
-pub(crate) fn predicates(schema: &Schema, node: NodeId, keys: &[Value]) -> String {
+/// The predicates that select a list or leaf-list entry in an instance identifier.
+pub(crate) fn predicates(schema: &Schema, node: NodeId, keys: &[LeafValue]) -> String {
     let mut text = String::new();
     for (leaf, key) in key_leaves(schema, node).iter().zip(keys) {
         let label = if *leaf == node { "." } else { &schema.node(*leaf).name };
@@ -110,8 +113,8 @@ pub(crate) fn predicates(schema: &Schema, node: NodeId, keys: &[Value]) -> Strin
     text
 }
 
-/// The target as the path of a URI, behind the root of the datastore: what [`parse`] reads.
-pub fn location(schema: &Schema, dialect: Dialect, target: &Target) -> String {
+/// Writes the path as a URI path below the datastore resource. [`parse`] reads it.
+pub fn location(schema: &Schema, dialect: Dialect, target: &InstancePath) -> String {
     let mut text = String::new();
     for step in &target.steps {
         text.push('/');
@@ -128,11 +131,11 @@ pub fn location(schema: &Schema, dialect: Dialect, target: &Target) -> String {
     text
 }
 
-/// The leaves whose values say which entry is meant: of a leaf-list it is the entry itself.
+/// The key leaves of a list; for a leaf-list, the leaf-list itself.
 fn key_leaves(schema: &Schema, node: NodeId) -> Vec<NodeId> {
     match schema.node(node).kind {
-        Kind::List => schema.node(node).keys.clone(),
-        Kind::LeafList => vec![node],
+        NodeKind::List => schema.node(node).keys.clone(),
+        NodeKind::LeafList => vec![node],
         _ => Vec::new(),
     }
 }
@@ -141,60 +144,56 @@ fn named(schema: &Schema, parent: Option<NodeId>, name: &str) -> Option<NodeId> 
     let (module, plain) = split_prefix(name);
     schema.child_or_only(parent, module, plain).filter(|node| {
         let kind = schema.node(*node).kind;
-        !matches!(kind, Kind::Rpc | Kind::Notification | Kind::Input | Kind::Output)
+        !matches!(kind, NodeKind::Rpc | NodeKind::Notification | NodeKind::Input | NodeKind::Output)
     })
 }
 
-fn read_keys(
-    schema: &Schema,
-    node: NodeId,
-    texts: &[&str],
-    given: bool,
-) -> Result<Vec<Value>, Fault> {
+fn read_keys(schema: &Schema, node: NodeId, texts: &[&str], given: bool) -> Result<Vec<LeafValue>> {
     let leaves = key_leaves(schema, node);
     if texts.is_empty() && !given {
         return Ok(Vec::new());
     }
     let name = &schema.node(node).name;
     if texts.len() != leaves.len() {
-        return Err(bad(format!("'{name}' has {} keys, the path {}", leaves.len(), texts.len())));
+        return Err(invalid_value(format!(
+            "'{name}' has {} keys, the path has {}",
+            leaves.len(),
+            texts.len()
+        )));
     }
     let read = |(leaf, text): (&NodeId, &&str)| {
         let known = schema.node(*leaf);
         let names = ModuleNames { schema, own: known.module };
         let text = decode(text)?;
-        let ty = known.ty.as_ref().ok_or_else(|| bad(format!("'{name}' has no keys")))?;
+        let ty = known.ty.as_ref().ok_or_else(|| invalid_value(format!("'{name}' has no keys")))?;
         ty.read(&text, &names).map_err(|message| {
-            bad(format!("{}: {message}", known.name)).at_path(schema.path(*leaf))
+            invalid_value(format!("{}: {message}", known.name)).at_path(schema.path(*leaf))
         })
     };
     leaves.iter().zip(texts).map(read).collect()
 }
 
-fn decode(text: &str) -> Result<String, Fault> {
+fn decode(text: &str) -> Result<String> {
     let mut rest = text.as_bytes();
     while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
         let digits = rest.get(at + 1..at + 3).unwrap_or_default();
         if digits.len() != 2 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(bad(format!("'{text}' is not percent-encoded")));
+            return Err(invalid_value(format!("'{text}' is not valid percent-encoding")));
         }
         rest = rest.get(at + 3..).unwrap_or_default();
     }
     match percent_decode_str(text).decode_utf8() {
         Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(bad(format!("'{text}' is not UTF-8"))),
+        Err(_) => Err(invalid_value(format!("'{text}' is not UTF-8"))),
     }
 }
 
-fn bad(message: impl Into<String>) -> Fault {
-    Fault::protocol(Tag::InvalidValue, message)
-}
-
-/// The draft has a path that names nothing as a bad request, the RFC as something that is not there.
-fn unknown(dialect: Dialect, name: &str) -> Fault {
-    let fault = Fault::protocol(Tag::UnknownElement, format!("'{name}' is not known here"));
+/// For an unknown name, draft-02 answers 400 and RFC 8040 answers 404.
+fn unknown(dialect: Dialect, name: &str) -> RestconfError {
+    let error =
+        RestconfError::protocol(ErrorTag::UnknownElement, format!("'{name}' is not known here"));
     match dialect {
-        Dialect::Draft02 => fault,
-        Dialect::Rfc8040 => fault.with_status(http::StatusCode::NOT_FOUND),
+        Dialect::Draft02 => error,
+        Dialect::Rfc8040 => error.with_status(http::StatusCode::NOT_FOUND),
     }
 }

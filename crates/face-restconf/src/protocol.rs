@@ -1,22 +1,22 @@
-//! The protocol: RESTCONF as RFC 8040 has it, and as the draft before it had it. The same for every model.
+//! The protocol: RESTCONF as in RFC 8040 and in draft-bierman-netconf-restconf-02. The same for all models.
 //!
-//! - `routes`: the table of routes, and what happens around every handler
-//! - `space`, `media`, `ask`: where a request is, in which dialect, in which form
-//! - `read`, `send`: data that is read, and how a large answer is sent
-//! - `write`, `patch`, `commit`: edits, from the body to the one command that they come to
+//! - `routes`: the route table, and the common part of all handlers
+//! - `endpoint`, `media`, `request`: resource, dialect and media types of a request
+//! - `read`, `send`: GET of data, and how large replies are streamed
+//! - `write`, `patch`, `commit`: edits, from the body to their command
 //! - `invoke`: RPCs and actions
-//! - `conditions`: entity tags, and requests that hold only of a certain state
-//! - `errors`, `error_format`: how a no is told, by a handler or by the edge in its place
-//! - `discovery`, `builtin`, `library`, `monitoring`: what the server says of itself
-//! - `streams`: events as they happen
+//! - `conditions`: entity tags and conditional requests
+//! - `errors`, `error_format`: error replies of handlers, and of the edge
+//! - `discovery`, `builtin`, `library`, `monitoring`: the server's description of itself
+//! - `streams`: event streams
 //!
-//! Not here: what any node means; that is for the models.
+//! Not here: the meaning of data nodes; that is in the models.
 
-mod ask;
 mod builtin;
 mod commit;
 mod conditions;
 mod discovery;
+mod endpoint;
 mod error_format;
 mod errors;
 mod invoke;
@@ -25,9 +25,9 @@ mod media;
 mod monitoring;
 mod patch;
 mod read;
+mod request;
 mod routes;
 mod send;
-mod space;
 mod streams;
 pub(crate) mod time;
 mod write;
@@ -39,29 +39,29 @@ use allod_engine::{Handle, Snapshot};
 use hashbrown::HashMap;
 use tokio::sync::Semaphore;
 
-use crate::fault::{Fault, Tag};
-use crate::model::{Change, Content, Model, Target};
-use crate::settings::Settings;
-use crate::tree::{Sink, Source, Stopped};
+use crate::error::{RestconfError, Result};
+use crate::model::{Content, InstancePath, LastChange, YangModel};
+use crate::settings::RestconfSettings;
+use crate::tree::{NodeSource, SourceList};
 use crate::yang::{ModuleId, NodeId, Schema};
 use builtin::Builtin;
-use monitoring::Announced;
-use streams::Streams;
+use monitoring::StreamInfo;
+use streams::StreamRegistry;
 
-/// The name of the stream that has the events of all models.
-const EVERYTHING: &str = "allod";
+/// The name of the stream with the events of all models.
+const ALL_EVENTS: &str = "allod";
 
-/// The face of one engine.
+/// The RESTCONF face of an engine.
 pub struct Restconf {
     handle: Handle,
-    settings: Arc<Settings>,
+    settings: Arc<RestconfSettings>,
     schema: Arc<Schema>,
     /// The last one is the protocol's own.
-    models: Vec<Arc<dyn Model>>,
-    /// Which model answers for a module.
+    models: Vec<Arc<dyn YangModel>>,
+    /// The index of the model that implements a module.
     owners: HashMap<ModuleId, usize>,
     builtin: Arc<Builtin>,
-    streams: Streams,
+    streams: StreamRegistry,
     large_reads: Arc<Semaphore>,
 }
 
@@ -72,31 +72,31 @@ impl std::fmt::Debug for Restconf {
 }
 
 impl Restconf {
-    /// `schema` has the modules of the protocol and those of all models. Refuses settings that cannot be meant, and models
-    /// that the schema does not fit.
+    /// `schema` contains the modules of the protocol and of all models. Refuses invalid settings, and models that do not fit
+    /// the schema.
     pub fn new(
         handle: Handle,
-        settings: Settings,
+        settings: RestconfSettings,
         schema: Arc<Schema>,
-        mut models: Vec<Arc<dyn Model>>,
+        mut models: Vec<Arc<dyn YangModel>>,
     ) -> Result<Arc<Restconf>, String> {
         settings.check()?;
-        let builtin = Arc::new(Builtin::new(schema.clone(), announced(&models))?);
+        let builtin = Arc::new(Builtin::new(schema.clone(), stream_list(&models))?);
         models.push(builtin.clone());
         let mut owners = HashMap::new();
         for (index, model) in models.iter().enumerate() {
             for name in model.modules() {
                 let module = schema
                     .module_named(name)
-                    .ok_or_else(|| format!("there is no module {name}"))?;
+                    .ok_or_else(|| format!("module {name} is missing in the schema"))?;
                 if owners.insert(module, index).is_some() {
-                    return Err(format!("two models answer for the module {name}"));
+                    return Err(format!("two models implement the module {name}"));
                 }
             }
         }
         let large = usize::try_from(settings.restconf_large_reads_max).unwrap_or(usize::MAX);
         let large_reads = Arc::new(Semaphore::new(large.min(Semaphore::MAX_PERMITS)));
-        let (settings, streams) = (Arc::new(settings), Streams::new());
+        let (settings, streams) = (Arc::new(settings), StreamRegistry::new());
         Ok(Arc::new(Restconf {
             handle,
             settings,
@@ -113,39 +113,39 @@ impl Restconf {
         routes::all(self)
     }
 
-    /// How the edge answers in this face's place, below `/restconf`, `/rests` and `/.well-known/host-meta`.
+    /// How the edge writes errors below `/restconf`, `/rests` and `/.well-known/host-meta`.
     pub fn error_format(&self) -> Arc<dyn ErrorFormat> {
         Arc::new(error_format::RestconfErrors(self.settings.clone()))
     }
 
-    /// Who answers for a node and all that is below it.
-    fn owner(&self, top: NodeId) -> Result<&Arc<dyn Model>, Fault> {
+    /// The model that implements a top-level node.
+    fn owner(&self, top: NodeId) -> Result<&Arc<dyn YangModel>> {
         let module = self.schema.node(top).module;
         let model = self.owners.get(&module).and_then(|index| self.models.get(*index));
         model.ok_or_else(|| {
             let name = &self.schema.module(module).name;
-            Fault::protocol(
-                Tag::OperationNotSupported,
-                format!("{name} has nothing to answer with"),
-            )
+            RestconfError::not_supported(format!("no model implements the module {name}"))
         })
     }
 
-    /// Looks at what is committed. What is wrong with it is wrong at that position.
-    fn look<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> Result<T, Fault>) -> Result<T, Fault> {
-        let look = |snapshot: &Snapshot<'_>| {
-            look(snapshot).map_err(|fault| fault.at_position(snapshot.at.position))
+    /// Reads the committed state. An error gets the position of the snapshot.
+    fn read_snapshot<T>(
+        &self,
+        read_snapshot: impl FnOnce(&Snapshot<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let read_snapshot = |snapshot: &Snapshot<'_>| {
+            read_snapshot(snapshot).map_err(|error| error.at_position(snapshot.at.position))
         };
-        self.handle.read(look).map_err(|why| errors::failure(&why))?
+        self.handle.read(read_snapshot).map_err(|why| errors::failure(&why))?
     }
 
-    /// What is at the target; of the whole datastore, what all models have there.
+    /// The data at the target; for the whole datastore, the data of all models.
     fn source(
         &self,
         snapshot: &Snapshot<'_>,
-        target: &Target,
+        target: &InstancePath,
         content: Content,
-    ) -> Result<Option<Box<dyn Source>>, Fault> {
+    ) -> Result<Option<Box<dyn NodeSource>>> {
         if let Some(first) = target.steps.first() {
             return self.owner(first.node)?.read(snapshot, target, content);
         }
@@ -153,34 +153,25 @@ impl Restconf {
         for model in &self.models {
             all.extend(model.read(snapshot, target, content)?);
         }
-        Ok(Some(Box::new(Together(all))))
+        Ok(Some(Box::new(SourceList(all))))
     }
 
-    /// When the target changed last. Where nobody can tell, everything may have changed with the newest entry.
-    fn changed(&self, snapshot: &Snapshot<'_>, target: &Target) -> Change {
+    /// When the target last changed. If the model does not know, the newest position is used.
+    fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> LastChange {
         let owner = target.steps.first().and_then(|first| self.owner(first.node).ok());
         let known = owner.and_then(|model| model.changed(snapshot, target));
         let at_ms = Some(snapshot.state.now_ms).filter(|ms| *ms > 0);
-        known.unwrap_or(Change { position: snapshot.at.position, at_ms })
+        known.unwrap_or(LastChange { position: snapshot.at.position, at_ms })
     }
 }
 
-/// The streams that there are: one of each model that has notifications, and one of all.
-fn announced(models: &[Arc<dyn Model>]) -> Vec<Announced> {
-    let mut all = vec![Announced { name: EVERYTHING, description: "The events of all models" }];
+/// The event streams: one for each model with notifications, and one for all.
+fn stream_list(models: &[Arc<dyn YangModel>]) -> Vec<StreamInfo> {
+    let mut all = vec![StreamInfo { name: ALL_EVENTS, description: "The events of all models" }];
     for model in models {
         if let (Some(name), Some(description)) = (model.modules().first(), model.stream()) {
-            all.push(Announced { name, description });
+            all.push(StreamInfo { name, description });
         }
     }
     all
-}
-
-/// One after the other.
-struct Together(Vec<Box<dyn Source>>);
-
-impl Source for Together {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        self.0.iter().try_for_each(|source| source.walk(sink))
-    }
 }

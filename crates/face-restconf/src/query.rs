@@ -1,28 +1,28 @@
-//! The query parameters of RFC 8040, typed. Which of them a method takes is known here, what they do is not.
+//! Parses the query parameters of RFC 8040, and checks which of them a method accepts.
 
 use crate::codec::Dialect;
-use crate::edit::Place;
-use crate::fault::{Fault, Tag};
-use crate::model::{Content, Target};
+use crate::edit::InsertAt;
+use crate::error::{Result, invalid_value};
+use crate::model::{Content, InstancePath};
 use crate::path;
-use crate::tree::{Defaults, Selection, View};
+use crate::tree::{Defaults, ReadFilters, Selection};
 use crate::yang::{Schema, WellKnown};
 
-/// What a request does, as far as its parameters go.
+/// The kind of a request, as far as its parameters depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum RequestKind {
     /// GET and HEAD of data.
     Read,
     /// POST and PUT of data.
     Write,
     /// GET of a stream.
     Stream,
-    /// PATCH, DELETE, OPTIONS and calls, which take no parameters.
+    /// PATCH, DELETE, OPTIONS and operations.
     Other,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Query {
+pub struct RestconfParams {
     pub content: Option<Content>,
     pub depth: Option<Depth>,
     pub fields: Option<String>,
@@ -30,7 +30,7 @@ pub struct Query {
     pub insert: Option<Insert>,
     pub point: Option<String>,
     pub filter: Option<String>,
-    /// As written, but a date and time by its type.
+    /// A valid `date-and-time`, as the client wrote it.
     pub start_time: Option<String>,
     pub stop_time: Option<String>,
 }
@@ -49,36 +49,38 @@ pub enum Insert {
     After,
 }
 
-impl Query {
-    /// Reads what follows the question mark.
-    pub fn parse(text: &str, used: Use) -> Result<Query, Fault> {
-        let mut query = Query::default();
+impl RestconfParams {
+    /// Parses the part of the URI after the question mark.
+    pub fn parse(text: &str, used: RequestKind) -> Result<RestconfParams> {
+        let mut query = RestconfParams::default();
         let mut seen: Vec<String> = Vec::new();
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
             if seen.iter().any(|one| *one == name) {
-                return Err(bad(format!("parameter '{name}' is there twice")));
+                return Err(invalid_value(format!("parameter '{name}' occurs more than once")));
             }
             query.set(&name, &value, used)?;
             seen.push(name.into_owned());
         }
         match (query.insert, &query.point) {
             (Some(Insert::Before | Insert::After), None) => {
-                Err(bad("parameter 'point' is missing"))
+                Err(invalid_value("parameter 'point' is missing"))
             }
             (None | Some(Insert::First | Insert::Last), Some(_)) => {
-                Err(bad("parameter 'point' only goes with insert=before and insert=after"))
+                Err(invalid_value("parameter 'point' requires insert=before or insert=after"))
             }
             _ => match (&query.start_time, &query.stop_time) {
-                (None, Some(_)) => Err(bad("parameter 'stop-time' only goes with 'start-time'")),
+                (None, Some(_)) => {
+                    Err(invalid_value("parameter 'stop-time' requires 'start-time'"))
+                }
                 _ => Ok(query),
             },
         }
     }
 
-    fn set(&mut self, name: &str, value: &str, used: Use) -> Result<(), Fault> {
-        let wrong = || bad(format!("parameter '{name}' cannot be '{value}'"));
+    fn set(&mut self, name: &str, value: &str, used: RequestKind) -> Result<()> {
+        let wrong = || invalid_value(format!("parameter '{name}' has the invalid value '{value}'"));
         match (name, used) {
-            ("content", Use::Read) => {
+            ("content", RequestKind::Read) => {
                 self.content = Some(match value {
                     "all" => Content::All,
                     "config" => Content::Config,
@@ -86,7 +88,7 @@ impl Query {
                     _ => return Err(wrong()),
                 });
             }
-            ("depth", Use::Read) => {
+            ("depth", RequestKind::Read) => {
                 self.depth = Some(match value {
                     "unbounded" => Depth::Unbounded,
                     _ if value.starts_with('+') => return Err(wrong()),
@@ -95,17 +97,19 @@ impl Query {
                     ),
                 });
             }
-            ("fields", Use::Read) => self.fields = Some(value.to_owned()),
-            ("with-defaults", Use::Read) => {
+            ("fields", RequestKind::Read) => self.fields = Some(value.to_owned()),
+            ("with-defaults", RequestKind::Read) => {
                 self.defaults = Some(match value {
                     "report-all" => Defaults::ReportAll,
                     "trim" => Defaults::Trim,
                     "explicit" => Defaults::Explicit,
-                    "report-all-tagged" => return Err(bad("defaults cannot be tagged")),
+                    "report-all-tagged" => {
+                        return Err(invalid_value("report-all-tagged is not supported"));
+                    }
                     _ => return Err(wrong()),
                 });
             }
-            ("insert", Use::Write) => {
+            ("insert", RequestKind::Write) => {
                 self.insert = Some(match value {
                     "first" => Insert::First,
                     "last" => Insert::Last,
@@ -114,12 +118,12 @@ impl Query {
                     _ => return Err(wrong()),
                 });
             }
-            // Clients of NSO ask to see what it hides. Nothing is hidden here.
-            ("unhide", Use::Read | Use::Write | Use::Other) => {}
-            ("point", Use::Write) => self.point = Some(value.to_owned()),
-            ("filter", Use::Stream) => self.filter = Some(value.to_owned()),
-            ("start-time" | "stop-time", Use::Stream) => {
-                // A plus that nobody encoded is a space by now, and a time has none.
+            // NSO clients send `unhide` to see hidden nodes. This server hides none.
+            ("unhide", RequestKind::Read | RequestKind::Write | RequestKind::Other) => {}
+            ("point", RequestKind::Write) => self.point = Some(value.to_owned()),
+            ("filter", RequestKind::Stream) => self.filter = Some(value.to_owned()),
+            ("start-time" | "stop-time", RequestKind::Stream) => {
+                // An unencoded `+` was decoded to a space. A time contains no spaces.
                 let value = value.replace(' ', "+");
                 let known = WellKnown::DateAndTime.canonical(&value).ok_or_else(wrong)?;
                 if name == "start-time" {
@@ -128,17 +132,19 @@ impl Query {
                     self.stop_time = Some(known);
                 }
             }
-            _ => return Err(bad(format!("parameter '{name}' is not known here"))),
+            _ => {
+                return Err(invalid_value(format!("parameter '{name}' is not known here")));
+            }
         }
         Ok(())
     }
 
-    /// What of the target is told.
-    pub fn view(&self, schema: &Schema, target: &Target) -> Result<View, Fault> {
+    /// The filters for a read of the target.
+    pub fn read_filters(&self, schema: &Schema, target: &InstancePath) -> Result<ReadFilters> {
         let node = target.steps.last().map(|step| step.node);
         let fields =
             self.fields.as_deref().map(|text| Selection::parse(schema, node, text)).transpose()?;
-        Ok(View {
+        Ok(ReadFilters {
             content: self.content.unwrap_or(Content::All),
             depth: match self.depth {
                 None | Some(Depth::Unbounded) => None,
@@ -150,12 +156,12 @@ impl Query {
         })
     }
 
-    /// Where among the entries of its list a new one goes. The point is a path from the datastore, beside the target.
-    pub fn place(&self, schema: &Schema, target: &Target) -> Result<Option<Place>, Fault> {
+    /// The position of a new entry in its list. `point` is a path from the datastore to another entry of the list.
+    pub fn insert_at(&self, schema: &Schema, target: &InstancePath) -> Result<Option<InsertAt>> {
         let Some(insert) = self.insert else { return Ok(None) };
         let list = target.steps.last().map(|step| step.node);
         if !list.is_some_and(|list| schema.node(list).user_ordered) {
-            return Err(bad("parameter 'insert' is for lists that are ordered by the user"));
+            return Err(invalid_value("parameter 'insert' requires a list with ordered-by user"));
         }
         let point = match &self.point {
             None => Vec::new(),
@@ -167,19 +173,19 @@ impl Query {
                     Some(step) if beside && Some(step.node) == list && !step.keys.is_empty() => {
                         step.keys.clone()
                     }
-                    _ => return Err(bad("parameter 'point' is not in the same list")),
+                    _ => {
+                        return Err(invalid_value(
+                            "parameter 'point' does not name an entry of the same list",
+                        ));
+                    }
                 }
             }
         };
         Ok(Some(match insert {
-            Insert::First => Place::First,
-            Insert::Last => Place::Last,
-            Insert::Before => Place::Before(point),
-            Insert::After => Place::After(point),
+            Insert::First => InsertAt::First,
+            Insert::Last => InsertAt::Last,
+            Insert::Before => InsertAt::Before(point),
+            Insert::After => InsertAt::After(point),
         }))
     }
-}
-
-fn bad(message: impl Into<String>) -> Fault {
-    Fault::protocol(Tag::InvalidValue, message)
 }

@@ -1,18 +1,17 @@
-//! NSO's resource-manager: pools of resources, requests for some of them as configuration, and their answers as state.
+//! NSO's resource-manager: resource pools, allocation requests as configuration, and their responses as state.
 //!
-//! It translates and nothing else: what a request gets, what moves when a pool changes and who is told is the core's. What each
-//! part knows:
+//! It only translates; the core answers requests and decides which services to notify.
 //!
-//! - `kind`: what a kind of pool is; `id_pool`, `ip_pool`: the two that there are, each whole in its file
-//! - `request`: what requests to pools of every kind have; `words`: why a request has nothing, as the original says it
-//! - `read`, `oper`: what a path names of the pools, and of what is free and held in them
-//! - `plan`: what edits ask of the core
-//! - `call`: the calls of releases 4 and 5 of the original, and its tools
-//! - `alarms`, `notifications`, `faults`: what is wrong, what has happened, and what is refused
+//! - `kind`: the trait of a pool kind; `id_pool`, `ip_pool`: the two implementations
+//! - `request`: the common part of requests; `error_texts`: NSO's texts for failed requests
+//! - `read`, `oper`: find the data that a path names
+//! - `plan`: turns edits into commands
+//! - `call`: the actions of releases 4 and 5, and the allocator tools
+//! - `alarms`, `notifications`, `refusals`: alarms as data, events as notifications, refusals as errors
 
 mod alarms;
 mod call;
-mod faults;
+mod error_texts;
 mod id_pool;
 mod ip_pool;
 mod kind;
@@ -20,8 +19,8 @@ mod notifications;
 mod oper;
 mod plan;
 mod read;
+mod refusals;
 mod request;
-mod words;
 
 use std::sync::Arc;
 
@@ -36,13 +35,15 @@ use self::call::CallNodes;
 use self::id_pool::IdPool;
 use self::ip_pool::IpPool;
 use self::kind::PoolKind;
-use self::notifications::ToldNodes;
-use crate::fault::Fault;
-use crate::model::{Called, Change, Content, Edit, Model, Output, Planned, Target};
-use crate::tree::{Node, Source, Value};
+use self::notifications::NotificationNodes;
+use crate::error::{RestconfError, Result};
+use crate::model::{
+    CallPlan, Content, Edit, EditPlan, InstancePath, LastChange, OperationOutput, YangModel,
+};
+use crate::tree::{DataNode, LeafValue, NodeSource};
 use crate::yang::{NodeId, Schema};
 
-/// The files of its modules, for [`Schema::compile`].
+/// The module files, for [`Schema::compile`].
 pub const MODULES: &[(&str, &str)] = &[
     ("resource-allocator.yang", include_str!("../yang/resource-allocator.yang")),
     ("id-allocator.yang", include_str!("../yang/id-allocator.yang")),
@@ -57,43 +58,43 @@ pub struct ResourcePools {
     schema: Arc<Schema>,
     /// The container of all lists of pools.
     top: NodeId,
-    /// Every kind of pool, in the order in which they are shown.
+    /// All pool kinds, in output order.
     kinds: Vec<Arc<dyn PoolKind>>,
     alarms: AlarmNodes,
     calls: CallNodes,
-    told: ToldNodes,
+    notification_nodes: NotificationNodes,
 }
 
 impl ResourcePools {
-    /// The schema must have [`MODULES`] in it.
+    /// The schema must contain [`MODULES`].
     pub fn new(schema: Arc<Schema>) -> Result<ResourcePools, String> {
         let kinds: Vec<Arc<dyn PoolKind>> =
             vec![Arc::new(IdPool::new(&schema)?), Arc::new(IpPool::new(&schema)?)];
         Ok(ResourcePools {
             top: at(&schema, "/resource-allocator:resource-pools")?,
             kinds,
-            alarms: AlarmNodes::of(&schema)?,
-            calls: CallNodes::of(&schema)?,
-            told: ToldNodes::of(&schema)?,
+            alarms: AlarmNodes::find(&schema, "/allod-resource-pools:alarms")?,
+            calls: CallNodes::find(&schema, "/resource-allocator:")?,
+            notification_nodes: NotificationNodes::find(&schema, "/allod-resource-pools:")?,
             schema,
         })
     }
 
-    /// The pool that the target is in, whichever of the trees it is named in.
-    fn pool_of<'t>(&self, target: &'t Target) -> Option<&'t Arc<str>> {
+    /// The pool that contains the target, in any of the trees.
+    fn pool_of<'t>(&self, target: &'t InstancePath) -> Option<&'t Arc<str>> {
         match target.steps.get(1).and_then(|step| step.keys.first()) {
-            Some(Value::Text(name)) => Some(name),
+            Some(LeafValue::Text(name)) => Some(name),
             _ => None,
         }
     }
 }
 
-/// A node of the modules.
+/// The schema node at a path.
 fn at(schema: &Schema, path: &str) -> Result<NodeId, String> {
-    schema.find(path).ok_or_else(|| format!("the modules of the resource-manager lack {path}"))
+    schema.require(path)
 }
 
-impl Model for ResourcePools {
+impl YangModel for ResourcePools {
     fn modules(&self) -> &'static [&'static str] {
         &[
             "resource-allocator",
@@ -107,34 +108,34 @@ impl Model for ResourcePools {
 
     fn stream(&self) -> Option<&'static str> {
         Some(
-            "pools of resources that change, requests that are answered, services that are to be re-deployed, and alarms",
+            "resource pools that change, requests that are answered, services that must be re-deployed, and alarms",
         )
     }
 
     fn read(
         &self,
         snapshot: &Snapshot<'_>,
-        target: &Target,
+        target: &InstancePath,
         _content: Content,
-    ) -> Result<Option<Box<dyn Source>>, Fault> {
+    ) -> Result<Option<Box<dyn NodeSource>>> {
         Ok(self.shown(snapshot.state, target))
     }
 
-    fn changed(&self, snapshot: &Snapshot<'_>, target: &Target) -> Option<Change> {
+    fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {
         let position = view::changed(snapshot.state, self.pool_of(target)?)?;
-        Some(Change { position, at_ms: None })
+        Some(LastChange { position, at_ms: None })
     }
 
     fn plan(
         &self,
         snapshot: &Snapshot<'_>,
         edits: &[Edit],
-        unchanged: Option<&Target>,
-    ) -> Result<Planned, Fault> {
-        self.planned(snapshot, edits, unchanged)
+        unchanged: Option<&InstancePath>,
+    ) -> Result<EditPlan> {
+        self.edit_plan(snapshot, edits, unchanged)
     }
 
-    fn stale(&self, refused: &Refused) -> bool {
+    fn is_stale(&self, refused: &Refused) -> bool {
         matches!(refused.refusal, Refusal::Requests(RequestsRefusal::Changed { .. }))
     }
 
@@ -142,25 +143,25 @@ impl Model for ResourcePools {
         &self,
         snapshot: &Snapshot<'_>,
         operation: NodeId,
-        target: &Target,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
-        self.called(snapshot.state, operation, target, input)
+        target: &InstancePath,
+        input: &[DataNode],
+    ) -> Result<CallPlan> {
+        self.call_plan(snapshot.state, operation, target, input)
     }
 
-    fn output(&self, _operation: NodeId, _receipt: &Receipt) -> Output {
+    fn output(&self, _operation: NodeId, _receipt: &Receipt) -> OperationOutput {
         Vec::new()
     }
 
-    fn fault(&self, _operation: Option<NodeId>, refused: &Refused) -> Fault {
-        self.refused(&refused.refusal)
+    fn error(&self, _operation: Option<NodeId>, refused: &Refused) -> RestconfError {
+        self.refusal_error(&refused.refusal)
     }
 
-    fn notifications(&self, _event: &Event) -> Vec<Node> {
+    fn notifications(&self, _event: &Event) -> Vec<DataNode> {
         Vec::new()
     }
 
-    fn told(&self, events: &[Event]) -> Vec<Node> {
-        notifications::told(self, events)
+    fn entry_notifications(&self, events: &[Event]) -> Vec<DataNode> {
+        notifications::of_entry(self, events)
     }
 }

@@ -1,37 +1,36 @@
-//! The settings of the RESTCONF face, as the table `[restconf]` has them.
+//! The settings in the table `[restconf]`.
 //!
-//! What is not here: how they are read; that is the binary's. Every limit has a name, a default and an answer.
+//! Not here: reading them from the file; the binary does that.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How the face behaves where its clients differ, and how much it takes on. The status in brackets is the answer beyond a
-/// limit.
+/// Behaviour in which clients differ, and limits. The status in parentheses is the reply when a limit is exceeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct RestconfSettings {
     /// The name of the top member of errors in JSON.
     pub error_prefix: ErrorPrefix,
-    /// With what status it is said that data is missing.
+    /// The status of a reply about missing data.
     pub data_missing: DataMissing,
-    /// Length of a request body (413).
+    /// Size of a request body (413).
     pub restconf_body_bytes_max: u64,
     /// Open event streams (503 with Retry-After).
     pub restconf_streams_max: u64,
-    /// Answers so large that they are written while they are sent, at one time (503 with Retry-After).
+    /// Concurrent replies that are large enough to be streamed (503 with Retry-After).
     pub restconf_large_reads_max: u64,
-    /// Edits in one YANG Patch, or nodes at the top of one request (413).
+    /// Edits in one YANG Patch, or top-level nodes in one request (413).
     pub edits_per_request_max: u64,
-    /// How often an edit is planned anew because something changed beneath it (409 in-use).
+    /// Attempts to plan an edit while other requests change the same data (409 in-use).
     pub plans_max: u32,
-    /// How long an event stream stays silent before it says that nothing has happened.
+    /// How long an event stream is silent before the server sends a comment as a heartbeat.
     pub stream_heartbeat_ms: u64,
-    /// Of the addresses in `Location` and the like: what the server speaks.
+    /// The scheme of the URIs in `Location` headers.
     pub scheme: &'static str,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for RestconfSettings {
+    fn default() -> RestconfSettings {
+        RestconfSettings {
             error_prefix: ErrorPrefix::Auto,
             data_missing: DataMissing::Auto,
             restconf_body_bytes_max: 16 << 20,
@@ -45,8 +44,8 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
-    /// Says what cannot be meant.
+impl RestconfSettings {
+    /// Returns what is wrong with the settings.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (name, value) in [
             ("restconf_body_bytes_max", self.restconf_body_bytes_max),
@@ -63,20 +62,20 @@ impl Settings {
     }
 }
 
-/// `errors`, as OpenDaylight writes it, or `ietf-restconf:errors`, as RFC 8040 does.
+/// `errors`, as in OpenDaylight, or `ietf-restconf:errors`, as in RFC 8040.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorPrefix {
-    /// As the clients of each place expect it: RFC 8040 below `/restconf/data`, OpenDaylight elsewhere.
+    /// By endpoint: RFC 8040 below `/restconf/data`, OpenDaylight elsewhere.
     #[default]
     Auto,
     Odl,
     Rfc,
 }
 
-/// RFC 8040 says 409; OpenDaylight did so from its tenth release on, and said 404 before.
+/// RFC 8040 says 409. OpenDaylight answers 409 since its tenth release, and answered 404 before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DataMissing {
-    /// As the clients of each place expect it: 404 below `/restconf/data`, 409 elsewhere.
+    /// By endpoint: 404 below `/restconf/data`, 409 elsewhere.
     #[default]
     Auto,
     NotFound,
@@ -101,7 +100,7 @@ impl FromStr for ErrorPrefix {
             "auto" => Ok(ErrorPrefix::Auto),
             "odl" => Ok(ErrorPrefix::Odl),
             "rfc" => Ok(ErrorPrefix::Rfc),
-            _ => Err(format!("'{text}' is no prefix of errors; auto, odl and rfc are")),
+            _ => Err(format!("unknown error prefix '{text}'; use auto, odl or rfc")),
         }
     }
 }
@@ -124,7 +123,7 @@ impl FromStr for DataMissing {
             "auto" => Ok(DataMissing::Auto),
             "404" => Ok(DataMissing::NotFound),
             "409" => Ok(DataMissing::Conflict),
-            _ => Err(format!("'{text}' is no status of missing data; auto, 404 and 409 are")),
+            _ => Err(format!("unknown status for missing data '{text}'; use auto, 404 or 409")),
         }
     }
 }
@@ -134,21 +133,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_is_read_as_it_is_shown() {
+    fn each_value_parses_as_it_is_displayed() {
         for prefix in [ErrorPrefix::Auto, ErrorPrefix::Odl, ErrorPrefix::Rfc] {
             assert_eq!(prefix.to_string().parse(), Ok(prefix));
         }
         for missing in [DataMissing::Auto, DataMissing::NotFound, DataMissing::Conflict] {
             assert_eq!(missing.to_string().parse(), Ok(missing));
         }
-        assert!("410".parse::<DataMissing>().unwrap_err().contains("auto, 404 and 409 are"));
-        assert!("ODL".parse::<ErrorPrefix>().unwrap_err().contains("auto, odl and rfc are"));
+        assert!("410".parse::<DataMissing>().unwrap_err().contains("auto, 404 or 409"));
+        assert!("ODL".parse::<ErrorPrefix>().unwrap_err().contains("auto, odl or rfc"));
     }
 
     #[test]
-    fn the_defaults_can_be_meant_and_nothing_cannot() {
-        assert_eq!(Settings::default().check(), Ok(()));
-        let none = Settings { plans_max: 0, ..Settings::default() };
+    fn defaults_are_valid_and_zero_is_refused() {
+        assert_eq!(RestconfSettings::default().check(), Ok(()));
+        let none = RestconfSettings { plans_max: 0, ..RestconfSettings::default() };
         assert_eq!(none.check(), Err("plans_max is 0; at least 1 is needed".to_owned()));
     }
 }

@@ -1,6 +1,6 @@
-//! Instances of the schema: as trees, and as streams of nodes for what is too large to stand in memory twice.
+//! Data nodes: as a tree in memory, and as a stream of nodes for data that is too large for a second copy.
 //!
-//! How they are written is the codec's; what may be changed of them is `edit`'s.
+//! Not here: how nodes are encoded (`codec`) and edited (`edit`).
 
 mod build;
 mod content;
@@ -9,16 +9,20 @@ mod depth;
 mod fields;
 mod group;
 mod read;
-mod view;
+mod read_filters;
+mod select;
 
-pub use self::build::Builder;
-pub use self::content::ContentFilter;
-pub use self::defaults::{Defaults, DefaultsFilter};
-pub use self::depth::DepthFilter;
-pub use self::fields::{FieldsFilter, Selection};
+pub use self::build::TreeBuilder;
+use self::content::ContentFilter;
+pub use self::defaults::Defaults;
+use self::defaults::DefaultsFilter;
+use self::depth::DepthFilter;
+use self::fields::FieldsFilter;
+pub use self::fields::Selection;
 pub(crate) use self::group::group;
 pub use self::read::Siblings;
-pub use self::view::View;
+pub use self::read_filters::ReadFilters;
+pub(crate) use self::select::{build, matches, select};
 
 use std::sync::Arc;
 
@@ -26,91 +30,108 @@ use crate::yang::{NodeId, Schema};
 
 /// The value of a leaf, checked against its type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Value {
+pub enum LeafValue {
     /// Any signed integer type.
     Int(i64),
     /// Any unsigned integer type.
     Uint(u64),
     Bool(bool),
-    /// Strings, enumerations, bits, decimals, binary, identities with their module (`module:name`), instance identifiers,
-    /// addresses: each in its canonical form.
+    /// Strings, enumerations, bits, decimals, binary, identities (`module:name`), instance identifiers, addresses; each in
+    /// its canonical form.
     Text(Arc<str>),
     Empty,
 }
 
-/// A node with all that is below it. The entries of a list, and the values of a leaf-list, are siblings of one schema node.
+/// A data node with everything below it. The entries of a list, and the values of a leaf-list, are siblings with the same
+/// schema node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct DataNode {
     pub schema: NodeId,
-    pub body: Body,
+    pub body: NodeBody,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
-    /// Container, list entry, input, output, notification: its children, siblings of one list next to each other.
-    Inner(Vec<Node>),
-    Leaf(Value),
+pub enum NodeBody {
+    /// The children of a container, list entry, input, output or notification. The entries of one list are adjacent.
+    Inner(Vec<DataNode>),
+    Leaf(LeafValue),
 }
 
-/// Takes a tree node by node. Siblings of one list come next to each other, and the keys of an entry before the rest of it.
-pub trait Sink {
-    /// A container or a list entry begins. The keys of an entry are its first leaves.
+/// Receives a tree node by node. The entries of one list are adjacent, and the keys of an entry come before its other
+/// children.
+pub trait NodeSink {
+    /// A container or a list entry begins.
     ///
-    /// `false`: nothing below it is wanted; the walk goes on after the node, and neither leaves nor [`Sink::close`] follow.
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped>;
+    /// Returns `false` if the sink does not want its content: the walk then skips it, without a call of [`NodeSink::close`].
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped>;
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped>;
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped>;
 
-    fn close(&mut self) -> Result<(), Stopped>;
+    fn close(&mut self) -> Result<(), WalkStopped>;
 
-    /// A container that is there, with something in it that is not told. An empty one would go without saying.
-    fn hollow(&mut self, node: NodeId) -> Result<(), Stopped> {
+    /// A container whose content was cut off (by `depth`). It is written although it looks empty.
+    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
         if self.open(node)? { self.close() } else { Ok(()) }
     }
 }
 
-/// Whoever takes the nodes has gone away; stop walking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped;
-
-/// Something that can be walked, without a lock and as often as one likes.
-pub trait Source: Send {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped>;
+/// Writes a container or list entry, with the content that the function writes.
+pub(crate) fn write_inner(
+    sink: &mut dyn NodeSink,
+    node: NodeId,
+    content: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>,
+) -> Result<(), WalkStopped> {
+    if !sink.open(node)? {
+        return Ok(());
+    }
+    content(sink)?;
+    sink.close()
 }
 
-impl Node {
-    pub fn inner(schema: NodeId, children: Vec<Node>) -> Node {
-        Node { schema, body: Body::Inner(children) }
+/// The receiver of the nodes is gone, or has enough: the walk must stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WalkStopped;
+
+/// Data that can be walked any number of times, without a lock.
+pub trait NodeSource: Send {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped>;
+}
+
+impl DataNode {
+    pub fn inner(schema: NodeId, children: Vec<DataNode>) -> DataNode {
+        DataNode { schema, body: NodeBody::Inner(children) }
     }
 
-    pub fn leaf(schema: NodeId, value: Value) -> Node {
-        Node { schema, body: Body::Leaf(value) }
+    pub fn leaf(schema: NodeId, value: impl Into<LeafValue>) -> DataNode {
+        DataNode { schema, body: NodeBody::Leaf(value.into()) }
     }
 
-    /// What is in it; nothing in a leaf.
-    pub fn children(&self) -> &[Node] {
+    /// The children; empty for a leaf.
+    pub fn children(&self) -> &[DataNode] {
         match &self.body {
-            Body::Inner(children) => children,
-            Body::Leaf(_) => &[],
+            NodeBody::Inner(children) => children,
+            NodeBody::Leaf(_) => &[],
         }
     }
 
-    pub fn value(&self) -> Option<&Value> {
+    pub fn value(&self) -> Option<&LeafValue> {
         match &self.body {
-            Body::Inner(_) => None,
-            Body::Leaf(value) => Some(value),
+            NodeBody::Inner(_) => None,
+            NodeBody::Leaf(value) => Some(value),
         }
     }
 
-    /// The keys of a list entry in the order of the schema, the value of a leaf-list entry; nothing for others, and for an
-    /// entry that lacks a key.
-    pub fn keys(&self, schema: &Schema) -> Vec<Value> {
+    /// The keys of a list entry in schema order, or the value of a leaf-list entry. Empty for other nodes, and for an entry
+    /// that lacks a key.
+    pub fn keys(&self, schema: &Schema) -> Vec<LeafValue> {
         match &self.body {
-            Body::Leaf(value) if schema.node(self.schema).kind == crate::yang::Kind::LeafList => {
+            NodeBody::Leaf(value)
+                if schema.node(self.schema).kind == crate::yang::NodeKind::LeafList =>
+            {
                 vec![value.clone()]
             }
-            Body::Leaf(_) => Vec::new(),
-            Body::Inner(children) => {
+            NodeBody::Leaf(_) => Vec::new(),
+            NodeBody::Inner(children) => {
                 let keys = &schema.node(self.schema).keys;
                 let values = keys.iter().map(|key| children.value_of(*key).cloned());
                 values.collect::<Option<_>>().unwrap_or_default()
@@ -119,29 +140,52 @@ impl Node {
     }
 }
 
-impl Value {
-    pub fn text(text: impl Into<Arc<str>>) -> Value {
-        Value::Text(text.into())
+impl From<&str> for LeafValue {
+    fn from(text: &str) -> LeafValue {
+        LeafValue::Text(text.into())
     }
 }
 
-impl Source for Node {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl From<String> for LeafValue {
+    fn from(text: String) -> LeafValue {
+        LeafValue::Text(text.into())
+    }
+}
+
+impl From<&Arc<str>> for LeafValue {
+    fn from(text: &Arc<str>) -> LeafValue {
+        LeafValue::Text(text.clone())
+    }
+}
+
+impl LeafValue {
+    pub fn text(text: impl Into<Arc<str>>) -> LeafValue {
+        LeafValue::Text(text.into())
+    }
+}
+
+impl NodeSource for DataNode {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         match &self.body {
-            Body::Leaf(value) => sink.leaf(self.schema, value),
-            Body::Inner(children) => {
-                if !sink.open(self.schema)? {
-                    return Ok(());
-                }
-                children.iter().try_for_each(|child| child.walk(sink))?;
-                sink.close()
-            }
+            NodeBody::Leaf(value) => sink.leaf(self.schema, value),
+            NodeBody::Inner(children) => write_inner(sink, self.schema, |sink| {
+                children.iter().try_for_each(|child| child.walk(sink))
+            }),
         }
     }
 }
 
-impl Source for Vec<Node> {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl NodeSource for Vec<DataNode> {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         self.iter().try_for_each(|node| node.walk(sink))
+    }
+}
+
+/// Sources that are walked one after the other.
+pub(crate) struct SourceList(pub Vec<Box<dyn NodeSource>>);
+
+impl NodeSource for SourceList {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+        self.0.iter().try_for_each(|source| source.walk(sink))
     }
 }

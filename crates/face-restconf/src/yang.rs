@@ -1,24 +1,28 @@
-//! YANG modules and the schema that follows from them.
+//! Parses YANG modules and compiles them to a schema.
 //!
-//! Modules are texts (`statement` reads them); `compile` turns them into a [`Schema`] once, when the server starts. Features
-//! are all supported; `must`, `when` and `if-feature` are kept as text and not evaluated, what they ask for is checked by the
-//! model that the module belongs to. Deviations and extensions are not known here.
+//! `statement` parses the text; `compile` makes a [`Schema`] of it, once, when the server starts. All features are
+//! supported. `must`, `when` and `if-feature` are not evaluated; the model that implements the module checks them.
+//! Deviations and extensions are not supported.
 
 mod compile;
 pub mod embedded;
+mod node_macro;
 mod schema;
 mod statement;
 mod types;
 mod typing;
 mod well_known;
 
+pub(crate) use self::node_macro::node_set;
 pub use self::schema::{
-    Choice, ChoiceId, InCase, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode,
+    Choice, ChoiceId, InCase, Module, ModuleId, Must, NodeId, NodeKind, Schema, SchemaNode,
 };
-pub use self::types::{Base, ModuleNames, Names, Scalar, Type, prefixes, spelled, split_prefix};
+pub(crate) use self::types::in_ranges;
+pub use self::types::{
+    BaseType, JsonScalar, LeafType, ModuleNames, PrefixResolver, prefixes, spelled, split_prefix,
+};
 pub use self::well_known::WellKnown;
 
-/// Why a module cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YangError {
     pub file: String,

@@ -119,7 +119,7 @@ fn restconf(
             .map_err(|error| format!("a YANG module is invalid: {error}"))?;
         let schema = Arc::new(schema);
         let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;
-        let face = allod_face_restconf::Settings {
+        let face = allod_face_restconf::RestconfSettings {
             error_prefix: settings.restconf.error_prefix,
             data_missing: settings.restconf.data_missing,
             scheme,

@@ -1,10 +1,10 @@
-//! Paths and query parameters. What can be read can be spelled, and is the same when it is read again.
+//! Paths and query parameters. What is read must round-trip.
 
 #![no_main]
 
 use allod_face_restconf::codec::Dialect;
 use allod_face_restconf::path;
-use allod_face_restconf::query::{Query, Use};
+use allod_face_restconf::query::{RestconfParams, RequestKind};
 use allod_face_restconf_fuzz::schema;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,10 +17,11 @@ fuzz_target!(|text: &str| {
         let _ = path::instance(schema, &target);
         let spelled = path::location(schema, dialect, &target);
         assert_eq!(path::parse(schema, dialect, &spelled).as_ref(), Ok(&target), "{spelled}");
-        for used in [Use::Read, Use::Write, Use::Stream, Use::Other] {
-            if let Ok(query) = Query::parse(parameters, used) {
-                let _ = query.view(schema, &target);
-                let _ = query.place(schema, &target);
+        for used in [RequestKind::Read, RequestKind::Write, RequestKind::Stream, RequestKind::Other]
+        {
+            if let Ok(query) = RestconfParams::parse(parameters, used) {
+                let _ = query.read_filters(schema, &target);
+                let _ = query.insert_at(schema, &target);
             }
         }
     }

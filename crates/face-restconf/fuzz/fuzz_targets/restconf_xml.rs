@@ -2,13 +2,13 @@
 
 #![no_main]
 
-use allod_face_restconf::codec::Format;
+use allod_face_restconf::codec::Encoding;
 use allod_face_restconf::edit::patch;
-use allod_face_restconf::model::Target;
+use allod_face_restconf::model::InstancePath;
 use allod_face_restconf_fuzz::{bodies, schema};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    bodies(Format::Xml, bytes);
-    let _ = patch::read(schema(), &Target::default(), Format::Xml, bytes);
+    bodies(Encoding::Xml, bytes);
+    let _ = patch::read(schema(), &InstancePath::default(), Encoding::Xml, bytes);
 });

@@ -1,51 +1,50 @@
-//! Where a writer writes: a buffer that is handed over whenever it is full, so that a document of any length takes the memory of
+//! The output buffer of a writer. It is passed on whenever it is full, so that a document of any length needs the memory of
 //! one chunk.
 
-use crate::tree::Stopped;
+use crate::tree::WalkStopped;
 
-type HandOver<'a> = Box<dyn FnMut(Vec<u8>) -> Result<(), Stopped> + 'a>;
+type OnChunk<'a> = Box<dyn FnMut(Vec<u8>) -> Result<(), WalkStopped> + 'a>;
 
-pub struct Chunks<'a> {
+pub struct ChunkBuffer<'a> {
     pub(super) buffer: Vec<u8>,
     size: usize,
-    hand_over: Option<HandOver<'a>>,
+    on_chunk: Option<OnChunk<'a>>,
 }
 
-impl<'a> Chunks<'a> {
-    /// Everything is kept until the end.
-    pub fn whole() -> Chunks<'static> {
-        Chunks { buffer: Vec::new(), size: usize::MAX, hand_over: None }
+impl<'a> ChunkBuffer<'a> {
+    /// Collects the whole document.
+    pub fn whole() -> ChunkBuffer<'static> {
+        ChunkBuffer { buffer: Vec::new(), size: usize::MAX, on_chunk: None }
     }
 
-    /// Chunks of about that size are handed over as they become full.
-    pub fn handed_over(
+    /// Calls `on_chunk` with chunks of about `size` bytes.
+    pub fn with_callback(
         size: usize,
-        hand_over: impl FnMut(Vec<u8>) -> Result<(), Stopped> + 'a,
-    ) -> Chunks<'a> {
-        Chunks { buffer: Vec::with_capacity(size), size, hand_over: Some(Box::new(hand_over)) }
+        on_chunk: impl FnMut(Vec<u8>) -> Result<(), WalkStopped> + 'a,
+    ) -> ChunkBuffer<'a> {
+        ChunkBuffer { buffer: Vec::with_capacity(size), size, on_chunk: Some(Box::new(on_chunk)) }
     }
 
-    /// Hands the buffer over if it is full.
-    pub(super) fn settle(&mut self) -> Result<(), Stopped> {
-        match &mut self.hand_over {
-            Some(hand_over) if self.buffer.len() >= self.size => {
+    pub(super) fn flush_if_full(&mut self) -> Result<(), WalkStopped> {
+        match &mut self.on_chunk {
+            Some(on_chunk) if self.buffer.len() >= self.size => {
                 let next = Vec::with_capacity(self.size);
-                hand_over(std::mem::replace(&mut self.buffer, next))
+                on_chunk(std::mem::replace(&mut self.buffer, next))
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Vec<u8>, Stopped> {
-        match &mut self.hand_over {
+    pub(super) fn finish(mut self) -> Result<Vec<u8>, WalkStopped> {
+        match &mut self.on_chunk {
             None => Ok(self.buffer),
             Some(_) if self.buffer.is_empty() => Ok(Vec::new()),
-            Some(hand_over) => hand_over(self.buffer).map(|()| Vec::new()),
+            Some(on_chunk) => on_chunk(self.buffer).map(|()| Vec::new()),
         }
     }
 }
 
-impl std::fmt::Debug for Chunks<'_> {
+impl std::fmt::Debug for ChunkBuffer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Chunks")
             .field("buffered", &self.buffer.len())

@@ -1,5 +1,5 @@
-//! JSON becomes a tree. The schema says what may come, so that recursion is as deep as the schema, and what is not known ends
-//! the reading at once.
+//! Reads JSON to a tree. The schema drives the reader: recursion is no deeper than the schema, and an unknown member ends
+//! it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -7,110 +7,106 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::settle::settle;
+use super::normalize::normalize;
 use super::{malformed, within_entry};
-use crate::fault::Fault;
-use crate::tree::{Node, Value};
-use crate::yang::{Kind, ModuleNames, NodeId, Scalar, Schema, split_prefix};
+use crate::error::{RestconfError, Result};
+use crate::tree::{DataNode, LeafValue};
+use crate::yang::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema, split_prefix};
 
-pub(super) fn data(
-    schema: &Schema,
-    parent: Option<NodeId>,
-    bytes: &[u8],
-) -> Result<Vec<Node>, Fault> {
-    document(schema, Root::Data(parent), bytes)
+pub(super) fn data(schema: &Schema, parent: Option<NodeId>, bytes: &[u8]) -> Result<Vec<DataNode>> {
+    document(schema, ObjectKind::Data(parent), bytes)
 }
 
-pub(super) fn input(schema: &Schema, input: NodeId, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
-    document(schema, Root::Input(input), bytes)
+pub(super) fn input(schema: &Schema, input: NodeId, bytes: &[u8]) -> Result<Vec<DataNode>> {
+    document(schema, ObjectKind::Input(input), bytes)
 }
 
-fn document(schema: &Schema, root: Root, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
-    let context = Context { schema, fault: RefCell::new(None) };
+fn document(schema: &Schema, root: ObjectKind, bytes: &[u8]) -> Result<Vec<DataNode>> {
+    let context = ReadContext { schema, cause: RefCell::new(None) };
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let members = Members { context: &context, root };
+    let members = ObjectReader { context: &context, root };
     let nodes =
         members.deserialize(&mut deserializer).and_then(|nodes| deserializer.end().map(|()| nodes));
-    nodes.map_err(|error| match context.fault.take() {
-        Some(fault) => fault,
+    nodes.map_err(|error| match context.cause.take() {
+        Some(cause) => cause,
         None => malformed(schema, None, &error.to_string()),
     })
 }
 
-struct Context<'s> {
+struct ReadContext<'s> {
     schema: &'s Schema,
-    /// Why reading ended, in more words than an error of the parser can carry.
-    fault: RefCell<Option<Fault>>,
+    /// The first error, with more detail than a serde error can carry.
+    cause: RefCell<Option<RestconfError>>,
 }
 
-impl Context<'_> {
+impl ReadContext<'_> {
     fn fail<E: Error>(&self, node: Option<NodeId>, message: &str) -> E {
         self.stop(malformed(self.schema, node, message))
     }
 
-    fn stop<E: Error>(&self, fault: Fault) -> E {
-        let error = E::custom(&fault.message);
-        *self.fault.borrow_mut() = Some(fault);
+    fn stop<E: Error>(&self, cause: RestconfError) -> E {
+        let error = E::custom(&cause.message);
+        *self.cause.borrow_mut() = Some(cause);
         error
     }
 
-    /// Reading ended within this node, of which these children were read.
-    fn within(&self, node: NodeId, children: Vec<Node>) {
-        if let Some(fault) = &mut *self.fault.borrow_mut() {
-            within_entry(self.schema, fault, &Node::inner(node, children));
+    /// Adds the keys of the entry in which reading ended to the path of the error.
+    fn within(&self, node: NodeId, children: Vec<DataNode>) {
+        if let Some(cause) = &mut *self.cause.borrow_mut() {
+            within_entry(self.schema, cause, &DataNode::inner(node, children));
         }
     }
 }
 
-/// What an object is.
+/// What a JSON object represents.
 #[derive(Clone, Copy)]
-enum Root {
+enum ObjectKind {
     /// The document: children of the parent.
     Data(Option<NodeId>),
-    /// The document: one member, the input.
+    /// The document: a single member `input`.
     Input(NodeId),
-    /// The `data` around children of the datastore.
+    /// The `data` member around the children of the datastore.
     Datastore,
-    /// Something within the document.
-    Node(NodeId),
+    /// A data node within the document.
+    DataNode(NodeId),
 }
 
-struct Members<'c, 's> {
-    context: &'c Context<'s>,
-    root: Root,
+struct ObjectReader<'c, 's> {
+    context: &'c ReadContext<'s>,
+    root: ObjectKind,
 }
 
-impl<'de> DeserializeSeed<'de> for Members<'_, '_> {
-    type Value = Vec<Node>;
+impl<'de> DeserializeSeed<'de> for ObjectReader<'_, '_> {
+    type Value = Vec<DataNode>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Node>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<DataNode>, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Members<'_, '_> {
-    type Value = Vec<Node>;
+impl<'de> Visitor<'de> for ObjectReader<'_, '_> {
+    type Value = Vec<DataNode>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.root {
-            Root::Node(node) => {
+            ObjectKind::DataNode(node) => {
                 write!(f, "an object for '{}'", self.context.schema.node(node).name)
             }
             _ => f.write_str("an object"),
         }
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Node>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<DataNode>, A::Error> {
         let mut children = Vec::new();
         let read = match self.root {
-            Root::Input(input) => self.input(input, &mut map, &mut children),
-            Root::Node(_) | Root::Data(_) | Root::Datastore => {
+            ObjectKind::Input(input) => self.input(input, &mut map, &mut children),
+            ObjectKind::DataNode(_) | ObjectKind::Data(_) | ObjectKind::Datastore => {
                 self.members(&mut map, &mut children)
             }
         };
         match (read, self.root) {
             (Ok(()), _) => Ok(children),
-            (Err(error), Root::Node(node)) => {
+            (Err(error), ObjectKind::DataNode(node)) => {
                 self.context.within(node, children);
                 Err(error)
             }
@@ -119,17 +115,17 @@ impl<'de> Visitor<'de> for Members<'_, '_> {
     }
 }
 
-impl Members<'_, '_> {
-    /// The one member of the document of a call.
+impl ObjectReader<'_, '_> {
+    /// Reads the single member of an operation's document.
     fn input<'de, A: MapAccess<'de>>(
         &self,
         input: NodeId,
         map: &mut A,
-        children: &mut Vec<Node>,
+        children: &mut Vec<DataNode>,
     ) -> Result<(), A::Error> {
         let (context, schema) = (self.context, self.context.schema);
         let mut members = 0;
-        while let Some(Name(name)) = map.next_key::<Name<'_>>()? {
+        while let Some(MemberName(name)) = map.next_key::<MemberName<'_>>()? {
             members += 1;
             let (module, plain) = split_prefix(&name);
             let module = module.map(|module| schema.module_named(module));
@@ -137,9 +133,12 @@ impl Members<'_, '_> {
                 module.is_some_and(|module| schema.may_name_input(input, module))
             });
             if members > 1 || plain != "input" || !own {
-                return Err(context.fail(None, &format!("'{name}' is not expected, but 'input'")));
+                return Err(
+                    context.fail(None, &format!("unexpected '{name}'; 'input' is expected"))
+                );
             }
-            *children = map.next_value_seed(Members { context, root: Root::Node(input) })?;
+            *children =
+                map.next_value_seed(ObjectReader { context, root: ObjectKind::DataNode(input) })?;
         }
         Ok(())
     }
@@ -147,17 +146,17 @@ impl Members<'_, '_> {
     fn members<'de, A: MapAccess<'de>>(
         &self,
         map: &mut A,
-        children: &mut Vec<Node>,
+        children: &mut Vec<DataNode>,
     ) -> Result<(), A::Error> {
         let (context, schema) = (self.context, self.context.schema);
         let parent = match self.root {
-            Root::Node(node) | Root::Input(node) => Some(node),
-            Root::Data(parent) => parent,
-            Root::Datastore => None,
+            ObjectKind::DataNode(node) | ObjectKind::Input(node) => Some(node),
+            ObjectKind::Data(parent) => parent,
+            ObjectKind::Datastore => None,
         };
         let mut seen: Vec<NodeId> = Vec::new();
-        while let Some(Name(name)) = map.next_key::<Name<'_>>()? {
-            let at_datastore = matches!(self.root, Root::Data(None));
+        while let Some(MemberName(name)) = map.next_key::<MemberName<'_>>()? {
+            let at_datastore = matches!(self.root, ObjectKind::Data(None));
             if at_datastore && seen.is_empty() && matches!(&*name, "ietf-restconf:data" | "data") {
                 return self.wrapped(&name, map, children);
             }
@@ -166,155 +165,159 @@ impl Members<'_, '_> {
                 return Err(context.fail(parent, &format!("'{name}' is not known here")));
             };
             if seen.contains(&id) {
-                return Err(context.fail(Some(id), &format!("'{name}' is there twice")));
+                return Err(context.fail(Some(id), &format!("'{name}' occurs more than once")));
             }
             seen.push(id);
             match schema.node(id).kind {
-                Kind::Leaf => {
-                    let value = map.next_value_seed(Leaf { context, node: id })?;
-                    children.push(Node::leaf(id, value));
+                NodeKind::Leaf => {
+                    let value = map.next_value_seed(LeafReader { context, node: id })?;
+                    children.push(DataNode::leaf(id, value));
                 }
-                Kind::List | Kind::LeafList => {
-                    children.extend(map.next_value_seed(Entries { context, node: id })?);
+                NodeKind::List | NodeKind::LeafList => {
+                    children.extend(map.next_value_seed(ArrayReader { context, node: id })?);
                 }
                 _ => {
-                    let below = map.next_value_seed(Members { context, root: Root::Node(id) })?;
-                    children.push(Node::inner(id, below));
+                    let below = map.next_value_seed(ObjectReader {
+                        context,
+                        root: ObjectKind::DataNode(id),
+                    })?;
+                    children.push(DataNode::inner(id, below));
                 }
             }
         }
-        // A document has some children of its parent, anything else all of them.
-        let of = parent.filter(|_| matches!(self.root, Root::Node(_)));
-        settle(schema, of, children).map_err(|fault| context.stop(fault))
+        // The document has some children of its parent; any other object has all of them.
+        let of = parent.filter(|_| matches!(self.root, ObjectKind::DataNode(_)));
+        normalize(schema, of, children).map_err(|cause| context.stop(cause))
     }
 
-    /// The children of the datastore in an object of their own, beside which there is nothing.
+    /// Reads the children of the datastore from a `data` member, which must be the only one.
     fn wrapped<'de, A: MapAccess<'de>>(
         &self,
         name: &str,
         map: &mut A,
-        children: &mut Vec<Node>,
+        children: &mut Vec<DataNode>,
     ) -> Result<(), A::Error> {
-        *children =
-            map.next_value_seed(Members { context: self.context, root: Root::Datastore })?;
-        match map.next_key::<Name<'_>>()? {
+        *children = map
+            .next_value_seed(ObjectReader { context: self.context, root: ObjectKind::Datastore })?;
+        match map.next_key::<MemberName<'_>>()? {
             None => Ok(()),
-            Some(Name(more)) => {
-                let message = format!("'{more}' is not expected beside '{name}'");
+            Some(MemberName(more)) => {
+                let message = format!("unexpected '{more}' beside '{name}'");
                 Err(self.context.fail(None, &message))
             }
         }
     }
 }
 
-/// The name of a member, borrowed from the document where it has no escapes.
-struct Name<'a>(Cow<'a, str>);
+/// A member name, borrowed from the document if it has no escapes.
+struct MemberName<'a>(Cow<'a, str>);
 
-impl<'de> serde::Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name<'de>, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
-            type Value = Name<'de>;
+impl<'de> serde::Deserialize<'de> for MemberName<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<MemberName<'de>, D::Error> {
+        struct MemberNameVisitor;
+        impl<'de> Visitor<'de> for MemberNameVisitor {
+            type Value = MemberName<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
 
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<MemberName<'de>, E> {
+                Ok(MemberName(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
+            fn visit_str<E: Error>(self, text: &str) -> Result<MemberName<'de>, E> {
+                Ok(MemberName(Cow::Owned(text.to_owned())))
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(MemberNameVisitor)
     }
 }
 
-/// The array of a list or of a leaf-list; or its only entry, which some write without the array.
-struct Entries<'c, 's> {
-    context: &'c Context<'s>,
+/// The array of a list or leaf-list. A single entry without an array is accepted, because some clients send it.
+struct ArrayReader<'c, 's> {
+    context: &'c ReadContext<'s>,
     node: NodeId,
 }
 
-impl<'de> DeserializeSeed<'de> for Entries<'_, '_> {
-    type Value = Vec<Node>;
+impl<'de> DeserializeSeed<'de> for ArrayReader<'_, '_> {
+    type Value = Vec<DataNode>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<Node>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<DataNode>, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl Entries<'_, '_> {
-    fn only<E: Error>(&self, scalar: Scalar<'_>) -> Result<Vec<Node>, E> {
+impl ArrayReader<'_, '_> {
+    fn only<E: Error>(&self, scalar: JsonScalar<'_>) -> Result<Vec<DataNode>, E> {
         let (context, node) = (self.context, self.node);
         if context.schema.is_list(node) {
-            let message = format!("an entry of '{}' is an object", context.schema.node(node).name);
+            let message =
+                format!("an entry of '{}' must be an object", context.schema.node(node).name);
             return Err(context.fail(Some(node), &message));
         }
-        Ok(vec![Node::leaf(node, Leaf { context, node }.value(scalar)?)])
+        Ok(vec![DataNode::leaf(node, LeafReader { context, node }.value(scalar)?)])
     }
 }
 
-impl<'de> Visitor<'de> for Entries<'_, '_> {
-    type Value = Vec<Node>;
+impl<'de> Visitor<'de> for ArrayReader<'_, '_> {
+    type Value = Vec<DataNode>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an array for '{}'", self.context.schema.node(self.node).name)
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Vec<Node>, E> {
-        self.only(Scalar::Bool(value))
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Vec<DataNode>, E> {
+        self.only(JsonScalar::Bool(value))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Vec<Node>, E> {
-        self.only(Scalar::Number(&value.to_string()))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Vec<DataNode>, E> {
+        self.only(JsonScalar::Number(&value.to_string()))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Vec<Node>, E> {
-        self.only(Scalar::Number(&value.to_string()))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Vec<DataNode>, E> {
+        self.only(JsonScalar::Number(&value.to_string()))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Vec<Node>, E> {
-        self.only(Scalar::Text(value))
+    fn visit_str<E: Error>(self, value: &str) -> Result<Vec<DataNode>, E> {
+        self.only(JsonScalar::Text(value))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<Node>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<DataNode>, A::Error> {
         let (context, node) = (self.context, self.node);
         if !context.schema.is_list(node) {
-            let message = format!("'{}' is no object", context.schema.node(node).name);
+            let message = format!("'{}' is not an object", context.schema.node(node).name);
             return Err(context.fail(Some(node), &message));
         }
-        let below = Members { context, root: Root::Node(node) }.visit_map(map)?;
-        Ok(vec![Node::inner(node, below)])
+        let below = ObjectReader { context, root: ObjectKind::DataNode(node) }.visit_map(map)?;
+        Ok(vec![DataNode::inner(node, below)])
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<Node>, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<DataNode>, A::Error> {
         let (context, node) = (self.context, self.node);
         let mut nodes = Vec::new();
         if context.schema.is_list(node) {
-            while let Some(below) =
-                entries.next_element_seed(Members { context, root: Root::Node(node) })?
+            while let Some(below) = entries
+                .next_element_seed(ObjectReader { context, root: ObjectKind::DataNode(node) })?
             {
-                nodes.push(Node::inner(node, below));
+                nodes.push(DataNode::inner(node, below));
             }
         } else {
-            while let Some(value) = entries.next_element_seed(Leaf { context, node })? {
-                nodes.push(Node::leaf(node, value));
+            while let Some(value) = entries.next_element_seed(LeafReader { context, node })? {
+                nodes.push(DataNode::leaf(node, value));
             }
         }
         Ok(nodes)
     }
 }
 
-struct Leaf<'c, 's> {
-    context: &'c Context<'s>,
+struct LeafReader<'c, 's> {
+    context: &'c ReadContext<'s>,
     node: NodeId,
 }
 
-impl Leaf<'_, '_> {
-    fn value<E: Error>(&self, scalar: Scalar<'_>) -> Result<Value, E> {
+impl LeafReader<'_, '_> {
+    fn value<E: Error>(&self, scalar: JsonScalar<'_>) -> Result<LeafValue, E> {
         let node = self.context.schema.node(self.node);
         let names = ModuleNames { schema: self.context.schema, own: node.module };
         let Some(ty) = &node.ty else {
@@ -326,46 +329,46 @@ impl Leaf<'_, '_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Leaf<'_, '_> {
-    type Value = Value;
+impl<'de> DeserializeSeed<'de> for LeafReader<'_, '_> {
+    type Value = LeafValue;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LeafValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Leaf<'_, '_> {
-    type Value = Value;
+impl<'de> Visitor<'de> for LeafReader<'_, '_> {
+    type Value = LeafValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a value for '{}'", self.context.schema.node(self.node).name)
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
-        self.value(Scalar::Bool(value))
+    fn visit_bool<E: Error>(self, value: bool) -> Result<LeafValue, E> {
+        self.value(JsonScalar::Bool(value))
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        self.value(Scalar::Number(&value.to_string()))
+    fn visit_i64<E: Error>(self, value: i64) -> Result<LeafValue, E> {
+        self.value(JsonScalar::Number(&value.to_string()))
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        self.value(Scalar::Number(&value.to_string()))
+    fn visit_u64<E: Error>(self, value: u64) -> Result<LeafValue, E> {
+        self.value(JsonScalar::Number(&value.to_string()))
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        self.value(Scalar::Number(&value.to_string()))
+    fn visit_f64<E: Error>(self, value: f64) -> Result<LeafValue, E> {
+        self.value(JsonScalar::Number(&value.to_string()))
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
-        self.value(Scalar::Text(value))
+    fn visit_str<E: Error>(self, value: &str) -> Result<LeafValue, E> {
+        self.value(JsonScalar::Text(value))
     }
 
-    /// `[null]`, which is how an empty leaf is written.
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
+    /// `[null]`: the value of a leaf of type `empty`.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<LeafValue, A::Error> {
         match (elements.next_element::<()>()?, elements.next_element::<()>()?) {
-            (Some(()), None) => self.value(Scalar::Empty),
-            _ => Err(self.context.fail(Some(self.node), "an array is not expected")),
+            (Some(()), None) => self.value(JsonScalar::Empty),
+            _ => Err(self.context.fail(Some(self.node), "unexpected array")),
         }
     }
 }

@@ -1,24 +1,19 @@
-//! XML becomes a tree. There is no recursion; what is not in the schema, a document type and entities of one's own end the
-//! reading at once.
+//! Reads XML to a tree, without recursion. Unknown elements, document types and entity declarations are refused.
 
 use quick_xml::NsReader;
 use quick_xml::events::{BytesRef, Event};
 use quick_xml::name::{Namespace, NamespaceResolver, Prefix, QName, ResolveResult};
 
-use super::settle::settle;
+use super::normalize::normalize;
 use super::{DEPTH_MAX, RESTCONF_NAMESPACE, malformed, within_entry};
-use crate::fault::Fault;
-use crate::tree::Node;
-use crate::yang::{ModuleId, Names, NodeId, Schema};
+use crate::error::{RestconfError, Result};
+use crate::tree::DataNode;
+use crate::yang::{ModuleId, NodeId, PrefixResolver, Schema};
 
-/// A namespace is taken along with every element, so that a long one could cost much more than its own length.
+/// Each element has a copy of its namespace, so a long namespace could use far more memory than the document.
 const NAMESPACE_BYTES_MAX: usize = 1024;
 
-pub(super) fn data(
-    schema: &Schema,
-    parent: Option<NodeId>,
-    bytes: &[u8],
-) -> Result<Vec<Node>, Fault> {
+pub(super) fn data(schema: &Schema, parent: Option<NodeId>, bytes: &[u8]) -> Result<Vec<DataNode>> {
     let mut reader = XmlReader::new(schema, bytes)?;
     let root = reader.root()?;
     let nodes = if parent.is_none() && root.is(RESTCONF_NAMESPACE, "data") {
@@ -31,11 +26,17 @@ pub(super) fn data(
     Ok(nodes)
 }
 
-pub(super) fn input(schema: &Schema, input: NodeId, bytes: &[u8]) -> Result<Vec<Node>, Fault> {
+pub(super) fn input(schema: &Schema, input: NodeId, bytes: &[u8]) -> Result<Vec<DataNode>> {
     let mut reader = XmlReader::new(schema, bytes)?;
     let root = reader.root()?;
     if !root.is(&schema.module(schema.node(input).module).namespace, "input") {
-        return Err(reader.fail(None, &format!("'{}' is not expected, but 'input'", root.name)));
+        return Err(reader.fail(
+            None,
+            &format!(
+                "unexpected '{}'; 'input' in the namespace of the operation is expected",
+                root.name
+            ),
+        ));
     }
     let nodes = reader.children(Some(input))?;
     reader.end()?;
@@ -44,12 +45,12 @@ pub(super) fn input(schema: &Schema, input: NodeId, bytes: &[u8]) -> Result<Vec<
 
 /// A start tag.
 #[derive(Debug)]
-pub(crate) struct Element {
+pub(crate) struct XmlElement {
     pub namespace: Option<String>,
     pub name: String,
 }
 
-impl Element {
+impl XmlElement {
     pub fn is(&self, namespace: &str, name: &str) -> bool {
         self.name == name && self.namespace.as_deref() == Some(namespace)
     }
@@ -60,24 +61,23 @@ pub(crate) struct XmlReader<'a> {
     reader: NsReader<&'a [u8]>,
 }
 
-/// What comes next within an element.
 #[derive(Debug)]
-pub(crate) enum Piece {
-    Start(Element),
+pub(crate) enum XmlEvent {
+    Start(XmlElement),
     Text(String),
     End,
     Eof,
 }
 
-/// A node that is open.
-struct Frame {
+/// A data node whose end tag has not been read. `None`: the wrapper `data`.
+struct PartialNode {
     node: Option<NodeId>,
-    children: Vec<Node>,
+    children: Vec<DataNode>,
     text: String,
 }
 
 impl<'a> XmlReader<'a> {
-    pub fn new(schema: &'a Schema, bytes: &'a [u8]) -> Result<XmlReader<'a>, Fault> {
+    pub fn new(schema: &'a Schema, bytes: &'a [u8]) -> Result<XmlReader<'a>> {
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => return Err(malformed(schema, None, &error.to_string())),
@@ -87,11 +87,11 @@ impl<'a> XmlReader<'a> {
         Ok(XmlReader { schema, reader })
     }
 
-    pub fn fail(&self, node: Option<NodeId>, message: &str) -> Fault {
+    pub fn fail(&self, node: Option<NodeId>, message: &str) -> RestconfError {
         malformed(self.schema, node, message)
     }
 
-    pub fn next(&mut self) -> Result<Piece, Fault> {
+    pub fn next(&mut self) -> Result<XmlEvent> {
         loop {
             let schema = self.schema;
             let event = self
@@ -115,22 +115,22 @@ impl<'a> XmlReader<'a> {
                             );
                         }
                     };
-                    Piece::Start(Element { namespace, name: name.into_inner().to_owned() })
+                    XmlEvent::Start(XmlElement { namespace, name: name.into_inner().to_owned() })
                 }
-                Event::End(_) => Piece::End,
-                Event::Text(text) => Piece::Text(text.xml10_content().into_owned()),
-                Event::CData(text) => Piece::Text(text.xml10_content().into_owned()),
+                Event::End(_) => XmlEvent::End,
+                Event::Text(text) => XmlEvent::Text(text.xml10_content().into_owned()),
+                Event::CData(text) => XmlEvent::Text(text.xml10_content().into_owned()),
                 Event::GeneralRef(reference) => {
-                    Piece::Text(self.character(&reference)?.to_string())
+                    XmlEvent::Text(self.character(&reference)?.to_string())
                 }
                 Event::DocType(_) => return Err(self.fail(None, "a document type is not allowed")),
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::Empty(_) => continue,
-                Event::Eof => Piece::Eof,
+                Event::Eof => XmlEvent::Eof,
             });
         }
     }
 
-    fn character(&self, reference: &BytesRef<'_>) -> Result<char, Fault> {
+    fn character(&self, reference: &BytesRef<'_>) -> Result<char> {
         let numeric = reference.resolve_char_ref();
         match (numeric, &**reference) {
             (Ok(Some(char)), _) => Ok(char),
@@ -143,66 +143,67 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The start tag of the document.
-    pub fn root(&mut self) -> Result<Element, Fault> {
+    /// Reads the start tag of the document.
+    pub fn root(&mut self) -> Result<XmlElement> {
         loop {
             match self.next()? {
-                Piece::Start(element) => return Ok(element),
-                Piece::Text(text) if blank(&text) => {}
-                Piece::Text(_) | Piece::End => {
-                    return Err(self.fail(None, "text before the first element"));
+                XmlEvent::Start(element) => return Ok(element),
+                XmlEvent::Text(text) if is_whitespace(&text) => {}
+                XmlEvent::Text(_) | XmlEvent::End => {
+                    return Err(self.fail(None, "text before the root element"));
                 }
-                Piece::Eof => return Err(self.fail(None, "no element")),
+                XmlEvent::Eof => return Err(self.fail(None, "no element")),
             }
         }
     }
 
-    /// Nothing may follow the root.
-    pub fn end(&mut self) -> Result<(), Fault> {
+    /// Checks that nothing follows the root element.
+    pub fn end(&mut self) -> Result<()> {
         loop {
             match self.next()? {
-                Piece::Eof => return Ok(()),
-                Piece::Text(text) if blank(&text) => {}
-                _ => return Err(self.fail(None, "something follows the first element")),
+                XmlEvent::Eof => return Ok(()),
+                XmlEvent::Text(text) if is_whitespace(&text) => {}
+                _ => return Err(self.fail(None, "unexpected content after the root element")),
             }
         }
     }
 
-    /// The text of an element without children, up to its end.
-    pub fn text(&mut self) -> Result<String, Fault> {
+    /// Reads the text of an element without children, and its end tag.
+    pub fn text(&mut self) -> Result<String> {
         let mut text = String::new();
         loop {
             match self.next()? {
-                Piece::Text(more) => text.push_str(&more),
-                Piece::End => return Ok(text),
-                Piece::Start(element) => {
-                    return Err(self
-                        .fail(None, &format!("'{}' is not expected within a text", element.name)));
+                XmlEvent::Text(more) => text.push_str(&more),
+                XmlEvent::End => return Ok(text),
+                XmlEvent::Start(element) => {
+                    return Err(
+                        self.fail(None, &format!("unexpected '{}' within text", element.name))
+                    );
                 }
-                Piece::Eof => return Err(self.fail(None, "the document ends within an element")),
+                XmlEvent::Eof => return Err(self.fail(None, "the document ends within an element")),
             }
         }
     }
 
-    /// Passes over the rest of an element.
-    pub fn skip(&mut self) -> Result<(), Fault> {
+    /// Skips the rest of an element.
+    pub fn skip(&mut self) -> Result<()> {
         let mut open = 1usize;
         while open > 0 {
             match self.next()? {
-                Piece::Start(_) if open >= DEPTH_MAX => {
+                XmlEvent::Start(_) if open >= DEPTH_MAX => {
                     return Err(self.fail(None, "elements are nested too deeply"));
                 }
-                Piece::Start(_) => open += 1,
-                Piece::End => open -= 1,
-                Piece::Text(_) => {}
-                Piece::Eof => return Err(self.fail(None, "the document ends within an element")),
+                XmlEvent::Start(_) => open += 1,
+                XmlEvent::End => open -= 1,
+                XmlEvent::Text(_) => {}
+                XmlEvent::Eof => return Err(self.fail(None, "the document ends within an element")),
             }
         }
         Ok(())
     }
 
-    /// The node of the schema that a start tag means.
-    pub fn known(&self, parent: Option<NodeId>, element: &Element) -> Result<NodeId, Fault> {
+    /// The schema node of an element.
+    pub fn known(&self, parent: Option<NodeId>, element: &XmlElement) -> Result<NodeId> {
         let Some(namespace) = &element.namespace else {
             return Err(self.fail(parent, &format!("'{}' has no namespace", element.name)));
         };
@@ -215,68 +216,72 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// The rest of a node whose start tag was read.
-    pub fn node(&mut self, node: NodeId) -> Result<Node, Fault> {
+    /// Reads the rest of a node after its start tag.
+    pub fn node(&mut self, node: NodeId) -> Result<DataNode> {
         let mut nodes =
-            self.tree(Frame { node: Some(node), children: Vec::new(), text: String::new() })?;
-        nodes.pop().ok_or_else(|| self.fail(Some(node), "it is not there"))
+            self.tree(PartialNode { node: Some(node), children: Vec::new(), text: String::new() })?;
+        nodes.pop().ok_or_else(|| self.fail(Some(node), "it is missing"))
     }
 
-    /// The children of an element whose start tag was read, which is the parent's.
-    pub fn children(&mut self, parent: Option<NodeId>) -> Result<Vec<Node>, Fault> {
+    /// Reads the children of an element after its start tag.
+    pub fn children(&mut self, parent: Option<NodeId>) -> Result<Vec<DataNode>> {
         match parent {
-            None => self.tree(Frame { node: None, children: Vec::new(), text: String::new() }),
+            None => {
+                self.tree(PartialNode { node: None, children: Vec::new(), text: String::new() })
+            }
             Some(parent) => match self.node(parent)?.body {
-                crate::tree::Body::Inner(children) => Ok(children),
-                crate::tree::Body::Leaf(_) => Err(self.fail(Some(parent), "it has no children")),
+                crate::tree::NodeBody::Inner(children) => Ok(children),
+                crate::tree::NodeBody::Leaf(_) => {
+                    Err(self.fail(Some(parent), "it has no children"))
+                }
             },
         }
     }
 
-    /// Reads up to the end of the first frame. That is one node, or for a frame that is none its children.
-    fn tree(&mut self, first: Frame) -> Result<Vec<Node>, Fault> {
+    /// Reads up to the end of the first open node. Returns that node, or the children of a wrapper.
+    fn tree(&mut self, first: PartialNode) -> Result<Vec<DataNode>> {
         let mut frames = vec![first];
-        self.frames(&mut frames).map_err(|mut fault| {
-            for Frame { node, children, .. } in frames.into_iter().rev() {
+        self.frames(&mut frames).map_err(|mut error| {
+            for PartialNode { node, children, .. } in frames.into_iter().rev() {
                 if let Some(node) = node {
-                    within_entry(self.schema, &mut fault, &Node::inner(node, children));
+                    within_entry(self.schema, &mut error, &DataNode::inner(node, children));
                 }
             }
-            fault
+            error
         })
     }
 
-    /// What is left in the frames was open when reading ended.
-    fn frames(&mut self, frames: &mut Vec<Frame>) -> Result<Vec<Node>, Fault> {
+    /// On an error, `frames` contains the nodes that are still open.
+    fn frames(&mut self, frames: &mut Vec<PartialNode>) -> Result<Vec<DataNode>> {
         loop {
             let piece = self.next()?;
             let Some(frame) = frames.last_mut() else { return Ok(Vec::new()) };
             let is_leaf = frame.node.is_some_and(|node| self.schema.is_leaf(node));
             match piece {
-                Piece::Start(element) if is_leaf => {
-                    let message = format!("'{}' is not expected in a leaf", element.name);
+                XmlEvent::Start(element) if is_leaf => {
+                    let message = format!("unexpected '{}' in a leaf", element.name);
                     return Err(self.fail(frame.node, &message));
                 }
-                Piece::Start(element) => {
+                XmlEvent::Start(element) => {
                     let node = self.known(frame.node, &element)?;
                     if frames.len() >= DEPTH_MAX {
                         return Err(self.fail(Some(node), "elements are nested too deeply"));
                     }
-                    frames.push(Frame {
+                    frames.push(PartialNode {
                         node: Some(node),
                         children: Vec::new(),
                         text: String::new(),
                     });
                 }
-                Piece::Text(text) if is_leaf => frame.text.push_str(&text),
-                Piece::Text(text) if blank(&text) => {}
-                Piece::Text(_) => return Err(self.fail(frame.node, "a text is not expected")),
-                Piece::Eof => {
+                XmlEvent::Text(text) if is_leaf => frame.text.push_str(&text),
+                XmlEvent::Text(text) if is_whitespace(&text) => {}
+                XmlEvent::Text(_) => return Err(self.fail(frame.node, "unexpected text")),
+                XmlEvent::Eof => {
                     return Err(self.fail(frame.node, "the document ends within an element"));
                 }
-                Piece::End => {
+                XmlEvent::End => {
                     let Some(frame) = frames.pop() else { return Ok(Vec::new()) };
-                    let Some(id) = frame.node else { return self.settled(None, frame.children) };
+                    let Some(id) = frame.node else { return self.normalized(None, frame.children) };
                     let node = self.closed(id, frame)?;
                     match frames.last_mut() {
                         Some(above) => above.children.push(node),
@@ -287,31 +292,35 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    fn settled(&self, parent: Option<NodeId>, mut children: Vec<Node>) -> Result<Vec<Node>, Fault> {
-        settle(self.schema, parent, &mut children)?;
+    fn normalized(
+        &self,
+        parent: Option<NodeId>,
+        mut children: Vec<DataNode>,
+    ) -> Result<Vec<DataNode>> {
+        normalize(self.schema, parent, &mut children)?;
         Ok(children)
     }
 
-    fn closed(&self, id: NodeId, frame: Frame) -> Result<Node, Fault> {
+    fn closed(&self, id: NodeId, frame: PartialNode) -> Result<DataNode> {
         let known = self.schema.node(id);
         let Some(ty) = &known.ty else {
-            return Ok(Node::inner(id, self.settled(Some(id), frame.children)?));
+            return Ok(DataNode::inner(id, self.normalized(Some(id), frame.children)?));
         };
-        let names = Prefixes { schema: self.schema, resolver: self.reader.resolver() };
+        let names = XmlPrefixes { schema: self.schema, resolver: self.reader.resolver() };
         match ty.read(&frame.text, &names) {
-            Ok(value) => Ok(Node::leaf(id, value)),
+            Ok(value) => Ok(DataNode::leaf(id, value)),
             Err(message) => Err(self.fail(Some(id), &format!("{}: {message}", known.name))),
         }
     }
 }
 
-/// What prefixes mean where the reader stands.
-struct Prefixes<'s, 'r> {
+/// The meaning of prefixes at the present position of the reader.
+struct XmlPrefixes<'s, 'r> {
     schema: &'s Schema,
     resolver: &'r NamespaceResolver,
 }
 
-impl Names for Prefixes<'_, '_> {
+impl PrefixResolver for XmlPrefixes<'_, '_> {
     fn module<'n>(&'n self, prefix: Option<&'n str>) -> Option<&'n str> {
         let name = prefix.map(|prefix| format!("{prefix}:x"));
         let prefix: Option<Prefix<'_>> = name.as_deref().and_then(|name| QName(name).prefix());
@@ -325,6 +334,6 @@ impl Names for Prefixes<'_, '_> {
     }
 }
 
-fn blank(text: &str) -> bool {
+fn is_whitespace(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_whitespace())
 }

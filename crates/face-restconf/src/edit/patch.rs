@@ -1,26 +1,26 @@
-//! YANG Patch (RFC 8072): several edits in one request, in their order, and the status that tells how each went.
+//! YANG Patch (RFC 8072): an ordered list of edits in one request, and a status for each.
 //!
-//! What follows from the edits together is the model's; here they are read, and applied one by one to a tree.
+//! Here patches are parsed, and applied edit by edit to a tree. The model combines the edits of a request.
 
 mod json;
 mod status;
 mod xml;
 
-pub use self::status::{Status, write_status};
+pub use self::status::{PatchStatus, write_status};
 
-use super::{Place, apply, find};
-use crate::codec::{Dialect, Format};
-use crate::fault::{Fault, Tag};
-use crate::model::{Edit, Op, Target};
+use super::{InsertAt, apply, find};
+use crate::codec::{Dialect, Encoding};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{Edit, EditOp, InstancePath};
 use crate::path;
-use crate::tree::Node;
+use crate::tree::DataNode;
 use crate::yang::{NodeId, Schema};
 
-/// Edits in one patch; a request of the largest size could carry many more.
+/// The maximum number of edits in one patch, whatever the limits of the request size are.
 pub const EDITS_MAX: usize = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patch {
+pub struct YangPatch {
     pub id: String,
     pub edits: Vec<PatchEdit>,
 }
@@ -40,86 +40,88 @@ pub enum PatchOp {
 pub struct PatchEdit {
     pub id: String,
     pub op: PatchOp,
-    /// From the datastore down, whatever the request was sent to.
-    pub target: Target,
-    pub data: Option<Node>,
-    /// Of an insert or a move.
-    pub place: Option<Place>,
+    /// The path from the datastore, also if the request's own path is deeper.
+    pub target: InstancePath,
+    pub data: Option<DataNode>,
+    /// For `insert` and `move`.
+    pub insert_at: Option<InsertAt>,
 }
 
 impl PatchEdit {
-    /// The same as an edit; a move is `None`, for it needs to know what is there.
+    /// The equivalent plain edit; `None` for a move, which depends on the existing data.
     pub fn edit(&self) -> Option<Edit> {
         let op = match self.op {
-            PatchOp::Create | PatchOp::Insert => Op::Create,
-            PatchOp::Delete => Op::Delete,
-            PatchOp::Merge => Op::Merge,
-            PatchOp::Replace => Op::Replace,
-            PatchOp::Remove => Op::Remove,
+            PatchOp::Create | PatchOp::Insert => EditOp::Create,
+            PatchOp::Delete => EditOp::Delete,
+            PatchOp::Merge => EditOp::Merge,
+            PatchOp::Replace => EditOp::Replace,
+            PatchOp::Remove => EditOp::Remove,
             PatchOp::Move => return None,
         };
         Some(Edit {
             op,
             target: self.target.clone(),
             data: self.data.clone(),
-            place: self.place.clone(),
+            insert_at: self.insert_at.clone(),
         })
     }
 
-    /// A move as an edit, once one knows what is moved: it is put in its own place, elsewhere.
-    pub fn moving(&self, moved: Node) -> Edit {
+    /// The equivalent edit of a move: the existing node replaces itself at another position.
+    pub fn moving(&self, moved: DataNode) -> Edit {
         Edit {
-            op: Op::Replace,
+            op: EditOp::Replace,
             target: self.target.clone(),
             data: Some(moved),
-            place: self.place.clone(),
+            insert_at: self.insert_at.clone(),
         }
     }
 
-    /// What becomes of the tree that stands at step `at` of the target.
+    /// Applies the edit to the node at step `at` of its path. Returns the new node.
     pub fn apply(
         &self,
         schema: &Schema,
-        before: Option<Node>,
+        before: Option<DataNode>,
         at: usize,
-    ) -> Result<Option<Node>, Fault> {
+    ) -> Result<Option<DataNode>> {
         if let Some(edit) = self.edit() {
             return apply(schema, before, at, &edit);
         }
         let moved = before.as_ref().and_then(|node| find(schema, node, at, &self.target)).cloned();
         let Some(moved) = moved else {
-            let fault = Fault::protocol(Tag::DataMissing, "what is to be moved does not exist");
-            return Err(fault.at_path(path::instance(schema, &self.target)));
+            let error =
+                RestconfError::protocol(ErrorTag::DataMissing, "the node to move does not exist");
+            return Err(error.at_path(path::instance(schema, &self.target)));
         };
         apply(schema, before, at, &self.moving(moved))
     }
 }
 
-/// Reads the body of a patch that was sent to the base.
-pub fn read(schema: &Schema, base: &Target, format: Format, bytes: &[u8]) -> Result<Patch, Fault> {
-    match format {
-        Format::Json => json::read(schema, base, bytes),
-        Format::Xml => xml::read(schema, base, bytes),
+/// Reads a patch that was sent to the path `base`.
+pub fn read(
+    schema: &Schema,
+    base: &InstancePath,
+    encoding: Encoding,
+    bytes: &[u8],
+) -> Result<YangPatch> {
+    match encoding {
+        Encoding::Json => json::read(schema, base, bytes),
+        Encoding::Xml => xml::read(schema, base, bytes),
     }
 }
 
-/// What both forms have of an edit, as text.
+/// The text fields of an edit, in JSON or XML.
 #[derive(Debug, Default, Clone)]
-struct Draft {
+struct UnparsedEdit {
     id: Option<String>,
     operation: Option<String>,
     target: Option<String>,
     point: Option<String>,
-    place: Option<String>,
+    insert_at: Option<String>,
 }
 
-impl Draft {
-    /// The edit without its value, and the parent that the value is a child of.
-    fn understood(
-        self,
-        schema: &Schema,
-        base: &Target,
-    ) -> Result<(PatchEdit, Option<NodeId>), Fault> {
+impl UnparsedEdit {
+    /// Returns the edit without its value, and the parent of the value.
+    fn resolve(self, schema: &Schema, base: &InstancePath) -> Result<(PatchEdit, Option<NodeId>)> {
         let id = self.id.ok_or_else(|| absent("edit-id"))?;
         let op = match self.operation.as_deref() {
             Some("create") => PatchOp::Create,
@@ -129,28 +131,30 @@ impl Draft {
             Some("move") => PatchOp::Move,
             Some("replace") => PatchOp::Replace,
             Some("remove") => PatchOp::Remove,
-            Some(other) => return Err(wrong(format!("'{other}' is no operation"))),
+            Some(other) => return Err(wrong(format!("unknown operation '{other}'"))),
             None => return Err(absent("operation")),
         };
         let target = self.target.ok_or_else(|| absent("target"))?;
         let target = path::parse_below(schema, Dialect::Rfc8040, base, &target)?;
         let Some(step) = target.steps.last() else {
-            return Err(wrong(format!("edit '{id}' is for the whole datastore")));
+            return Err(wrong(format!("edit '{id}' has the whole datastore as its target")));
         };
         let placed = matches!(op, PatchOp::Insert | PatchOp::Move);
         if placed && !schema.node(step.node).user_ordered {
-            return Err(wrong(format!("edit '{id}' is for lists that are ordered by the user")));
+            return Err(wrong(format!(
+                "the operation of edit '{id}' requires a list with ordered-by user"
+            )));
         }
-        let place = match (placed, self.place.as_deref(), self.point) {
+        let insert_at = match (placed, self.insert_at.as_deref(), self.point) {
             (false, None, None) => None,
             (false, _, _) => {
                 return Err(wrong(format!(
-                    "edit '{id}' has a place that its operation has no use for"
+                    "edit '{id}' has 'where' or 'point', which its operation does not take"
                 )));
             }
-            (true, None | Some("last"), None) => Some(Place::Last),
-            (true, Some("first"), None) => Some(Place::First),
-            (true, Some(place @ ("before" | "after")), Some(point)) => {
+            (true, None | Some("last"), None) => Some(InsertAt::Last),
+            (true, Some("first"), None) => Some(InsertAt::First),
+            (true, Some(insert_at @ ("before" | "after")), Some(point)) => {
                 let point = path::parse_below(schema, Dialect::Rfc8040, base, &point)?;
                 let keys = match point.steps.last() {
                     Some(other) if other.node == step.node && !other.keys.is_empty() => {
@@ -158,22 +162,28 @@ impl Draft {
                     }
                     _ => {
                         return Err(wrong(format!(
-                            "the point of edit '{id}' is not in the same list"
+                            "the point of edit '{id}' does not name an entry of the same list"
                         )));
                     }
                 };
-                Some(if place == "before" { Place::Before(keys) } else { Place::After(keys) })
+                Some(if insert_at == "before" {
+                    InsertAt::Before(keys)
+                } else {
+                    InsertAt::After(keys)
+                })
             }
-            (true, _, _) => return Err(wrong(format!("edit '{id}' has no place that is one"))),
+            (true, _, _) => {
+                return Err(wrong(format!("edit '{id}' has an invalid 'where' or 'point'")));
+            }
         };
         let parent = schema.node(step.node).parent;
-        Ok((PatchEdit { id, op, target, data: None, place }, parent))
+        Ok((PatchEdit { id, op, target, data: None, insert_at }, parent))
     }
 }
 
 impl PatchEdit {
-    /// The edit with its value, which some operations must have and others cannot.
-    fn with_value(mut self, mut value: Option<Vec<Node>>) -> Result<PatchEdit, Fault> {
+    /// Adds the value, and checks whether the operation requires or forbids one.
+    fn with_value(mut self, mut value: Option<Vec<DataNode>>) -> Result<PatchEdit> {
         let wants = matches!(
             self.op,
             PatchOp::Create | PatchOp::Insert | PatchOp::Merge | PatchOp::Replace
@@ -181,31 +191,40 @@ impl PatchEdit {
         self.data = match (wants, value.as_mut().map(|nodes| (nodes.len(), nodes.pop()))) {
             (true, Some((1, Some(node)))) => Some(node),
             (true, Some(_)) => {
-                return Err(wrong(format!("the value of edit '{}' is not one node", self.id)));
+                return Err(wrong(format!(
+                    "the value of edit '{}' must be exactly one node",
+                    self.id
+                )));
             }
             (true, None) => return Err(absent("value")),
             (false, None) => None,
             (false, Some(_)) => {
-                return Err(wrong(format!("edit '{}' has no use for a value", self.id)));
+                return Err(wrong(format!(
+                    "edit '{}' has a value, which its operation does not take",
+                    self.id
+                )));
             }
         };
         Ok(self)
     }
 }
 
-fn unrepeated(edits: &[PatchEdit]) -> Result<(), Fault> {
+fn ensure_unique(edits: &[PatchEdit]) -> Result<()> {
     let mut ids: Vec<&str> = edits.iter().map(|edit| edit.id.as_str()).collect();
     ids.sort_unstable();
     match ids.windows(2).find(|pair| pair[0] == pair[1]) {
         None => Ok(()),
-        Some(pair) => Err(wrong(format!("edit '{}' is there twice", pair[0]))),
+        Some(pair) => Err(wrong(format!("edit '{}' occurs more than once", pair[0]))),
     }
 }
 
-fn absent(name: &str) -> Fault {
-    Fault::protocol(Tag::MalformedMessage, format!("Error parsing input: '{name}' is missing"))
+fn absent(name: &str) -> RestconfError {
+    RestconfError::protocol(
+        ErrorTag::MalformedMessage,
+        format!("Error parsing input: '{name}' is missing"),
+    )
 }
 
-fn wrong(message: String) -> Fault {
-    Fault::protocol(Tag::MalformedMessage, format!("Error parsing input: {message}"))
+fn wrong(message: String) -> RestconfError {
+    RestconfError::protocol(ErrorTag::MalformedMessage, format!("Error parsing input: {message}"))
 }

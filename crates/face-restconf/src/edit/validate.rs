@@ -1,15 +1,15 @@
-//! Whether a tree is whole: what is mandatory is there, nothing is twice, one case of a choice, as many entries as there may be.
+//! Validates a tree: mandatory nodes, duplicates, choices, `min-elements` and `max-elements`, `unique`.
 //!
-//! Where a node depends on a `when` it is not asked for, because conditions are not evaluated here.
+//! Nodes with a `when` are treated as optional, because conditions are not evaluated here.
 
 use hashbrown::HashSet;
 
-use crate::fault::{Fault, Tag};
-use crate::tree::{Node, Siblings, Value};
-use crate::yang::{InCase, Kind, NodeId, Schema};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::tree::{DataNode, LeafValue, Siblings};
+use crate::yang::{InCase, NodeId, NodeKind, Schema};
 
-/// The tree and all that is below it. State within configuration is passed over.
-pub fn validate(schema: &Schema, node: &Node) -> Result<(), Fault> {
+/// Validates the node and everything below it, except state within configuration.
+pub fn validate(schema: &Schema, node: &DataNode) -> Result<()> {
     if schema.is_leaf(node.schema) {
         return Ok(());
     }
@@ -17,14 +17,14 @@ pub fn validate(schema: &Schema, node: &Node) -> Result<(), Fault> {
     node.children().iter().try_for_each(|child| validate(schema, child))
 }
 
-/// The input of an RPC or an action.
-pub fn validate_input(schema: &Schema, operation: NodeId, input: &[Node]) -> Result<(), Fault> {
+/// Validates the input of an RPC or an action.
+pub fn validate_input(schema: &Schema, operation: NodeId, input: &[DataNode]) -> Result<()> {
     let Some(id) = schema.input(operation) else { return Ok(()) };
     siblings(schema, id, input)?;
     input.iter().try_for_each(|child| validate(schema, child))
 }
 
-fn siblings(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fault> {
+fn siblings(schema: &Schema, parent: NodeId, children: &[DataNode]) -> Result<()> {
     let counts = |id: NodeId| schema.node(id).config || !schema.node(parent).config;
     cases(schema, children)?;
     for id in schema.node(parent).children.iter().copied().filter(|id| counts(*id)) {
@@ -35,14 +35,16 @@ fn siblings(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fa
         let expected = node.when.is_none() && chosen;
         let entries = children.iter().filter(|child| child.schema == id).count();
         match node.kind {
-            Kind::Leaf if node.mandatory && expected && entries == 0 => {
+            NodeKind::Leaf if node.mandatory && expected && entries == 0 => {
                 return Err(absent(schema, id));
             }
-            Kind::Container { presence: false } if expected && entries == 0 => {
+            NodeKind::Container { presence: false } if expected && entries == 0 => {
                 siblings(schema, id, &[])?
             }
-            Kind::Leaf | Kind::Container { .. } if entries > 1 => return Err(twice(schema, id)),
-            Kind::List | Kind::LeafList => {
+            NodeKind::Leaf | NodeKind::Container { .. } if entries > 1 => {
+                return Err(duplicate(schema, id));
+            }
+            NodeKind::List | NodeKind::LeafList => {
                 let (min, max) = (node.min_elements as usize, node.max_elements);
                 if expected && entries < min {
                     return Err(number(schema, id, entries, &format!("at least {min}")));
@@ -50,7 +52,7 @@ fn siblings(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fa
                 if let Some(max) = max.filter(|max| entries > *max as usize) {
                     return Err(number(schema, id, entries, &format!("at most {max}")));
                 }
-                unrepeated(schema, id, children)?;
+                ensure_unique(schema, id, children)?;
             }
             _ => {}
         }
@@ -58,8 +60,8 @@ fn siblings(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fa
     mandatory_choices(schema, parent, children)
 }
 
-/// No two siblings are of different cases of a choice.
-fn cases(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
+/// Checks that no two siblings are in different cases of a choice.
+fn cases(schema: &Schema, children: &[DataNode]) -> Result<()> {
     let mut chosen: Vec<InCase> = Vec::new();
     for child in children {
         for within in &schema.node(child.schema).cases {
@@ -68,8 +70,8 @@ fn cases(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
                 Some(one) if one.case == within.case => {}
                 Some(_) => {
                     let choice = &schema.node(schema.choice(within.choice).node).name;
-                    let message = format!("'{choice}' is a choice, and more than one is there");
-                    return Err(Fault::protocol(Tag::BadElement, message)
+                    let message = format!("nodes of more than one case of the choice '{choice}'");
+                    return Err(RestconfError::protocol(ErrorTag::BadElement, message)
                         .at_path(schema.path(child.schema)));
                 }
             }
@@ -78,8 +80,8 @@ fn cases(schema: &Schema, children: &[Node]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Of every mandatory choice there is something, if the choice itself does not stand in a case that was not chosen.
-fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[Node]) -> Result<(), Fault> {
+/// Checks that each mandatory choice has a node, unless the choice itself is in a case that is not chosen.
+fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[DataNode]) -> Result<()> {
     let chosen =
         |case: &InCase| children.iter().any(|child| schema.node(child.schema).cases.contains(case));
     for id in &schema.node(parent).children {
@@ -88,7 +90,7 @@ fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[Node]) -> Resu
             let choice = schema.choice(within.choice);
             let node = schema.node(choice.node);
             let counts = node.when.is_none() && (node.config || !schema.node(parent).config);
-            let there = |child: &Node| {
+            let there = |child: &DataNode| {
                 schema.node(child.schema).cases.iter().any(|one| one.choice == within.choice)
             };
             if choice.mandatory
@@ -96,30 +98,29 @@ fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[Node]) -> Resu
                 && cases[..at].iter().all(chosen)
                 && !children.iter().any(there)
             {
-                let message = format!("one of the choice '{}' is missing", node.name);
-                return Err(
-                    Fault::protocol(Tag::MissingElement, message).at_path(schema.path(parent))
-                );
+                let message = format!("no case of the mandatory choice '{}'", node.name);
+                return Err(RestconfError::protocol(ErrorTag::MissingElement, message)
+                    .at_path(schema.path(parent)));
             }
         }
     }
     Ok(())
 }
 
-fn unrepeated(schema: &Schema, list: NodeId, children: &[Node]) -> Result<(), Fault> {
+fn ensure_unique(schema: &Schema, list: NodeId, children: &[DataNode]) -> Result<()> {
     let node = schema.node(list);
     let asked = match node.kind {
-        Kind::List => !node.keys.is_empty(),
+        NodeKind::List => !node.keys.is_empty(),
         _ => node.config,
     };
-    let mut seen: HashSet<Vec<Value>> = HashSet::new();
+    let mut seen: HashSet<Vec<LeafValue>> = HashSet::new();
     for entry in children.iter().filter(|child| asked && child.schema == list) {
         let keys = entry.keys(schema);
         if keys.is_empty() {
             return Err(absent(schema, node.keys.first().copied().unwrap_or(list)));
         }
         if !seen.insert(keys) {
-            return Err(twice(schema, list));
+            return Err(duplicate(schema, list));
         }
     }
     for leaves in &node.unique {
@@ -129,9 +130,11 @@ fn unrepeated(schema: &Schema, list: NodeId, children: &[Node]) -> Result<(), Fa
             let values = leaves.iter().map(|leaf| deep_value(schema, list, entry, *leaf).cloned());
             let Some(values) = values.collect::<Option<Vec<_>>>() else { continue };
             if !seen.insert(values) {
-                let message =
-                    format!("two entries of '{}' have the same values that must differ", node.name);
-                return Err(Fault::protocol(Tag::InvalidValue, message).at_path(schema.path(list)));
+                let message = format!(
+                    "two entries of '{}' have the same values of leaves that must be unique",
+                    node.name
+                );
+                return Err(invalid_value(message).at_path(schema.path(list)));
             }
         }
     }
@@ -142,9 +145,9 @@ fn unrepeated(schema: &Schema, list: NodeId, children: &[Node]) -> Result<(), Fa
 fn deep_value<'n>(
     schema: &Schema,
     list: NodeId,
-    entry: &'n Node,
+    entry: &'n DataNode,
     leaf: NodeId,
-) -> Option<&'n Value> {
+) -> Option<&'n LeafValue> {
     let mut way = Vec::new();
     let mut at = leaf;
     while at != list {
@@ -154,18 +157,18 @@ fn deep_value<'n>(
     way.iter().rev().try_fold(entry, |node, id| node.child(*id))?.value()
 }
 
-fn absent(schema: &Schema, id: NodeId) -> Fault {
+fn absent(schema: &Schema, id: NodeId) -> RestconfError {
     let message = format!("'{}' is missing", schema.node(id).name);
-    Fault::protocol(Tag::MissingElement, message).at_path(schema.path(id))
+    RestconfError::protocol(ErrorTag::MissingElement, message).at_path(schema.path(id))
 }
 
-fn twice(schema: &Schema, id: NodeId) -> Fault {
-    let message = format!("'{}' is there twice", schema.node(id).name);
-    Fault::protocol(Tag::InvalidValue, message).at_path(schema.path(id))
+fn duplicate(schema: &Schema, id: NodeId) -> RestconfError {
+    let message = format!("'{}' occurs more than once", schema.node(id).name);
+    invalid_value(message).at_path(schema.path(id))
 }
 
-fn number(schema: &Schema, id: NodeId, entries: usize, allowed: &str) -> Fault {
+fn number(schema: &Schema, id: NodeId, entries: usize, allowed: &str) -> RestconfError {
     let message =
-        format!("{entries} entries of '{}'; there must be {allowed}", schema.node(id).name);
-    Fault::protocol(Tag::InvalidValue, message).at_path(schema.path(id))
+        format!("'{}' has {entries} entries; there must be {allowed}", schema.node(id).name);
+    invalid_value(message).at_path(schema.path(id))
 }

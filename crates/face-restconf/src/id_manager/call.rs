@@ -1,4 +1,4 @@
-//! The RPCs: what each call asks of the core, and what its answer becomes.
+//! Turns RPCs into commands, and receipts into outputs.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use allod_core::view::blocks as view;
 use super::IdManager;
 use super::settings::UnknownKey;
 use super::show::{expired_s, leaves};
-use crate::fault::{Fault, Tag};
-use crate::model::{Called, Output};
-use crate::tree::{Node, Siblings, Value};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{CallPlan, OperationOutput};
+use crate::tree::{DataNode, LeafValue, Siblings};
 use crate::yang::NodeId;
 
 impl IdManager {
-    pub(super) fn called(
+    pub(super) fn rpc_plan(
         &self,
         state: &State,
         operation: NodeId,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
+        input: &[DataNode],
+    ) -> Result<CallPlan> {
         let (nodes, settings) = (&*self.nodes, &self.settings);
-        let input = Input { operation, leaves: input, model: self };
+        let input = RpcInput { operation, leaves: input, model: self };
         let command = if operation == nodes.create.rpc {
             let pool = input.name(nodes.create.pool_name, "pool-name")?;
             BlocksCommand::Create(CreateBlockPool {
@@ -45,14 +45,14 @@ impl IdManager {
                 expiration_s: input.maybe(allocate.expiration),
                 strict: input.leaves.bool(allocate.strict).unwrap_or(settings.strict),
             };
-            self.allocating(
+            self.allocate_command(
                 input.name(allocate.pool_name, "pool-name")?,
                 input.name(allocate.id_key, "id-key")?,
                 want,
             )
         } else if operation == nodes.range.rpc {
             let range = &nodes.range;
-            self.allocating(
+            self.allocate_command(
                 input.name(range.pool_name, "pool-name")?,
                 input.name(range.id_key, "id-key")?,
                 WantIds::Range { size: input.number(range.size, "size")? },
@@ -64,15 +64,15 @@ impl IdManager {
                 unknown_is_fine: settings.unknown_key == UnknownKey::Ignore,
             }
         } else if operation == nodes.existing.rpc {
-            return self.existing(state, &input).map(Called::Answer);
+            return self.existing(state, &input).map(CallPlan::Answer);
         } else {
             let message = "the id-manager has no such operation";
-            return Err(Fault::protocol(Tag::OperationNotSupported, message));
+            return Err(RestconfError::not_supported(message));
         };
-        Ok(Called::Command(Command::Blocks(command)))
+        Ok(CallPlan::Command(Command::Blocks(command)))
     }
 
-    fn allocating(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> BlocksCommand {
+    fn allocate_command(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> BlocksCommand {
         BlocksCommand::Allocate(AllocateIds {
             child: self.settings.child(&pool),
             order: self.settings.search_order,
@@ -83,12 +83,12 @@ impl IdManager {
         })
     }
 
-    /// What a key has, from what can be read.
-    fn existing(&self, state: &State, input: &Input<'_>) -> Result<Output, Fault> {
+    /// Answers `getExistingIdFromPool` from the snapshot.
+    fn existing(&self, state: &State, input: &RpcInput<'_>) -> Result<OperationOutput> {
         let existing = &self.nodes.existing;
         let pool = input.name(existing.pool_name, "pool-name")?;
         let key = input.name(existing.id_key, "id-key")?;
-        let refused = |refusal| self.refused(Some(existing.rpc), &Refused { op: 0, refusal });
+        let refused = |refusal| self.refusal_error(Some(existing.rpc), &Refused { op: 0, refusal });
         if !view::is_ids(state, &pool) {
             return Err(refused(Refusal::PoolUnknown { pool }));
         }
@@ -98,20 +98,20 @@ impl IdManager {
         };
         let all = leaves(existing.all, &entry.ids);
         let first = all.first().and_then(|node| node.value().cloned());
-        let mut output: Output =
-            first.map(|id| Node::leaf(existing.first, id)).into_iter().collect();
+        let mut output: OperationOutput =
+            first.map(|id| DataNode::leaf(existing.first, id)).into_iter().collect();
         output.extend(all);
-        let expired = Value::Uint(expired_s(entry.expires_ms).into());
-        output.push(Node::leaf(existing.expired_time, expired));
+        let expired = LeafValue::Uint(expired_s(entry.expires_ms).into());
+        output.push(DataNode::leaf(existing.expired_time, expired));
         Ok(output)
     }
 
-    pub(super) fn answered(&self, operation: NodeId, receipt: &Receipt) -> Output {
+    pub(super) fn rpc_output(&self, operation: NodeId, receipt: &Receipt) -> OperationOutput {
         let Some(Outcome::Ids(ids)) = receipt.outcomes.first() else { return Vec::new() };
         let nodes = &self.nodes;
         if operation == nodes.allocate.rpc {
             let mut given = leaves(nodes.allocate.given, ids);
-            // A key that got a range holds several; the first stands for them.
+            // A key with a range holds several ids; return the first.
             given.truncate(1);
             given
         } else if operation == nodes.range.rpc {
@@ -124,22 +124,22 @@ impl IdManager {
     }
 }
 
-/// The input of a call. No leaf is mandatory by the module, and each is needed all the same.
-struct Input<'a> {
+/// The input of an RPC. The module makes no leaf mandatory, but the RPCs need these.
+struct RpcInput<'a> {
     operation: NodeId,
-    leaves: &'a [Node],
+    leaves: &'a [DataNode],
     model: &'a IdManager,
 }
 
-impl Input<'_> {
-    fn name(&self, node: NodeId, leaf: &str) -> Result<Arc<str>, Fault> {
+impl RpcInput<'_> {
+    fn name(&self, node: NodeId, leaf: &str) -> Result<Arc<str>> {
         match self.leaves.value_of(node) {
-            Some(Value::Text(text)) => Ok(text.clone()),
+            Some(LeafValue::Text(text)) => Ok(text.clone()),
             _ => Err(self.missing(leaf)),
         }
     }
 
-    fn number(&self, node: NodeId, leaf: &str) -> Result<u32, Fault> {
+    fn number(&self, node: NodeId, leaf: &str) -> Result<u32> {
         self.maybe(node).ok_or_else(|| self.missing(leaf))
     }
 
@@ -147,10 +147,10 @@ impl Input<'_> {
         self.leaves.uint(node).and_then(|number| u32::try_from(number).ok())
     }
 
-    fn missing(&self, leaf: &str) -> Fault {
+    fn missing(&self, leaf: &str) -> RestconfError {
         let rpc = &self.model.schema.node(self.operation).name;
         let message = format!("{rpc} needs {leaf}");
-        Fault::application(Tag::MissingElement, message)
+        RestconfError::application(ErrorTag::MissingElement, message)
             .at_path(format!("/id-manager:input/{leaf}"))
     }
 }

@@ -1,13 +1,13 @@
-//! Edits of the tree of pools, as one command.
+//! Turns edits of the list of pools into one command.
 //!
-//! A pool and its children are siblings in the tree and one thing to the core, so that the edits are first carried out on
-//! *families* (`family`), each taken from the snapshot when an edit first comes to it; then each family that was touched
-//! becomes an edit of one pool (`frame`, `entries`). Who holds what is never part of the trees that edits are applied to: it is
-//! looked up key by key, and only what an edit names is.
+//! A pool and its child pools are separate list entries, but one pool in the core. So the edits are first applied to
+//! *families* (`family`), each loaded from the snapshot when an edit first touches it. Then each changed family becomes an
+//! edit of one pool (`layout`, `entries`). The trees that edits are applied to do not contain the allocated ids; these are
+//! looked up by key, and only if an edit names them.
 
 mod entries;
 mod family;
-mod frame;
+mod layout;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,53 +18,54 @@ use allod_core::state::State;
 use allod_core::view::blocks as view;
 use allod_engine::Snapshot;
 
-use self::family::{Family, Trees};
+use self::family::{FamilyTrees, PoolFamily};
 use super::IdManager;
-use super::faults::{at_entry, at_pool};
-use super::nodes::Nodes;
-use crate::edit::{apply, find};
-use crate::fault::{Fault, Tag};
-use crate::model::{Edit, Op, Planned, Step, Target};
+use super::nodes::IdManagerNodes;
+use super::refusals::{at_entry, at_pool};
+use crate::edit::{apply, data_exists, data_missing, find};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::model::{Edit, EditOp, EditPlan, InstancePath, PathStep};
 use crate::path;
-use crate::tree::{Node, Siblings, Value};
+use crate::tree::{DataNode, LeafValue, Siblings};
 
 impl IdManager {
-    pub(super) fn planned(
+    pub(super) fn edit_plan(
         &self,
         snapshot: &Snapshot<'_>,
         edits: &[Edit],
-        unchanged: Option<&Target>,
-    ) -> Result<Planned, Fault> {
-        let mut work = Work { model: self, state: snapshot.state, families: BTreeMap::new() };
+        unchanged: Option<&InstancePath>,
+    ) -> Result<EditPlan> {
+        let mut planner =
+            IdEditPlanner { model: self, state: snapshot.state, families: BTreeMap::new() };
         let mut created = Vec::with_capacity(edits.len());
         for (number, edit) in edits.iter().enumerate() {
-            created.push(work.edit(edit).map_err(|fault| fault.of_edit(number))?);
+            created.push(planner.edit(edit).map_err(|error| error.of_edit(number))?);
         }
-        let mut pools = work.pools()?;
+        let mut pools = planner.pools()?;
         if pools.is_empty() {
-            return Ok(Planned { command: None, created });
+            return Ok(EditPlan { command: None, created });
         }
         let seen_all = match unchanged.map(|target| self.pool_of(snapshot, target)) {
             None => false,
             Some(None) => true,
             Some(Some(pool)) => {
-                // It is held to the pool as a whole, even if it goes, or only some entries of it were looked at.
+                // The precondition covers the whole pool, even if it is deleted or the edits read only some of its entries.
                 for (_, edit) in pools.iter_mut().filter(|(name, _)| *name == pool) {
                     if let BlockPoolEdit::Put(put) = edit {
                         put.saw = None;
                     }
                 }
-                pools.insert(0, (pool, BlockPoolEdit::Put(Box::new(nothing()))));
+                pools.insert(0, (pool, BlockPoolEdit::Put(Box::new(no_change()))));
                 false
             }
         };
         let edit = EditBlocks { seen: snapshot.at.position, seen_all, pools };
-        Ok(Planned { command: Some(Command::Blocks(BlocksCommand::Edit(edit))), created })
+        Ok(EditPlan { command: Some(Command::Blocks(BlocksCommand::Edit(edit))), created })
     }
 }
 
-/// An edit that only asks whether the pool is as it was.
-fn nothing() -> PutBlockPool {
+/// An edit that only checks that the pool is unchanged.
+fn no_change() -> PutBlockPool {
     PutBlockPool {
         saw: None,
         definition: None,
@@ -74,100 +75,103 @@ fn nothing() -> PutBlockPool {
     }
 }
 
-/// Edits under way.
-struct Work<'a> {
+struct IdEditPlanner<'a> {
     model: &'a IdManager,
     state: &'a State,
-    /// The pools that edits have come to, with their children.
-    families: BTreeMap<Arc<str>, Family>,
+    /// The pools that edits have touched, with their children.
+    families: BTreeMap<Arc<str>, PoolFamily>,
 }
 
 /// What an entry of the list of pools is.
-enum Role {
+enum EntryRole {
     Parent,
-    /// Of this pool.
+    /// A child of this pool.
     Child(Arc<str>),
 }
 
-impl Work<'_> {
-    fn nodes(&self) -> &Nodes {
+impl IdEditPlanner<'_> {
+    fn nodes(&self) -> &IdManagerNodes {
         &self.model.nodes
     }
 
-    /// Carries out an edit. Says whether its target was not there before.
-    fn edit(&mut self, edit: &Edit) -> Result<bool, Fault> {
+    /// Applies an edit. Returns whether it creates its target.
+    fn edit(&mut self, edit: &Edit) -> Result<bool> {
         match &edit.target.steps[..] {
             [pools, ..] if pools.node != self.nodes().id_pools => Err(not_supported()),
             [] => Err(not_supported()),
             [_] => self.edit_all(edit),
             [_, list, ..] => match &list.keys[..] {
-                [] if goes(edit.op) => self.edit_all(edit),
-                [] => Err(keys_needed()),
-                [Value::Text(name), ..] => self.edit_one(edit, &name.clone()),
+                [] if is_deletion(edit.op) => self.edit_all(edit),
+                [] => Err(whole_list_error()),
+                [LeafValue::Text(name), ..] => self.edit_one(edit, &name.clone()),
                 _ => Err(not_supported()),
             },
         }
     }
 
-    /// The tree as a whole.
-    fn edit_all(&mut self, edit: &Edit) -> Result<bool, Fault> {
+    /// Applies an edit to the whole list of pools.
+    fn edit_all(&mut self, edit: &Edit) -> Result<bool> {
         let there = self.names();
-        if edit.data.is_none() && !goes(edit.op) {
-            return Err(Fault::protocol(Tag::MissingElement, "the data is missing"));
+        if edit.data.is_none() && !is_deletion(edit.op) {
+            return Err(RestconfError::protocol(ErrorTag::MissingElement, "the data is missing"));
         }
         match edit.op {
-            Op::Create if !there.is_empty() => return Err(exists(self.model, &edit.target)),
-            Op::Delete if there.is_empty() => return Err(missing(self.model, &edit.target)),
-            Op::Create | Op::Replace | Op::Delete | Op::Remove => {
+            EditOp::Create if !there.is_empty() => {
+                return Err(data_exists(&self.model.schema, &edit.target));
+            }
+            EditOp::Delete if there.is_empty() => {
+                return Err(data_missing(&self.model.schema, &edit.target));
+            }
+            EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
                 there.iter().for_each(|name| self.family(name).remove())
             }
-            Op::Merge => {}
+            EditOp::Merge => {}
         }
         let list = self.nodes().id_pool;
         let entries = edit.data.iter().flat_map(|data| data.entries(list));
-        let is_child = |entry: &&Node| entry.child(self.nodes().parent_pool_name).is_some();
-        let (children, parents): (Vec<&Node>, Vec<&Node>) = entries.partition(is_child);
-        // Children after their parents, in whatever order they were sent.
+        let is_child = |entry: &&DataNode| entry.child(self.nodes().parent_pool_name).is_some();
+        let (children, parents): (Vec<&DataNode>, Vec<&DataNode>) = entries.partition(is_child);
+        // Parents before children, in whatever order the client sent them.
         for entry in parents.into_iter().chain(children) {
-            let op = if edit.op == Op::Merge { Op::Merge } else { Op::Replace };
-            let pools = Step { node: self.nodes().id_pools, keys: vec![] };
-            let step = Step { node: list, keys: entry.keys(&self.model.schema) };
-            let target = Target { steps: vec![pools, step] };
-            self.edit(&Edit { op, target, data: Some(entry.clone()), place: None })?;
+            let op = if edit.op == EditOp::Merge { EditOp::Merge } else { EditOp::Replace };
+            let pools = PathStep { node: self.nodes().id_pools, keys: vec![] };
+            let step = PathStep { node: list, keys: entry.keys(&self.model.schema) };
+            let target = InstancePath { steps: vec![pools, step] };
+            self.edit(&Edit { op, target, data: Some(entry.clone()), insert_at: None })?;
         }
         Ok(there.is_empty())
     }
 
-    /// One entry of the list of pools, or something in it.
-    fn edit_one(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool, Fault> {
+    /// Applies an edit to a list entry, or to a node within it.
+    fn edit_one(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool> {
         let whole = edit.target.steps.len() == 2;
         match self.role(name, edit.data.as_ref().filter(|_| whole))? {
-            Role::Parent if whole => self.edit_parent(edit, name),
-            Role::Parent => self.edit_in_parent(edit, name),
-            Role::Child(pool) if whole => self.edit_child(edit, &pool, name),
-            Role::Child(pool) => self.edit_in_child(edit, &pool, name),
+            EntryRole::Parent if whole => self.edit_parent(edit, name),
+            EntryRole::Parent => self.edit_in_parent(edit, name),
+            EntryRole::Child(pool) if whole => self.edit_child(edit, &pool, name),
+            EntryRole::Child(pool) => self.edit_in_child(edit, &pool, name),
         }
     }
 
-    fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool, Fault> {
+    fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool> {
         let there = self.family(name).exists();
-        if goes(edit.op) {
-            if !there && edit.op == Op::Delete {
-                return Err(missing(self.model, &edit.target));
+        if is_deletion(edit.op) {
+            if !there && edit.op == EditOp::Delete {
+                return Err(data_missing(&self.model.schema, &edit.target));
             }
             self.family(name).remove();
             return Ok(false);
         }
-        let parts = Parts::of(self.nodes(), edit);
+        let parts = SplitEdit::of(self.nodes(), edit);
         if parts.allocated.is_some() {
-            return Err(not_of_parents(format!("{}/allocated-ids-holder", at_pool(name))));
+            return Err(only_in_children(format!("{}/allocated-ids-holder", at_pool(name))));
         }
         let (model, state) = (self.model, self.state);
         let family = self.family(name);
         let trees = family.trees(model, state);
         trees.parent = apply(&model.schema, trees.parent.take(), 1, &parts.edit)?;
         family.framed = true;
-        if edit.op != Op::Merge {
+        if edit.op != EditOp::Merge {
             family.entries.clear();
         }
         for entry in parts.entries {
@@ -176,52 +180,54 @@ impl Work<'_> {
         Ok(!there)
     }
 
-    fn edit_in_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool, Fault> {
+    fn edit_in_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool> {
         let (model, state) = (self.model, self.state);
         let nodes = &model.nodes;
         let step = &edit.target.steps[2];
-        let goes = goes(edit.op);
+        let is_deletion = is_deletion(edit.op);
         if step.node == nodes.id_entries && self.family(name).exists() {
             return match &step.keys[..] {
-                [Value::Text(key), ..] => self.family(name).edit_entry(model, state, key, edit),
-                _ if goes => {
-                    if edit.op == Op::Delete && !self.family(name).has_entries(state) {
-                        return Err(missing(self.model, &edit.target));
+                [LeafValue::Text(key), ..] => self.family(name).edit_entry(model, state, key, edit),
+                _ if is_deletion => {
+                    if edit.op == EditOp::Delete && !self.family(name).has_entries(state) {
+                        return Err(data_missing(&self.model.schema, &edit.target));
                     }
                     self.family(name).entries.clear();
                     Ok(false)
                 }
-                _ => Err(keys_needed()),
+                _ => Err(whole_list_error()),
             };
         }
-        if step.node == nodes.allocated && !goes {
-            return Err(not_of_parents(path::instance(&model.schema, &edit.target)));
+        if step.node == nodes.allocated && !is_deletion {
+            return Err(only_in_children(path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(name);
         let trees = family.trees(model, state);
-        if step.node == nodes.child_pools && goes && edit.target.steps.len() == 3 {
+        if step.node == nodes.child_pools && is_deletion && edit.target.steps.len() == 3 {
             let named = |child: &str| match step.keys.first() {
-                Some(Value::Text(name)) => &**name == child,
+                Some(LeafValue::Text(name)) => &**name == child,
                 _ => true,
             };
             if let Some((child, _)) = trees.children.iter().find(|(child, _)| named(child)) {
-                let message = format!("the child pool '{child}' is still there; delete it first");
-                return Err(Fault::application(Tag::InUse, message).at_path(at_pool(child)));
+                let message = format!("the child pool '{child}' still exists; delete it first");
+                return Err(
+                    RestconfError::application(ErrorTag::InUse, message).at_path(at_pool(child))
+                );
             }
         }
-        let there = |node: &Node| find(&model.schema, node, 1, &edit.target).is_some();
+        let there = |node: &DataNode| find(&model.schema, node, 1, &edit.target).is_some();
         let created = !trees.parent.as_ref().is_some_and(there);
         trees.parent = apply(&model.schema, trees.parent.take(), 1, edit)?;
         family.framed = true;
         Ok(created)
     }
 
-    fn edit_child(&mut self, edit: &Edit, pool: &Arc<str>, name: &Arc<str>) -> Result<bool, Fault> {
+    fn edit_child(&mut self, edit: &Edit, pool: &Arc<str>, name: &Arc<str>) -> Result<bool> {
         let (model, state) = (self.model, self.state);
-        let parts = Parts::of(&model.nodes, edit);
+        let parts = SplitEdit::of(&model.nodes, edit);
         if let Some(entry) = parts.entries.first() {
             let key = entry.text(model.nodes.id_key).unwrap_or_default();
-            return Err(not_of_children(pool, at_entry(name, key)));
+            return Err(only_in_parent(pool, at_entry(name, key)));
         }
         let family = self.family(pool);
         let trees = family.trees(model, state);
@@ -232,7 +238,7 @@ impl Work<'_> {
         }
         family.framed = true;
         if let Some(entries) = parts.allocated {
-            if edit.op != Op::Merge {
+            if edit.op != EditOp::Merge {
                 family.entries.forget_leases(name);
             }
             family.entries.holder_given = true;
@@ -243,23 +249,18 @@ impl Work<'_> {
         Ok(!there)
     }
 
-    fn edit_in_child(
-        &mut self,
-        edit: &Edit,
-        pool: &Arc<str>,
-        name: &Arc<str>,
-    ) -> Result<bool, Fault> {
+    fn edit_in_child(&mut self, edit: &Edit, pool: &Arc<str>, name: &Arc<str>) -> Result<bool> {
         let (model, state) = (self.model, self.state);
         if edit.target.steps[2].node == model.nodes.allocated {
             return self.family(pool).edit_allocated(model, state, name, edit);
         }
-        if edit.target.steps[2].node == model.nodes.id_entries && !goes(edit.op) {
-            return Err(not_of_children(pool, path::instance(&model.schema, &edit.target)));
+        if edit.target.steps[2].node == model.nodes.id_entries && !is_deletion(edit.op) {
+            return Err(only_in_parent(pool, path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(pool);
         let trees = family.trees(model, state);
         let Some(child) = trees.children.iter_mut().find(|(child, _)| child == name) else {
-            return Err(missing(self.model, &edit.target));
+            return Err(data_missing(&self.model.schema, &edit.target));
         };
         let created = find(&model.schema, &child.1, 1, &edit.target).is_none();
         if let Some(after) = apply(&model.schema, Some(child.1.clone()), 1, edit)? {
@@ -269,15 +270,13 @@ impl Work<'_> {
         Ok(created)
     }
 
-    // --- families ------------------------------------------------------------------------------------------------
-
-    /// The pool and its children, as the edits so far have left them.
-    fn family(&mut self, pool: &Arc<str>) -> &mut Family {
+    /// The pool and its children after the edits so far.
+    fn family(&mut self, pool: &Arc<str>) -> &mut PoolFamily {
         let state = self.state;
-        self.families.entry(pool.clone()).or_insert_with(|| Family::of(state, pool))
+        self.families.entry(pool.clone()).or_insert_with(|| PoolFamily::of(state, pool))
     }
 
-    /// The names of the pools that there are now.
+    /// The pools that exist after the edits so far.
     fn names(&self) -> Vec<Arc<str>> {
         let untouched = view::names(self.state).filter(|name| !self.families.contains_key(*name));
         let touched = self.families.iter().filter(|(_, family)| family.exists());
@@ -291,36 +290,37 @@ impl Work<'_> {
         }
     }
 
-    /// What an entry of this name is, or would become.
-    fn role(&mut self, name: &Arc<str>, data: Option<&Node>) -> Result<Role, Fault> {
+    /// The role of the list entry with this name; `data`: its new content.
+    fn role(&mut self, name: &Arc<str>, data: Option<&DataNode>) -> Result<EntryRole> {
         let parent = data.and_then(|data| data.text(self.nodes().parent_pool_name));
         if self.is_parent(name) {
             return match parent {
-                None => Ok(Role::Parent),
+                None => Ok(EntryRole::Parent),
                 Some(parent) => {
-                    let message =
-                        format!("'{name}' is a pool of its own, not a child of '{parent}'");
+                    let message = format!(
+                        "'{name}' already is a parent pool, and cannot become a child of '{parent}'"
+                    );
                     let at = format!("{}/parent-pool-name", at_pool(name));
-                    Err(Fault::application(Tag::InvalidValue, message).at_path(at))
+                    Err(RestconfError::application(ErrorTag::InvalidValue, message).at_path(at))
                 }
             };
         }
         if let Some(parent) = parent {
-            return Ok(Role::Child(parent.into()));
+            return Ok(EntryRole::Child(parent.into()));
         }
         let (model, state) = (self.model, self.state);
-        let has = |trees: &Trees| trees.children.iter().any(|(child, _)| child == name);
-        let loaded = |family: &Family| family.loaded().is_some_and(has);
+        let has = |trees: &FamilyTrees| trees.children.iter().any(|(child, _)| child == name);
+        let loaded = |family: &PoolFamily| family.loaded().is_some_and(has);
         if let Some((pool, _)) = self.families.iter().find(|(_, family)| loaded(family)) {
-            return Ok(Role::Child(pool.clone()));
+            return Ok(EntryRole::Child(pool.clone()));
         }
         match model.settings.parent_of(state, name) {
-            Some(pool) if has(self.family(&pool).trees(model, state)) => Ok(Role::Child(pool)),
-            _ => Ok(Role::Parent),
+            Some(pool) if has(self.family(&pool).trees(model, state)) => Ok(EntryRole::Child(pool)),
+            _ => Ok(EntryRole::Parent),
         }
     }
 
-    fn pools(self) -> Result<Vec<(Arc<str>, BlockPoolEdit)>, Fault> {
+    fn pools(self) -> Result<Vec<(Arc<str>, BlockPoolEdit)>> {
         let (model, state) = (self.model, self.state);
         let mut pools = Vec::new();
         for (name, family) in self.families {
@@ -332,49 +332,45 @@ impl Work<'_> {
     }
 }
 
-fn missing(model: &IdManager, target: &Target) -> Fault {
-    Fault::protocol(Tag::DataMissing, "Data specified for delete doesn't exist.")
-        .at_path(path::instance(&model.schema, target))
+fn not_supported() -> RestconfError {
+    RestconfError::application(
+        ErrorTag::OperationNotSupported,
+        "only data below id-pools can be edited",
+    )
 }
 
-fn exists(model: &IdManager, target: &Target) -> Fault {
-    Fault::protocol(Tag::DataExists, "Data already exists")
-        .at_path(path::instance(&model.schema, target))
+fn only_in_children(at: String) -> RestconfError {
+    RestconfError::application(
+        ErrorTag::InvalidValue,
+        "only a child pool can have an allocated-ids-holder",
+    )
+    .at_path(at)
 }
 
-fn not_supported() -> Fault {
-    Fault::application(Tag::OperationNotSupported, "only the tree of id-pools can be edited")
+fn only_in_parent(pool: &str, at: String) -> RestconfError {
+    let message = format!("only the parent pool '{pool}' can have id-entries");
+    RestconfError::application(ErrorTag::InvalidValue, message).at_path(at)
 }
 
-fn not_of_parents(at: String) -> Fault {
-    Fault::application(Tag::InvalidValue, "only a child pool tells which ids are held").at_path(at)
+fn is_deletion(op: EditOp) -> bool {
+    matches!(op, EditOp::Delete | EditOp::Remove)
 }
 
-fn not_of_children(pool: &str, at: String) -> Fault {
-    let message = format!("who holds what is told by '{pool}', not by a child of it");
-    Fault::application(Tag::InvalidValue, message).at_path(at)
+fn whole_list_error() -> RestconfError {
+    invalid_value("a whole list can only be deleted; add the keys of one entry")
 }
 
-/// Whether its target goes.
-fn goes(op: Op) -> bool {
-    matches!(op, Op::Delete | Op::Remove)
-}
-
-fn keys_needed() -> Fault {
-    Fault::protocol(Tag::InvalidValue, "all entries of a list at once can only be deleted")
-}
-
-/// An edit of an entry of the list of pools, without who holds what.
-struct Parts {
+/// An edit of a list entry, with the allocated ids split off.
+struct SplitEdit {
     edit: Edit,
-    /// The id-entries that were in it.
-    entries: Vec<Node>,
-    /// The entries of the allocated-ids-holder, if that was in it.
-    allocated: Option<Vec<Node>>,
+    /// The id-entries in it.
+    entries: Vec<DataNode>,
+    /// The entries of the allocated-ids-holder, if present.
+    allocated: Option<Vec<DataNode>>,
 }
 
-impl Parts {
-    fn of(nodes: &Nodes, edit: &Edit) -> Parts {
+impl SplitEdit {
+    fn of(nodes: &IdManagerNodes, edit: &Edit) -> SplitEdit {
         let (mut entries, mut allocated, mut rest) = (Vec::new(), None, Vec::new());
         for node in edit.data.iter().flat_map(|data| data.children()).cloned() {
             if node.schema == nodes.id_entries {
@@ -385,8 +381,8 @@ impl Parts {
                 rest.push(node);
             }
         }
-        let data = edit.data.as_ref().map(|data| Node::inner(data.schema, rest));
+        let data = edit.data.as_ref().map(|data| DataNode::inner(data.schema, rest));
         let (op, target) = (edit.op, edit.target.clone());
-        Parts { edit: Edit { op, target, data, place: None }, entries, allocated }
+        SplitEdit { edit: Edit { op, target, data, insert_at: None }, entries, allocated }
     }
 }

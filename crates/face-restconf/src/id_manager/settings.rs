@@ -1,6 +1,6 @@
-//! How the id-manager behaves where the releases of OpenDaylight differ, as the table `[id_manager]` has it.
+//! The settings in the table `[id_manager]`: behaviour in which releases of OpenDaylight differ.
 //!
-//! What is not here: how a table is read; that is the binary's.
+//! Not here: reading them from the file; the binary does that.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,25 +11,25 @@ use allod_core::state::State;
 use allod_core::view::blocks as view;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// The number of this node, which the name of its child pools ends in. OpenDaylight takes the address of its host, read
-    /// as a signed number of 32 bits; the default is 127.0.0.1 read like that.
+pub struct IdManagerSettings {
+    /// The number of this node, with which the names of its child pools end. OpenDaylight uses the IPv4 address of its host
+    /// as a signed 32-bit integer; the default is that of 127.0.0.1.
     pub node: i64,
-    /// How long a released id rests, in pools without enhanced id allocation.
+    /// How long a released id is delayed before reuse, in pools without enhanced id allocation.
     pub release_delay_s: u32,
-    /// Where the next id is looked for first, in pools without enhanced id allocation.
+    /// Where to look first for the next id, in pools without enhanced id allocation.
     pub search_order: SearchOrder,
-    /// The same, in pools with it.
+    /// The same for pools with enhanced id allocation.
     pub enhanced_search_order: SearchOrder,
-    /// Whether `allocateId` fails when the id that was asked for is not to be had, unless the call says otherwise.
+    /// Whether `allocateId` fails if the requested id is not available. The call can override it.
     pub strict: bool,
-    /// What `releaseId` says to a key that holds nothing.
+    /// How `releaseId` treats a key without ids.
     pub unknown_key: UnknownKey,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
+impl Default for IdManagerSettings {
+    fn default() -> IdManagerSettings {
+        IdManagerSettings {
             node: 0x7f00_0001,
             release_delay_s: 30,
             search_order: SearchOrder::AvailableFirst,
@@ -45,7 +45,7 @@ pub(crate) fn parent_name(child: &str) -> Option<&str> {
     child.rsplit_once('.').filter(|(_, node)| !node.is_empty()).map(|(pool, _)| pool)
 }
 
-impl Settings {
+impl IdManagerSettings {
     /// The name of this node's child of the pool.
     pub fn child(&self, pool: &str) -> Arc<str> {
         format!("{pool}.{}", self.node).into()
@@ -59,13 +59,13 @@ impl Settings {
     }
 }
 
-/// What is said when a key is released that holds nothing.
+/// How to treat the release of a key without ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnknownKey {
-    /// That it holds nothing, as from Magnesium on.
+    /// An error, as in Magnesium and later.
     #[default]
     Error,
-    /// That all is well, as before Magnesium, unless nobody holds anything of the pool.
+    /// Success, as before Magnesium, unless no id of the pool is allocated.
     Ignore,
 }
 
@@ -85,21 +85,19 @@ impl FromStr for UnknownKey {
         match text {
             "error" => Ok(UnknownKey::Error),
             "ignore" => Ok(UnknownKey::Ignore),
-            _ => Err(format!("'{text}' is no answer to an unknown key; error and ignore are")),
+            _ => Err(format!("unknown value '{text}' for an unknown key; use error or ignore")),
         }
     }
 }
 
-/// Reads an order of search.
 pub fn search_order(text: &str) -> Result<SearchOrder, String> {
     match text {
         "available-first" => Ok(SearchOrder::AvailableFirst),
         "released-first" => Ok(SearchOrder::ReleasedFirst),
-        _ => Err(format!("'{text}' is no order of search; available-first and released-first are")),
+        _ => Err(format!("unknown search order '{text}'; use available-first or released-first")),
     }
 }
 
-/// An order of search as [`search_order`] reads it.
 pub fn spelled(order: SearchOrder) -> &'static str {
     match order {
         SearchOrder::AvailableFirst => "available-first",
@@ -112,21 +110,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_is_read_as_it_is_shown() {
+    fn each_value_parses_as_it_is_displayed() {
         for order in [SearchOrder::AvailableFirst, SearchOrder::ReleasedFirst] {
             assert_eq!(search_order(spelled(order)), Ok(order));
         }
         for answer in [UnknownKey::Error, UnknownKey::Ignore] {
             assert_eq!(answer.to_string().parse(), Ok(answer));
         }
-        assert!(search_order("oldest").unwrap_err().contains("'oldest' is no order of search"));
-        assert!("no".parse::<UnknownKey>().unwrap_err().contains("error and ignore are"));
+        assert!(search_order("oldest").unwrap_err().contains("unknown search order 'oldest'"));
+        assert!("no".parse::<UnknownKey>().unwrap_err().contains("use error or ignore"));
     }
 
     #[test]
-    fn a_child_is_named_by_its_node() {
-        let settings = Settings { node: -1062717439, ..Settings::default() };
+    fn the_name_of_a_child_ends_with_the_node_number() {
+        let settings = IdManagerSettings { node: -1062717439, ..IdManagerSettings::default() };
         assert_eq!(&*settings.child("test-pool"), "test-pool.-1062717439");
-        assert_eq!(&*Settings::default().child("p"), "p.2130706433");
+        assert_eq!(&*IdManagerSettings::default().child("p"), "p.2130706433");
     }
 }

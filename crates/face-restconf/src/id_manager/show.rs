@@ -1,149 +1,141 @@
-//! How a pool is shown: as a parent, and as each of its children, node by node.
+//! Writes a pool as data: the entry of the parent, and the entry of each child.
 //!
-//! Who holds what is given to these functions, so that a pool can be shown without it. What a request names of all this is
-//! `read`'s.
+//! The allocated ids are passed as `entries`, so that a pool can be written without them.
 
 use allod_core::blocks::command::{BlockPool, IdEntry};
 use allod_core::blocks::{Child, ReleasedIds};
 use allod_core::span::Span;
 
-use super::nodes::Nodes;
-use crate::tree::{Node, Sink, Stopped, Value};
+use super::nodes::IdManagerNodes;
+use crate::tree::{DataNode, LeafValue, NodeSink, WalkStopped, write_inner};
 
-/// One entry of the list of pools: a pool.
+/// Writes the list entry of a parent pool.
 pub(crate) fn parent(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     name: &str,
     frame: &BlockPool,
     entries: &[IdEntry],
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    if !sink.open(nodes.id_pool)? {
-        return Ok(());
-    }
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
     let layout = &frame.layout;
-    sink.leaf(nodes.pool_name, &Value::text(name))?;
-    sink.leaf(nodes.block_size, &Value::Uint(layout.block_size.into()))?;
-    for child in &layout.children {
-        if !sink.open(nodes.child_pools)? {
-            continue;
+    write_inner(sink, nodes.id_pool, |sink| {
+        sink.leaf(nodes.pool_name, &LeafValue::text(name))?;
+        sink.leaf(nodes.block_size, &LeafValue::Uint(layout.block_size.into()))?;
+        for child in &layout.children {
+            write_inner(sink, nodes.child_pools, |sink| {
+                sink.leaf(nodes.child_pool_name, &LeafValue::Text(child.name.clone()))?;
+                // A child that was written by an edit may never have allocated an id.
+                match child.access_s {
+                    0 => Ok(()),
+                    at_s => sink.leaf(nodes.last_access_time, &LeafValue::Uint(at_s.into())),
+                }
+            })?;
         }
-        sink.leaf(nodes.child_pool_name, &Value::Text(child.name.clone()))?;
-        // A child that was only ever written by hand may never have handed out anything.
-        if child.access_s > 0 {
-            sink.leaf(nodes.last_access_time, &Value::Uint(child.access_s.into()))?;
-        }
-        sink.close()?;
-    }
-    entries.iter().try_for_each(|entry| id_entry(nodes, entry, sink))?;
-    available(nodes, frame.low, frame.high, layout.cursor, sink)?;
-    released(nodes, 0, &layout.released, sink)?;
-    sink.close()
+        entries.iter().try_for_each(|entry| id_entry(nodes, entry, sink))?;
+        available(nodes, frame.low, frame.high, layout.cursor, sink)?;
+        released(nodes, 0, &layout.released, sink)
+    })
 }
 
-/// One entry of the list of pools: a child. `entries` are shown in it when the pool is an enhanced one.
+/// Writes the list entry of a child. `entries` is empty unless the pool has enhanced id allocation.
 pub(crate) fn child(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     name: &str,
     frame: &BlockPool,
     child: &Child,
     entries: &[IdEntry],
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    if !sink.open(nodes.id_pool)? {
-        return Ok(());
-    }
-    sink.leaf(nodes.pool_name, &Value::Text(child.name.clone()))?;
-    sink.leaf(nodes.block_size, &Value::Uint(frame.layout.block_size.into()))?;
-    sink.leaf(nodes.parent_pool_name, &Value::text(name))?;
-    if has_block(child) {
-        available(nodes, child.start, child.end, child.cursor, sink)?;
-    }
-    released(nodes, frame.delay_s, &child.released, sink)?;
-    allocated(nodes, entries, sink)?;
-    sink.close()
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    write_inner(sink, nodes.id_pool, |sink| {
+        sink.leaf(nodes.pool_name, &LeafValue::Text(child.name.clone()))?;
+        sink.leaf(nodes.block_size, &LeafValue::Uint(frame.layout.block_size.into()))?;
+        sink.leaf(nodes.parent_pool_name, &LeafValue::text(name))?;
+        if has_block(child) {
+            available(nodes, child.start, child.end, child.cursor, sink)?;
+        }
+        released(nodes, frame.delay_s, &child.released, sink)?;
+        allocated(nodes, entries, sink)
+    })
 }
 
-/// Whether the child has ever got a block. One that is only named by its parent has not.
+/// Whether the child ever received a block.
 pub(crate) fn has_block(child: &Child) -> bool {
     child.start <= child.end
 }
 
-/// Whether the child is an entry of the list of pools, and not only named by its parent.
+/// Whether the child has a list entry of its own, and is not only named by its parent.
 pub(crate) fn is_listed(child: &Child) -> bool {
     has_block(child) || !child.released.is_empty()
 }
 
 fn available(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     start: u32,
     end: u32,
     cursor: i64,
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    if !sink.open(nodes.available)? {
-        return Ok(());
-    }
-    sink.leaf(nodes.start, &Value::Uint(start.into()))?;
-    sink.leaf(nodes.end, &Value::Uint(end.into()))?;
-    sink.leaf(nodes.cursor, &Value::Int(cursor))?;
-    sink.close()
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    write_inner(sink, nodes.available, |sink| {
+        sink.leaf(nodes.start, &LeafValue::Uint(start.into()))?;
+        sink.leaf(nodes.end, &LeafValue::Uint(end.into()))?;
+        sink.leaf(nodes.cursor, &LeafValue::Int(cursor))
+    })
 }
 
 fn released(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     delay_s: u32,
     ids: &[ReleasedIds],
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    if !sink.open(nodes.released)? {
-        return Ok(());
-    }
-    let count: u128 = ids.iter().map(|run| run.ids.len()).sum();
-    sink.leaf(nodes.available_count, &Value::Uint(u64::try_from(count).unwrap_or(u64::MAX)))?;
-    sink.leaf(nodes.delayed_time, &Value::Uint(delay_s.into()))?;
-    for (id, ready_s) in ids.iter().flat_map(|run| each(run.ids).map(|id| (id, run.ready_s))) {
-        if !sink.open(nodes.delayed_entries)? {
-            continue;
-        }
-        sink.leaf(nodes.delayed_id, &Value::Uint(id))?;
-        sink.leaf(nodes.ready_time, &Value::Uint(ready_s.into()))?;
-        sink.close()?;
-    }
-    sink.close()
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    write_inner(sink, nodes.released, |sink| {
+        let count: u128 = ids.iter().map(|run| run.ids.len()).sum();
+        sink.leaf(
+            nodes.available_count,
+            &LeafValue::Uint(u64::try_from(count).unwrap_or(u64::MAX)),
+        )?;
+        sink.leaf(nodes.delayed_time, &LeafValue::Uint(delay_s.into()))?;
+        let mut entries = ids.iter().flat_map(|run| each(run.ids).map(|id| (id, run.ready_s)));
+        entries.try_for_each(|(id, ready_s)| {
+            write_inner(sink, nodes.delayed_entries, |sink| {
+                sink.leaf(nodes.delayed_id, &LeafValue::Uint(id))?;
+                sink.leaf(nodes.ready_time, &LeafValue::Uint(ready_s.into()))
+            })
+        })
+    })
 }
 
-/// What a key holds.
-pub(crate) fn id_entry(nodes: &Nodes, entry: &IdEntry, sink: &mut dyn Sink) -> Result<(), Stopped> {
-    if !sink.open(nodes.id_entries)? {
-        return Ok(());
-    }
-    sink.leaf(nodes.id_key, &Value::Text(entry.key.clone()))?;
-    for id in entry.ids.iter().flat_map(|ids| each(*ids)) {
-        sink.leaf(nodes.id_value, &Value::Uint(id))?;
-    }
-    sink.close()
+/// Writes the ids of a key.
+pub(crate) fn id_entry(
+    nodes: &IdManagerNodes,
+    entry: &IdEntry,
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    write_inner(sink, nodes.id_entries, |sink| {
+        sink.leaf(nodes.id_key, &LeafValue::Text(entry.key.clone()))?;
+        let mut ids = entry.ids.iter().flat_map(|ids| each(*ids));
+        ids.try_for_each(|id| sink.leaf(nodes.id_value, &LeafValue::Uint(id)))
+    })
 }
 
-/// All ids that are held, by id. Nothing at all when none is.
+/// Writes all allocated ids in ascending order; nothing if there are none.
 pub(crate) fn allocated(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     entries: &[IdEntry],
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    if entries.is_empty() || !sink.open(nodes.allocated)? {
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    if entries.is_empty() {
         return Ok(());
     }
-    allocated_entries(nodes, entries, sink)?;
-    sink.close()
+    write_inner(sink, nodes.allocated, |sink| allocated_entries(nodes, entries, sink))
 }
 
 pub(crate) fn allocated_entries(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     entries: &[IdEntry],
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    // The ids of one key may lie around those of others.
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    // The ids of one key may surround those of others.
     let mut spans: Vec<(Span, &IdEntry)> =
         entries.iter().flat_map(|entry| entry.ids.iter().map(move |ids| (*ids, entry))).collect();
     spans.sort_unstable_by_key(|(ids, _)| *ids);
@@ -156,32 +148,33 @@ pub(crate) fn allocated_entries(
 }
 
 pub(crate) fn allocated_entry(
-    nodes: &Nodes,
+    nodes: &IdManagerNodes,
     id: u64,
     entry: &IdEntry,
-    sink: &mut dyn Sink,
-) -> Result<(), Stopped> {
-    if !sink.open(nodes.allocated_entries)? {
-        return Ok(());
-    }
-    sink.leaf(nodes.allocated_id, &Value::Uint(id))?;
-    sink.leaf(nodes.expired_time, &Value::Uint(expired_s(entry.expires_ms).into()))?;
-    sink.leaf(nodes.allocated_key, &Value::Text(entry.key.clone()))?;
-    sink.close()
+    sink: &mut dyn NodeSink,
+) -> Result<(), WalkStopped> {
+    write_inner(sink, nodes.allocated_entries, |sink| {
+        sink.leaf(nodes.allocated_id, &LeafValue::Uint(id))?;
+        sink.leaf(nodes.expired_time, &LeafValue::Uint(expired_s(entry.expires_ms).into()))?;
+        sink.leaf(nodes.allocated_key, &LeafValue::Text(entry.key.clone()))
+    })
 }
 
-/// When it is over, in seconds since 1970; 0 for never. A part of a second counts as a whole one: it is not over before.
+/// The expiry in seconds since 1970, rounded up; 0: never.
 pub(crate) fn expired_s(expires_ms: Option<u64>) -> u32 {
     expires_ms.map_or(0, |ms| u32::try_from(ms.div_ceil(1000)).unwrap_or(u32::MAX))
 }
 
-/// Each id of a span of ids below 2^32.
+/// The ids of a span below 2^32.
 pub(crate) fn each(ids: Span) -> impl Iterator<Item = u64> {
     let bound = |id: u128| u64::try_from(id).unwrap_or(u64::MAX);
     bound(ids.first)..=bound(ids.last)
 }
 
-/// Each id of spans, as values of a leaf-list.
-pub(crate) fn leaves(node: crate::yang::NodeId, ids: &[Span]) -> Vec<Node> {
-    ids.iter().flat_map(|ids| each(*ids)).map(|id| Node::leaf(node, Value::Uint(id))).collect()
+/// The ids of the spans, as leaf-list entries.
+pub(crate) fn leaves(node: crate::yang::NodeId, ids: &[Span]) -> Vec<DataNode> {
+    ids.iter()
+        .flat_map(|ids| each(*ids))
+        .map(|id| DataNode::leaf(node, LeafValue::Uint(id)))
+        .collect()
 }

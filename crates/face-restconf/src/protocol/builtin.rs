@@ -1,4 +1,4 @@
-//! The model of the protocol itself: the YANG library and the state of RESTCONF. It is only read.
+//! The model of the protocol itself: the YANG library and `restconf-state`. Read only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
 use super::library;
-use super::monitoring::{self, Announced};
-use crate::fault::{Fault, Tag};
-use crate::model::{Called, Content, Edit, Model, Output, Planned, Target};
-use crate::tree::{Node, Source};
+use super::monitoring::{self, StreamInfo};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{CallPlan, Content, Edit, EditPlan, InstancePath, OperationOutput, YangModel};
+use crate::tree::{DataNode, NodeSource, matches, select};
 use crate::yang::{NodeId, Schema};
 
 pub(super) const LIBRARY: &str = "ietf-yang-library";
@@ -20,26 +20,26 @@ pub(super) const MONITORING: &str = "ietf-restconf-monitoring";
 
 pub(super) struct Builtin {
     schema: Arc<Schema>,
-    library: Vec<Node>,
-    streams: Vec<Announced>,
-    /// When the oldest event that is still kept happened; 0: not known yet.
+    library: Vec<DataNode>,
+    streams: Vec<StreamInfo>,
+    /// The time of the oldest retained event; 0: not known yet.
     log_ms: AtomicU64,
 }
 
 impl Builtin {
-    pub(super) fn new(schema: Arc<Schema>, streams: Vec<Announced>) -> Result<Builtin, String> {
+    pub(super) fn new(schema: Arc<Schema>, streams: Vec<StreamInfo>) -> Result<Builtin, String> {
         let library = library::nodes(&schema)?;
-        // What cannot be made of these modules is known before anybody asks.
+        // Fails early if the modules lack a node.
         monitoring::node(&schema, &streams, None)?;
         Ok(Builtin { schema, library, streams, log_ms: AtomicU64::new(0) })
     }
 
-    pub(super) fn log_begins(&self, ms: u64) {
+    pub(super) fn set_log_start(&self, ms: u64) {
         self.log_ms.store(ms, Ordering::Relaxed);
     }
 }
 
-impl Model for Builtin {
+impl YangModel for Builtin {
     fn modules(&self) -> &'static [&'static str] {
         &[MONITORING, LIBRARY]
     }
@@ -47,61 +47,54 @@ impl Model for Builtin {
     fn read(
         &self,
         _: &Snapshot<'_>,
-        target: &Target,
+        target: &InstancePath,
         content: Content,
-    ) -> Result<Option<Box<dyn Source>>, Fault> {
+    ) -> Result<Option<Box<dyn NodeSource>>> {
         if content == Content::Config {
             return Ok(None);
         }
         let log_ms = Some(self.log_ms.load(Ordering::Relaxed)).filter(|ms| *ms > 0);
         let state = monitoring::node(&self.schema, &self.streams, log_ms)
-            .map_err(|what| Fault::application(Tag::OperationFailed, what))?;
-        let top: Vec<&Node> = self.library.iter().chain([&state]).collect();
-        let found: Vec<Node> = select(&self.schema, top, target).into_iter().cloned().collect();
-        Ok(if found.is_empty() { None } else { Some(Box::new(found)) })
+            .map_err(|what| RestconfError::application(ErrorTag::OperationFailed, what))?;
+        let mut top: Vec<DataNode> = self.library.iter().chain([&state]).cloned().collect();
+        if let Some(first) = target.steps.first() {
+            top.retain(|node| matches(first, node));
+        }
+        Ok(select(top, target.steps.get(1..).unwrap_or_default()))
     }
 
-    fn plan(&self, _: &Snapshot<'_>, _: &[Edit], _: Option<&Target>) -> Result<Planned, Fault> {
+    fn plan(&self, _: &Snapshot<'_>, _: &[Edit], _: Option<&InstancePath>) -> Result<EditPlan> {
         Err(read_only())
     }
 
-    fn stale(&self, _: &Refused) -> bool {
+    fn is_stale(&self, _: &Refused) -> bool {
         false
     }
 
-    fn call(&self, _: &Snapshot<'_>, _: NodeId, _: &Target, _: &[Node]) -> Result<Called, Fault> {
+    fn call(
+        &self,
+        _: &Snapshot<'_>,
+        _: NodeId,
+        _: &InstancePath,
+        _: &[DataNode],
+    ) -> Result<CallPlan> {
         Err(read_only())
     }
 
-    fn output(&self, _: NodeId, _: &Receipt) -> Output {
+    fn output(&self, _: NodeId, _: &Receipt) -> OperationOutput {
         Vec::new()
     }
 
-    fn fault(&self, _: Option<NodeId>, _: &Refused) -> Fault {
+    fn error(&self, _: Option<NodeId>, _: &Refused) -> RestconfError {
         read_only()
     }
 
-    fn notifications(&self, _: &Event) -> Vec<Node> {
+    fn notifications(&self, _: &Event) -> Vec<DataNode> {
         Vec::new()
     }
 }
 
-fn read_only() -> Fault {
-    Fault::protocol(Tag::OperationNotSupported, "what the server says of itself is only read")
+fn read_only() -> RestconfError {
+    RestconfError::not_supported("the server's own state is read only")
         .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
-}
-
-/// What the target names among these and below them; all of them, if it names nothing.
-fn select<'a>(schema: &Schema, top: Vec<&'a Node>, target: &Target) -> Vec<&'a Node> {
-    let mut found = top;
-    for (n, step) in target.steps.iter().enumerate() {
-        if n > 0 {
-            found = found.into_iter().flat_map(Node::children).collect();
-        }
-        found.retain(|node| {
-            let fits = step.keys.is_empty() || node.keys(schema) == step.keys;
-            node.schema == step.node && fits
-        });
-    }
-    found
 }

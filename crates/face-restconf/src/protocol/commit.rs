@@ -1,70 +1,71 @@
-//! From edits to a command, and from its receipt to what is said of it: plan on a snapshot, submit, and plan again when
-//! something changed in between.
+//! Carries out edits and operations: plan a command on a snapshot, submit it, and plan again if the data has changed
+//! meanwhile.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use allod_engine::{CommitPoint, Snapshot};
 
-use super::conditions::Conditions;
+use super::conditions::Preconditions;
 use super::{Restconf, errors};
-use crate::edit::patch::Patch;
-use crate::fault::{Fault, Tag};
-use crate::model::{Called, Content, Edit, Model, Output, Step, Target};
-use crate::tree::Node;
-use crate::yang::{Kind, NodeId};
+use crate::edit::patch::YangPatch;
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{CallPlan, Content, Edit, InstancePath, OperationOutput, PathStep, YangModel};
+use crate::tree::DataNode;
+use crate::yang::{NodeId, NodeKind};
 
-/// What a request with edits came to.
-pub(super) struct Done {
-    /// For each edit, whether its target was not there before.
+/// The result of a request with edits.
+pub(super) struct EditResult {
+    /// For each edit, whether it created its target.
     pub created: Vec<bool>,
     pub at: CommitPoint,
 }
 
-/// What a call came to.
-pub(super) struct Answered {
-    pub output: Output,
+pub(super) struct CallResult {
+    pub output: OperationOutput,
     pub at: CommitPoint,
 }
 
-/// Edits of one request, and what must hold for them.
-pub(super) struct Wanted {
-    pub edits: Edits,
-    /// What the request names: the conditions are about it.
-    pub target: Target,
-    pub conditions: Conditions,
-    /// Whether it is wrong if the target is not there: a plain PATCH does not make one.
+/// The edits of one request, with their preconditions.
+pub(super) struct EditRequest {
+    pub edits: RequestEdits,
+    /// The target of the request; the preconditions apply to it.
+    pub target: InstancePath,
+    pub conditions: Preconditions,
+    /// Whether the target must exist: a plain PATCH does not create it.
     pub must_exist: bool,
 }
 
-pub(super) enum Edits {
-    Given(Vec<Edit>),
-    /// What some of its edits come to depends on what is there.
-    Patch(Patch),
+pub(super) enum RequestEdits {
+    Plain(Vec<Edit>),
+    /// Some of its edits depend on the existing data.
+    YangPatch(YangPatch),
 }
 
 impl Restconf {
     /// Carries out all edits, or none.
-    pub(super) async fn commit(&self, wanted: &Wanted) -> Result<Done, Fault> {
-        let model = self.owner_of_all(&wanted.edits)?;
+    pub(super) async fn commit(&self, request: &EditRequest) -> Result<EditResult> {
+        let model = self.common_owner(&request.edits)?;
         for _ in 0..self.settings.plans_max {
-            let (planned, at) = self.look(|snapshot| {
-                self.hold(snapshot, wanted)?;
-                let unchanged = wanted.conditions.any_for_edit().then_some(&wanted.target);
-                let edits = match &wanted.edits {
-                    Edits::Given(edits) => Cow::Borrowed(edits.as_slice()),
-                    Edits::Patch(patch) => Cow::Owned(self.edits_of(snapshot, &**model, patch)?),
+            let (planned, at) = self.read_snapshot(|snapshot| {
+                self.check_preconditions(snapshot, request)?;
+                let unchanged = request.conditions.apply_to_edits().then_some(&request.target);
+                let edits = match &request.edits {
+                    RequestEdits::Plain(edits) => Cow::Borrowed(edits.as_slice()),
+                    RequestEdits::YangPatch(patch) => {
+                        Cow::Owned(self.edits_of(snapshot, &**model, patch)?)
+                    }
                 };
                 Ok((model.plan(snapshot, &edits, unchanged)?, snapshot.at))
             })?;
             let created = planned.created;
-            let Some(command) = planned.command else { return Ok(Done { created, at }) };
+            let Some(command) = planned.command else { return Ok(EditResult { created, at }) };
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
-                Ok(_) => return Ok(Done { created, at: reply.at }),
-                Err(refused) if model.stale(&refused) => {}
+                Ok(_) => return Ok(EditResult { created, at: reply.at }),
+                Err(refused) if model.is_stale(&refused) => {}
                 Err(refused) => {
-                    return Err(model.fault(None, &refused).at_position(reply.at.position));
+                    return Err(model.error(None, &refused).at_position(reply.at.position));
                 }
             }
         }
@@ -74,19 +75,19 @@ impl Restconf {
     /// Carries out a call of an RPC or an action.
     pub(super) async fn call(
         &self,
-        model: &Arc<dyn Model>,
+        model: &Arc<dyn YangModel>,
         operation: NodeId,
-        target: &Target,
-        input: &[Node],
-    ) -> Result<Answered, Fault> {
+        target: &InstancePath,
+        input: &[DataNode],
+    ) -> Result<CallResult> {
         for _ in 0..self.settings.plans_max {
-            let (called, at) = self.look(|snapshot| {
+            let (called, at) = self.read_snapshot(|snapshot| {
                 Ok((model.call(snapshot, operation, target, input)?, snapshot.at))
             })?;
             let (command, then) = match called {
-                Called::Answer(output) => return Ok(Answered { output, at }),
-                Called::Command(command) => (command, None),
-                Called::CommandThen(command, then) => (command, Some(then)),
+                CallPlan::Answer(output) => return Ok(CallResult { output, at }),
+                CallPlan::Command(command) => (command, None),
+                CallPlan::CommandThen(command, then) => (command, Some(then)),
             };
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
@@ -95,37 +96,45 @@ impl Restconf {
                         Some(then) => then(&receipt),
                         None => model.output(operation, &receipt),
                     };
-                    return Ok(Answered { output, at: reply.at });
+                    return Ok(CallResult { output, at: reply.at });
                 }
-                Err(refused) if model.stale(&refused) => {}
+                Err(refused) if model.is_stale(&refused) => {}
                 Err(refused) => {
-                    let fault = model.fault(Some(operation), &refused);
-                    return Err(fault.at_position(reply.at.position));
+                    let error = model.error(Some(operation), &refused);
+                    return Err(error.at_position(reply.at.position));
                 }
             }
         }
         Err(self.overtaken())
     }
 
-    /// What the request rests on, on this snapshot.
-    fn hold(&self, snapshot: &Snapshot<'_>, wanted: &Wanted) -> Result<(), Fault> {
-        let target = &wanted.target;
-        if !wanted.must_exist && !wanted.conditions.any_for_edit() {
+    /// Checks the preconditions on this snapshot.
+    fn check_preconditions(&self, snapshot: &Snapshot<'_>, request: &EditRequest) -> Result<()> {
+        let target = &request.target;
+        if !request.must_exist && !request.conditions.apply_to_edits() {
             return Ok(());
         }
         let is_there = self.source(snapshot, target, Content::All)?.is_some();
         let now = is_there.then(|| self.changed(snapshot, target));
-        wanted.conditions.of_edit(now.as_ref())?;
-        if wanted.must_exist && !is_there && !self.goes_without_saying(snapshot, target)? {
-            return Err(Fault::protocol(Tag::DataMissing, "patch to a nonexistent resource"));
+        request.conditions.check_edit(now.as_ref())?;
+        if request.must_exist && !is_there && !self.is_implicit_container(snapshot, target)? {
+            return Err(RestconfError::protocol(
+                ErrorTag::DataMissing,
+                "patch to a nonexistent resource",
+            ));
         }
         Ok(())
     }
 
-    /// Whether a container that says nothing by being there is meant, in something that is there.
-    fn goes_without_saying(&self, snapshot: &Snapshot<'_>, target: &Target) -> Result<bool, Fault> {
-        let groups =
-            |step: &Step| self.schema.node(step.node).kind == Kind::Container { presence: false };
+    /// Whether the target is a non-presence container whose parent exists.
+    fn is_implicit_container(
+        &self,
+        snapshot: &Snapshot<'_>,
+        target: &InstancePath,
+    ) -> Result<bool> {
+        let groups = |step: &PathStep| {
+            self.schema.node(step.node).kind == NodeKind::Container { presence: false }
+        };
         let mut above = target.clone();
         while above.steps.last().is_some_and(groups) {
             above.steps.pop();
@@ -133,42 +142,41 @@ impl Restconf {
         Ok(above.steps.is_empty() || self.source(snapshot, &above, Content::All)?.is_some())
     }
 
-    /// A request is one command, and so it is about the data of one model.
-    fn owner_of_all(&self, edits: &Edits) -> Result<&Arc<dyn Model>, Fault> {
-        let targets: Vec<&Target> = match edits {
-            Edits::Given(edits) => edits.iter().map(|edit| &edit.target).collect(),
-            Edits::Patch(patch) => patch.edits.iter().map(|edit| &edit.target).collect(),
+    /// The model of all edits. A request is one command, so its edits must belong to one model.
+    fn common_owner(&self, edits: &RequestEdits) -> Result<&Arc<dyn YangModel>> {
+        let targets: Vec<&InstancePath> = match edits {
+            RequestEdits::Plain(edits) => edits.iter().map(|edit| &edit.target).collect(),
+            RequestEdits::YangPatch(patch) => patch.edits.iter().map(|edit| &edit.target).collect(),
         };
-        let mut owner: Option<&Arc<dyn Model>> = None;
+        let mut owner: Option<&Arc<dyn YangModel>> = None;
         for target in targets {
-            let Some(first) = target.steps.first() else { return Err(whole()) };
+            let Some(first) = target.steps.first() else { return Err(datastore_delete()) };
             let model = self.owner(first.node)?;
             match owner {
                 Some(known) if !Arc::ptr_eq(known, model) => {
-                    return Err(Fault::protocol(
-                        Tag::OperationNotSupported,
-                        "one request can only change the data of one model; send one for each",
+                    return Err(RestconfError::not_supported(
+                        "a request can change the data of one model only; send one request for each model",
                     ));
                 }
                 _ => owner = Some(model),
             }
         }
         owner.ok_or_else(|| {
-            Fault::protocol(Tag::MissingElement, "there is nothing to change in the body")
+            RestconfError::protocol(ErrorTag::MissingElement, "the body contains nothing to change")
         })
     }
 
-    fn overtaken(&self) -> Fault {
+    fn overtaken(&self) -> RestconfError {
         let max = self.settings.plans_max;
-        Fault::application(
-            Tag::InUse,
-            format!("something else changed beneath the request {max} times in a row (plans_max); nothing was changed, send it again"),
+        RestconfError::application(
+            ErrorTag::InUse,
+            format!("other requests changed the same data {max} times in a row (plans_max); nothing was changed, retry"),
         )
         .retry_after(1)
     }
 }
 
-fn whole() -> Fault {
-    Fault::protocol(Tag::OperationNotSupported, "the datastore as a whole cannot be deleted")
+fn datastore_delete() -> RestconfError {
+    RestconfError::not_supported("the datastore as a whole cannot be deleted")
         .with_status(http::StatusCode::METHOD_NOT_ALLOWED)
 }

@@ -1,8 +1,7 @@
-//! Entity tags and times of change, and what requests make of them: If-Match, If-None-Match, If-Modified-Since and
-//! If-Unmodified-Since.
+//! Entity tags and conditional requests: If-Match, If-None-Match, If-Modified-Since and If-Unmodified-Since.
 //!
-//! The tag of a resource is the position of the journal at which it changed last; in XML it has an ending of its own,
-//! because a strong tag stands for the very bytes. Not here: who knows when something changed; that is the model.
+//! The entity tag of a resource is the journal position of its last change. In XML it has a suffix, because a strong tag
+//! identifies the exact bytes.
 
 use allod_edge::time;
 use http::header::{
@@ -10,35 +9,35 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::codec::Format;
-use crate::fault::{Fault, Tag};
-use crate::model::Change;
+use crate::codec::Encoding;
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::LastChange;
 
 const XML_ENDING: &str = "-xml";
 
-/// What must hold of the target for a request to be carried out.
+/// The preconditions of a request.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Conditions {
-    if_match: Option<Tags>,
-    if_none_match: Option<Tags>,
+pub(crate) struct Preconditions {
+    if_match: Option<EntityTags>,
+    if_none_match: Option<EntityTags>,
     if_modified_since: Option<u64>,
     if_unmodified_since: Option<u64>,
 }
 
-/// `*`, or the positions that tags of ours stand for. Tags that are not ours fit nothing.
+/// `*`, or the positions in our tags. Other tags match nothing.
 #[derive(Debug, PartialEq, Eq)]
-enum Tags {
+enum EntityTags {
     Any,
     Positions(Vec<u64>),
 }
 
-impl Tags {
-    fn read(headers: &HeaderMap, name: &HeaderName, weak: bool) -> Option<Tags> {
+impl EntityTags {
+    fn read(headers: &HeaderMap, name: &HeaderName, weak: bool) -> Option<EntityTags> {
         let mut positions = Vec::new();
         for line in headers.get_all(name).iter() {
             for text in String::from_utf8_lossy(line.as_bytes()).split(',').map(str::trim) {
                 if text == "*" {
-                    return Some(Tags::Any);
+                    return Some(EntityTags::Any);
                 }
                 let strong = match text.strip_prefix("W/") {
                     Some(rest) if weak => rest,
@@ -49,69 +48,66 @@ impl Tags {
                 positions.extend(plain.and_then(|text| text.parse::<u64>().ok()));
             }
         }
-        headers.contains_key(name).then_some(Tags::Positions(positions))
+        headers.contains_key(name).then_some(EntityTags::Positions(positions))
     }
 
-    /// `now`: when the target changed last; `None` when there is none.
-    fn fit(&self, now: Option<&Change>) -> bool {
+    /// `now`: the last change of the target; `None` if it does not exist.
+    fn matches(&self, now: Option<&LastChange>) -> bool {
         match (self, now) {
             (_, None) => false,
-            (Tags::Any, Some(_)) => true,
-            (Tags::Positions(all), Some(now)) => all.contains(&now.position),
+            (EntityTags::Any, Some(_)) => true,
+            (EntityTags::Positions(all), Some(now)) => all.contains(&now.position),
         }
     }
 }
 
-/// What becomes of a read.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Fresh {
-    /// It is answered.
-    Shown,
-    /// The client has it already.
+pub(crate) enum ReadOutcome {
+    Full,
     NotModified,
 }
 
-impl Conditions {
-    pub(crate) fn of(headers: &HeaderMap) -> Conditions {
+impl Preconditions {
+    pub(crate) fn of(headers: &HeaderMap) -> Preconditions {
         let time = |name| {
             headers.get(name).and_then(|text| text.to_str().ok()).and_then(time::parse_http_date)
         };
-        Conditions {
-            if_match: Tags::read(headers, &IF_MATCH, false),
-            if_none_match: Tags::read(headers, &IF_NONE_MATCH, true),
+        Preconditions {
+            if_match: EntityTags::read(headers, &IF_MATCH, false),
+            if_none_match: EntityTags::read(headers, &IF_NONE_MATCH, true),
             if_modified_since: time(IF_MODIFIED_SINCE),
             if_unmodified_since: time(IF_UNMODIFIED_SINCE),
         }
     }
 
-    /// Whether an edit rests on how its target is.
-    pub(crate) fn any_for_edit(&self) -> bool {
+    /// Whether there is a precondition that applies to edits.
+    pub(crate) fn apply_to_edits(&self) -> bool {
         self.if_match.is_some()
             || self.if_none_match.is_some()
             || self.if_unmodified_since.is_some()
     }
 
-    pub(crate) fn of_read(&self, now: Option<&Change>) -> Result<Fresh, Fault> {
-        self.hold(now)?;
+    pub(crate) fn check_read(&self, now: Option<&LastChange>) -> Result<ReadOutcome> {
+        self.check(now)?;
         let unmodified = match (&self.if_none_match, self.if_modified_since) {
-            (Some(tags), _) => tags.fit(now),
+            (Some(tags), _) => tags.matches(now),
             (None, Some(since)) => second_of(now).is_some_and(|second| second <= since / 1000),
             (None, None) => false,
         };
-        Ok(if unmodified { Fresh::NotModified } else { Fresh::Shown })
+        Ok(if unmodified { ReadOutcome::NotModified } else { ReadOutcome::Full })
     }
 
-    pub(crate) fn of_edit(&self, now: Option<&Change>) -> Result<(), Fault> {
-        self.hold(now)?;
+    pub(crate) fn check_edit(&self, now: Option<&LastChange>) -> Result<()> {
+        self.check(now)?;
         match &self.if_none_match {
-            Some(tags) if tags.fit(now) => Err(failed("If-None-Match", now)),
+            Some(tags) if tags.matches(now) => Err(failed("If-None-Match", now)),
             _ => Ok(()),
         }
     }
 
-    fn hold(&self, now: Option<&Change>) -> Result<(), Fault> {
+    fn check(&self, now: Option<&LastChange>) -> Result<()> {
         match (&self.if_match, self.if_unmodified_since) {
-            (Some(tags), _) if !tags.fit(now) => Err(failed("If-Match", now)),
+            (Some(tags), _) if !tags.matches(now) => Err(failed("If-Match", now)),
             (None, Some(since)) if second_of(now).is_none_or(|second| second > since / 1000) => {
                 Err(failed("If-Unmodified-Since", now))
             }
@@ -120,25 +116,28 @@ impl Conditions {
     }
 }
 
-/// Headers count in whole seconds.
-fn second_of(now: Option<&Change>) -> Option<u64> {
+/// HTTP dates have a resolution of one second.
+fn second_of(now: Option<&LastChange>) -> Option<u64> {
     now.and_then(|now| now.at_ms).map(|ms| ms / 1000)
 }
 
-fn failed(header: &str, now: Option<&Change>) -> Fault {
+fn failed(header: &str, now: Option<&LastChange>) -> RestconfError {
     let actual = match now {
-        Some(now) => format!("its tag is \"{}\"", now.position),
-        None => "it is not there".to_owned(),
+        Some(now) => format!("the entity tag is \"{}\"", now.position),
+        None => "the target does not exist".to_owned(),
     };
-    Fault::protocol(Tag::OperationFailed, format!("{header} does not hold of the target: {actual}"))
-        .with_status(StatusCode::PRECONDITION_FAILED)
+    RestconfError::protocol(
+        ErrorTag::OperationFailed,
+        format!("the precondition {header} failed: {actual}"),
+    )
+    .with_status(StatusCode::PRECONDITION_FAILED)
 }
 
-/// Says of a resource when it changed last.
-pub(crate) fn mark(headers: &mut HeaderMap, change: &Change, format: Format) {
-    let ending = match format {
-        Format::Json => "",
-        Format::Xml => XML_ENDING,
+/// Sets ETag and Last-Modified.
+pub(crate) fn set_validators(headers: &mut HeaderMap, change: &LastChange, encoding: Encoding) {
+    let ending = match encoding {
+        Encoding::Json => "",
+        Encoding::Xml => XML_ENDING,
     };
     if let Ok(tag) = HeaderValue::try_from(format!("\"{}{ending}\"", change.position)) {
         headers.insert(ETAG, tag);
@@ -154,19 +153,19 @@ mod tests {
     use super::*;
 
     /// A change at position 7, half a second after eight o'clock.
-    const NOW: Change = Change { position: 7, at_ms: Some(1_767_254_400_500) };
+    const NOW: LastChange = LastChange { position: 7, at_ms: Some(1_767_254_400_500) };
     const EIGHT: &str = "Thu, 01 Jan 2026 08:00:00 GMT";
     const BEFORE: &str = "Thu, 01 Jan 2026 07:59:59 GMT";
 
-    fn with(name: HeaderName, value: &'static str) -> Conditions {
+    fn with(name: HeaderName, value: &'static str) -> Preconditions {
         let mut headers = HeaderMap::new();
         headers.insert(name, HeaderValue::from_static(value));
-        Conditions::of(&headers)
+        Preconditions::of(&headers)
     }
 
     #[test]
-    fn reads_and_edits_go_by_the_tag_and_the_time() {
-        // What a read says, whether an edit is carried out, and the same of something that is not there.
+    fn tags_and_dates_decide_reads_and_edits() {
+        // The outcome of a read, whether an edit is carried out, and whether one of a missing target is.
         for (name, value, read, edit, missing) in [
             (IF_MATCH, "\"7\"", Some("shown"), true, false),
             (IF_MATCH, "\"7-xml\"", Some("shown"), true, false),
@@ -186,32 +185,32 @@ mod tests {
             (IF_UNMODIFIED_SINCE, BEFORE, None, false, false),
         ] {
             let conditions = with(name.clone(), value);
-            let shown = match conditions.of_read(Some(&NOW)) {
-                Ok(Fresh::Shown) => Some("shown"),
-                Ok(Fresh::NotModified) => Some("not modified"),
-                Err(fault) => {
-                    assert_eq!(fault.status, Some(StatusCode::PRECONDITION_FAILED));
+            let shown = match conditions.check_read(Some(&NOW)) {
+                Ok(ReadOutcome::Full) => Some("shown"),
+                Ok(ReadOutcome::NotModified) => Some("not modified"),
+                Err(error) => {
+                    assert_eq!(error.status, Some(StatusCode::PRECONDITION_FAILED));
                     None
                 }
             };
             assert_eq!(shown, read, "{name}: {value}");
-            assert_eq!(conditions.of_edit(Some(&NOW)).is_ok(), edit, "{name}: {value}");
-            assert_eq!(conditions.of_edit(None).is_ok(), missing, "{name}: {value}, not there");
+            assert_eq!(conditions.check_edit(Some(&NOW)).is_ok(), edit, "{name}: {value}");
+            assert_eq!(conditions.check_edit(None).is_ok(), missing, "{name}: {value}, not there");
         }
-        assert!(!Conditions::of(&HeaderMap::new()).any_for_edit());
-        assert!(!with(IF_MODIFIED_SINCE, EIGHT).any_for_edit());
-        assert!(with(IF_MATCH, "nonsense").any_for_edit());
+        assert!(!Preconditions::of(&HeaderMap::new()).apply_to_edits());
+        assert!(!with(IF_MODIFIED_SINCE, EIGHT).apply_to_edits());
+        assert!(with(IF_MATCH, "nonsense").apply_to_edits());
     }
 
     #[test]
-    fn a_resource_is_marked_in_the_form_that_it_is_shown_in() {
+    fn the_entity_tag_depends_on_the_encoding() {
         let mut headers = HeaderMap::new();
-        mark(&mut headers, &NOW, Format::Xml);
+        set_validators(&mut headers, &NOW, Encoding::Xml);
         assert_eq!(
             (&headers[ETAG], &headers[LAST_MODIFIED]),
             (&HeaderValue::from_static("\"7-xml\""), &HeaderValue::from_static(EIGHT),)
         );
-        mark(&mut headers, &Change { position: 8, at_ms: None }, Format::Json);
+        set_validators(&mut headers, &LastChange { position: 8, at_ms: None }, Encoding::Json);
         assert_eq!(headers[ETAG], "\"8\"");
     }
 }

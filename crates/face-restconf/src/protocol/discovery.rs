@@ -1,6 +1,6 @@
-//! How a client finds its way in: host-meta, the API resource, the list of operations, and the texts of the modules.
+//! Discovery: host-meta, the API resource, the list of operations, and the YANG modules.
 //!
-//! Not here: what is data itself, the YANG library and the state of RESTCONF; that is `builtin`.
+//! Not here: the YANG library and `restconf-state`, which are data; see `builtin`.
 
 use std::fmt::Write;
 
@@ -11,18 +11,18 @@ use http::{HeaderValue, StatusCode};
 use quick_xml::escape::escape;
 use serde_json::{Map, Value, json};
 
-use super::ask::Ask;
+use super::endpoint::RESTCONF;
 use super::media;
-use super::space::RESTCONF;
+use super::request::RestconfRequest;
 use super::{Restconf, library};
-use crate::codec::{Dialect, Format, RESTCONF_NAMESPACE as NAMESPACE};
-use crate::fault::{Fault, Tag};
+use crate::codec::{Dialect, Encoding, RESTCONF_NAMESPACE as NAMESPACE};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
 use crate::yang::{Module, Schema};
 
 /// The revision of ietf-yang-library that is served.
 const LIBRARY_VERSION: &str = "2019-01-04";
 
-/// Clients look for the link with patterns: its quotes, its order and its line are as they expect them.
+/// Some clients search the link with a regular expression: its quotes, its order and its line must stay.
 pub(super) fn host_meta() -> Reply {
     let text = format!(
         "<?xml version='1.0' encoding='UTF-8'?>\n<XRD xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>\n  <Link rel='restconf' href='{RESTCONF}'/>\n</XRD>\n"
@@ -30,23 +30,23 @@ pub(super) fn host_meta() -> Reply {
     reply(text, "application/xrd+xml")
 }
 
-/// The root.
-pub(super) fn api(ask: &Ask) -> Result<Reply, Fault> {
+/// The API resource.
+pub(super) fn api(request: &RestconfRequest) -> Result<Reply> {
     let parts = json!({ "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION });
     let json = json!({ "ietf-restconf:restconf": parts });
     let version = format!("<yang-library-version>{LIBRARY_VERSION}</yang-library-version>");
     let xml = format!("<restconf xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</restconf>");
-    shown(ask, &json, xml)
+    shown(request, &json, xml)
 }
 
-pub(super) fn library_version(ask: &Ask) -> Result<Reply, Fault> {
+pub(super) fn library_version(request: &RestconfRequest) -> Result<Reply> {
     let json = json!({ "ietf-restconf:yang-library-version": LIBRARY_VERSION });
     let name = "yang-library-version";
-    shown(ask, &json, format!("<{name} xmlns=\"{NAMESPACE}\">{LIBRARY_VERSION}</{name}>"))
+    shown(request, &json, format!("<{name} xmlns=\"{NAMESPACE}\">{LIBRARY_VERSION}</{name}>"))
 }
 
-/// What can be called.
-pub(super) fn operations(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
+/// The list of RPCs.
+pub(super) fn operations(face: &Restconf, request: &RestconfRequest) -> Result<Reply> {
     let schema = &*face.schema;
     let mut members = Map::new();
     let mut xml = format!("<operations xmlns=\"{NAMESPACE}\">");
@@ -58,17 +58,17 @@ pub(super) fn operations(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
         let _ = write!(xml, "<{} xmlns=\"{namespace}\"/>", node.name);
     }
     xml.push_str("</operations>");
-    let top = match ask.space.dialect {
+    let top = match request.endpoint.dialect {
         Dialect::Rfc8040 => "ietf-restconf:operations",
         Dialect::Draft02 => "operations",
     };
-    shown(ask, &json!({ top: members }), xml)
+    shown(request, &json!({ top: members }), xml)
 }
 
-/// The list of modules as the draft has it. With `module/<name>/<revision>` behind it, the one.
-pub(super) fn modules(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
+/// The list of modules in draft-02. `module/<name>/<revision>` selects one.
+pub(super) fn modules(face: &Restconf, request: &RestconfRequest) -> Result<Reply> {
     let schema = &*face.schema;
-    let rest = ask.rest().trim_end_matches('/');
+    let rest = request.rest().trim_end_matches('/');
     let wanted: Vec<&str> = rest.split('/').collect();
     let picks = |module: &Module| match wanted[..] {
         [""] => true,
@@ -78,8 +78,8 @@ pub(super) fn modules(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
     let picked: Vec<&Module> =
         schema.modules().map(|(_, module)| module).filter(|module| picks(module)).collect();
     if picked.is_empty() {
-        let message = format!("there is no module at {rest}; module/<name>/<revision> names one");
-        return Err(Fault::protocol(Tag::DataMissing, message));
+        let message = format!("no module at {rest}; use module/<name>/<revision>");
+        return Err(RestconfError::protocol(ErrorTag::DataMissing, message));
     }
     let of = |module: &&Module| json!({ "name": module.name, "revision": module.revision, "namespace": module.namespace });
     let list: Vec<Value> = picked.iter().map(of).collect();
@@ -95,30 +95,29 @@ pub(super) fn modules(face: &Restconf, ask: &Ask) -> Result<Reply, Fault> {
     }
     if rest.is_empty() {
         let xml = format!("<modules xmlns=\"{NAMESPACE}\">{elements}</modules>");
-        return shown(ask, &json!({ "modules": { "module": list } }), xml);
+        return shown(request, &json!({ "modules": { "module": list } }), xml);
     }
     let xml = elements.replacen("<module>", &format!("<module xmlns=\"{NAMESPACE}\">"), 1);
-    shown(ask, &json!({ "module": list }), xml)
+    shown(request, &json!({ "module": list }), xml)
 }
 
 /// The text of a module: `yang/<name>@<revision>.yang`.
-pub(super) fn text(schema: &Schema, file: &str) -> Result<Reply, Fault> {
+pub(super) fn text(schema: &Schema, file: &str) -> Result<Reply> {
     let found = schema.modules().find(|(_, module)| library::file_name(module) == file);
     match found {
         Some((_, module)) => Ok(reply(module.text.clone(), "application/yang")),
-        None => Err(Fault::protocol(
-            Tag::InvalidValue,
-            format!("there is no module in {file}; the YANG library says which there are"),
-        )
-        .with_status(StatusCode::NOT_FOUND)),
+        None => {
+            Err(invalid_value(format!("no module in {file}; the YANG library lists the modules"))
+                .with_status(StatusCode::NOT_FOUND))
+        }
     }
 }
 
-fn shown(ask: &Ask, json: &Value, xml: String) -> Result<Reply, Fault> {
-    let media = media::of_reply(ask.headers(), ask.space.dialect)?;
-    let body = match media.format {
-        Format::Json => json.to_string(),
-        Format::Xml => xml,
+fn shown(request: &RestconfRequest, json: &Value, xml: String) -> Result<Reply> {
+    let media = media::of_reply(request.headers(), request.endpoint.dialect)?;
+    let body = match media.encoding {
+        Encoding::Json => json.to_string(),
+        Encoding::Xml => xml,
     };
     Ok(reply(body, media.name))
 }

@@ -1,4 +1,4 @@
-//! How the edge answers on paths of this face when no handler does: as an error of `ietf-restconf`, whatever it is about.
+//! How the edge writes its own errors on paths of this face: as `ietf-restconf` errors.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use allod_edge::{Access, Denied, ErrorCause, ErrorContext, ErrorFormat, Problem,
 use http::header::{ALLOW, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
-use super::errors::Listener;
-use super::space::Space;
-use crate::fault::{Fault, Layer, Tag};
-use crate::settings::Settings;
+use super::endpoint::ApiEndpoint;
+use super::errors::ErrorResponder;
+use crate::error::{ErrorTag, ErrorType, RestconfError, invalid_value};
+use crate::settings::RestconfSettings;
 
 #[derive(Debug)]
-pub(super) struct RestconfErrors(pub Arc<Settings>);
+pub(super) struct RestconfErrors(pub Arc<RestconfSettings>);
 
 impl ErrorFormat for RestconfErrors {
     fn answer(&self, context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Reply {
-        let fault = fault(context, cause);
-        let space = Space::of(context.path, context.headers).0;
+        let error = error(context, cause);
+        let endpoint = ApiEndpoint::of(context.path, context.headers).0;
         let mut reply =
-            Listener { space, headers: context.headers, settings: &self.0 }.tell(&fault);
+            ErrorResponder { endpoint, headers: context.headers, settings: &self.0 }.reply(&error);
         let headers = reply.headers_mut();
         match cause {
             ErrorCause::MethodNotAllowed(allow) => {
@@ -40,36 +40,36 @@ impl ErrorFormat for RestconfErrors {
     }
 }
 
-fn fault(context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> Fault {
+fn error(context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> RestconfError {
     match cause {
         ErrorCause::NoRoute => {
-            let message = format!("there is nothing at {}", context.path);
-            Fault::protocol(Tag::InvalidValue, message).with_status(StatusCode::NOT_FOUND)
+            let message = format!("no resource at {}", context.path);
+            invalid_value(message).with_status(StatusCode::NOT_FOUND)
         }
         ErrorCause::MethodNotAllowed(allow) => {
             let allow = allow.to_str().unwrap_or_default();
-            let message = format!("{} is not answered here, only {allow}", context.method);
-            Fault::protocol(Tag::OperationNotSupported, message)
-                .with_status(StatusCode::METHOD_NOT_ALLOWED)
+            let message = format!("the method {} is not allowed, only {allow}", context.method);
+            RestconfError::not_supported(message).with_status(StatusCode::METHOD_NOT_ALLOWED)
         }
         ErrorCause::Denied(denied) => {
             let problem = denied.problem();
-            Fault::protocol(Tag::AccessDenied, problem.detail).with_status(problem.status)
+            RestconfError::protocol(ErrorTag::AccessDenied, problem.detail)
+                .with_status(problem.status)
         }
-        ErrorCause::Other(problem) => of_problem(problem),
+        ErrorCause::Other(problem) => from_problem(problem),
     }
 }
 
-/// What the edge says of a limit or of a handler that failed.
-pub(super) fn of_problem(problem: &Problem) -> Fault {
+/// Converts a problem of the edge: an exceeded limit, or a failed handler.
+pub(super) fn from_problem(problem: &Problem) -> RestconfError {
     let tag = match problem.status {
-        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => Tag::TooBig,
-        StatusCode::SERVICE_UNAVAILABLE => Tag::ResourceDenied,
-        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => Tag::AccessDenied,
-        status if status.is_client_error() => Tag::MalformedMessage,
-        _ => Tag::OperationFailed,
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => ErrorTag::TooBig,
+        StatusCode::SERVICE_UNAVAILABLE => ErrorTag::ResourceDenied,
+        StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ErrorTag::AccessDenied,
+        status if status.is_client_error() => ErrorTag::MalformedMessage,
+        _ => ErrorTag::OperationFailed,
     };
-    let fault =
-        Fault::new(Layer::Transport, tag, problem.detail.clone()).with_status(problem.status);
-    Fault { retry_after_s: problem.retry_after_s, ..fault }
+    let error = RestconfError::new(ErrorType::Transport, tag, problem.detail.clone())
+        .with_status(problem.status);
+    RestconfError { retry_after_s: problem.retry_after_s, ..error }
 }

@@ -1,6 +1,4 @@
-//! Faults on the wire: the list of errors of `ietf-restconf`, in JSON or XML, with the status that goes with it.
-//!
-//! Not here: which fault there is.
+//! Writes errors: the `errors` of `ietf-restconf` in JSON or XML, and the HTTP status.
 
 use allod_edge::Reply;
 use allod_engine::{EngineError, JournalReadError};
@@ -8,75 +6,74 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
+use super::endpoint::ApiEndpoint;
 use super::media;
-use super::space::Space;
-use crate::codec::{Format, RESTCONF_NAMESPACE, json_text, xml_text};
-use crate::fault::{Fault, Tag};
-use crate::settings::Settings;
+use crate::codec::{Encoding, RESTCONF_NAMESPACE, json_text, xml_text};
+use crate::error::{ErrorTag, RestconfError};
+use crate::settings::RestconfSettings;
 
 pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
 
-/// Whom a fault is told, and where.
+/// Writes error replies for one request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Listener<'a> {
-    pub space: Space,
+pub(crate) struct ErrorResponder<'a> {
+    pub endpoint: ApiEndpoint,
     pub headers: &'a HeaderMap,
-    pub settings: &'a Settings,
+    pub settings: &'a RestconfSettings,
 }
 
-impl Listener<'_> {
-    pub(crate) fn tell(&self, fault: &Fault) -> Reply {
-        let media = media::of_error(self.headers, self.space.dialect);
-        let prefixed = self.space.prefixes_errors(self.settings);
-        let body = match media.format {
-            Format::Json => json(fault, prefixed),
-            Format::Xml => xml(fault, prefixed),
+impl ErrorResponder<'_> {
+    pub(crate) fn reply(&self, error: &RestconfError) -> Reply {
+        let media = media::of_error(self.headers, self.endpoint.dialect);
+        let prefixed = self.endpoint.prefixes_errors(self.settings);
+        let body = match media.encoding {
+            Encoding::Json => json(error, prefixed),
+            Encoding::Xml => xml(error, prefixed),
         };
         let mut reply = Reply::new(Bytes::from(body).into());
-        *reply.status_mut() = self.space.status(fault, self.settings);
+        *reply.status_mut() = self.endpoint.status(error, self.settings);
         let headers = reply.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
-        mark(headers, fault);
+        set_headers(headers, error);
         reply
     }
 }
 
-/// The headers that go with a fault in whatever form it is told.
-pub(crate) fn mark(headers: &mut HeaderMap, fault: &Fault) {
-    if let Some(position) = fault.position {
+/// Sets the headers of an error reply.
+pub(crate) fn set_headers(headers: &mut HeaderMap, error: &RestconfError) {
+    if let Some(position) = error.position {
         headers.insert(POSITION, position.into());
     }
-    if let Some(seconds) = fault.retry_after_s {
+    if let Some(seconds) = error.retry_after_s {
         headers.insert(RETRY_AFTER, seconds.into());
     }
 }
 
-/// Name and text of each member, in the order of the schema. To RFC 8040 the last one is a tree of nodes, which a text is
-/// not, so it is only told in OpenDaylight's form.
-pub(crate) fn members(fault: &Fault, rfc: bool) -> Vec<(&'static str, &str)> {
-    let mut all = vec![("error-type", fault.layer.name()), ("error-tag", fault.tag.name())];
-    if let Some(path) = &fault.path {
+/// The name and text of each member, in schema order. In RFC 8040, `error-info` is a tree of nodes and not text, so it is
+/// written in OpenDaylight's form only.
+pub(crate) fn members(error: &RestconfError, rfc: bool) -> Vec<(&'static str, &str)> {
+    let mut all = vec![("error-type", error.layer.name()), ("error-tag", error.tag.name())];
+    if let Some(path) = &error.path {
         all.push(("error-path", path));
     }
-    all.push(("error-message", &fault.message));
+    all.push(("error-message", &error.message));
     if !rfc {
-        all.push(("error-info", fault.info.as_ref().unwrap_or(&fault.message)));
+        all.push(("error-info", error.info.as_ref().unwrap_or(&error.message)));
     }
     all
 }
 
-fn json(fault: &Fault, prefixed: bool) -> Vec<u8> {
+fn json(error: &RestconfError, prefixed: bool) -> Vec<u8> {
     let top = if prefixed { "ietf-restconf:errors" } else { "errors" };
     let mut out = format!("{{\"{top}\":{{\"error\":[").into_bytes();
-    json_error(&mut out, fault, prefixed);
+    json_error(&mut out, error, prefixed);
     out.extend_from_slice(b"]}}");
     out
 }
 
-/// One error as an object.
-pub(crate) fn json_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
+pub(crate) fn json_error(out: &mut Vec<u8>, error: &RestconfError, rfc: bool) {
     out.push(b'{');
-    for (n, (name, text)) in members(fault, rfc).into_iter().enumerate() {
+    for (n, (name, text)) in members(error, rfc).into_iter().enumerate() {
         out.extend_from_slice(if n > 0 { b",\"" } else { b"\"" });
         out.extend_from_slice(name.as_bytes());
         out.extend_from_slice(b"\":");
@@ -85,18 +82,17 @@ pub(crate) fn json_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
     out.push(b'}');
 }
 
-fn xml(fault: &Fault, prefixed: bool) -> Vec<u8> {
+fn xml(error: &RestconfError, prefixed: bool) -> Vec<u8> {
     let mut out = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">").into_bytes();
-    xml_error(&mut out, fault, prefixed);
+    xml_error(&mut out, error, prefixed);
     out.extend_from_slice(b"</errors>");
     out
 }
 
-/// One error as an element.
-pub(crate) fn xml_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
+pub(crate) fn xml_error(out: &mut Vec<u8>, error: &RestconfError, rfc: bool) {
     out.extend_from_slice(b"<error>");
-    for (name, text) in members(fault, rfc) {
-        // XML has no way to write most control characters.
+    for (name, text) in members(error, rfc) {
+        // XML cannot represent most control characters.
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
         out.extend_from_slice(format!("<{name}>").as_bytes());
         xml_text(out, &text);
@@ -105,25 +101,28 @@ pub(crate) fn xml_error(out: &mut Vec<u8>, fault: &Fault, rfc: bool) {
     out.extend_from_slice(b"</error>");
 }
 
-/// Why there is no answer.
-pub(crate) fn failure(failure: &EngineError) -> Fault {
-    let fault = |tag, status| Fault::application(tag, failure.to_string()).with_status(status);
+/// The error for an engine failure.
+pub(crate) fn failure(failure: &EngineError) -> RestconfError {
+    let error =
+        |tag, status| RestconfError::application(tag, failure.to_string()).with_status(status);
     match failure {
         EngineError::QueueFull { .. } | EngineError::Unavailable { .. } | EngineError::Stopping => {
-            fault(Tag::ResourceDenied, StatusCode::SERVICE_UNAVAILABLE).retry_after(1)
+            error(ErrorTag::ResourceDenied, StatusCode::SERVICE_UNAVAILABLE).retry_after(1)
         }
-        EngineError::TooLarge { .. } => fault(Tag::TooBig, StatusCode::PAYLOAD_TOO_LARGE),
-        EngineError::Internal => fault(Tag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR),
+        EngineError::TooLarge { .. } => error(ErrorTag::TooBig, StatusCode::PAYLOAD_TOO_LARGE),
+        EngineError::Internal => {
+            error(ErrorTag::OperationFailed, StatusCode::INTERNAL_SERVER_ERROR)
+        }
     }
 }
 
-/// Why old events cannot be had.
-pub(crate) fn unread(unread: &JournalReadError) -> Fault {
+/// The error for events that cannot be read.
+pub(crate) fn unread(unread: &JournalReadError) -> RestconfError {
     match unread {
-        JournalReadError::Trimmed { oldest_position } => Fault::application(
-            Tag::InvalidValue,
+        JournalReadError::Trimmed { oldest_position } => RestconfError::application(
+            ErrorTag::InvalidValue,
             format!(
-                "what happened then is no longer kept; everything after position {oldest_position} is"
+                "events of that time have been trimmed; the oldest retained events follow position {oldest_position}"
             ),
         ),
         JournalReadError::Failed(why) => failure(why),
@@ -137,12 +136,16 @@ mod tests {
 
     use super::*;
 
-    async fn told(fault: &Fault, path: &str, accept: &'static str) -> (u16, String, String) {
+    async fn reply_to(
+        error: &RestconfError,
+        path: &str,
+        accept: &'static str,
+    ) -> (u16, String, String) {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        let space = Space::of(path, &headers).0;
-        let settings = &Settings::default();
-        let reply = Listener { space, headers: &headers, settings }.tell(fault);
+        let endpoint = ApiEndpoint::of(path, &headers).0;
+        let settings = &RestconfSettings::default();
+        let reply = ErrorResponder { endpoint, headers: &headers, settings }.reply(error);
         let kind = reply.headers()[CONTENT_TYPE].to_str().map(str::to_owned);
         let status = reply.status().as_u16();
         let body = reply.into_body().collect().await.map(|body| body.to_bytes().to_vec());
@@ -151,8 +154,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fault_has_a_form_for_each_place() {
-        let fault = Fault::application(Tag::OperationFailed, "no \"more\" <ids>\u{1}")
+    async fn an_error_has_the_form_of_its_endpoint() {
+        let error = RestconfError::application(ErrorTag::OperationFailed, "no \"more\" <ids>\u{1}")
             .at_path("/m:a/b[k='1']");
         for (path, accept, status, kind, body) in [
             (
@@ -178,12 +181,12 @@ mod tests {
             ),
         ] {
             let wanted = (status, kind.to_owned(), body.to_owned());
-            assert_eq!(told(&fault, path, accept).await, wanted, "{path}");
+            assert_eq!(reply_to(&error, path, accept).await, wanted, "{path}");
         }
     }
 
     #[test]
-    fn a_server_that_cannot_answer_now_says_when_to_ask_again() {
+    fn a_full_queue_is_503_with_retry_after() {
         let full = failure(&EngineError::QueueFull { queue_commands_max: 7 });
         assert_eq!(full.status, Some(StatusCode::SERVICE_UNAVAILABLE));
         assert_eq!(full.retry_after_s, Some(1));

@@ -1,108 +1,104 @@
-//! POST of an operation: an RPC at the top, or an action of a node.
+//! POST of an operation: an RPC, or an action of a data node.
 
 use std::sync::Arc;
 
 use allod_edge::Reply;
-use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
-use super::ask::Ask;
 use super::errors::POSITION;
-use super::media::Media;
-use super::send::{self, Shape};
+use super::media::MediaType;
+use super::request::RestconfRequest;
+use super::send::{self, BodyLayout};
 use super::{Restconf, routes, write};
 use crate::codec::{self, Dialect};
-use crate::fault::{Fault, Tag};
-use crate::model::{Step, Target};
+use crate::error::{RestconfError, Result, invalid_value};
+use crate::model::{InstancePath, PathStep};
 use crate::path;
-use crate::query::{Query, Use};
-use crate::tree::Node;
-use crate::yang::{Kind, NodeId};
+use crate::query::{RequestKind, RestconfParams};
+use crate::tree::DataNode;
+use crate::yang::{NodeId, NodeKind};
 
-pub(super) async fn operation(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    if let Some(target) = action_below(face, ask)? {
-        return action(face, ask, target).await;
+pub(super) async fn operation(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    if let Some(target) = action_below(face, request)? {
+        return action(face, request, target).await;
     }
-    let media = ask.reply_media()?;
-    Query::parse(ask.query(), Use::Other)?;
-    let operation = path::operation(&face.schema, ask.rest())?;
-    invoke(face, ask, media, operation, operation, &Target::default()).await
+    let media = request.reply_media()?;
+    RestconfParams::parse(request.query(), RequestKind::Other)?;
+    let operation = path::operation(&face.schema, request.rest())?;
+    invoke(face, request, media, operation, operation, &InstancePath::default()).await
 }
 
-/// The action that the path names, if it is longer than the name of an RPC: clients of NSO look for both here.
-fn action_below(face: &Restconf, ask: &Ask) -> Result<Option<Target>, Fault> {
-    if !ask.rest().trim_matches('/').contains('/') {
+/// The action that the path names, if it is longer than the name of an RPC. NSO clients also call actions below
+/// `operations`.
+fn action_below(face: &Restconf, request: &RestconfRequest) -> Result<Option<InstancePath>> {
+    if !request.rest().trim_matches('/').contains('/') {
         return Ok(None);
     }
-    let target = path::parse(&face.schema, Dialect::Rfc8040, ask.rest())?;
+    let target = path::parse(&face.schema, Dialect::Rfc8040, request.rest())?;
     match target.steps.last() {
-        Some(last) if face.schema.node(last.node).kind == Kind::Action => Ok(Some(target)),
-        _ => Err(unknown(ask.rest().trim_matches('/'))),
+        Some(last) if face.schema.node(last.node).kind == NodeKind::Action => Ok(Some(target)),
+        _ => Err(unknown(request.rest().trim_matches('/'))),
     }
 }
 
-/// An action of the node that the last step but one names.
+/// Calls an action; the last step names it, the steps before name its node.
 pub(super) async fn action(
     face: &Arc<Restconf>,
-    ask: &Ask,
-    target: Target,
-) -> Result<Reply, Fault> {
-    let media = ask.reply_media()?;
-    Query::parse(ask.query(), Use::Other)?;
+    request: &RestconfRequest,
+    target: InstancePath,
+) -> Result<Reply> {
+    let media = request.reply_media()?;
+    RestconfParams::parse(request.query(), RequestKind::Other)?;
     let mut above = target;
-    let (Some(Step { node, .. }), Some(first)) = (above.steps.pop(), above.steps.first()) else {
-        return Err(unknown(ask.rest()));
+    let (Some(PathStep { node, .. }), Some(first)) = (above.steps.pop(), above.steps.first())
+    else {
+        return Err(unknown(request.rest()));
     };
     let first = first.node;
-    invoke(face, ask, media, node, first, &above).await
+    invoke(face, request, media, node, first, &above).await
 }
 
-/// `top`: the node at the top that says whose operation it is.
+/// `top`: the top-level node that decides the model.
 async fn invoke(
     face: &Arc<Restconf>,
-    ask: &Ask,
-    media: Media,
+    request: &RestconfRequest,
+    media: MediaType,
     operation: NodeId,
     top: NodeId,
-    target: &Target,
-) -> Result<Reply, Fault> {
+    target: &InstancePath,
+) -> Result<Reply> {
     let model = face.owner(top)?.clone();
-    let format = match ask.call.body.is_empty() {
-        true => media.format,
-        false => ask.body_media()?.format,
+    let encoding = match request.call.body.is_empty() {
+        true => media.encoding,
+        false => request.body_media()?.encoding,
     };
     let schema = face.schema.clone();
-    let read = move |body: &[u8]| codec::read_input(&schema, operation, format, body);
-    let input = write::parse(ask.call.body.clone(), read).await?;
-    let answered = face.call(&model, operation, target, &input).await?;
-    let mut reply = match face.schema.output(operation).filter(|_| !answered.output.is_empty()) {
-        None => {
-            let mut reply = Reply::new(Bytes::new().into());
-            *reply.status_mut() = StatusCode::NO_CONTENT;
-            reply
-        }
+    let read = move |body: &[u8]| codec::read_input(&schema, operation, encoding, body);
+    let input = write::parse(request.call.body.clone(), read).await?;
+    let result = face.call(&model, operation, target, &input).await?;
+    let mut reply = match face.schema.output(operation).filter(|_| !result.output.is_empty()) {
+        None => send::empty(StatusCode::NO_CONTENT),
         Some(output) => {
-            let shape = Shape::whole(media.format, ask.space.dialect);
-            let source = Box::new(Node::inner(output, answered.output));
-            let body = send::body(face, shape, source).await?;
+            let layout = BodyLayout::whole(media.encoding, request.endpoint.dialect);
+            let source = Box::new(DataNode::inner(output, result.output));
+            let body = send::body(face, layout, source).await?;
             let mut reply = Reply::new(body.unwrap_or_default());
             reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
             reply
         }
     };
-    reply.headers_mut().insert(POSITION, answered.at.position.into());
+    reply.headers_mut().insert(POSITION, result.at.position.into());
     Ok(reply)
 }
 
-pub(super) fn options(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    if action_below(face, ask)?.is_none() {
-        path::operation(&face.schema, ask.rest())?;
+pub(super) fn options(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    if action_below(face, request)?.is_none() {
+        path::operation(&face.schema, request.rest())?;
     }
     Ok(routes::options("POST, OPTIONS", None))
 }
 
-fn unknown(name: &str) -> Fault {
-    Fault::protocol(Tag::InvalidValue, format!("there is no operation '{name}'"))
-        .with_status(StatusCode::NOT_FOUND)
+fn unknown(name: &str) -> RestconfError {
+    invalid_value(format!("unknown operation '{name}'")).with_status(StatusCode::NOT_FOUND)
 }

@@ -1,12 +1,10 @@
-//! The YANG library: which modules there are, as RFC 8525 tells it and as RFC 7895 did.
-//!
-//! It follows from the schema and does not change while the server runs.
+//! The YANG library: the modules of the server, as in RFC 8525 and RFC 7895. It depends on the schema only.
 
-use super::space::RESTCONF;
-use crate::tree::{Body, Node, Value};
+use super::endpoint::RESTCONF;
+use crate::tree::{DataNode, LeafValue, NodeBody};
 use crate::yang::{Module, NodeId, Schema};
 
-/// What the only set of modules, and the only schema, are called.
+/// The name of the only module set and the only schema.
 const NAME: &str = "allod";
 
 /// `<name>@<revision>.yang`.
@@ -17,48 +15,51 @@ pub(super) fn file_name(module: &Module) -> String {
     }
 }
 
-/// Makes nodes below one node of the schema, by their names.
-pub(super) struct Maker<'a> {
+/// Makes data nodes below a schema node, by name.
+pub(super) struct NodeMaker<'a> {
     pub schema: &'a Schema,
     pub at: NodeId,
 }
 
-impl<'a> Maker<'a> {
-    /// At a node at the top: `module:name`.
-    pub(super) fn top(schema: &'a Schema, name: &str) -> Result<Maker<'a>, String> {
+impl<'a> NodeMaker<'a> {
+    /// Starts at the top-level node `module:name`.
+    pub(super) fn top(schema: &'a Schema, name: &str) -> Result<NodeMaker<'a>, String> {
         let at = schema.find(&format!("/{name}"));
-        Ok(Maker { schema, at: at.ok_or_else(|| format!("no module has {name}"))? })
+        Ok(NodeMaker { schema, at: at.ok_or_else(|| format!("no module defines {name}"))? })
     }
 
-    pub(super) fn below(&self, name: &str) -> Result<Maker<'a>, String> {
+    pub(super) fn below(&self, name: &str) -> Result<NodeMaker<'a>, String> {
         let at = self.schema.child(Some(self.at), None, name);
         let lacks = || format!("{} has no {name}", self.schema.path(self.at));
-        Ok(Maker { schema: self.schema, at: at.ok_or_else(lacks)? })
+        Ok(NodeMaker { schema: self.schema, at: at.ok_or_else(lacks)? })
     }
 
-    pub(super) fn inner(&self, children: Vec<Node>) -> Node {
-        Node { schema: self.at, body: Body::Inner(children) }
+    pub(super) fn inner(&self, children: Vec<DataNode>) -> DataNode {
+        DataNode { schema: self.at, body: NodeBody::Inner(children) }
     }
 
-    pub(super) fn leaf(&self, name: &str, text: &str) -> Result<Node, String> {
-        Ok(Node { schema: self.below(name)?.at, body: Body::Leaf(Value::Text(text.into())) })
+    pub(super) fn leaf(&self, name: &str, text: &str) -> Result<DataNode, String> {
+        Ok(DataNode {
+            schema: self.below(name)?.at,
+            body: NodeBody::Leaf(LeafValue::Text(text.into())),
+        })
     }
 
-    pub(super) fn flag(&self, name: &str, value: bool) -> Result<Node, String> {
-        Ok(Node { schema: self.below(name)?.at, body: Body::Leaf(Value::Bool(value)) })
+    pub(super) fn flag(&self, name: &str, value: bool) -> Result<DataNode, String> {
+        Ok(DataNode { schema: self.below(name)?.at, body: NodeBody::Leaf(LeafValue::Bool(value)) })
     }
 }
 
-/// `yang-library` and `modules-state`. An error: the modules of the protocol are not what this is written for.
-pub(super) fn nodes(schema: &Schema) -> Result<Vec<Node>, String> {
+/// `yang-library` and `modules-state`. Fails if the modules lack a node.
+pub(super) fn nodes(schema: &Schema) -> Result<Vec<DataNode>, String> {
     Ok(vec![yang_library(schema)?, modules_state(schema)?])
 }
 
-fn yang_library(schema: &Schema) -> Result<Node, String> {
-    let library = Maker::top(schema, "ietf-yang-library:yang-library")?;
+fn yang_library(schema: &Schema) -> Result<DataNode, String> {
+    let library = NodeMaker::top(schema, "ietf-yang-library:yang-library")?;
     let set = library.below("module-set")?;
     let mut in_set = vec![set.leaf("name", NAME)?];
-    // The entries of one list stand next to each other.
+    // The entries of one list must be adjacent.
     for implemented in [true, false] {
         let list = set.below(if implemented { "module" } else { "import-only-module" })?;
         for module in all(schema).filter(|module| module.implemented == implemented) {
@@ -88,8 +89,8 @@ fn yang_library(schema: &Schema) -> Result<Node, String> {
     Ok(library.inner(children))
 }
 
-fn modules_state(schema: &Schema) -> Result<Node, String> {
-    let state = Maker::top(schema, "ietf-yang-library:modules-state")?;
+fn modules_state(schema: &Schema) -> Result<DataNode, String> {
+    let state = NodeMaker::top(schema, "ietf-yang-library:modules-state")?;
     let list = state.below("module")?;
     let mut children = vec![state.leaf("module-set-id", &content_id(schema))?];
     for module in all(schema) {
@@ -117,7 +118,7 @@ fn location(module: &Module) -> String {
     format!("{RESTCONF}/yang/{}", file_name(module))
 }
 
-/// Another one for another set of modules: a hash (FNV-1a) of their texts.
+/// A hash (FNV-1a) of all module texts: differs for another set of modules.
 fn content_id(schema: &Schema) -> String {
     let bytes = all(schema).flat_map(|module| module.text.bytes());
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -1,35 +1,32 @@
-//! Media types: which are read where, and which one a reply gets.
-//!
-//! Not here: how JSON and XML are written and read; that is `codec`.
+//! Media types: which ones a request body may have, and which one a reply gets.
 
 use http::HeaderMap;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE};
 
-use crate::codec::{Dialect, Format};
-use crate::fault::{Fault, Tag};
+use crate::codec::{Dialect, Encoding};
+use crate::error::{Result, invalid_value};
 
-/// A media type that we know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Media {
+pub(crate) struct MediaType {
     pub name: &'static str,
-    pub format: Format,
-    /// Whether it is a YANG Patch, and not data.
+    pub encoding: Encoding,
+    /// A YANG Patch instead of data.
     pub patch: bool,
 }
 
-const fn data(name: &'static str, format: Format) -> Media {
-    Media { name, format, patch: false }
+const fn data(name: &'static str, encoding: Encoding) -> MediaType {
+    MediaType { name, encoding, patch: false }
 }
 
-const fn patch(name: &'static str, format: Format) -> Media {
-    Media { name, format, patch: true }
+const fn patch(name: &'static str, encoding: Encoding) -> MediaType {
+    MediaType { name, encoding, patch: true }
 }
 
-use Format::{Json, Xml};
+use Encoding::{Json, Xml};
 
-/// What replies are offered in, best first.
-const RFC_OFFERS: &[Media] = &[
+/// The media types of replies, in order of preference.
+const RFC_OFFERS: &[MediaType] = &[
     data("application/yang-data+json", Json),
     data("application/yang-data+xml", Xml),
     data("application/json", Json),
@@ -37,7 +34,7 @@ const RFC_OFFERS: &[Media] = &[
     data("text/xml", Xml),
 ];
 
-const DRAFT_OFFERS: &[Media] = &[
+const DRAFT_OFFERS: &[MediaType] = &[
     data("application/json", Json),
     data("application/xml", Xml),
     data("text/xml", Xml),
@@ -49,39 +46,39 @@ const DRAFT_OFFERS: &[Media] = &[
     data("application/yang.api+xml", Xml),
 ];
 
-const RFC_PATCHES: &[Media] =
+const RFC_PATCHES: &[MediaType] =
     &[patch("application/yang-patch+json", Json), patch("application/yang-patch+xml", Xml)];
 
-const DRAFT_PATCHES: &[Media] =
+const DRAFT_PATCHES: &[MediaType] =
     &[patch("application/yang.patch+json", Json), patch("application/yang.patch+xml", Xml)];
 
-fn offers(dialect: Dialect) -> &'static [Media] {
+fn offers(dialect: Dialect) -> &'static [MediaType] {
     match dialect {
         Dialect::Draft02 => DRAFT_OFFERS,
         Dialect::Rfc8040 => RFC_OFFERS,
     }
 }
 
-fn patches(dialect: Dialect) -> &'static [Media] {
+fn patches(dialect: Dialect) -> &'static [MediaType] {
     match dialect {
         Dialect::Draft02 => DRAFT_PATCHES,
         Dialect::Rfc8040 => RFC_PATCHES,
     }
 }
 
-/// Names for an `Accept-Patch` header, or a sentence.
+/// A list for an `Accept-Patch` header or a message.
 pub(crate) fn names(dialect: Dialect, with_patches: bool) -> String {
     let patches = if with_patches { patches(dialect) } else { &[] };
     let all: Vec<&str> = offers(dialect).iter().chain(patches).map(|media| media.name).collect();
     all.join(", ")
 }
 
-/// What the request's body is. One without a type is taken for JSON, which nearly all clients send.
+/// The media type of the request body. Without a Content-Type it is JSON, which nearly all clients send.
 pub(crate) fn of_body(
     headers: &HeaderMap,
     dialect: Dialect,
     takes_patches: bool,
-) -> Result<Media, Fault> {
+) -> Result<MediaType> {
     let json = offers(dialect)[0];
     let Some(given) = headers.get(CONTENT_TYPE).filter(|given| !given.is_empty()) else {
         return Ok(json);
@@ -92,36 +89,39 @@ pub(crate) fn of_body(
     let mut known = offers(dialect).iter().chain(patches);
     known.find(|media| media.name.eq_ignore_ascii_case(essence)).copied().ok_or_else(|| {
         let known = names(dialect, takes_patches);
-        let message = format!("the body is {essence}; {known} are read here");
-        Fault::protocol(Tag::InvalidValue, message).with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+        let message = format!("unsupported media type {essence}; use one of {known}");
+        invalid_value(message).with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE)
     })
 }
 
-/// What the reply is written in: what is accepted, or, if nothing is said of that, the form of what was sent.
-pub(crate) fn of_reply(headers: &HeaderMap, dialect: Dialect) -> Result<Media, Fault> {
+/// The media type of the reply: an accepted one, or, without an Accept header, the encoding of the request body.
+pub(crate) fn of_reply(headers: &HeaderMap, dialect: Dialect) -> Result<MediaType> {
     if !headers.contains_key(ACCEPT) {
         return Ok(as_sent(headers, dialect));
     }
     accepted(headers, offers(dialect)).ok_or_else(|| {
-        let message = format!("only {} can be had here", names(dialect, false));
-        Fault::protocol(Tag::InvalidValue, message).with_status(StatusCode::NOT_ACCEPTABLE)
+        let message = format!(
+            "none of the accepted media types is available; use one of {}",
+            names(dialect, false)
+        );
+        invalid_value(message).with_status(StatusCode::NOT_ACCEPTABLE)
     })
 }
 
-/// What an error is written in: as any reply, else in the form of what was sent.
-pub(crate) fn of_error(headers: &HeaderMap, dialect: Dialect) -> Media {
+/// The media type of an error: that of a reply, else the encoding of the request body.
+pub(crate) fn of_error(headers: &HeaderMap, dialect: Dialect) -> MediaType {
     of_reply(headers, dialect).unwrap_or_else(|_| as_sent(headers, dialect))
 }
 
-fn as_sent(headers: &HeaderMap, dialect: Dialect) -> Media {
+fn as_sent(headers: &HeaderMap, dialect: Dialect) -> MediaType {
     let offers = offers(dialect);
-    let sent = of_body(headers, dialect, true).map_or(Json, |media| media.format);
-    let same = offers.iter().find(|offer| offer.format == sent);
+    let sent = of_body(headers, dialect, true).map_or(Json, |media| media.encoding);
+    let same = offers.iter().find(|offer| offer.encoding == sent);
     same.copied().unwrap_or(offers[0])
 }
 
-/// Whether the headers speak of the media types of RFC 8040: on a path that both dialects have, that tells them apart.
-pub(crate) fn says_rfc(headers: &HeaderMap) -> bool {
+/// Whether the headers name media types of RFC 8040. This decides the dialect of a path that both dialects have.
+pub(crate) fn names_rfc8040_types(headers: &HeaderMap) -> bool {
     let named = headers.get_all(ACCEPT).iter().chain(headers.get_all(CONTENT_TYPE));
     named.into_iter().any(|value| {
         let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
@@ -129,21 +129,21 @@ pub(crate) fn says_rfc(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The offer that an Accept header wants most; the first one when there is no header.
+/// The best offer for the Accept header; the first one without a header.
 ///
-/// Each offer is weighed by the most specific range that covers it. Of equal weights the more specific range wins, then
-/// the one that the client named first, then the better offer.
-fn accepted(headers: &HeaderMap, offers: &[Media]) -> Option<Media> {
+/// The most specific range that covers an offer decides its quality. Ties go to the more specific range, then to the range
+/// that the client named first, then to the earlier offer.
+fn accepted(headers: &HeaderMap, offers: &[MediaType]) -> Option<MediaType> {
     let mut text = String::new();
     for line in headers.get_all(ACCEPT) {
         text.push_str(&String::from_utf8_lossy(line.as_bytes()));
         text.push(',');
     }
-    let ranges: Vec<Range<'_>> = text.split(',').filter_map(Range::read).collect();
+    let ranges: Vec<MediaRange<'_>> = text.split(',').filter_map(MediaRange::read).collect();
     if ranges.is_empty() {
         return offers.first().copied();
     }
-    let mut best: Option<(Weight, Media)> = None;
+    let mut best: Option<(OfferRank, MediaType)> = None;
     for offer in offers {
         let weight = weigh(&ranges, offer.name).filter(|weight| weight.quality > 0);
         if let Some(weight) = weight
@@ -155,19 +155,19 @@ fn accepted(headers: &HeaderMap, offers: &[Media]) -> Option<Media> {
     best.map(|(_, media)| media)
 }
 
-/// How much an offer is wanted; what is greater is better.
+/// The rank of an offer; greater is better.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Weight {
+struct OfferRank {
     /// In thousandths.
     quality: u16,
     specificity: u8,
     early: std::cmp::Reverse<usize>,
 }
 
-fn weigh(ranges: &[Range<'_>], offer: &str) -> Option<Weight> {
+fn weigh(ranges: &[MediaRange<'_>], offer: &str) -> Option<OfferRank> {
     let (kind, subkind) = offer.split_once('/')?;
-    let mut best: Option<Weight> = None;
-    for (place, range) in ranges.iter().enumerate() {
+    let mut best: Option<OfferRank> = None;
+    for (index, range) in ranges.iter().enumerate() {
         let own = range.kind.eq_ignore_ascii_case(kind);
         let specificity = match range.subkind {
             sub if own && sub.eq_ignore_ascii_case(subkind) => 2,
@@ -176,33 +176,33 @@ fn weigh(ranges: &[Range<'_>], offer: &str) -> Option<Weight> {
             _ => continue,
         };
         if best.as_ref().is_none_or(|known| specificity > known.specificity) {
-            let early = std::cmp::Reverse(place);
-            best = Some(Weight { quality: range.quality, specificity, early });
+            let early = std::cmp::Reverse(index);
+            best = Some(OfferRank { quality: range.quality, specificity, early });
         }
     }
     best
 }
 
-struct Range<'a> {
+struct MediaRange<'a> {
     kind: &'a str,
     subkind: &'a str,
     quality: u16,
 }
 
-impl Range<'_> {
-    /// `None` for what is no range; it is left out of account.
-    fn read(text: &str) -> Option<Range<'_>> {
+impl MediaRange<'_> {
+    /// `None` if the text is not a media range; it is then ignored.
+    fn read(text: &str) -> Option<MediaRange<'_>> {
         let mut parts = text.split(';').map(str::trim);
         let (kind, subkind) = parts.next()?.split_once('/')?;
         let quality = parts.find_map(|part| {
             let (name, value) = part.split_once('=')?;
             name.trim().eq_ignore_ascii_case("q").then(|| quality(value.trim()))
         });
-        Some(Range { kind, subkind, quality: quality.unwrap_or(1000) })
+        Some(MediaRange { kind, subkind, quality: quality.unwrap_or(1000) })
     }
 }
 
-/// `0.815` as 815. What is no weight counts as the full one.
+/// `0.815` as 815. An invalid quality counts as 1.
 fn quality(text: &str) -> u16 {
     let value: f32 = text.parse().unwrap_or(1.0);
     if value.is_finite() { (value.clamp(0.0, 1.0) * 1000.0).round() as u16 } else { 1000 }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reply_is_what_is_wanted_most() {
+    fn the_reply_has_the_media_type_with_the_highest_quality() {
         const RFC: Dialect = Dialect::Rfc8040;
         const DRAFT: Dialect = Dialect::Draft02;
         for (accept, dialect, wanted) in [
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_read_in_the_types_of_its_dialect() {
+    fn a_body_must_have_a_media_type_of_its_dialect() {
         for (given, rfc, draft) in [
             ("", Some(Json), Some(Json)),
             ("application/json", Some(Json), Some(Json)),
@@ -269,7 +269,7 @@ mod tests {
             let all = headers(&[(CONTENT_TYPE, given)]);
             for (dialect, wanted) in [(Dialect::Rfc8040, rfc), (Dialect::Draft02, draft)] {
                 let media = of_body(&all, dialect, false);
-                assert_eq!(media.ok().map(|media| media.format), wanted, "{given} {dialect:?}");
+                assert_eq!(media.ok().map(|media| media.encoding), wanted, "{given} {dialect:?}");
             }
         }
         let patch = headers(&[(CONTENT_TYPE, "application/yang-patch+xml")]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_told_as_a_reply_would_be_else_as_what_was_sent() {
+    fn an_error_has_the_media_type_of_a_reply_or_of_the_request() {
         for (all, wanted) in [
             (&[][..], "application/yang-data+json"),
             (&[(ACCEPT, "application/xml")], "application/xml"),

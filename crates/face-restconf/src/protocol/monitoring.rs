@@ -1,12 +1,11 @@
-//! The state of RESTCONF itself: what it can do, and which event streams there are.
+//! `restconf-state`: the capabilities and the event streams.
 
-use super::library::Maker;
-use super::space::RESTCONF;
+use super::endpoint::RESTCONF;
+use super::library::NodeMaker;
 use super::time;
-use crate::tree::Node;
+use crate::tree::DataNode;
 use crate::yang::Schema;
 
-/// What clients look for before they rely on it.
 const CAPABILITIES: &[&str] = &[
     "urn:ietf:params:restconf:capability:defaults:1.0?basic-mode=explicit",
     "urn:ietf:params:restconf:capability:depth:1.0",
@@ -17,22 +16,22 @@ const CAPABILITIES: &[&str] = &[
     "urn:ietf:params:restconf:capability:yang-patch:1.0",
 ];
 
-/// An event stream as it is announced.
+/// An event stream, as listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Announced {
+pub(super) struct StreamInfo {
     pub name: &'static str,
     pub description: &'static str,
 }
 
-/// `log_ms`: when the oldest event that is still kept happened, where that is known.
+/// `log_ms`: the time of the oldest retained event, if known.
 pub(super) fn node(
     schema: &Schema,
-    streams: &[Announced],
+    streams: &[StreamInfo],
     log_ms: Option<u64>,
-) -> Result<Node, String> {
-    let state = Maker::top(schema, "ietf-restconf-monitoring:restconf-state")?;
+) -> Result<DataNode, String> {
+    let state = NodeMaker::top(schema, "ietf-restconf-monitoring:restconf-state")?;
     let capabilities = state.below("capabilities")?;
-    let all: Result<Vec<Node>, String> =
+    let all: Result<Vec<DataNode>, String> =
         CAPABILITIES.iter().map(|text| capabilities.leaf("capability", text)).collect();
     let container = state.below("streams")?;
     let list = container.below("stream")?;

@@ -1,4 +1,4 @@
-//! PATCH with a YANG Patch (RFC 8072): several edits that are carried out together, and a status that tells of each.
+//! PATCH with a YANG Patch (RFC 8072): several edits, carried out together, with a status for each.
 
 use std::sync::Arc;
 
@@ -8,42 +8,55 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
-use super::ask::Ask;
-use super::commit::Edits;
+use super::commit::RequestEdits;
 use super::errors::{self, POSITION};
+use super::request::RestconfRequest;
 use super::{Restconf, write};
-use crate::codec::Format;
-use crate::edit::patch::{self, Patch, PatchEdit, Status, write_status};
-use crate::fault::{Fault, Tag};
-use crate::model::{Content, Edit, Model, Target};
+use crate::codec::Encoding;
+use crate::edit::patch::{self, PatchEdit, PatchStatus, YangPatch, write_status};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{Content, Edit, InstancePath, YangModel};
 use crate::path;
-use crate::query::{Query, Use};
-use crate::tree::{Builder, Node};
+use crate::query::{RequestKind, RestconfParams};
+use crate::tree::{DataNode, TreeBuilder};
 
-pub(super) async fn patch(face: &Arc<Restconf>, ask: &Ask, target: Target) -> Result<Reply, Fault> {
-    Query::parse(ask.query(), Use::Other)?;
-    let media = ask.reply_media()?;
-    let (schema, format, base) = (face.schema.clone(), ask.body_media()?.format, target.clone());
-    let read = move |bytes: &[u8]| patch::read(&schema, &base, format, bytes);
-    let patch = write::parse(ask.call.body.clone(), read).await?;
+pub(super) async fn patch(
+    face: &Arc<Restconf>,
+    request: &RestconfRequest,
+    target: InstancePath,
+) -> Result<Reply> {
+    RestconfParams::parse(request.query(), RequestKind::Other)?;
+    let media = request.reply_media()?;
+    let (schema, encoding, base) =
+        (face.schema.clone(), request.body_media()?.encoding, target.clone());
+    let read = move |bytes: &[u8]| patch::read(&schema, &base, encoding, bytes);
+    let patch = write::parse(request.call.body.clone(), read).await?;
     let (id, ids) = (patch.id.clone(), ids(&patch));
     let max = face.settings.edits_per_request_max;
     let done = if patch.edits.len() as u64 > max {
         Err(write::too_many(max, patch.edits.len()))
     } else {
-        match face.must_be_config_all(&patch) {
-            Ok(()) => face.commit(&write::wanted(ask, Edits::Patch(patch), target, false)).await,
-            Err(fault) => Err(fault),
+        match face.ensure_edits_config(&patch) {
+            Ok(()) => {
+                face.commit(&write::edit_request(
+                    request,
+                    RequestEdits::YangPatch(patch),
+                    target,
+                    false,
+                ))
+                .await
+            }
+            Err(error) => Err(error),
         }
     };
     let (status, http_status) = match &done {
-        Ok(_) => (Status::Ok, StatusCode::OK),
-        Err(fault) => (failed(&ids, fault), ask.space.status(fault, &face.settings)),
+        Ok(_) => (PatchStatus::Ok, StatusCode::OK),
+        Err(error) => (failed(&ids, error), request.endpoint.status(error, &face.settings)),
     };
-    let prefixed = ask.space.prefixes_errors(&face.settings);
-    let body = write_status(media.format, &id, &status, &mut |out, fault| match media.format {
-        Format::Json => errors::json_error(out, fault, prefixed),
-        Format::Xml => errors::xml_error(out, fault, prefixed),
+    let prefixed = request.endpoint.prefixes_errors(&face.settings);
+    let body = write_status(media.encoding, &id, &status, &mut |out, error| match media.encoding {
+        Encoding::Json => errors::json_error(out, error, prefixed),
+        Encoding::Xml => errors::xml_error(out, error, prefixed),
     });
     let mut reply = Reply::new(Bytes::from(body).into());
     *reply.status_mut() = http_status;
@@ -53,39 +66,39 @@ pub(super) async fn patch(face: &Arc<Restconf>, ask: &Ask, target: Target) -> Re
         Ok(done) => {
             headers.insert(POSITION, done.at.position.into());
         }
-        Err(fault) => errors::mark(headers, fault),
+        Err(error) => errors::set_headers(headers, error),
     }
     Ok(reply)
 }
 
-fn ids(patch: &Patch) -> Vec<String> {
+fn ids(patch: &YangPatch) -> Vec<String> {
     patch.edits.iter().map(|edit| edit.id.clone()).collect()
 }
 
-/// Of which edit the fault is; without one, of the patch as a whole. As all edits are one command, none of the others was
-/// carried out.
-fn failed(ids: &[String], fault: &Fault) -> Status {
-    match fault.edit.and_then(|edit| ids.get(edit)) {
-        Some(id) => Status::Edits(vec![(id.clone(), Some(fault.clone()))]),
-        None => Status::Failed(vec![fault.clone()]),
+/// The status of a failed patch: of the edit that caused the error, or of the whole patch. All edits are one command, so
+/// none of them was carried out.
+fn failed(ids: &[String], error: &RestconfError) -> PatchStatus {
+    match error.edit.and_then(|edit| ids.get(edit)) {
+        Some(id) => PatchStatus::Edits(vec![(id.clone(), Some(error.clone()))]),
+        None => PatchStatus::Failed(vec![error.clone()]),
     }
 }
 
 impl Restconf {
-    /// What the edits of a patch are on this snapshot: a move has to know what it moves.
+    /// The plain edits of a patch on this snapshot. A move depends on the existing data.
     pub(super) fn edits_of(
         &self,
         snapshot: &Snapshot<'_>,
-        model: &dyn Model,
-        patch: &Patch,
-    ) -> Result<Vec<Edit>, Fault> {
+        model: &dyn YangModel,
+        patch: &YangPatch,
+    ) -> Result<Vec<Edit>> {
         let mut edits: Vec<Edit> = Vec::with_capacity(patch.edits.len());
-        for (n, wanted) in patch.edits.iter().enumerate() {
-            let edit = match wanted.edit() {
+        for (n, edit_request) in patch.edits.iter().enumerate() {
+            let edit = match edit_request.edit() {
                 Some(edit) => edit,
                 None => {
-                    let moved = self.moved(snapshot, model, &edits, wanted);
-                    wanted.moving(moved.map_err(|fault| fault.of_edit(n))?)
+                    let moved = self.moved(snapshot, model, &edits, edit_request);
+                    edit_request.moving(moved.map_err(|error| error.of_edit(n))?)
                 }
             };
             edits.push(edit);
@@ -93,38 +106,39 @@ impl Restconf {
         Ok(edits)
     }
 
-    /// What is moved: as an edit before this one leaves it, else as it is.
+    /// The node to move: as an earlier edit of the patch leaves it, else as it exists.
     fn moved(
         &self,
         snapshot: &Snapshot<'_>,
-        model: &dyn Model,
+        model: &dyn YangModel,
         before: &[Edit],
-        wanted: &PatchEdit,
-    ) -> Result<Node, Fault> {
-        let target = &wanted.target;
+        edit_request: &PatchEdit,
+    ) -> Result<DataNode> {
+        let target = &edit_request.target;
         let named = before.iter().rev().find(|edit| edit.target == *target);
         if let Some(data) = named.and_then(|edit| edit.data.clone()) {
             return Ok(data);
         }
-        let mut builder = Builder::new();
+        let mut builder = TreeBuilder::new();
         if let Some(source) = model.read(snapshot, target, Content::Config)? {
-            // A builder takes whatever comes.
+            // A builder never stops the walk.
             let _ = source.walk(&mut builder);
         }
         builder.finish().pop().ok_or_else(|| {
-            Fault::protocol(Tag::DataMissing, "what is to be moved does not exist")
+            RestconfError::protocol(ErrorTag::DataMissing, "the node to move does not exist")
                 .at_path(path::instance(&self.schema, target))
         })
     }
 
-    /// The path of the request answers to the method; it is what an edit names that may not be edited.
-    fn must_be_config_all(&self, patch: &Patch) -> Result<(), Fault> {
+    /// Checks the target of each edit. An unsuitable one is an invalid value, because the method applies to the path of the
+    /// request.
+    fn ensure_edits_config(&self, patch: &YangPatch) -> Result<()> {
         for (n, edit) in patch.edits.iter().enumerate() {
             let target = &edit.target;
             let checked =
-                self.must_be_data(target).and_then(|()| self.must_be_config(target.steps.last()));
-            checked.map_err(|fault| {
-                Fault { tag: Tag::InvalidValue, status: None, ..fault }.of_edit(n)
+                self.ensure_data(target).and_then(|()| self.ensure_config(target.steps.last()));
+            checked.map_err(|error| {
+                RestconfError { tag: ErrorTag::InvalidValue, status: None, ..error }.of_edit(n)
             })?;
         }
         Ok(())

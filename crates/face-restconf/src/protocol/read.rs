@@ -3,118 +3,110 @@
 use std::sync::Arc;
 
 use allod_edge::Reply;
-use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
 use http::{HeaderValue, StatusCode};
 
-use super::ask::Ask;
-use super::conditions::{self, Conditions, Fresh};
+use super::conditions::{self, Preconditions, ReadOutcome};
+use super::endpoint::EndpointKind;
 use super::errors::POSITION;
-use super::send::{self, Shape};
-use super::space::Part;
+use super::request::RestconfRequest;
+use super::send::{self, BodyLayout};
 use super::{Restconf, routes, streams};
-use crate::codec::{Dialect, Format};
-use crate::fault::{Fault, Layer, Tag};
-use crate::model::{Content, Target};
+use crate::codec::{Dialect, Encoding};
+use crate::error::{ErrorTag, ErrorType, RestconfError, Result};
+use crate::model::{Content, InstancePath};
 use crate::path;
-use crate::query::{Query, Use};
-use crate::yang::Kind;
+use crate::query::{RequestKind, RestconfParams};
+use crate::yang::NodeKind;
 
-pub(super) async fn get(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let media = ask.reply_media()?;
-    let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
-    face.must_be_data(&target)?;
-    let query = Query::parse(ask.query(), Use::Read)?;
-    let mut view = query.view(&face.schema, &target)?;
-    view.content = match ask.space.part {
-        Part::Config => Content::Config,
-        Part::Operational => Content::State,
-        _ => view.content,
+pub(super) async fn get(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    let media = request.reply_media()?;
+    let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
+    face.ensure_data(&target)?;
+    let query = RestconfParams::parse(request.query(), RequestKind::Read)?;
+    let mut filters = query.read_filters(&face.schema, &target)?;
+    filters.content = match request.endpoint.part {
+        EndpointKind::Config => Content::Config,
+        EndpointKind::Operational => Content::State,
+        _ => filters.content,
     };
-    face.wait_for_position(ask).await?;
-    streams::note_log(face, &target).await;
-    let (source, change, at) = face.look(|snapshot| {
-        let source = face.source(snapshot, &target, view.content)?;
+    face.wait_for_position(request).await?;
+    streams::update_log_start(face, &target).await;
+    let (source, change, at) = face.read_snapshot(|snapshot| {
+        let source = face.source(snapshot, &target, filters.content)?;
         Ok((source, face.changed(snapshot, &target), snapshot.at))
     })?;
-    let missing = || missing(ask.space.dialect).at_position(at.position);
+    let missing = || missing(request.endpoint.dialect).at_position(at.position);
     let source = source.ok_or_else(missing)?;
-    let conditions = Conditions::of(ask.headers());
+    let conditions = Preconditions::of(request.headers());
     let fresh =
-        conditions.of_read(Some(&change)).map_err(|fault| fault.at_position(at.position))?;
+        conditions.check_read(Some(&change)).map_err(|error| error.at_position(at.position))?;
     let mut reply = match fresh {
-        Fresh::NotModified => {
-            let mut reply = Reply::new(Bytes::new().into());
-            *reply.status_mut() = StatusCode::NOT_MODIFIED;
-            reply
-        }
-        Fresh::Shown => {
-            let wrapper = wrapper(face, &target, media.format);
-            let (format, dialect) = (media.format, ask.space.dialect);
-            let shape = Shape { format, dialect, wrapper, view };
-            let mut reply = Reply::new(send::body(face, shape, source).await?.ok_or_else(missing)?);
+        ReadOutcome::NotModified => send::empty(StatusCode::NOT_MODIFIED),
+        ReadOutcome::Full => {
+            let wrapper = wrapper(face, &target, media.encoding);
+            let (encoding, dialect) = (media.encoding, request.endpoint.dialect);
+            let layout = BodyLayout { encoding, dialect, wrapper, filters };
+            let mut reply =
+                Reply::new(send::body(face, layout, source).await?.ok_or_else(missing)?);
             reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
             reply
         }
     };
     let headers = reply.headers_mut();
-    conditions::mark(headers, &change, media.format);
+    conditions::set_validators(headers, &change, media.encoding);
     headers.insert(POSITION, at.position.into());
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     Ok(reply)
 }
 
-/// What goes around the answer: the datastore has a name, and several entries of a list are no document in XML.
-fn wrapper(face: &Restconf, target: &Target, format: Format) -> Option<&'static str> {
+/// The wrapper of a reply: the datastore has one, and several list entries need one in XML.
+fn wrapper(face: &Restconf, target: &InstancePath, encoding: Encoding) -> Option<&'static str> {
     let Some(last) = target.steps.last() else { return Some("data") };
-    let kind = face.schema.node(last.node).kind;
-    let many = last.keys.is_empty() && matches!(kind, Kind::List | Kind::LeafList);
-    (many && format == Format::Xml).then_some("data")
+    (face.is_whole_list(last) && encoding == Encoding::Xml).then_some("data")
 }
 
-/// Upstream has two minds about whose error this is.
-fn missing(dialect: Dialect) -> Fault {
+/// OpenDaylight reports this error with different types in the two dialects.
+fn missing(dialect: Dialect) -> RestconfError {
     let layer = match dialect {
-        Dialect::Draft02 => Layer::Application,
-        Dialect::Rfc8040 => Layer::Protocol,
+        Dialect::Draft02 => ErrorType::Application,
+        Dialect::Rfc8040 => ErrorType::Protocol,
     };
     let message =
         "Request could not be completed because the relevant data model content does not exist";
-    Fault::new(layer, Tag::DataMissing, message)
+    RestconfError::new(layer, ErrorTag::DataMissing, message)
 }
 
-pub(super) fn options(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
+pub(super) fn options(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
     let allowed = allowed(face, &target);
-    Ok(routes::options(allowed, allowed.contains("PATCH").then_some(ask)))
+    Ok(routes::options(allowed, allowed.contains("PATCH").then_some(request)))
 }
 
-/// What the target answers to.
-pub(super) fn allowed(face: &Restconf, target: &Target) -> &'static str {
+/// The methods that the target supports.
+pub(super) fn allowed(face: &Restconf, target: &InstancePath) -> &'static str {
     let Some(last) = target.steps.last() else { return "GET, HEAD, POST, PUT, PATCH, OPTIONS" };
     let node = face.schema.node(last.node);
-    let many = last.keys.is_empty() && matches!(node.kind, Kind::List | Kind::LeafList);
     match node.kind {
-        Kind::Action => "POST, OPTIONS",
-        _ if !node.config || many => "GET, HEAD, OPTIONS",
-        Kind::Leaf | Kind::LeafList => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
+        NodeKind::Action => "POST, OPTIONS",
+        _ if !node.config || face.is_whole_list(last) => "GET, HEAD, OPTIONS",
+        NodeKind::Leaf | NodeKind::LeafList => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
         _ => "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
     }
 }
 
 impl Restconf {
-    /// A path may also lead to an operation or a notification; these are not to be read or edited.
-    pub(super) fn must_be_data(&self, target: &Target) -> Result<(), Fault> {
+    /// Fails if the path leads to an operation or a notification.
+    pub(super) fn ensure_data(&self, target: &InstancePath) -> Result<()> {
         let Some(last) = target.steps.last() else { return Ok(()) };
         let node = self.schema.node(last.node);
         match node.kind {
-            Kind::Container { .. } | Kind::List | Kind::Leaf | Kind::LeafList => Ok(()),
-            _ => Err(Fault::protocol(
-                Tag::OperationNotSupported,
-                format!("'{}' is no data", node.name),
-            )
-            .with_status(StatusCode::METHOD_NOT_ALLOWED)),
+            NodeKind::Container { .. } | NodeKind::List | NodeKind::Leaf | NodeKind::LeafList => {
+                Ok(())
+            }
+            _ => Err(RestconfError::not_supported(format!("'{}' is not a data node", node.name))
+                .with_status(StatusCode::METHOD_NOT_ALLOWED)),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The table of routes, and what happens around every handler.
+//! The route table, and the common part of all handlers.
 //!
-//! A path with anything behind it is there three times, without a slash, with one, and with more, because to a router these
-//! are three.
+//! A path that may have more segments is listed three times: without a slash, with a slash, and with segments. The router
+//! treats these as different paths.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,32 +10,31 @@ use allod_edge::{Access, Call, Reply, Route};
 use http::header::ALLOW;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 
-use super::ask::Ask;
-use super::{Restconf, discovery, invoke, media, read, streams, write};
-use crate::fault::Fault;
+use super::request::RestconfRequest;
+use super::{Restconf, discovery, invoke, media, read, send, streams, write};
+use crate::error::{RestconfError, Result};
 use crate::path;
 
 pub(crate) const BODY_LIMIT: &str = "restconf_body_bytes_max";
 
 const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
-type Answering<'a> = Pin<Box<dyn Future<Output = Result<Reply, Fault>> + Send + 'a>>;
+type HandlerFuture<'a> = Pin<Box<dyn Future<Output = Result<Reply>> + Send + 'a>>;
 
-/// What answers.
-type Run = for<'a> fn(&'a Arc<Restconf>, &'a Ask) -> Answering<'a>;
+type HandlerFn = for<'a> fn(&'a Arc<Restconf>, &'a RestconfRequest) -> HandlerFuture<'a>;
 
-struct Entry {
+struct RestconfRoute {
     method: Method,
     paths: &'static [&'static str],
     access: Access,
-    run: Run,
+    run: HandlerFn,
 }
 
 const HOST_META: &[&str] = &["/.well-known/host-meta"];
 const API: &[&str] = &["/restconf", "/restconf/", "/rests", "/rests/"];
 const VERSION: &[&str] = &["/restconf/yang-library-version", "/rests/yang-library-version"];
 const MODULES: &[&str] = &["/restconf/modules", "/restconf/modules/", "/restconf/modules/{*rest}"];
-const TEXTS: &[&str] = &["/restconf/yang/{file}", "/rests/yang/{file}"];
+const MODULE_TEXTS: &[&str] = &["/restconf/yang/{file}", "/rests/yang/{file}"];
 const STREAMS: &[&str] =
     &["/restconf/streams/{name}/{encoding}", "/rests/streams/{name}/{encoding}"];
 const OPERATIONS: &[&str] =
@@ -56,37 +55,37 @@ const OPERATIONAL: &[&str] =
     &["/restconf/operational", "/restconf/operational/", "/restconf/operational/{*rest}"];
 
 macro_rules! entry {
-    ($method:ident $paths:ident, $access:ident, |$face:ident, $ask:ident| $run:expr) => {
-        Entry {
+    ($method:ident $paths:ident, $access:ident, |$face:ident, $request:ident| $run:expr) => {
+        RestconfRoute {
             method: Method::$method,
             paths: $paths,
             access: Access::$access,
-            run: |$face, $ask| Box::pin(async move { $run }),
+            run: |$face, $request| Box::pin(async move { $run }),
         }
     };
 }
 
 /// In the order in which Allow headers list the methods of a path.
-static TABLE: &[Entry] = &[
-    entry!(GET HOST_META, Open, |_face, _ask| Ok(discovery::host_meta())),
-    entry!(GET API, Read, |_face, ask| discovery::api(ask)),
-    entry!(OPTIONS API, Read, |_face, _ask| Ok(options("GET, HEAD, OPTIONS", None))),
-    entry!(GET VERSION, Read, |_face, ask| discovery::library_version(ask)),
-    entry!(GET MODULES, Read, |face, ask| discovery::modules(face, ask)),
-    entry!(GET TEXTS, Read, |face, ask| discovery::text(&face.schema, file(ask))),
-    entry!(GET STREAMS, Read, |face, ask| streams::get(face, ask).await),
-    entry!(GET OPERATIONS, Read, |face, ask| discovery::operations(face, ask)),
-    entry!(OPTIONS OPERATIONS, Read, |_face, _ask| Ok(options("GET, HEAD, OPTIONS", None))),
-    entry!(POST OPERATION, Write, |face, ask| invoke::operation(face, ask).await),
-    entry!(OPTIONS OPERATION, Read, |face, ask| invoke::options(face, ask)),
-    entry!(GET DATA, Read, |face, ask| read::get(face, ask).await),
-    entry!(POST DATA, Write, |face, ask| write::post(face, ask).await),
-    entry!(PUT DATA, Write, |face, ask| write::put(face, ask).await),
-    entry!(PATCH DATA, Write, |face, ask| write::patch(face, ask).await),
-    entry!(DELETE DATA, Write, |face, ask| write::delete(face, ask).await),
-    entry!(OPTIONS DATA, Read, |face, ask| read::options(face, ask)),
-    entry!(GET OPERATIONAL, Read, |face, ask| read::get(face, ask).await),
-    entry!(OPTIONS OPERATIONAL, Read, |_face, _ask| Ok(options("GET, HEAD, OPTIONS", None))),
+static TABLE: &[RestconfRoute] = &[
+    entry!(GET HOST_META, Open, |_face, _request| Ok(discovery::host_meta())),
+    entry!(GET API, Read, |_face, request| discovery::api(request)),
+    entry!(OPTIONS API, Read, |_face, _request| Ok(options("GET, HEAD, OPTIONS", None))),
+    entry!(GET VERSION, Read, |_face, request| discovery::library_version(request)),
+    entry!(GET MODULES, Read, |face, request| discovery::modules(face, request)),
+    entry!(GET MODULE_TEXTS, Read, |face, request| discovery::text(&face.schema, file(request))),
+    entry!(GET STREAMS, Read, |face, request| streams::get(face, request).await),
+    entry!(GET OPERATIONS, Read, |face, request| discovery::operations(face, request)),
+    entry!(OPTIONS OPERATIONS, Read, |_face, _request| Ok(options("GET, HEAD, OPTIONS", None))),
+    entry!(POST OPERATION, Write, |face, request| invoke::operation(face, request).await),
+    entry!(OPTIONS OPERATION, Read, |face, request| invoke::options(face, request)),
+    entry!(GET DATA, Read, |face, request| read::get(face, request).await),
+    entry!(POST DATA, Write, |face, request| write::post(face, request).await),
+    entry!(PUT DATA, Write, |face, request| write::put(face, request).await),
+    entry!(PATCH DATA, Write, |face, request| write::patch(face, request).await),
+    entry!(DELETE DATA, Write, |face, request| write::delete(face, request).await),
+    entry!(OPTIONS DATA, Read, |face, request| read::options(face, request)),
+    entry!(GET OPERATIONAL, Read, |face, request| read::get(face, request).await),
+    entry!(OPTIONS OPERATIONAL, Read, |_face, _request| Ok(options("GET, HEAD, OPTIONS", None))),
 ];
 
 pub(super) fn all(face: &Arc<Restconf>) -> Vec<Route> {
@@ -107,19 +106,19 @@ pub(super) fn all(face: &Arc<Restconf>) -> Vec<Route> {
 }
 
 impl Restconf {
-    async fn serve(self: &Arc<Restconf>, run: Run, call: Call) -> Reply {
-        let ask = Ask::new(call);
-        let answer = match self.admit(&ask) {
-            Ok(()) => run(self, &ask).await,
-            Err(fault) => Err(fault),
+    async fn serve(self: &Arc<Restconf>, run: HandlerFn, call: Call) -> Reply {
+        let request = RestconfRequest::new(call);
+        let answer = match self.admit(&request) {
+            Ok(()) => run(self, &request).await,
+            Err(error) => Err(error),
         };
-        answer.unwrap_or_else(|fault| self.refuse(&ask, &fault))
+        answer.unwrap_or_else(|error| self.refuse(&request, &error))
     }
 
-    fn refuse(&self, ask: &Ask, fault: &Fault) -> Reply {
-        let mut reply = ask.listener(&self.settings).tell(fault);
+    fn refuse(&self, request: &RestconfRequest, error: &RestconfError) -> Reply {
+        let mut reply = request.error_responder(&self.settings).reply(error);
         if reply.status() == StatusCode::METHOD_NOT_ALLOWED
-            && let Ok(target) = path::parse(&self.schema, ask.space.dialect, ask.rest())
+            && let Ok(target) = path::parse(&self.schema, request.endpoint.dialect, request.rest())
         {
             let allowed = HeaderValue::from_static(read::allowed(self, &target));
             reply.headers_mut().insert(ALLOW, allowed);
@@ -128,19 +127,18 @@ impl Restconf {
     }
 }
 
-/// What a resource answers to. `patches`: the media types that can change it.
-pub(super) fn options(allow: &'static str, patches: Option<&Ask>) -> Reply {
-    let mut reply = Reply::new(bytes::Bytes::new().into());
-    *reply.status_mut() = StatusCode::OK;
+/// The methods of a resource. `patches`: the request whose dialect decides the patch media types; `None`: it has no PATCH.
+pub(super) fn options(allow: &'static str, patches: Option<&RestconfRequest>) -> Reply {
+    let mut reply = send::empty(StatusCode::OK);
     let headers = reply.headers_mut();
     headers.insert(ALLOW, HeaderValue::from_static(allow));
-    let names = patches.map(|ask| media::names(ask.space.dialect, true));
+    let names = patches.map(|request| media::names(request.endpoint.dialect, true));
     if let Some(names) = names.and_then(|names| HeaderValue::try_from(names).ok()) {
         headers.insert(ACCEPT_PATCH, names);
     }
     reply
 }
 
-fn file(ask: &Ask) -> &str {
-    ask.call.head.uri.path().rsplit('/').next().unwrap_or_default()
+fn file(request: &RestconfRequest) -> &str {
+    request.call.head.uri.path().rsplit('/').next().unwrap_or_default()
 }

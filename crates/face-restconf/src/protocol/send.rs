@@ -1,101 +1,110 @@
-//! Data as the body of a reply. What is small is written at once; what is large is written by a thread that may block, piece
-//! by piece, no faster than its client reads.
+//! Writes data as the body of a reply. A small body is written at once. A large one is written in parts by a blocking
+//! thread, no faster than the client reads.
 //!
-//! A source may be walked as often as one likes, so whether it is small is found out by trying.
+//! A source can be walked any number of times, so the size is found out by trying.
 
 use std::sync::Arc;
 
-use allod_edge::{Body, StreamError};
+use allod_edge::{Body, Reply, StreamError};
 use bytes::Bytes;
+use http::StatusCode;
 use tokio::sync::mpsc;
 
 use super::Restconf;
-use crate::codec::{Chunks, Dialect, Format, Writer};
-use crate::fault::{Fault, Tag};
-use crate::tree::{Sink, Source, Stopped, Value, View};
+use crate::codec::{ChunkBuffer, DataWriter, Dialect, Encoding};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::tree::{LeafValue, NodeSink, NodeSource, ReadFilters, WalkStopped};
 use crate::yang::NodeId;
 
-/// How many nodes are looked at, and how many bytes written, before an answer counts as large.
+/// A reply with more nodes or bytes is large.
 const SMALL_NODES_MAX: u64 = 4000;
 const SMALL_BYTES_MAX: usize = 128 << 10;
 
-/// What is sent at a time, and how many of these may wait for the client.
+/// The size of a part of a large body, and how many parts may wait for the client.
 const PIECE_BYTES: usize = 64 << 10;
 const PIECES_MAX: usize = 2;
 
-/// What of a source is shown, and how.
+/// How to write a source.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
-    pub format: Format,
+pub(super) struct BodyLayout {
+    pub encoding: Encoding,
     pub dialect: Dialect,
-    /// An element of the protocol around it.
+    /// An element of the protocol around the data.
     pub wrapper: Option<&'static str>,
-    pub view: View,
+    pub filters: ReadFilters,
 }
 
-impl Shape {
-    /// Everything there is.
-    pub(super) fn whole(format: Format, dialect: Dialect) -> Shape {
-        Shape { format, dialect, wrapper: None, view: View::whole() }
+impl BodyLayout {
+    /// Without a wrapper and without filters.
+    pub(super) fn whole(encoding: Encoding, dialect: Dialect) -> BodyLayout {
+        BodyLayout { encoding, dialect, wrapper: None, filters: ReadFilters::whole() }
     }
 }
 
-/// `None`: of what there is, nothing is to be shown.
+/// A reply without a body.
+pub(super) fn empty(status: StatusCode) -> Reply {
+    let mut reply = Reply::new(Bytes::new().into());
+    *reply.status_mut() = status;
+    reply
+}
+
+/// `None`: the filters leave nothing to write.
 pub(super) async fn body(
     face: &Arc<Restconf>,
-    shape: Shape,
-    source: Box<dyn Source>,
-) -> Result<Option<Body>, Fault> {
-    let counted = Counted { source, nodes_max: SMALL_NODES_MAX };
-    match small(face, &shape, &counted) {
+    layout: BodyLayout,
+    source: Box<dyn NodeSource>,
+) -> Result<Option<Body>> {
+    let limited = LimitedSource { source, nodes_max: SMALL_NODES_MAX };
+    match small(face, &layout, &limited) {
         Some((_, false)) => Ok(None),
         Some((bytes, true)) => Ok(Some(Bytes::from(bytes).into())),
-        None => large(face, shape, counted.source).await,
+        None => large(face, layout, limited.source).await,
     }
 }
 
-/// The whole text, and whether there was anything to show; `None` when it is not small.
-fn small(face: &Restconf, shape: &Shape, source: &dyn Source) -> Option<(Vec<u8>, bool)> {
-    // The first chunk that becomes full says that it is too much.
+/// The body, and whether anything was written; `None` if it is large.
+fn small(face: &Restconf, layout: &BodyLayout, source: &dyn NodeSource) -> Option<(Vec<u8>, bool)> {
+    // A full chunk means that the body is large.
     let mut kept = Vec::new();
-    let chunks = Chunks::handed_over(SMALL_BYTES_MAX, |chunk| {
+    let chunks = ChunkBuffer::with_callback(SMALL_BYTES_MAX, |chunk| {
         let room = kept.is_empty() && chunk.len() < SMALL_BYTES_MAX;
         kept = chunk;
-        if room { Ok(()) } else { Err(Stopped) }
+        if room { Ok(()) } else { Err(WalkStopped) }
     });
-    let any = write(face, shape, source, chunks).ok()?;
+    let any = write(face, layout, source, chunks).ok()?;
     Some((kept, any))
 }
 
 async fn large(
     face: &Arc<Restconf>,
-    shape: Shape,
-    source: Box<dyn Source>,
-) -> Result<Option<Body>, Fault> {
+    layout: BodyLayout,
+    source: Box<dyn NodeSource>,
+) -> Result<Option<Body>> {
     let Ok(permit) = face.large_reads.clone().try_acquire_owned() else {
-        return Err(crowded(face.settings.restconf_large_reads_max));
+        return Err(too_many_large_replies(face.settings.restconf_large_reads_max));
     };
-    let (sender, mut pieces) = mpsc::channel::<Piece>(PIECES_MAX);
+    let (sender, mut pieces) = mpsc::channel::<BodyPart>(PIECES_MAX);
     let writer = face.clone();
     tokio::task::spawn_blocking(move || {
-        let give = |piece| sender.blocking_send(piece).map_err(|_| Stopped);
-        let chunks = Chunks::handed_over(PIECE_BYTES, |chunk| give(Piece::Bytes(chunk.into())));
-        // Whoever asked may have gone; then there is nobody to tell.
-        if let Ok(any) = write(&writer, &shape, &*source, chunks) {
-            let _ = give(Piece::End { any });
+        let give = |piece| sender.blocking_send(piece).map_err(|_| WalkStopped);
+        let chunks =
+            ChunkBuffer::with_callback(PIECE_BYTES, |chunk| give(BodyPart::Bytes(chunk.into())));
+        // If the client is gone, nothing more is sent.
+        if let Ok(any) = write(&writer, &layout, &*source, chunks) {
+            let _ = give(BodyPart::End { any });
         }
         drop(permit);
     });
-    // As long as nothing has been sent, it can still be said that there is nothing.
+    // Until the first part is sent, the reply can still be 404.
     let mut first = Vec::new();
     while first.is_empty() {
         match pieces.recv().await {
-            Some(Piece::End { any: false }) => return Ok(None),
+            Some(BodyPart::End { any: false }) => return Ok(None),
             Some(piece) => first.push(piece),
             None => {
-                return Err(Fault::application(
-                    Tag::OperationFailed,
-                    "the answer was not finished",
+                return Err(RestconfError::application(
+                    ErrorTag::OperationFailed,
+                    "the reply could not be completed",
                 ));
             }
         }
@@ -104,122 +113,97 @@ async fn large(
         let mut next = first.pop();
         loop {
             match next {
-                Some(Piece::Bytes(bytes)) => sink.send(bytes).await,
-                Some(Piece::End { .. }) => return Ok(()),
-                None => return Err(StreamError::new("the answer was not finished")),
+                Some(BodyPart::Bytes(bytes)) => sink.send(bytes).await,
+                Some(BodyPart::End { .. }) => return Ok(()),
+                None => return Err(StreamError::new("the reply could not be completed")),
             }
             next = pieces.recv().await;
         }
     })))
 }
 
-enum Piece {
+enum BodyPart {
     Bytes(Bytes),
-    /// Everything has been written. Without it, something is missing.
+    /// The body is complete. If the channel closes without it, the body is truncated.
     End {
         any: bool,
     },
 }
 
-/// Writes what the shape lets through; says whether that was anything.
+/// Returns whether the filters left anything to write.
 fn write(
     face: &Restconf,
-    shape: &Shape,
-    source: &dyn Source,
-    chunks: Chunks<'_>,
-) -> Result<bool, Stopped> {
+    layout: &BodyLayout,
+    source: &dyn NodeSource,
+    chunks: ChunkBuffer<'_>,
+) -> Result<bool, WalkStopped> {
     let schema = &*face.schema;
-    let mut writer = Writer::new(schema, shape.format, shape.dialect, chunks);
-    if let Some(name) = shape.wrapper {
+    let mut writer = DataWriter::new(schema, layout.encoding, layout.dialect, chunks);
+    if let Some(name) = layout.wrapper {
         writer.open_wrapper(name)?;
     }
-    let mut noticing = Noticing { inner: &mut writer, any: false };
-    shape.view.walk(schema, source, &mut noticing)?;
-    let any = noticing.any || shape.wrapper.is_some();
-    if shape.wrapper.is_some() {
+    let mut counting = CountingSink { inner: &mut writer, count: 0, max: u64::MAX };
+    layout.filters.walk(schema, source, &mut counting)?;
+    let any = counting.count > 0 || layout.wrapper.is_some();
+    if layout.wrapper.is_some() {
         writer.close_wrapper()?;
     }
     writer.finish()?;
     Ok(any)
 }
 
-/// Notices whether anything comes.
-struct Noticing<'a, 'b> {
-    inner: &'a mut Writer<'b>,
-    any: bool,
+/// Counts the nodes on their way to another sink, and stops the walk after a number of them.
+struct CountingSink<'a> {
+    inner: &'a mut dyn NodeSink,
+    count: u64,
+    max: u64,
 }
 
-impl Sink for Noticing<'_, '_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
-        self.any = true;
+impl CountingSink<'_> {
+    fn count(&mut self) -> Result<(), WalkStopped> {
+        self.count += 1;
+        if self.count > self.max { Err(WalkStopped) } else { Ok(()) }
+    }
+}
+
+impl NodeSink for CountingSink<'_> {
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+        self.count()?;
         self.inner.open(node)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        self.any = true;
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+        self.count()?;
         self.inner.leaf(node, value)
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
+    fn close(&mut self) -> Result<(), WalkStopped> {
         self.inner.close()
     }
 
-    fn hollow(&mut self, node: NodeId) -> Result<(), Stopped> {
-        self.any = true;
-        self.inner.hollow(node)
+    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
+        self.count()?;
+        self.inner.elided_container(node)
     }
 }
 
-/// A source that stops when enough of it has been seen.
-struct Counted {
-    source: Box<dyn Source>,
+/// A source whose walk stops after a number of nodes.
+struct LimitedSource {
+    source: Box<dyn NodeSource>,
     nodes_max: u64,
 }
 
-impl Source for Counted {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        self.source.walk(&mut Counting { inner: sink, left: self.nodes_max })
+impl NodeSource for LimitedSource {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+        self.source.walk(&mut CountingSink { inner: sink, count: 0, max: self.nodes_max })
     }
 }
 
-struct Counting<'a> {
-    inner: &'a mut dyn Sink,
-    left: u64,
-}
-
-impl Counting<'_> {
-    fn count(&mut self) -> Result<(), Stopped> {
-        self.left = self.left.checked_sub(1).ok_or(Stopped)?;
-        Ok(())
-    }
-}
-
-impl Sink for Counting<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
-        self.count()?;
-        self.inner.open(node)
-    }
-
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        self.count()?;
-        self.inner.leaf(node, value)
-    }
-
-    fn close(&mut self) -> Result<(), Stopped> {
-        self.inner.close()
-    }
-
-    fn hollow(&mut self, node: NodeId) -> Result<(), Stopped> {
-        self.count()?;
-        self.inner.hollow(node)
-    }
-}
-
-fn crowded(max: u64) -> Fault {
-    Fault::application(
-        Tag::ResourceDenied,
-        format!("{max} large answers are being sent already (restconf_large_reads_max)"),
+fn too_many_large_replies(max: u64) -> RestconfError {
+    RestconfError::application(
+        ErrorTag::ResourceDenied,
+        format!("too many large replies at once: restconf_large_reads_max is {max}"),
     )
-    .with_status(http::StatusCode::SERVICE_UNAVAILABLE)
+    .with_status(StatusCode::SERVICE_UNAVAILABLE)
     .retry_after(1)
 }

@@ -1,8 +1,8 @@
-//! Times as YANG has them (`date-and-time`), in milliseconds since 1970.
+//! Formats times as YANG `date-and-time`, from milliseconds since 1970.
 
 use allod_edge::time;
 
-/// `2026-01-01T08:00:00.500Z`; whole seconds without a point.
+/// `2026-01-01T08:00:00.500Z`; without a fraction for whole seconds.
 pub(crate) fn show(ms: u64) -> String {
     match ms % 1000 {
         0 => time::rfc3339_s(ms),
@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_read_as_it_is_shown() {
+    fn a_formatted_time_parses_to_the_same_time() {
         for (ms, text) in [
             (1_767_254_400_000, "2026-01-01T08:00:00Z"),
             (1_767_254_400_005, "2026-01-01T08:00:00.005Z"),

@@ -1,4 +1,4 @@
-//! POST, PUT, PATCH and DELETE of data: what the body and the path come to as edits, and what is answered.
+//! POST, PUT, PATCH and DELETE of data: turns path and body into edits, and writes the reply.
 
 use std::sync::Arc;
 
@@ -7,156 +7,170 @@ use bytes::Bytes;
 use http::header::{HOST, LOCATION};
 use http::{HeaderValue, StatusCode};
 
-use super::ask::Ask;
-use super::commit::{Done, Edits, Wanted};
-use super::conditions::{self, Conditions};
+use super::commit::{EditRequest, EditResult, RequestEdits};
+use super::conditions::{self, Preconditions};
 use super::errors::POSITION;
-use super::{Restconf, invoke, patch};
+use super::request::RestconfRequest;
+use super::{Restconf, invoke, patch, send};
 use crate::codec::{self, Dialect};
 use crate::edit;
-use crate::fault::{Fault, Tag};
-use crate::model::{Edit, Op, Step, Target};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::model::{Edit, EditOp, InstancePath, PathStep};
 use crate::path;
-use crate::query::{Query, Use};
-use crate::tree::Node;
-use crate::yang::{Kind, NodeId};
+use crate::query::{RequestKind, RestconfParams};
+use crate::tree::DataNode;
+use crate::yang::{NodeId, NodeKind};
 
-/// A body that is longer than this is read on a thread that may block.
+/// Longer bodies are parsed on a blocking thread.
 const SHORT_BYTES_MAX: usize = 128 << 10;
 
-/// Makes a child, or calls an action.
-pub(super) async fn post(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
-    let is_action = |step: &Step| face.schema.node(step.node).kind == Kind::Action;
+/// Creates a child, or calls an action.
+pub(super) async fn post(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
+    let is_action = |step: &PathStep| face.schema.node(step.node).kind == NodeKind::Action;
     if target.steps.last().is_some_and(is_action) {
-        return invoke::action(face, ask, target).await;
+        return invoke::action(face, request, target).await;
     }
-    face.may_be_edited(&target, Many::Refused)?;
-    let query = Query::parse(ask.query(), Use::Write)?;
+    face.ensure_editable(&target, WholeList::Refused)?;
+    let query = RestconfParams::parse(request.query(), RequestKind::Write)?;
     let parent = target.steps.last().map(|step| step.node);
-    let nodes = body(face, ask, parent).await?;
-    let [node] = one(nodes)?;
+    let nodes = body(face, request, parent).await?;
+    let [node] = exactly_one(nodes)?;
     let child = below(face, &target, &node)?;
-    face.must_be_config(child.steps.last())?;
-    let location = path::location(&face.schema, ask.space.dialect, &child);
-    let place = query.place(&face.schema, &child)?;
-    let edit = Edit { op: Op::Create, target: child.clone(), data: Some(node), place };
-    let wanted = wanted(ask, Edits::Given(vec![edit]), target, false);
-    let done = face.commit(&wanted).await?;
-    let status = match ask.space.dialect {
+    face.ensure_config(child.steps.last())?;
+    let location = path::location(&face.schema, request.endpoint.dialect, &child);
+    let insert_at = query.insert_at(&face.schema, &child)?;
+    let edit = Edit { op: EditOp::Create, target: child.clone(), data: Some(node), insert_at };
+    let edit_request = edit_request(request, RequestEdits::Plain(vec![edit]), target, false);
+    let done = face.commit(&edit_request).await?;
+    let status = match request.endpoint.dialect {
         Dialect::Draft02 => StatusCode::NO_CONTENT,
         Dialect::Rfc8040 => StatusCode::CREATED,
     };
-    let mut reply = reply(face, ask, status, &child, &done)?;
-    locate(&mut reply, face, ask, &location);
+    let mut reply = reply(face, request, status, &child, &done)?;
+    set_location(&mut reply, face, request, &location);
     Ok(reply)
 }
 
-/// Makes the target what the body says.
-pub(super) async fn put(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
-    face.may_be_edited(&target, Many::Refused)?;
-    let query = Query::parse(ask.query(), Use::Write)?;
-    let place = query.place(&face.schema, &target)?;
+/// Replaces or creates the target.
+pub(super) async fn put(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
+    face.ensure_editable(&target, WholeList::Refused)?;
+    let query = RestconfParams::parse(request.query(), RequestKind::Write)?;
+    let insert_at = query.insert_at(&face.schema, &target)?;
     let edits = match target.steps.is_empty() {
-        true => replace_all(face, body(face, ask, None).await?)?,
+        true => replace_all(face, body(face, request, None).await?)?,
         false => {
-            let node = itself(face, ask, &target).await?;
+            let node = body_as_target(face, request, &target).await?;
             let target = target.clone();
-            vec![Edit { op: Op::Replace, target, data: Some(node), place }]
+            vec![Edit { op: EditOp::Replace, target, data: Some(node), insert_at }]
         }
     };
-    let wanted = wanted(ask, Edits::Given(edits), target, false);
-    let done = face.commit(&wanted).await?;
-    let is_new = !wanted.target.steps.is_empty() && done.created.first() == Some(&true);
-    let status = match ask.space.dialect {
+    let edit_request = edit_request(request, RequestEdits::Plain(edits), target, false);
+    let done = face.commit(&edit_request).await?;
+    let is_new = !edit_request.target.steps.is_empty() && done.created.first() == Some(&true);
+    let status = match request.endpoint.dialect {
         _ if is_new => StatusCode::CREATED,
         Dialect::Draft02 => StatusCode::OK,
         Dialect::Rfc8040 => StatusCode::NO_CONTENT,
     };
-    let mut reply = reply(face, ask, status, &wanted.target, &done)?;
+    let mut reply = reply(face, request, status, &edit_request.target, &done)?;
     if is_new {
-        let location = path::location(&face.schema, ask.space.dialect, &wanted.target);
-        locate(&mut reply, face, ask, &location);
+        let location = path::location(&face.schema, request.endpoint.dialect, &edit_request.target);
+        set_location(&mut reply, face, request, &location);
     }
     Ok(reply)
 }
 
-/// Adds what the body says to what is there; or carries out a YANG Patch.
-pub(super) async fn patch(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let mut target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
-    face.may_be_edited(&target, Many::Allowed)?;
-    if ask.body_media()?.patch {
-        return patch::patch(face, ask, target).await;
+/// Merges the body into the target, or carries out a YANG Patch.
+pub(super) async fn patch(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    let mut target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
+    face.ensure_editable(&target, WholeList::Allowed)?;
+    if request.body_media()?.patch {
+        return patch::patch(face, request, target).await;
     }
-    Query::parse(ask.query(), Use::Other)?;
+    RestconfParams::parse(request.query(), RequestKind::Other)?;
     let edits = match target.steps.last() {
-        None => merge_all(face, &target, body(face, ask, None).await?)?,
-        Some(last) if face.is_many(last) => {
-            // A list without keys: those entries of it are meant that the body has.
+        None => merge_all(face, &target, body(face, request, None).await?)?,
+        Some(last) if face.is_whole_list(last) => {
+            // A list without keys: merge the entries in the body.
             let list = last.node;
             target.steps.pop();
-            let nodes = body(face, ask, target.steps.last().map(|step| step.node)).await?;
+            let nodes = body(face, request, target.steps.last().map(|step| step.node)).await?;
             if nodes.iter().any(|node| node.schema != list) {
-                return Err(unlike(face, list));
+                return Err(unexpected_list_body(face, list));
             }
             merge_all(face, &target, nodes)?
         }
         Some(_) => {
-            let node = itself(face, ask, &target).await?;
-            vec![Edit { op: Op::Merge, target: target.clone(), data: Some(node), place: None }]
+            let node = body_as_target(face, request, &target).await?;
+            vec![Edit {
+                op: EditOp::Merge,
+                target: target.clone(),
+                data: Some(node),
+                insert_at: None,
+            }]
         }
     };
-    let wanted = wanted(ask, Edits::Given(edits), target, true);
-    let done = face.commit(&wanted).await?;
-    let status = match ask.space.dialect {
+    let edit_request = edit_request(request, RequestEdits::Plain(edits), target, true);
+    let done = face.commit(&edit_request).await?;
+    let status = match request.endpoint.dialect {
         Dialect::Draft02 => StatusCode::OK,
         Dialect::Rfc8040 => StatusCode::NO_CONTENT,
     };
-    reply(face, ask, status, &wanted.target, &done)
+    reply(face, request, status, &edit_request.target, &done)
 }
 
-pub(super) async fn delete(face: &Arc<Restconf>, ask: &Ask) -> Result<Reply, Fault> {
-    let target = path::parse(&face.schema, ask.space.dialect, ask.rest())?;
-    face.may_be_edited(&target, Many::Refused)?;
-    Query::parse(ask.query(), Use::Other)?;
-    let edit = Edit { op: Op::Delete, target: target.clone(), data: None, place: None };
-    let wanted = wanted(ask, Edits::Given(vec![edit]), target, false);
-    let done = face.commit(&wanted).await?;
-    let status = match ask.space.dialect {
+pub(super) async fn delete(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
+    let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
+    face.ensure_editable(&target, WholeList::Refused)?;
+    RestconfParams::parse(request.query(), RequestKind::Other)?;
+    let edit = Edit { op: EditOp::Delete, target: target.clone(), data: None, insert_at: None };
+    let edit_request = edit_request(request, RequestEdits::Plain(vec![edit]), target, false);
+    let done = face.commit(&edit_request).await?;
+    let status = match request.endpoint.dialect {
         Dialect::Draft02 => StatusCode::OK,
         Dialect::Rfc8040 => StatusCode::NO_CONTENT,
     };
-    let mut reply = empty(status);
+    let mut reply = send::empty(status);
     reply.headers_mut().insert(POSITION, done.at.position.into());
     Ok(reply)
 }
 
-pub(super) fn wanted(ask: &Ask, edits: Edits, target: Target, must_exist: bool) -> Wanted {
-    let conditions = Conditions::of(ask.headers());
-    Wanted { edits, target, conditions, must_exist }
+pub(super) fn edit_request(
+    request: &RestconfRequest,
+    edits: RequestEdits,
+    target: InstancePath,
+    must_exist: bool,
+) -> EditRequest {
+    let conditions = Preconditions::of(request.headers());
+    EditRequest { edits, target, conditions, must_exist }
 }
 
-/// Reads a body; on a thread of its own, if that takes long.
+/// Parses a body; on a blocking thread if it is long.
 pub(super) async fn parse<T: Send + 'static>(
     body: Bytes,
-    read: impl FnOnce(&[u8]) -> Result<T, Fault> + Send + 'static,
-) -> Result<T, Fault> {
+    read: impl FnOnce(&[u8]) -> Result<T> + Send + 'static,
+) -> Result<T> {
     if body.len() <= SHORT_BYTES_MAX {
         return read(&body);
     }
     let read = tokio::task::spawn_blocking(move || read(&body));
     read.await.unwrap_or_else(|_| {
-        Err(Fault::application(Tag::OperationFailed, "the body could not be read to its end"))
+        Err(RestconfError::application(ErrorTag::OperationFailed, "the body could not be parsed"))
     })
 }
 
-/// The body as children of this node.
-async fn body(face: &Arc<Restconf>, ask: &Ask, parent: Option<NodeId>) -> Result<Vec<Node>, Fault> {
-    let format = ask.body_media()?.format;
+/// Parses the body as children of a node.
+async fn body(
+    face: &Arc<Restconf>,
+    request: &RestconfRequest,
+    parent: Option<NodeId>,
+) -> Result<Vec<DataNode>> {
+    let encoding = request.body_media()?.encoding;
     let schema = face.schema.clone();
-    let read = move |bytes: &[u8]| codec::read(&schema, parent, format, bytes);
-    let nodes = parse(ask.call.body.clone(), read).await?;
+    let read = move |bytes: &[u8]| codec::read(&schema, parent, encoding, bytes);
+    let nodes = parse(request.call.body.clone(), read).await?;
     let max = face.settings.edits_per_request_max;
     if nodes.len() as u64 > max {
         return Err(too_many(max, nodes.len()));
@@ -164,157 +178,151 @@ async fn body(face: &Arc<Restconf>, ask: &Ask, parent: Option<NodeId>) -> Result
     Ok(nodes)
 }
 
-pub(super) fn too_many(max: u64, actual: usize) -> Fault {
-    let message = format!("edits_per_request_max is {max}, the request has {actual}");
-    Fault::protocol(Tag::TooBig, message)
+pub(super) fn too_many(max: u64, actual: usize) -> RestconfError {
+    let message = format!("the request has {actual} edits; edits_per_request_max is {max}");
+    RestconfError::protocol(ErrorTag::TooBig, message)
 }
 
-/// The body as the target itself.
-async fn itself(face: &Arc<Restconf>, ask: &Ask, target: &Target) -> Result<Node, Fault> {
+/// Parses the body as the target itself.
+async fn body_as_target(
+    face: &Arc<Restconf>,
+    request: &RestconfRequest,
+    target: &InstancePath,
+) -> Result<DataNode> {
     let parent = target.steps.len().checked_sub(2).and_then(|n| target.steps.get(n));
-    let nodes = body(face, ask, parent.map(|step| step.node)).await?;
-    let [node] = one(nodes)?;
+    let nodes = body(face, request, parent.map(|step| step.node)).await?;
+    let [node] = exactly_one(nodes)?;
     if let Some(last) = target.steps.last() {
-        edit::agrees(&face.schema, last, &node)?;
+        edit::ensure_matches(&face.schema, last, &node)?;
     }
     Ok(node)
 }
 
-fn one(nodes: Vec<Node>) -> Result<[Node; 1], Fault> {
+fn exactly_one(nodes: Vec<DataNode>) -> Result<[DataNode; 1]> {
     let count = nodes.len();
     nodes.try_into().map_err(|_| {
         let message =
-            format!("Error parsing input: one node is expected in the body, and {count} are there");
-        Fault::protocol(Tag::MalformedMessage, message)
+            format!("Error parsing input: the body must contain one node, but contains {count}");
+        RestconfError::protocol(ErrorTag::MalformedMessage, message)
     })
 }
 
-/// The target that a node has below another.
-fn below(face: &Restconf, parent: &Target, node: &Node) -> Result<Target, Fault> {
+/// The path of a child node.
+fn below(face: &Restconf, parent: &InstancePath, node: &DataNode) -> Result<InstancePath> {
     let keys = node.keys(&face.schema);
     let kind = face.schema.node(node.schema).kind;
-    if keys.is_empty() && matches!(kind, Kind::List) {
-        return Err(Fault::protocol(
-            Tag::OperationNotSupported,
-            "an entry without keys cannot be named",
+    if keys.is_empty() && matches!(kind, NodeKind::List) {
+        return Err(RestconfError::not_supported(
+            "an entry of a list without keys cannot be edited",
         ));
     }
     Ok(path::below(&face.schema, parent, node))
 }
 
-fn unlike(face: &Restconf, list: NodeId) -> Fault {
+fn unexpected_list_body(face: &Restconf, list: NodeId) -> RestconfError {
     let name = face.schema.full_name(list);
-    let message =
-        format!("Error parsing input: '{name}' is expected in the body, and nothing else");
-    Fault::protocol(Tag::MalformedMessage, message)
+    let message = format!("Error parsing input: the body must contain '{name}' only");
+    RestconfError::protocol(ErrorTag::MalformedMessage, message)
 }
 
-fn merge_all(face: &Restconf, parent: &Target, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
-    let merge = |node: Node| {
+fn merge_all(face: &Restconf, parent: &InstancePath, nodes: Vec<DataNode>) -> Result<Vec<Edit>> {
+    let merge = |node: DataNode| {
         let target = below(face, parent, &node)?;
-        face.must_be_config(target.steps.last())?;
-        Ok(Edit { op: Op::Merge, target, data: Some(node), place: None })
+        face.ensure_config(target.steps.last())?;
+        Ok(Edit { op: EditOp::Merge, target, data: Some(node), insert_at: None })
     };
     nodes.into_iter().map(merge).collect()
 }
 
-/// The whole datastore: what is in the body replaces what is there, and what is not in it goes.
-fn replace_all(face: &Restconf, nodes: Vec<Node>) -> Result<Vec<Edit>, Fault> {
-    let mut edits = merge_all(face, &Target::default(), nodes)?;
-    edits.iter_mut().for_each(|edit| edit.op = Op::Replace);
+/// Replaces the whole datastore: top-level nodes that are not in the body are removed.
+fn replace_all(face: &Restconf, nodes: Vec<DataNode>) -> Result<Vec<Edit>> {
+    let mut edits = merge_all(face, &InstancePath::default(), nodes)?;
+    edits.iter_mut().for_each(|edit| edit.op = EditOp::Replace);
     for &top in face.schema.top() {
         let node = face.schema.node(top);
-        let is_data = matches!(node.kind, Kind::Container { .. } | Kind::Leaf);
+        let is_data = matches!(node.kind, NodeKind::Container { .. } | NodeKind::Leaf);
         let named =
             edits.iter().any(|edit| edit.data.as_ref().is_some_and(|data| data.schema == top));
         if is_data && node.config && !named && face.owner(top).is_ok() {
-            let target = Target { steps: vec![Step { node: top, keys: Vec::new() }] };
-            edits.push(Edit { op: Op::Remove, target, data: None, place: None });
+            let target = InstancePath { steps: vec![PathStep { node: top, keys: Vec::new() }] };
+            edits.push(Edit { op: EditOp::Remove, target, data: None, insert_at: None });
         }
     }
     Ok(edits)
 }
 
-pub(super) fn empty(status: StatusCode) -> Reply {
-    let mut reply = Reply::new(Bytes::new().into());
-    *reply.status_mut() = status;
-    reply
-}
-
-/// A reply without a body. The tag of the target is only told while nothing but this request has changed it: another would be
-/// of something that the client has not seen.
+/// A reply without a body. It has the entity tag of the target only if no other request has changed the target since; the
+/// client has not seen such a change.
 fn reply(
     face: &Restconf,
-    ask: &Ask,
+    request: &RestconfRequest,
     status: StatusCode,
-    target: &Target,
-    done: &Done,
-) -> Result<Reply, Fault> {
-    let mut reply = empty(status);
+    target: &InstancePath,
+    done: &EditResult,
+) -> Result<Reply> {
+    let mut reply = send::empty(status);
     let headers = reply.headers_mut();
     headers.insert(POSITION, done.at.position.into());
-    let change = face.look(|snapshot| Ok(face.changed(snapshot, target)))?;
+    let change = face.read_snapshot(|snapshot| Ok(face.changed(snapshot, target)))?;
     if change.position == done.at.position {
-        let format = ask.reply_media().map_or(codec::Format::Json, |media| media.format);
-        conditions::mark(headers, &change, format);
+        let encoding = request.reply_media().map_or(codec::Encoding::Json, |media| media.encoding);
+        conditions::set_validators(headers, &change, encoding);
     }
     Ok(reply)
 }
 
-/// Says where what was made is.
-fn locate(reply: &mut Reply, face: &Restconf, ask: &Ask, location: &str) {
-    let host = ask.headers().get(HOST).and_then(|host| host.to_str().ok());
+/// Sets the Location header.
+fn set_location(reply: &mut Reply, face: &Restconf, request: &RestconfRequest, location: &str) {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let origin = match host {
         Some(host) => format!("{}://{host}", face.settings.scheme),
         None => String::new(),
     };
-    let part = match ask.space.dialect {
+    let part = match request.endpoint.dialect {
         Dialect::Draft02 => "config",
         Dialect::Rfc8040 => "data",
     };
-    let location = format!("{origin}{}/{part}{location}", ask.space.root);
+    let location = format!("{origin}{}/{part}{location}", request.endpoint.root);
     if let Ok(location) = HeaderValue::try_from(location) {
         reply.headers_mut().insert(LOCATION, location);
     }
 }
 
-/// Whether a path to a list as a whole will do.
+/// Whether the target may be a whole list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Many {
+enum WholeList {
     Refused,
     Allowed,
 }
 
 impl Restconf {
-    /// Whether the path names something that can be edited: configuration, and one thing.
-    fn may_be_edited(&self, target: &Target, many: Many) -> Result<(), Fault> {
-        self.must_be_data(target)?;
-        self.must_be_config(target.steps.last())?;
+    /// Checks that the target is configuration, and not a whole list.
+    fn ensure_editable(&self, target: &InstancePath, whole_list: WholeList) -> Result<()> {
+        self.ensure_data(target)?;
+        self.ensure_config(target.steps.last())?;
         match target.steps.last() {
-            Some(last) if many == Many::Refused && self.is_many(last) => Err(Fault::protocol(
-                Tag::InvalidValue,
-                format!(
-                    "'{}' names all entries; the keys of the one that is meant are missing",
+            Some(last) if whole_list == WholeList::Refused && self.is_whole_list(last) => {
+                Err(invalid_value(format!(
+                    "'{}' names the whole list; add the keys of one entry",
                     self.schema.node(last.node).name
-                ),
-            )),
+                )))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Whether a list is named as a whole.
-    fn is_many(&self, step: &Step) -> bool {
+    /// Whether the step names a whole list.
+    pub(super) fn is_whole_list(&self, step: &PathStep) -> bool {
         let kind = self.schema.node(step.node).kind;
-        step.keys.is_empty() && matches!(kind, Kind::List | Kind::LeafList)
+        step.keys.is_empty() && matches!(kind, NodeKind::List | NodeKind::LeafList)
     }
 
-    pub(super) fn must_be_config(&self, step: Option<&Step>) -> Result<(), Fault> {
+    pub(super) fn ensure_config(&self, step: Option<&PathStep>) -> Result<()> {
         match step.map(|step| self.schema.node(step.node)) {
-            Some(node) if !node.config => Err(Fault::protocol(
-                Tag::OperationNotSupported,
-                format!("'{}' is state, which is only read", node.name),
-            )
-            .with_status(StatusCode::METHOD_NOT_ALLOWED)),
+            Some(node) if !node.config => {
+                Err(RestconfError::not_supported(format!("'{}' is state and read only", node.name))
+                    .with_status(StatusCode::METHOD_NOT_ALLOWED))
+            }
             _ => Ok(()),
         }
     }

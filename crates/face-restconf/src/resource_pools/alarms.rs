@@ -1,4 +1,4 @@
-//! What is wrong with pools and services, as data.
+//! Alarms of pools and services, as data.
 
 use std::sync::Arc;
 
@@ -7,68 +7,59 @@ use allod_core::alarm::{Alarm, AlarmKind};
 use allod_core::command::Command;
 use allod_core::state::State;
 
-use super::at;
-use super::read::select;
-use crate::fault::{Fault, Tag};
-use crate::model::{Step, Target};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{InstancePath, PathStep};
 use crate::protocol::time;
-use crate::tree::{Node, Source, Value};
-use crate::yang::{NodeId, Schema};
+use crate::tree::{DataNode, LeafValue, NodeSource, select};
+use crate::yang::node_set;
 
-/// The original's name for itself among the devices.
+/// NSO's name for itself in the list of devices.
 const DEVICE: &str = "ncs";
 
 const CLEARED: &str = "cleared";
 
-#[derive(Debug)]
-pub(super) struct AlarmNodes {
-    pub top: NodeId,
-    list: NodeId,
-    count: NodeId,
-    last_changed: NodeId,
-    alarm: NodeId,
-    pub named: Named,
-    cleared: NodeId,
-    changed_at: NodeId,
-    severity: NodeId,
-    text: NodeId,
-    change: NodeId,
-    change_at: NodeId,
-    change_severity: NodeId,
-    change_text: NodeId,
-    pub purge: NodeId,
-}
-
-/// The leaves that say which alarm it is.
-#[derive(Debug)]
-pub(super) struct Named {
-    device: NodeId,
-    kind: NodeId,
-    object: NodeId,
-    problem: NodeId,
-}
-
-impl Named {
-    pub fn of(schema: &Schema, path: &str) -> Result<Named, String> {
-        Ok(Named {
-            device: at(schema, &format!("{path}/device"))?,
-            kind: at(schema, &format!("{path}/type"))?,
-            object: at(schema, &format!("{path}/managed-object"))?,
-            problem: at(schema, &format!("{path}/specific-problem"))?,
-        })
+node_set! {
+    pub(super) struct AlarmNodes {
+        top: "",
+        list: "/alarm-list",
+        count: "/alarm-list/number-of-alarms",
+        last_changed: "/alarm-list/last-changed",
+        alarm: "/alarm-list/alarm",
+        cleared: "/alarm-list/alarm/is-cleared",
+        changed_at: "/alarm-list/alarm/last-status-change",
+        severity: "/alarm-list/alarm/last-perceived-severity",
+        text: "/alarm-list/alarm/last-alarm-text",
+        change: "/alarm-list/alarm/status-change",
+        change_at: "/alarm-list/alarm/status-change/event-time",
+        change_severity: "/alarm-list/alarm/status-change/perceived-severity",
+        change_text: "/alarm-list/alarm/status-change/alarm-text",
+        purge: "/alarm-list/alarm/purge",
+        @named: AlarmKeyNodes = "/alarm-list/alarm",
     }
+}
 
-    pub fn leaves(&self, object: &Arc<str>, kind: AlarmKind, ids: bool) -> Vec<Node> {
+node_set! {
+    /// The key leaves of an alarm.
+    pub(super) struct AlarmKeyNodes {
+        device: "/device",
+        kind: "/type",
+        object: "/managed-object",
+        problem: "/specific-problem",
+    }
+}
+
+impl AlarmKeyNodes {
+    pub fn leaves(&self, object: &Arc<str>, kind: AlarmKind, ids: bool) -> Vec<DataNode> {
         vec![
-            Node::leaf(self.device, Value::text(DEVICE)),
-            Node::leaf(self.kind, Value::text(type_name(kind, ids))),
-            Node::leaf(self.object, Value::Text(object.clone())),
-            Node::leaf(self.problem, Value::text("")),
+            DataNode::leaf(self.device, DEVICE),
+            DataNode::leaf(self.kind, type_name(kind, ids)),
+            DataNode::leaf(self.object, object),
+            DataNode::leaf(self.problem, ""),
         ]
     }
 }
 
-/// What the kind of an alarm is called. `ids`: of a pool of ids.
+/// The `alarm-type`. `ids`: the pool is an id pool.
 fn type_name(kind: AlarmKind, ids: bool) -> &'static str {
     match (kind, ids) {
         (AlarmKind::Exhausted, true) => "id-pool-exhausted",
@@ -83,8 +74,8 @@ fn type_name(kind: AlarmKind, ids: bool) -> &'static str {
     }
 }
 
-/// How bad it is, and in words.
-pub(super) fn wrong(kind: AlarmKind) -> (&'static str, &'static str) {
+/// The severity and the text of a raised alarm.
+pub(super) fn severity_and_text(kind: AlarmKind) -> (&'static str, &'static str) {
     match kind {
         AlarmKind::Exhausted | AlarmKind::OddExhausted | AlarmKind::EvenExhausted => {
             ("major", "Pool is empty")
@@ -96,62 +87,40 @@ pub(super) fn wrong(kind: AlarmKind) -> (&'static str, &'static str) {
     }
 }
 
-/// The same, of one that may be over.
+/// The severity of an alarm that may be cleared.
 pub(super) fn severity(kind: AlarmKind, raised: bool) -> &'static str {
-    if raised { wrong(kind).0 } else { CLEARED }
+    if raised { severity_and_text(kind).0 } else { CLEARED }
 }
 
 impl AlarmNodes {
-    pub fn of(schema: &Schema) -> Result<AlarmNodes, String> {
-        let top = "/allod-resource-pools:alarms";
-        let list = |rest: &str| at(schema, &format!("{top}/alarm-list/{rest}"));
-        Ok(AlarmNodes {
-            top: at(schema, top)?,
-            list: at(schema, &format!("{top}/alarm-list"))?,
-            count: list("number-of-alarms")?,
-            last_changed: list("last-changed")?,
-            alarm: list("alarm")?,
-            named: Named::of(schema, &format!("{top}/alarm-list/alarm"))?,
-            cleared: list("alarm/is-cleared")?,
-            changed_at: list("alarm/last-status-change")?,
-            severity: list("alarm/last-perceived-severity")?,
-            text: list("alarm/last-alarm-text")?,
-            change: list("alarm/status-change")?,
-            change_at: list("alarm/status-change/event-time")?,
-            change_severity: list("alarm/status-change/perceived-severity")?,
-            change_text: list("alarm/status-change/alarm-text")?,
-            purge: list("alarm/purge")?,
-        })
-    }
-
-    /// What the steps name; nothing while there has never been an alarm.
-    pub fn shown(&self, state: &State, steps: &[Step]) -> Option<Box<dyn Source>> {
+    /// The data at the path; `None` as long as there has never been an alarm.
+    pub fn shown(&self, state: &State, steps: &[PathStep]) -> Option<Box<dyn NodeSource>> {
         let (first, below) = steps.split_first()?;
         let alarms = state.alarms();
         if first.node != self.top || alarms.is_empty() {
             return None;
         }
         let last = alarms.values().map(|alarm| alarm.cleared_ms.unwrap_or(alarm.raised_ms)).max();
-        let mut children = vec![Node::leaf(self.count, Value::Uint(alarms.len() as u64))];
-        children.extend(last.map(|at_ms| Node::leaf(self.last_changed, shown_time(at_ms))));
+        let mut children = vec![DataNode::leaf(self.count, LeafValue::Uint(alarms.len() as u64))];
+        children.extend(last.map(|at_ms| DataNode::leaf(self.last_changed, shown_time(at_ms))));
         children.extend(alarms.values().map(|alarm| self.entry(alarm)));
-        let list = Node::inner(self.list, children);
-        select(vec![Node::inner(self.top, vec![list])], below)
+        let list = DataNode::inner(self.list, children);
+        select(vec![DataNode::inner(self.top, vec![list])], below)
     }
 
-    fn entry(&self, alarm: &Alarm) -> Node {
-        let (bad, text) = wrong(alarm.kind);
+    fn entry(&self, alarm: &Alarm) -> DataNode {
+        let (bad, text) = severity_and_text(alarm.kind);
         let changed = alarm.cleared_ms.unwrap_or(alarm.raised_ms);
         let is_over = alarm.cleared_ms.is_some();
         let mut children = self.named.leaves(&alarm.object, alarm.kind, alarm.ids);
         children.extend([
-            Node::leaf(self.cleared, Value::Bool(is_over)),
-            Node::leaf(self.changed_at, shown_time(changed)),
-            Node::leaf(self.severity, Value::text(severity(alarm.kind, !is_over))),
-            Node::leaf(self.text, Value::text(text)),
+            DataNode::leaf(self.cleared, LeafValue::Bool(is_over)),
+            DataNode::leaf(self.changed_at, shown_time(changed)),
+            DataNode::leaf(self.severity, severity(alarm.kind, !is_over)),
+            DataNode::leaf(self.text, text),
             self.status_change(alarm.raised_ms, bad, text),
         ]);
-        // Two changes at one time would be one entry: the later one counts.
+        // Two changes at the same time are one list entry; the later one counts.
         match alarm.cleared_ms {
             Some(at_ms) if at_ms == alarm.raised_ms => {
                 children.pop();
@@ -160,34 +129,37 @@ impl AlarmNodes {
             Some(at_ms) => children.push(self.status_change(at_ms, CLEARED, text)),
             None => {}
         }
-        Node::inner(self.alarm, children)
+        DataNode::inner(self.alarm, children)
     }
 
-    fn status_change(&self, at_ms: u64, severity: &str, text: &str) -> Node {
+    fn status_change(&self, at_ms: u64, severity: &str, text: &str) -> DataNode {
         let leaves = vec![
-            Node::leaf(self.change_at, shown_time(at_ms)),
-            Node::leaf(self.change_severity, Value::text(severity)),
-            Node::leaf(self.change_text, Value::text(text)),
+            DataNode::leaf(self.change_at, shown_time(at_ms)),
+            DataNode::leaf(self.change_severity, severity),
+            DataNode::leaf(self.change_text, text),
         ];
-        Node::inner(self.change, leaves)
+        DataNode::inner(self.change, leaves)
     }
 
-    /// The command that forgets the alarm that the target names.
-    pub fn purged(&self, state: &State, target: &Target) -> Result<Command, Fault> {
+    /// The command that purges the alarm at the target.
+    pub fn purged(&self, state: &State, target: &InstancePath) -> Result<Command> {
         let step = target.steps.iter().find(|step| step.node == self.alarm);
         let keys = step.map_or(&[][..], |step| &step.keys);
         let alarm = state.alarms().values().find(|alarm| {
             let leaves = self.named.leaves(&alarm.object, alarm.kind, alarm.ids);
-            leaves.iter().filter_map(Node::value).eq(keys)
+            leaves.iter().filter_map(DataNode::value).eq(keys)
         });
         let Some(alarm) = alarm else {
-            return Err(Fault::application(Tag::DataMissing, "there is no such alarm"));
+            return Err(RestconfError::application(
+                ErrorTag::DataMissing,
+                "the alarm does not exist",
+            ));
         };
         let (object, kind) = (alarm.object.clone(), alarm.kind);
         Ok(Command::Alarm(AlarmCommand::Purge { object, kind }))
     }
 }
 
-pub(super) fn shown_time(at_ms: u64) -> Value {
-    Value::text(time::show(at_ms))
+pub(super) fn shown_time(at_ms: u64) -> LeafValue {
+    LeafValue::text(time::show(at_ms))
 }

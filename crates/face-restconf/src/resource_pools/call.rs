@@ -1,7 +1,7 @@
-//! The calls: what each asks of the core, and what its receipt becomes.
+//! Turns actions into commands, and receipts into outputs.
 //!
-//! Whoever calls waits for the answer, so that a request is only written if it gets something. Requests that wait until there
-//! is room are written as data.
+//! The caller waits for the answer, so a request is stored only if it is granted. Requests that wait for free resources are
+//! written as data.
 
 mod nodes;
 mod tools;
@@ -20,26 +20,26 @@ use allod_core::state::State;
 use allod_core::view::requests as view;
 
 pub(super) use self::nodes::CallNodes;
-use self::nodes::{Find, SyncAlloc};
+use self::nodes::{FindNodes, SyncAllocNodes};
 use super::ip_pool::address_of;
-use super::{ResourcePools, faults, words};
+use super::{ResourcePools, error_texts, refusals};
 use crate::edit::validate_input;
-use crate::fault::{Fault, Tag};
-use crate::model::{Called, Output, Target};
-use crate::tree::{Node, Siblings, Value};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{CallPlan, InstancePath, OperationOutput};
+use crate::tree::{DataNode, LeafValue, Siblings};
 use crate::yang::NodeId;
 
-/// How the answer to a call is shown: the value as text, or why there is none.
-type Show = Box<dyn FnOnce(Result<String, String>) -> Output + Send>;
+/// Makes the output: from the value as text, or from the reason of the failure.
+type ResultToOutput = Box<dyn FnOnce(Result<String, String>) -> OperationOutput + Send>;
 
 impl ResourcePools {
-    pub(super) fn called(
+    pub(super) fn call_plan(
         &self,
         state: &State,
         operation: NodeId,
-        target: &Target,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
+        target: &InstancePath,
+        input: &[DataNode],
+    ) -> Result<CallPlan> {
         validate_input(&self.schema, operation, input)?;
         let nodes = &self.calls;
         if operation == nodes.sync_alloc.action {
@@ -51,19 +51,19 @@ impl ResourcePools {
         } else if operation == nodes.find_ip.action {
             self.find_ip(state, &nodes.find_ip, input)
         } else if operation == self.alarms.purge {
-            self.alarms.purged(state, target).map(Called::Command)
+            self.alarms.purged(state, target).map(CallPlan::Command)
         } else {
-            self.tool(state, operation, input).map(Called::Answer)
+            self.tool(state, operation, input).map(CallPlan::Answer)
         }
     }
 
-    /// For a prefix of a pool of addresses; or, as the original had it at first, for an id.
-    fn sync_alloc(&self, state: &State, input: &[Node]) -> Result<Called, Fault> {
+    /// Allocates a prefix from an address pool; or an id, as in the first versions of this action.
+    fn sync_alloc(&self, state: &State, input: &[DataNode]) -> Result<CallPlan> {
         let (nodes, own) = (&self.calls.sync_alloc, &self.calls.prefix);
         let pool = text(input, nodes.pool);
         let config = configured(state, &pool)?;
         let want = match (config.kind().is_id(), input.uint(own.cidrmask)) {
-            // Whoever names a length does not want an id.
+            // A caller that gives a prefix length does not want an id.
             (_, Some(size)) => Wanted::Prefix(WantedPrefix {
                 size: u8::try_from(size).unwrap_or(u8::MAX),
                 invert: input.bool(own.invert).unwrap_or(false),
@@ -74,29 +74,29 @@ impl ResourcePools {
                 ..WantedId::default()
             }),
             (false, None) => {
-                let message = format!("cidrmask is needed for pool {pool}");
-                return Err(Fault::application(Tag::MissingElement, message));
+                let message = format!("cidrmask is required for pool {pool}");
+                return Err(RestconfError::application(ErrorTag::MissingElement, message));
             }
         };
-        let allocated = nodes.given;
+        let allocated = own.allocated;
         let subnet = (!config.kind().is_id()).then_some(own.subnet);
-        let show: Show = Box::new(move |found| match found {
+        let show: ResultToOutput = Box::new(move |found| match found {
             Ok(value) => {
                 let leaves = [Some(allocated), subnet].into_iter().flatten();
-                leaves.map(|leaf| Node::leaf(leaf, Value::text(&*value))).collect()
+                leaves.map(|leaf| DataNode::leaf(leaf, &*value)).collect()
             }
-            Err(why) => vec![Node::leaf(allocated, Value::text(exception(why)))],
+            Err(why) => vec![DataNode::leaf(allocated, exception(why))],
         });
         self.sync_called(state, nodes, input, pool, want, show)
     }
 
-    fn sync_alloc_id(&self, state: &State, input: &[Node]) -> Result<Called, Fault> {
+    fn sync_alloc_id(&self, state: &State, input: &[DataNode]) -> Result<CallPlan> {
         let (nodes, own) = (&self.calls.sync_alloc_id, &self.calls.id);
         let pool = text(input, nodes.pool);
         let id = input.int(own.id).filter(|id| *id >= 0).map(|id| {
             u32::try_from(id).map_err(|_| {
-                let message = format!("requestedId {id} is not an id of 32 bits");
-                Fault::application(Tag::InvalidValue, message)
+                let message = format!("requestedId {id} is not a 32-bit id");
+                RestconfError::application(ErrorTag::InvalidValue, message)
             })
         });
         let method = input.text(own.method).map(|method| match method {
@@ -109,24 +109,24 @@ impl ResourcePools {
             parity: parity(input.text(nodes.parity)),
             method,
         });
-        let given = nodes.given;
-        let show: Show = Box::new(move |found| {
+        let allocated = own.allocated;
+        let show: ResultToOutput = Box::new(move |found| {
             let text = found.unwrap_or_else(exception);
-            vec![Node::leaf(given, Value::text(text))]
+            vec![DataNode::leaf(allocated, text)]
         });
         self.sync_called(state, nodes, input, pool, want, show)
     }
 
-    /// What the calls of release 4 have in common.
+    /// The common part of the release 4 actions.
     fn sync_called(
         &self,
         state: &State,
-        nodes: &SyncAlloc,
-        input: &[Node],
+        nodes: &SyncAllocNodes,
+        input: &[DataNode],
         pool: Arc<str>,
         want: Wanted,
-        show: Show,
-    ) -> Result<Called, Fault> {
+        show: ResultToOutput,
+    ) -> Result<CallPlan> {
         let owner = input.text(nodes.owner).filter(|owner| !owner.is_empty());
         let request = Request {
             user: text(input, nodes.user),
@@ -140,59 +140,60 @@ impl ResourcePools {
         self.found(state, FindValue { pools: vec![pool], key, request }, allocate, show)
     }
 
-    fn find_id(&self, state: &State, nodes: &Find, input: &[Node]) -> Result<Called, Fault> {
+    fn find_id(&self, state: &State, nodes: &FindNodes, input: &[DataNode]) -> Result<CallPlan> {
         let mut pools: Vec<Arc<str>> = Vec::new();
         for node in input.entries(nodes.pool) {
             match node.value() {
-                Some(Value::Text(name)) if !pools.contains(name) => pools.push(name.clone()),
+                Some(LeafValue::Text(name)) if !pools.contains(name) => pools.push(name.clone()),
                 _ => {}
             }
         }
         let want = Wanted::Id(WantedId {
             sync: (pools.len() > 1).then_some(true),
             id: input.uint(nodes.resource).and_then(|id| u32::try_from(id).ok()),
-            parity: parity(input.text(nodes.narrow)),
+            parity: parity(input.text(self.calls.find_id_parity)),
             method: None,
         });
         self.find(state, nodes, input, pools, want)
     }
 
-    fn find_ip(&self, state: &State, nodes: &Find, input: &[Node]) -> Result<Called, Fault> {
+    fn find_ip(&self, state: &State, nodes: &FindNodes, input: &[DataNode]) -> Result<CallPlan> {
         let pool = text(input, nodes.pool);
         let named = input.text(nodes.resource);
         let (address, len) = match named.and_then(|named| named.split_once('/')) {
             Some((address, len)) => (Some(address), len.parse::<u8>().ok()),
             None => (named, None),
         };
-        let asked = input.uint(nodes.narrow).and_then(|len| u8::try_from(len).ok());
+        let asked = input.uint(self.calls.find_ip_length).and_then(|len| u8::try_from(len).ok());
         if let (Some(len), Some(asked)) = (len, asked)
             && len != asked
         {
-            let message = format!("the resource is of length {len}, and prefix-length is {asked}");
-            return Err(Fault::application(Tag::InvalidValue, message));
+            let message =
+                format!("the resource has the prefix length {len}, but prefix-length is {asked}");
+            return Err(RestconfError::application(ErrorTag::InvalidValue, message));
         }
         let start = start(address)?;
-        // An address alone is all of itself.
+        // An address without a length is a single address.
         let whole = start.map(|(six, _)| if six { 128 } else { 32 });
         let Some(size) = len.or(asked).or(whole) else {
-            let message = "prefix-length or resource is needed";
-            return Err(Fault::application(Tag::MissingElement, message));
+            let message = "prefix-length or resource is required";
+            return Err(RestconfError::application(ErrorTag::MissingElement, message));
         };
         let want = Wanted::Prefix(WantedPrefix { size, invert: false, start });
         self.find(state, nodes, input, vec![pool], want)
     }
 
-    /// What the calls of release 5 have in common.
+    /// The common part of the release 5 actions.
     fn find(
         &self,
         state: &State,
-        nodes: &Find,
-        input: &[Node],
+        nodes: &FindNodes,
+        input: &[DataNode],
         pools: Vec<Arc<str>>,
         want: Wanted,
-    ) -> Result<Called, Fault> {
+    ) -> Result<CallPlan> {
         let services = input.entries(nodes.service).filter_map(|node| match node.value() {
-            Some(Value::Text(service)) => Some(service.clone()),
+            Some(LeafValue::Text(service)) => Some(service.clone()),
             _ => None,
         });
         let request = Request {
@@ -203,51 +204,52 @@ impl ResourcePools {
             want,
         };
         let (success, resource, message) = (nodes.success, nodes.found, nodes.message);
-        let show: Show = Box::new(move |found| {
-            let is_found = Node::leaf(success, Value::Bool(found.is_ok()));
+        let show: ResultToOutput = Box::new(move |found| {
+            let is_found = DataNode::leaf(success, LeafValue::Bool(found.is_ok()));
             let text = match &found {
-                Ok(_) => Value::text("Resource found"),
-                Err(why) => Value::text(&**why),
+                Ok(_) => LeafValue::text("Resource found"),
+                Err(why) => LeafValue::text(&**why),
             };
-            let found = found.ok().map(|value| Node::leaf(resource, Value::text(value)));
-            let told = [is_found].into_iter().chain(found);
-            told.chain([Node::leaf(message, text)]).collect()
+            let found = found.ok().map(|value| DataNode::leaf(resource, value));
+            let leaves = [is_found].into_iter().chain(found);
+            leaves.chain([DataNode::leaf(message, text)]).collect()
         });
         let key = text(input, nodes.key);
         let allocate = input.child(nodes.allocate).is_some();
         self.found(state, FindValue { pools, key, request }, allocate, show)
     }
 
-    /// The command, and how its receipt is shown.
+    /// The command, and how to turn its receipt into an output.
     fn found(
         &self,
         state: &State,
         find: FindValue,
         allocate: bool,
-        show: Show,
-    ) -> Result<Called, Fault> {
+        show: ResultToOutput,
+    ) -> Result<CallPlan> {
         let ids = matches!(find.request.want, Wanted::Id(_));
-        let mut spelling = None;
+        let mut kind_and_config = None;
         for pool in &find.pools {
             let config = configured(state, pool)?;
             if config.kind().is_id() != ids {
                 let what = if ids { "ids" } else { "addresses" };
                 let message = format!("Pool {pool} is not a pool of {what}");
-                return Err(Fault::application(Tag::InvalidValue, message));
+                return Err(RestconfError::application(ErrorTag::InvalidValue, message));
             }
             let kind = self.kinds.iter().find(|kind| kind.is(config));
-            spelling = kind.map(|kind| (kind.clone(), config.clone()));
+            kind_and_config = kind.map(|kind| (kind.clone(), config.clone()));
         }
         let request = find.request.clone();
-        let spelled = move |value: Span| match &spelling {
-            Some((kind, config)) => kind.spelled(config, value),
+        let value_text = move |value: Span| match &kind_and_config {
+            Some((kind, config)) => kind.value_text(config, value),
             None => String::new(),
         };
-        let why =
-            move |(pool, failure): &(Arc<str>, Failure)| words::error(pool, &request, failure);
+        let why = move |(pool, failure): &(Arc<str>, Failure)| {
+            error_texts::error(pool, &request, failure)
+        };
         let then = Box::new(move |receipt: &Receipt| match receipt.outcomes.first() {
             Some(Outcome::Found(found)) => {
-                show(found.as_ref().map(|value| spelled(*value)).map_err(why))
+                show(found.as_ref().map(|value| value_text(*value)).map_err(why))
             }
             _ => Vec::new(),
         });
@@ -255,11 +257,11 @@ impl ResourcePools {
             true => RequestsCommand::Allocate(find),
             false => RequestsCommand::Find(find),
         };
-        Ok(Called::CommandThen(Command::Requests(command), then))
+        Ok(CallPlan::CommandThen(Command::Requests(command), then))
     }
 }
 
-/// Callers of release 4 know a failure by this word, and take whatever is without it for what was allocated.
+/// Callers of release 4 recognise a failure by the word `Exception`; they take any other text as the allocated value.
 fn exception(why: String) -> String {
     if why.contains("Exception") {
         why
@@ -268,15 +270,15 @@ fn exception(why: String) -> String {
     }
 }
 
-/// What is configured of a pool that has to be there.
-fn configured<'s>(state: &'s State, pool: &Arc<str>) -> Result<&'s Arc<RequestPool>, Fault> {
-    view::config(state, pool).ok_or_else(|| faults::unknown(pool))
+/// The configuration of a pool that must exist.
+fn configured<'s>(state: &'s State, pool: &Arc<str>) -> Result<&'s Arc<RequestPool>> {
+    view::config(state, pool).ok_or_else(|| refusals::unknown(pool))
 }
 
-/// A leaf that has to be there: the schema has been asked.
-fn text(input: &[Node], leaf: NodeId) -> Arc<str> {
+/// The text of a mandatory leaf. The input is already validated.
+fn text(input: &[DataNode], leaf: NodeId) -> Arc<str> {
     match input.value_of(leaf) {
-        Some(Value::Text(text)) => text.clone(),
+        Some(LeafValue::Text(text)) => text.clone(),
         _ => "".into(),
     }
 }
@@ -289,14 +291,14 @@ fn parity(text: Option<&str>) -> Option<WantedParity> {
     }
 }
 
-/// The address that a prefix is to begin with. An empty text is none.
-fn start(text: Option<&str>) -> Result<Option<(bool, u128)>, Fault> {
+/// The requested start address. Empty text: none.
+fn start(text: Option<&str>) -> Result<Option<(bool, u128)>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     match address_of(text) {
         Some(address) => Ok(Some(address)),
         None => {
             let message = format!("'{text}' is not an address");
-            Err(Fault::application(Tag::InvalidValue, message))
+            Err(RestconfError::application(ErrorTag::InvalidValue, message))
         }
     }
 }

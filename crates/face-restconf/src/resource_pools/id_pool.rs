@@ -1,4 +1,4 @@
-//! Pools of ids: all that is theirs alone.
+//! The pool kind of ids.
 
 use allod_core::claim::Parity;
 use allod_core::requests::{
@@ -9,11 +9,11 @@ use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
 
 use super::at;
-use super::kind::{Holder, OperNodes, Place, PoolKind, PoolNodes};
-use crate::fault::{Fault, Tag};
-use crate::model::Step;
-use crate::tree::{Node, Siblings, Sink, Stopped, Value};
-use crate::yang::{NodeId, Schema};
+use super::kind::{OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::PathStep;
+use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, WalkStopped, write_inner};
+use crate::yang::{NodeId, Schema, node_set};
 
 const LIST: &str = "/resource-allocator:resource-pools/id-allocator:id-pool";
 const OPER: &str = "/id-allocator-oper:id-allocator";
@@ -23,8 +23,8 @@ const BACKWARDS: &str = "range end must be greater or equal to range start";
 pub(super) struct IdPool {
     nodes: PoolNodes,
     oper: OperNodes,
-    range: Ids,
-    exclude: Ids,
+    range: IdRangeNodes,
+    exclude: IdRangeNodes,
     stop_allocation: NodeId,
     alarms: NodeId,
     alarms_enabled: NodeId,
@@ -35,78 +35,66 @@ pub(super) struct IdPool {
     id: NodeId,
     parity: NodeId,
     method: NodeId,
-    methods: Methods,
-    /// The same without the container.
-    short_methods: Methods,
+    methods: MethodNodes,
+    /// The same leaves without the container.
+    short_methods: MethodNodes,
     granted: NodeId,
-    oper_range: Ids,
-    oper_exclude: Ids,
-    oper_available: Ids,
+    oper_range: IdRangeNodes,
+    oper_exclude: IdRangeNodes,
+    oper_available: IdRangeNodes,
     held_id: NodeId,
     held_key: NodeId,
     held_owner: NodeId,
 }
 
-/// A container or a list of first and last ids.
-#[derive(Debug)]
-struct Ids {
-    node: NodeId,
-    start: NodeId,
-    end: NodeId,
+node_set! {
+    /// A container or list with a first and a last id.
+    struct IdRangeNodes {
+        node: "",
+        start: "/start",
+        end: "/end",
+    }
 }
 
-impl Ids {
-    fn of(schema: &Schema, path: &str) -> Result<Ids, String> {
-        Ok(Ids {
-            node: at(schema, path)?,
-            start: at(schema, &format!("{path}/start"))?,
-            end: at(schema, &format!("{path}/end"))?,
-        })
+impl IdRangeNodes {
+    fn leaves(&self, start: u64, end: u64) -> Vec<DataNode> {
+        vec![
+            DataNode::leaf(self.start, LeafValue::Uint(start)),
+            DataNode::leaf(self.end, LeafValue::Uint(end)),
+        ]
     }
 
-    fn leaves(&self, start: u64, end: u64) -> Vec<Node> {
-        vec![Node::leaf(self.start, Value::Uint(start)), Node::leaf(self.end, Value::Uint(end))]
-    }
-
-    fn read(&self, node: &Node) -> (u32, u32) {
+    fn read(&self, node: &DataNode) -> (u32, u32) {
         let number = |leaf| node.uint(leaf).and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
         (number(self.start), number(self.end))
     }
 
-    fn show(&self, start: u64, end: u64, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        if !sink.open(self.node)? {
-            return Ok(());
-        }
-        sink.leaf(self.start, &Value::Uint(start))?;
-        sink.leaf(self.end, &Value::Uint(end))?;
-        sink.close()
-    }
-}
-
-/// The leaves of which one says which id is given.
-#[derive(Debug)]
-struct Methods {
-    firstfree: NodeId,
-    roundrobin: NodeId,
-}
-
-impl Methods {
-    fn of(schema: &Schema, path: &str) -> Result<Methods, String> {
-        Ok(Methods {
-            firstfree: at(schema, &format!("{path}/firstfree"))?,
-            roundrobin: at(schema, &format!("{path}/roundrobin"))?,
+    fn show(&self, start: u64, end: u64, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+        write_inner(sink, self.node, |sink| {
+            sink.leaf(self.start, &LeafValue::Uint(start))?;
+            sink.leaf(self.end, &LeafValue::Uint(end))
         })
     }
+}
 
-    fn leaf(&self, method: Method) -> Node {
+node_set! {
+    /// The leaves that select the allocation method.
+    struct MethodNodes {
+        firstfree: "/firstfree",
+        roundrobin: "/roundrobin",
+    }
+}
+
+impl MethodNodes {
+    fn leaf(&self, method: Method) -> DataNode {
         let node = match method {
             Method::FirstFree => self.firstfree,
             Method::RoundRobin => self.roundrobin,
         };
-        Node::leaf(node, Value::Empty)
+        DataNode::leaf(node, LeafValue::Empty)
     }
 
-    fn read(&self, nodes: &[Node]) -> Option<Method> {
+    fn read(&self, nodes: &[DataNode]) -> Option<Method> {
         if nodes.child(self.roundrobin).is_some() {
             Some(Method::RoundRobin)
         } else {
@@ -119,10 +107,10 @@ impl IdPool {
     pub fn new(schema: &Schema) -> Result<IdPool, String> {
         let pool = |rest: &str| at(schema, &format!("{LIST}/{rest}"));
         let held = |rest: &str| at(schema, &format!("{OPER}/pool/allocation/{rest}"));
-        let ids = |path: String| Ids::of(schema, &path);
+        let ids = |path: String| IdRangeNodes::find(schema, &path);
         Ok(IdPool {
             nodes: PoolNodes::of(schema, "id-pool", LIST)?,
-            oper: OperNodes::of(schema, OPER)?,
+            oper: OperNodes::find(schema, OPER)?,
             range: ids(format!("{LIST}/range"))?,
             exclude: ids(format!("{LIST}/exclude"))?,
             stop_allocation: pool("exclude/stop-allocation")?,
@@ -135,8 +123,8 @@ impl IdPool {
             id: pool("allocation/request/id")?,
             parity: pool("allocation/request/oddeven-alloc")?,
             method: pool("allocation/request/method")?,
-            methods: Methods::of(schema, &format!("{LIST}/allocation/request/method"))?,
-            short_methods: Methods::of(schema, &format!("{LIST}/allocation/request"))?,
+            methods: MethodNodes::find(schema, &format!("{LIST}/allocation/request/method"))?,
+            short_methods: MethodNodes::find(schema, &format!("{LIST}/allocation/request"))?,
             granted: pool("allocation/response/id")?,
             oper_range: ids(format!("{OPER}/pool/range"))?,
             oper_exclude: ids(format!("{OPER}/pool/exclude"))?,
@@ -148,14 +136,13 @@ impl IdPool {
     }
 }
 
-fn given(config: &RequestPool) -> Option<&IdSupply> {
+fn supply(config: &RequestPool) -> Option<&IdSupply> {
     match &config.supply {
-        Supply::Ids(given) => Some(given),
+        Supply::Ids(supply) => Some(supply),
         Supply::Addresses(_) => None,
     }
 }
 
-/// An id of 32 bits as any number is written.
 fn number(id: u128) -> u64 {
     u64::try_from(id).unwrap_or(u64::MAX)
 }
@@ -170,52 +157,58 @@ impl PoolKind for IdPool {
     }
 
     fn is(&self, config: &RequestPool) -> bool {
-        given(config).is_some()
+        supply(config).is_some()
     }
 
-    fn config_nodes(&self, config: &RequestPool) -> Vec<Node> {
-        let Some(given) = given(config) else { return Vec::new() };
-        let range = self.range.leaves(given.start.into(), given.end.into());
-        let mut nodes = vec![Node::inner(self.range.node, range)];
-        for ids in &given.exclude {
+    fn config_nodes(&self, config: &RequestPool) -> Vec<DataNode> {
+        let Some(supply) = supply(config) else { return Vec::new() };
+        let range = self.range.leaves(supply.start.into(), supply.end.into());
+        let mut nodes = vec![DataNode::inner(self.range.node, range)];
+        for ids in &supply.exclude {
             let mut leaves = self.exclude.leaves(ids.start.into(), ids.end.into());
             let stop = ids.flag;
-            leaves.extend(stop.map(|stop| Node::leaf(self.stop_allocation, Value::Bool(stop))));
-            nodes.push(Node::inner(self.exclude.node, leaves));
+            leaves.extend(
+                stop.map(|stop| DataNode::leaf(self.stop_allocation, LeafValue::Bool(stop))),
+            );
+            nodes.push(DataNode::inner(self.exclude.node, leaves));
         }
         let settings = &config.alarms;
-        let enabled = settings.enabled.then(|| Node::leaf(self.alarms_enabled, Value::Empty));
-        let mut alarms: Vec<Node> = enabled.into_iter().collect();
+        let enabled =
+            settings.enabled.then(|| DataNode::leaf(self.alarms_enabled, LeafValue::Empty));
+        let mut alarms: Vec<DataNode> = enabled.into_iter().collect();
         for (leaf, percent) in [
             (self.low, settings.low),
             (self.low_odd, settings.low_odd),
             (self.low_even, settings.low_even),
         ] {
-            alarms.extend(percent.map(|percent| Node::leaf(leaf, Value::Uint(percent.into()))));
+            alarms.extend(
+                percent.map(|percent| DataNode::leaf(leaf, LeafValue::Uint(percent.into()))),
+            );
         }
         if !alarms.is_empty() {
-            nodes.push(Node::inner(self.alarms, alarms));
+            nodes.push(DataNode::inner(self.alarms, alarms));
         }
         nodes
     }
 
     fn config(
         &self,
-        place: &Place<'_>,
-        pool: &Node,
+        location: &PoolLocation<'_>,
+        pool: &DataNode,
         _before: Option<&RequestPool>,
-    ) -> Result<RequestPool, Fault> {
+    ) -> Result<RequestPool> {
         let (start, end) = pool.child(self.range.node).map_or((0, 0), |node| self.range.read(node));
         if end < start {
-            let steps = [self.range.node, self.range.end].map(|node| Step { node, keys: vec![] });
-            let fault = Fault::application(Tag::InvalidValue, BACKWARDS);
-            return Err(fault.at_path(place.below(steps)));
+            let steps =
+                [self.range.node, self.range.end].map(|node| PathStep { node, keys: vec![] });
+            let error = RestconfError::application(ErrorTag::InvalidValue, BACKWARDS);
+            return Err(error.at_path(location.below(steps)));
         }
         let mut exclude = Vec::new();
         for entry in pool.entries(self.exclude.node) {
             let (start, end) = self.exclude.read(entry);
             if end < start {
-                return Err(place.wrong_entry(entry, BACKWARDS));
+                return Err(location.wrong_entry(entry, BACKWARDS));
             }
             let flag = entry.bool(self.stop_allocation);
             exclude.push(ExcludedIds { start, end, flag });
@@ -227,7 +220,7 @@ impl PoolKind for IdPool {
             percent.and_then(|percent| u8::try_from(percent).ok())
         };
         Ok(RequestPool {
-            // NSO counts one id less than there are, and its users have set their thresholds by that.
+            // NSO counts one id less than there are, and thresholds are configured accordingly.
             supply: Supply::Ids(IdSupply {
                 start,
                 end,
@@ -243,29 +236,29 @@ impl PoolKind for IdPool {
         })
     }
 
-    fn request_nodes(&self, want: &Wanted) -> Vec<Node> {
+    fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
         let Wanted::Id(want) = want else { return Vec::new() };
         let mut nodes = Vec::new();
-        nodes.extend(want.sync.map(|sync| Node::leaf(self.sync, Value::Bool(sync))));
-        nodes.extend(want.id.map(|id| Node::leaf(self.id, Value::Uint(id.into()))));
+        nodes.extend(want.sync.map(|sync| DataNode::leaf(self.sync, LeafValue::Bool(sync))));
+        nodes.extend(want.id.map(|id| DataNode::leaf(self.id, LeafValue::Uint(id.into()))));
         let parity = want.parity.map(|parity| match parity {
             WantedParity::Any => "default",
             WantedParity::Only(parity) => parity.name(),
         });
-        nodes.extend(parity.map(|parity| Node::leaf(self.parity, Value::text(parity))));
+        nodes.extend(parity.map(|parity| DataNode::leaf(self.parity, parity)));
         nodes.extend(
-            want.method.map(|method| Node::inner(self.method, vec![self.methods.leaf(method)])),
+            want.method.map(|method| DataNode::inner(self.method, vec![self.methods.leaf(method)])),
         );
         nodes
     }
 
-    fn wanted(&self, request: &[Node]) -> Result<Wanted, Fault> {
+    fn wanted(&self, request: &[DataNode]) -> Result<Wanted> {
         let parity = request.text(self.parity).map(|parity| match parity {
             "odd" => WantedParity::Only(Parity::Odd),
             "even" => WantedParity::Only(Parity::Even),
             _ => WantedParity::Any,
         });
-        // What is there in short has just been written; what is there in full may be from before.
+        // The short form was just written; the long form may be older.
         let method = self.short_methods.read(request).or_else(|| {
             request.child(self.method).and_then(|method| self.methods.read(method.children()))
         });
@@ -277,11 +270,11 @@ impl PoolKind for IdPool {
         }))
     }
 
-    fn granted_nodes(&self, _config: &RequestPool, value: Span) -> Vec<Node> {
-        vec![Node::leaf(self.granted, Value::Uint(number(value.first)))]
+    fn granted_nodes(&self, _config: &RequestPool, value: Span) -> Vec<DataNode> {
+        vec![DataNode::leaf(self.granted, LeafValue::Uint(number(value.first)))]
     }
 
-    fn spelled(&self, _config: &RequestPool, value: Span) -> String {
+    fn value_text(&self, _config: &RequestPool, value: Span) -> String {
         value.first.to_string()
     }
 
@@ -289,15 +282,15 @@ impl PoolKind for IdPool {
         &self,
         pool: &FrozenRequestPool,
         part: Option<NodeId>,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Stopped> {
-        let Some(given) = given(&pool.config) else { return Ok(()) };
-        let wanted = |ids: &Ids| part.is_none_or(|part| part == ids.node);
+        sink: &mut dyn NodeSink,
+    ) -> Result<(), WalkStopped> {
+        let Some(supply) = supply(&pool.config) else { return Ok(()) };
+        let wanted = |ids: &IdRangeNodes| part.is_none_or(|part| part == ids.node);
         if wanted(&self.oper_range) {
-            self.oper_range.show(given.start.into(), given.end.into(), sink)?;
+            self.oper_range.show(supply.start.into(), supply.end.into(), sink)?;
         }
         if wanted(&self.oper_exclude) {
-            for ids in &given.exclude {
+            for ids in &supply.exclude {
                 self.oper_exclude.show(ids.start.into(), ids.end.into(), sink)?;
             }
         }
@@ -309,9 +302,9 @@ impl PoolKind for IdPool {
         Ok(())
     }
 
-    fn value_of(&self, _config: &RequestPool, keys: &[Value]) -> Option<Span> {
+    fn value_of(&self, _config: &RequestPool, keys: &[LeafValue]) -> Option<Span> {
         match keys {
-            [Value::Uint(id)] => Some(Span::one((*id).into())),
+            [LeafValue::Uint(id)] => Some(Span::one((*id).into())),
             _ => None,
         }
     }
@@ -320,15 +313,13 @@ impl PoolKind for IdPool {
         &self,
         _config: &RequestPool,
         value: Span,
-        holder: &Holder,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Stopped> {
-        if !sink.open(self.oper.allocation)? {
-            return Ok(());
-        }
-        sink.leaf(self.held_id, &Value::Uint(number(value.first)))?;
-        sink.leaf(self.held_key, &Value::Text(holder.key.clone()))?;
-        sink.leaf(self.held_owner, &Value::text(&*holder.owner))?;
-        sink.close()
+        holder: &ResourceHolder,
+        sink: &mut dyn NodeSink,
+    ) -> Result<(), WalkStopped> {
+        write_inner(sink, self.oper.allocation, |sink| {
+            sink.leaf(self.held_id, &LeafValue::Uint(number(value.first)))?;
+            sink.leaf(self.held_key, &LeafValue::Text(holder.key.clone()))?;
+            sink.leaf(self.held_owner, &LeafValue::text(&*holder.owner))
+        })
     }
 }

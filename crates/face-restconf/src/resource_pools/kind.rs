@@ -1,7 +1,7 @@
-//! What a kind of pool is to everything else here: its nodes, what is configured of a pool, what is asked of it, what is given.
+//! The trait of a pool kind: its schema nodes, its configuration, its requests and its values.
 //!
-//! A kind is one module of YANG that adds a list of pools, one that shows what is free, and one file that implements
-//! [`PoolKind`]. `docs/how-to/add-a-pool-kind.md` goes through it.
+//! A kind consists of a YANG module that adds a list of pools, a YANG module for what is free, and one file that implements
+//! [`PoolKind`]. See `docs/how-to/add-a-pool-kind.md`.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,79 +11,79 @@ use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
 
 use super::at;
-use crate::fault::{Fault, Tag};
-use crate::model::{Step, Target};
+use crate::error::{ErrorTag, RestconfError, Result};
+use crate::model::{InstancePath, PathStep};
 use crate::path;
-use crate::tree::{Node, Sink, Stopped, Value};
-use crate::yang::{NodeId, Schema};
+use crate::tree::{DataNode, LeafValue, NodeSink, WalkStopped};
+use crate::yang::{NodeId, Schema, node_set};
 
 pub(crate) trait PoolKind: Debug + Send + Sync {
-    /// What its list of pools has in common with those of all kinds.
+    /// The nodes that the lists of pools of all kinds have.
     fn nodes(&self) -> &PoolNodes;
 
-    /// Where it is shown what is free and held.
+    /// The nodes of the operational data: free and allocated values.
     fn oper(&self) -> &OperNodes;
 
-    /// Whether a pool is of this kind.
+    /// Whether a pool has this kind.
     fn is(&self, config: &RequestPool) -> bool;
 
-    /// What is configured of a pool, beside its name and its requests.
-    fn config_nodes(&self, config: &RequestPool) -> Vec<Node>;
+    /// Writes the configuration of a pool, without its name and requests.
+    fn config_nodes(&self, config: &RequestPool) -> Vec<DataNode>;
 
-    /// The same back. `pool` has all that the schema asks for. `before`: what was configured until now.
+    /// Reads the configuration of a validated pool. `before`: its present configuration.
     fn config(
         &self,
-        place: &Place<'_>,
-        pool: &Node,
+        location: &PoolLocation<'_>,
+        pool: &DataNode,
         before: Option<&RequestPool>,
-    ) -> Result<RequestPool, Fault>;
+    ) -> Result<RequestPool>;
 
-    /// What a request asks for.
-    fn request_nodes(&self, want: &Wanted) -> Vec<Node>;
+    /// Writes the parameters of a request.
+    fn request_nodes(&self, want: &Wanted) -> Vec<DataNode>;
 
-    /// The same back: the children of the request, if it has any.
-    fn wanted(&self, request: &[Node]) -> Result<Wanted, Fault>;
+    /// Reads the parameters of a request from its children.
+    fn wanted(&self, request: &[DataNode]) -> Result<Wanted>;
 
-    /// What a request has got.
-    fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<Node>;
+    /// Writes the value that a request was granted.
+    fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<DataNode>;
 
-    /// A value, in words.
-    fn spelled(&self, config: &RequestPool, value: Span) -> String;
+    /// A value as text.
+    fn value_text(&self, config: &RequestPool, value: Span) -> String;
 
-    /// What is free in a pool and what it consists of, of which `part` is wanted; `None`: all. Who holds what is not part of it.
+    /// Writes the operational data of a pool without allocated values. `part`: a single child; `None`: all.
     fn show_free(
         &self,
         pool: &FrozenRequestPool,
         part: Option<NodeId>,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Stopped>;
+        sink: &mut dyn NodeSink,
+    ) -> Result<(), WalkStopped>;
 
-    /// The value that the keys of an entry of what is held stand for.
-    fn value_of(&self, config: &RequestPool, keys: &[Value]) -> Option<Span>;
+    /// The value of an entry of allocated values, from its keys.
+    fn value_of(&self, config: &RequestPool, keys: &[LeafValue]) -> Option<Span>;
 
-    /// An entry of what is held.
+    /// Writes an entry of allocated values.
     fn show_held(
         &self,
         config: &RequestPool,
         value: Span,
-        holder: &Holder,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Stopped>;
+        holder: &ResourceHolder,
+        sink: &mut dyn NodeSink,
+    ) -> Result<(), WalkStopped>;
 }
 
-/// Who has a value.
-pub(crate) struct Holder {
+/// The holder of a value.
+pub(crate) struct ResourceHolder {
     pub key: Arc<str>,
-    /// The services that asked for it.
+    /// The services that requested it.
     pub owner: String,
-    /// `None`: it was not asked for through the resource-manager.
+    /// `None`: it was not requested through the resource-manager.
     pub user: Option<Arc<str>>,
 }
 
-/// The nodes that lists of pools of all kinds have.
+/// The nodes that the lists of pools of all kinds have.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolNodes {
-    /// As notifications call it.
+    /// The kind's name in notifications.
     pub label: &'static str,
     pub top: NodeId,
     pub list: NodeId,
@@ -121,67 +121,59 @@ impl PoolNodes {
     }
 }
 
-/// The nodes that all trees of what is free have.
-#[derive(Debug, Clone)]
-pub(crate) struct OperNodes {
-    pub top: NodeId,
-    pub list: NodeId,
-    pub name: NodeId,
-    pub allocation: NodeId,
-}
-
-impl OperNodes {
-    pub fn of(schema: &Schema, top: &str) -> Result<OperNodes, String> {
-        Ok(OperNodes {
-            top: at(schema, top)?,
-            list: at(schema, &format!("{top}/pool"))?,
-            name: at(schema, &format!("{top}/pool/name"))?,
-            allocation: at(schema, &format!("{top}/pool/allocation"))?,
-        })
+node_set! {
+    /// The common nodes of the operational data.
+    pub(crate) struct OperNodes {
+        top: "",
+        list: "/pool",
+        name: "/pool/name",
+        allocation: "/pool/allocation",
     }
 }
 
-/// A pool, and where it is in the data: to say what is wrong where.
-pub(crate) struct Place<'a> {
+/// The location of a pool in the data, for error paths.
+pub(crate) struct PoolLocation<'a> {
     pub schema: &'a Schema,
     pub nodes: &'a PoolNodes,
     pub pool: &'a Arc<str>,
 }
 
-impl Place<'_> {
-    fn target(&self) -> Target {
-        let keys = vec![Value::Text(self.pool.clone())];
-        let steps =
-            vec![Step { node: self.nodes.top, keys: vec![] }, Step { node: self.nodes.list, keys }];
-        Target { steps }
+impl PoolLocation<'_> {
+    fn target(&self) -> InstancePath {
+        let keys = vec![LeafValue::Text(self.pool.clone())];
+        let steps = vec![
+            PathStep { node: self.nodes.top, keys: vec![] },
+            PathStep { node: self.nodes.list, keys },
+        ];
+        InstancePath { steps }
     }
 
-    /// Something below the pool, as an instance identifier.
-    pub fn below(&self, steps: impl IntoIterator<Item = Step>) -> String {
+    /// The instance identifier of a node below the pool.
+    pub fn below(&self, steps: impl IntoIterator<Item = PathStep>) -> String {
         let mut target = self.target();
         target.steps.extend(steps);
         path::instance(self.schema, &target)
     }
 
-    /// A request to the pool.
-    pub fn request(&self, key: &Arc<str>) -> Step {
-        Step { node: self.nodes.allocation, keys: vec![Value::Text(key.clone())] }
+    /// The step to a request of the pool.
+    pub fn request(&self, key: &Arc<str>) -> PathStep {
+        PathStep { node: self.nodes.allocation, keys: vec![LeafValue::Text(key.clone())] }
     }
 
-    /// What is wrong with an entry of a list of the pool.
-    pub fn wrong_entry(&self, entry: &Node, message: impl Into<String>) -> Fault {
-        let step = Step { node: entry.schema, keys: entry.keys(self.schema) };
-        Fault::application(Tag::InvalidValue, message).at_path(self.below([step]))
+    /// An error about a list entry of the pool.
+    pub fn wrong_entry(&self, entry: &DataNode, message: impl Into<String>) -> RestconfError {
+        let step = PathStep { node: entry.schema, keys: entry.keys(self.schema) };
+        RestconfError::application(ErrorTag::InvalidValue, message).at_path(self.below([step]))
     }
 
-    /// A fault of the schema says which node; this says of which pool, and of which request.
-    pub fn placed(&self, fault: Fault, key: Option<&Arc<str>>) -> Fault {
+    /// Adds the pool and the request to the path of a validation error.
+    pub fn at_pool_path(&self, error: RestconfError, key: Option<&Arc<str>>) -> RestconfError {
         let node = match key {
             Some(_) => self.nodes.allocation,
             None => self.nodes.list,
         };
-        let path = fault.path.clone().unwrap_or_default();
+        let path = error.path.clone().unwrap_or_default();
         let rest = path.strip_prefix(&self.schema.path(node)).unwrap_or_default().to_owned();
-        fault.at_path(self.below(key.map(|key| self.request(key))) + &rest)
+        error.at_path(self.below(key.map(|key| self.request(key))) + &rest)
     }
 }

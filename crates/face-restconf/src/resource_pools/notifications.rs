@@ -1,7 +1,7 @@
-//! What has happened to pools, requests, services and alarms, as notifications.
+//! Events of pools, requests, services and alarms as notifications.
 //!
-//! That a request has been answered and what it has got are two events of one entry, so that all events of an entry are looked
-//! at together.
+//! The answer to a request and the granted value are two events of one entry, so the events of an entry are handled
+//! together.
 
 use std::sync::Arc;
 
@@ -16,170 +16,143 @@ use allod_core::requests::Answer;
 use allod_core::requests::event::RequestAnswered;
 use allod_core::requests::event::RequestsEvent;
 
-use super::alarms::{self, Named};
-use super::{ResourcePools, at, words};
-use crate::tree::{Node, Value};
-use crate::yang::{NodeId, Schema};
+use super::alarms::{self, AlarmKeyNodes};
+use super::{ResourcePools, error_texts};
+use crate::tree::DataNode;
+use crate::yang::node_set;
 
-#[derive(Debug)]
-pub(super) struct ToldNodes {
-    allocation: NodeId,
-    allocation_pool: NodeId,
-    allocation_id: NodeId,
-    allocation_change: NodeId,
-    resource: NodeId,
-    error: NodeId,
-    error_code: NodeId,
-    allocation_user: NodeId,
-    allocation_service: NodeId,
-    pool: NodeId,
-    pool_name: NodeId,
-    pool_change: NodeId,
-    pool_kind: NodeId,
-    redeploy: NodeId,
-    service: NodeId,
-    user: NodeId,
-    how: NodeId,
-    about: NodeId,
-    about_pool: NodeId,
-    about_id: NodeId,
-    alarm: NodeId,
-    alarm_named: Named,
-    severity: NodeId,
-    text: NodeId,
-    time: NodeId,
+node_set! {
+    pub(super) struct NotificationNodes {
+        allocation: "allocation-changed",
+        allocation_pool: "allocation-changed/pool",
+        allocation_id: "allocation-changed/allocation",
+        allocation_change: "allocation-changed/change",
+        resource: "allocation-changed/resource",
+        error: "allocation-changed/error",
+        error_code: "allocation-changed/error-code",
+        allocation_user: "allocation-changed/username",
+        allocation_service: "allocation-changed/allocating-service",
+        pool: "pool-changed",
+        pool_name: "pool-changed/pool",
+        pool_change: "pool-changed/change",
+        pool_kind: "pool-changed/kind",
+        redeploy: "redeploy-requested",
+        service: "redeploy-requested/service",
+        user: "redeploy-requested/username",
+        how: "redeploy-requested/redeploy-type",
+        about: "redeploy-requested/allocation",
+        about_pool: "redeploy-requested/allocation/pool",
+        about_id: "redeploy-requested/allocation/id",
+        alarm: "alarm",
+        severity: "alarm/perceived-severity",
+        text: "alarm/alarm-text",
+        time: "alarm/event-time",
+        @alarm_named: AlarmKeyNodes = "alarm",
+    }
 }
 
-impl ToldNodes {
-    pub fn of(schema: &Schema) -> Result<ToldNodes, String> {
-        let told = |rest: &str| at(schema, &format!("/allod-resource-pools:{rest}"));
-        Ok(ToldNodes {
-            allocation: told("allocation-changed")?,
-            allocation_pool: told("allocation-changed/pool")?,
-            allocation_id: told("allocation-changed/allocation")?,
-            allocation_change: told("allocation-changed/change")?,
-            resource: told("allocation-changed/resource")?,
-            error: told("allocation-changed/error")?,
-            error_code: told("allocation-changed/error-code")?,
-            allocation_user: told("allocation-changed/username")?,
-            allocation_service: told("allocation-changed/allocating-service")?,
-            pool: told("pool-changed")?,
-            pool_name: told("pool-changed/pool")?,
-            pool_change: told("pool-changed/change")?,
-            pool_kind: told("pool-changed/kind")?,
-            redeploy: told("redeploy-requested")?,
-            service: told("redeploy-requested/service")?,
-            user: told("redeploy-requested/username")?,
-            how: told("redeploy-requested/redeploy-type")?,
-            about: told("redeploy-requested/allocation")?,
-            about_pool: told("redeploy-requested/allocation/pool")?,
-            about_id: told("redeploy-requested/allocation/id")?,
-            alarm: told("alarm")?,
-            alarm_named: Named::of(schema, "/allod-resource-pools:alarm")?,
-            severity: told("alarm/perceived-severity")?,
-            text: told("alarm/alarm-text")?,
-            time: told("alarm/event-time")?,
-        })
-    }
-
-    fn allocation(&self, pool: &Arc<str>, key: &Arc<str>, change: &str, more: Vec<Node>) -> Node {
+impl NotificationNodes {
+    fn allocation(
+        &self,
+        pool: &Arc<str>,
+        key: &Arc<str>,
+        change: &str,
+        more: Vec<DataNode>,
+    ) -> DataNode {
         let mut leaves = vec![
-            Node::leaf(self.allocation_pool, Value::Text(pool.clone())),
-            Node::leaf(self.allocation_id, Value::Text(key.clone())),
-            Node::leaf(self.allocation_change, Value::text(change)),
+            DataNode::leaf(self.allocation_pool, pool),
+            DataNode::leaf(self.allocation_id, key),
+            DataNode::leaf(self.allocation_change, change),
         ];
         leaves.extend(more);
-        Node::inner(self.allocation, leaves)
+        DataNode::inner(self.allocation, leaves)
     }
 
-    fn answered(&self, event: &RequestAnswered, given: Option<&ClaimGranted>) -> Node {
+    fn answered(&self, event: &RequestAnswered, given: Option<&ClaimGranted>) -> DataNode {
         let RequestAnswered { pool, key, request, answer } = event;
         let mut leaves = Vec::new();
         let change = match answer {
             Answer::Granted => {
                 let kind = given.and_then(|given| given.kind);
                 let value = given.zip(kind).map(|(given, kind)| kind.show(given.values.first()));
-                leaves.extend(value.map(|value| Node::leaf(self.resource, Value::text(value))));
+                leaves.extend(value.map(|value| DataNode::leaf(self.resource, value)));
                 "granted"
             }
             Answer::Failed(failure) => {
-                let text = words::error(pool, request, failure);
-                leaves.push(Node::leaf(self.error, Value::text(text)));
-                leaves.push(Node::leaf(self.error_code, Value::text(failure.code())));
+                let text = error_texts::error(pool, request, failure);
+                leaves.push(DataNode::leaf(self.error, text));
+                leaves.push(DataNode::leaf(self.error_code, failure.code()));
                 "failed"
             }
         };
-        leaves.push(Node::leaf(self.allocation_user, Value::Text(request.user.clone())));
+        leaves.push(DataNode::leaf(self.allocation_user, &request.user));
         let services = request.services.iter();
-        leaves.extend(
-            services
-                .map(|service| Node::leaf(self.allocation_service, Value::Text(service.clone()))),
-        );
+        leaves.extend(services.map(|service| DataNode::leaf(self.allocation_service, service)));
         self.allocation(pool, key, change, leaves)
     }
 
-    fn pool(&self, pool: &Arc<str>, change: &str, kind: Option<&'static str>) -> Node {
-        let mut leaves = vec![
-            Node::leaf(self.pool_name, Value::Text(pool.clone())),
-            Node::leaf(self.pool_change, Value::text(change)),
-        ];
-        leaves.extend(kind.map(|kind| Node::leaf(self.pool_kind, Value::text(kind))));
-        Node::inner(self.pool, leaves)
+    fn pool(&self, pool: &Arc<str>, change: &str, kind: Option<&'static str>) -> DataNode {
+        let mut leaves =
+            vec![DataNode::leaf(self.pool_name, pool), DataNode::leaf(self.pool_change, change)];
+        leaves.extend(kind.map(|kind| DataNode::leaf(self.pool_kind, kind)));
+        DataNode::inner(self.pool, leaves)
     }
 
-    fn redeploy(&self, notice: &NotificationQueued) -> Node {
+    fn redeploy(&self, notice: &NotificationQueued) -> DataNode {
         let mut leaves = vec![
-            Node::leaf(self.service, Value::Text(notice.target.clone())),
-            Node::leaf(self.user, Value::Text(notice.user.clone())),
-            Node::leaf(self.how, Value::text(notice.payload.0)),
+            DataNode::leaf(self.service, &notice.target),
+            DataNode::leaf(self.user, &notice.user),
+            DataNode::leaf(self.how, notice.payload.0),
         ];
         leaves.extend(notice.about.iter().map(|(pool, key)| {
-            let pool = Node::leaf(self.about_pool, Value::Text(pool.clone()));
-            Node::inner(self.about, vec![pool, Node::leaf(self.about_id, Value::Text(key.clone()))])
+            let pool = DataNode::leaf(self.about_pool, pool);
+            DataNode::inner(self.about, vec![pool, DataNode::leaf(self.about_id, key)])
         }));
-        Node::inner(self.redeploy, leaves)
+        DataNode::inner(self.redeploy, leaves)
     }
 
-    fn alarm(&self, changed: &AlarmChanged) -> Node {
+    fn alarm(&self, changed: &AlarmChanged) -> DataNode {
         let AlarmChanged { object, kind, ids, raised, at_ms } = changed;
         let mut leaves = self.alarm_named.leaves(object, *kind, *ids);
         leaves.extend([
-            Node::leaf(self.severity, Value::text(alarms::severity(*kind, *raised))),
-            Node::leaf(self.text, Value::text(alarms::wrong(*kind).1)),
-            Node::leaf(self.time, alarms::shown_time(*at_ms)),
+            DataNode::leaf(self.severity, alarms::severity(*kind, *raised)),
+            DataNode::leaf(self.text, alarms::severity_and_text(*kind).1),
+            DataNode::leaf(self.time, alarms::shown_time(*at_ms)),
         ]);
-        Node::inner(self.alarm, leaves)
+        DataNode::inner(self.alarm, leaves)
     }
 }
 
-/// What the events of an entry tell.
-pub(super) fn told(model: &ResourcePools, events: &[Event]) -> Vec<Node> {
-    let nodes = &model.told;
-    // What was granted last, which is what the answer that follows is about.
+/// The notifications for the events of one entry.
+pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode> {
+    let nodes = &model.notification_nodes;
+    // The last grant; the answer that follows is about it.
     let mut given: Option<&ClaimGranted> = None;
-    let mut told = Vec::new();
+    let mut notifications = Vec::new();
     for event in events {
         match event {
             Event::Claim(ClaimEvent::Granted(granted)) => given = Some(granted),
             Event::Requests(RequestsEvent::Answered(answered)) => {
                 let own = given.take();
                 let own = own.filter(|one| one.pool == answered.pool && one.key == answered.key);
-                told.push(nodes.answered(answered, own));
+                notifications.push(nodes.answered(answered, own));
             }
             Event::Requests(RequestsEvent::Withdrawn(gone)) => {
-                told.push(nodes.allocation(&gone.pool, &gone.key, "withdrawn", vec![]));
+                notifications.push(nodes.allocation(&gone.pool, &gone.key, "withdrawn", vec![]));
             }
             Event::Requests(RequestsEvent::PoolDefined(defined)) => {
                 let kind = model.kinds.iter().find(|kind| kind.is(&defined.config));
                 let kind = kind.map(|kind| kind.nodes().label);
-                told.push(nodes.pool(&defined.pool, "defined", kind));
+                notifications.push(nodes.pool(&defined.pool, "defined", kind));
             }
             Event::Pool(PoolEvent::Removed(removed)) => {
-                told.push(nodes.pool(&removed.pool, "removed", None))
+                notifications.push(nodes.pool(&removed.pool, "removed", None))
             }
-            Event::Outbox(OutboxEvent::Queued(notice)) => told.push(nodes.redeploy(notice)),
-            Event::Alarm(AlarmEvent::Changed(changed)) => told.push(nodes.alarm(changed)),
-            // What is held is told by what was asked, and how services are told by the outbox itself.
+            Event::Outbox(OutboxEvent::Queued(notice)) => {
+                notifications.push(nodes.redeploy(notice))
+            }
+            Event::Alarm(AlarmEvent::Changed(changed)) => notifications.push(nodes.alarm(changed)),
+            // Claims are reported with their requests, and deliveries are not reported here.
             Event::Pool(PoolEvent::Defined(_))
             | Event::Claim(
                 ClaimEvent::LeaseChanged(_)
@@ -193,5 +166,5 @@ pub(super) fn told(model: &ResourcePools, events: &[Event]) -> Vec<Node> {
             | Event::Outbox(OutboxEvent::DeliveryFailed(_) | OutboxEvent::Closed(_)) => {}
         }
     }
-    told
+    notifications
 }

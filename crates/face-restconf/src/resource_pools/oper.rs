@@ -1,4 +1,4 @@
-//! What is free in the pools of a kind, and who holds what: the trees that the original keeps beside the requests.
+//! Operational data of a pool kind: free values, and allocated values with their holders.
 
 use std::sync::Arc;
 
@@ -9,40 +9,40 @@ use allod_core::state::State;
 use allod_core::view::{self, ValueView};
 use hashbrown::HashMap;
 
-use super::kind::{Holder, PoolKind};
-use super::read::{Frozen, all_of, select};
-use crate::model::Step;
-use crate::tree::{Builder, Sink, Source, Stopped, Value};
+use super::kind::{PoolKind, ResourceHolder};
+use super::read::{SnapshotPool, all_of};
+use crate::model::PathStep;
+use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, WalkStopped, build, select};
 use crate::yang::NodeId;
 
-/// What the steps name below the container of such a tree.
+/// The data at the path below the top container.
 pub(super) fn shown(
     kind: &Arc<dyn PoolKind>,
     state: &State,
-    steps: &[Step],
-) -> Option<Box<dyn Source>> {
+    steps: &[PathStep],
+) -> Option<Box<dyn NodeSource>> {
     let all = |wrapped| {
-        let shown = Shown { pools: all_of(kind, state), wrapped, part: None };
-        (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn Source>)
+        let shown = OperSource { pools: all_of(kind, state), wrapped, part: None };
+        (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>)
     };
     let Some((list, rest)) = steps.split_first() else { return all(true) };
     let name = match &list.keys[..] {
         [] => return all(false),
-        [Value::Text(name)] => name,
+        [LeafValue::Text(name)] => name,
         _ => return None,
     };
     let config = view::requests::config(state, name).filter(|config| kind.is(config))?;
     let frozen = || {
         let pool = view::requests::frozen(state, name)?;
-        Some(Frozen { kind: kind.clone(), pool })
+        Some(SnapshotPool { kind: kind.clone(), pool })
     };
     let node = kind.oper().allocation;
     match rest {
         [] => {
-            let shown = Shown { pools: vec![frozen()?], wrapped: false, part: None };
+            let shown = OperSource { pools: vec![frozen()?], wrapped: false, part: None };
             Some(Box::new(shown))
         }
-        // One value is looked up, and nobody walks the others for it.
+        // A single value is looked up, without a walk over the others.
         [step, below @ ..] if step.node == node && !step.keys.is_empty() => {
             let value = kind.value_of(config, &step.keys)?;
             let ValueView::Held(held) = view::value(state, name, value)? else { return None };
@@ -51,41 +51,34 @@ pub(super) fn shown(
             }
             let asked = view::requests::request(state, name, &held.claim.key);
             let holder = holder(&held.claim, asked.map(|(asked, _)| &*asked.request));
-            let mut built = Builder::new();
-            kind.show_held(config, value, &holder, &mut built).ok()?;
-            select(built.finish(), below)
+            select(build(|sink| kind.show_held(config, value, &holder, sink))?, below)
         }
         [step] if step.keys.is_empty() => {
-            let mut built = Builder::new();
-            frozen()?.show_part(Some(step.node), &mut built).ok()?;
-            let found = built.finish();
-            (!found.is_empty()).then(|| Box::new(found) as Box<dyn Source>)
+            let frozen = frozen()?;
+            select(build(|sink| frozen.show_part(Some(step.node), sink))?, &[])
         }
         [step, ..] => {
-            let mut built = Builder::new();
             let frozen = frozen()?;
-            built.open(kind.oper().list).ok()?;
-            frozen.show_part(Some(step.node), &mut built).ok()?;
-            built.close().ok()?;
-            select(built.finish(), rest)
+            let parts = build(|sink| frozen.show_part(Some(step.node), sink))?;
+            select(vec![DataNode::inner(kind.oper().list, parts)], rest)
         }
     }
 }
 
-fn holder(claim: &Claim, request: Option<&Request>) -> Holder {
+fn holder(claim: &Claim, request: Option<&Request>) -> ResourceHolder {
     let key = claim.key.clone();
     match request {
         Some(request) => {
             let user = Some(request.user.clone());
-            Holder { key, owner: request.services.join(" "), user }
+            ResourceHolder { key, owner: request.services.join(" "), user }
         }
-        None => Holder { key, owner: claim.owner.to_string(), user: None },
+        None => ResourceHolder { key, owner: claim.owner.to_string(), user: None },
     }
 }
 
-impl Frozen {
-    /// Everything of the pool, or one part of it.
-    fn show_part(&self, part: Option<NodeId>, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl SnapshotPool {
+    /// Writes the whole pool, or one part of it.
+    fn show_part(&self, part: Option<NodeId>, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         self.kind.show_free(&self.pool, part, sink)?;
         if part.is_none_or(|part| part == self.kind.oper().allocation) {
             self.show_all_held(sink)?;
@@ -93,12 +86,12 @@ impl Frozen {
         Ok(())
     }
 
-    /// Who holds what, by value.
-    pub(super) fn held(&self) -> Vec<(Span, Holder)> {
+    /// The allocated values in order, with their holders.
+    pub(super) fn held(&self) -> Vec<(Span, ResourceHolder)> {
         let requests = self.pool.requests.iter().map(|asked| (&asked.key, &*asked.request));
         let requests: HashMap<&Arc<str>, &Request> = requests.collect();
         let claims = self.pool.rows.claims().filter(|claim| claim.state == ClaimState::Held);
-        let mut held: Vec<(Span, Holder)> = claims
+        let mut held: Vec<(Span, ResourceHolder)> = claims
             .flat_map(|claim| {
                 let request = requests.get(&claim.key).copied();
                 let spans: Vec<Span> = claim.values.each(self.pool.config.kind()).collect();
@@ -109,22 +102,22 @@ impl Frozen {
         held
     }
 
-    fn show_all_held(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+    fn show_all_held(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         self.held().into_iter().try_for_each(|(value, holder)| {
             self.kind.show_held(&self.pool.config, value, &holder, sink)
         })
     }
 }
 
-struct Shown {
-    pools: Vec<Frozen>,
-    /// Whether the container around all pools is shown, too.
+struct OperSource {
+    pools: Vec<SnapshotPool>,
+    /// Whether to write the container around the pools.
     wrapped: bool,
     part: Option<NodeId>,
 }
 
-impl Source for Shown {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl NodeSource for OperSource {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         let Some(first) = self.pools.first() else { return Ok(()) };
         let nodes = first.kind.oper();
         if self.wrapped && !sink.open(nodes.top)? {
@@ -134,7 +127,7 @@ impl Source for Shown {
             if !sink.open(nodes.list)? {
                 continue;
             }
-            sink.leaf(nodes.name, &Value::Text(frozen.pool.name.clone()))?;
+            sink.leaf(nodes.name, &LeafValue::Text(frozen.pool.name.clone()))?;
             frozen.show_part(self.part, sink)?;
             sink.close()?;
         }

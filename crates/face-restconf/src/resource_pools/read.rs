@@ -1,7 +1,7 @@
-//! What a path names of the pools of one moment.
+//! Finds the data that a path names, in one snapshot.
 //!
-//! A pool as a whole, or many, are frozen and shown later, node by node. Of anything smaller only that is made: a request is
-//! looked up by its key, and nobody walks the others for it.
+//! Whole pools are frozen and written later, node by node. For anything smaller, only that is made: a request is looked up
+//! by its key, without a walk over the others.
 
 use std::sync::Arc;
 
@@ -15,13 +15,19 @@ use hashbrown::HashMap;
 
 use super::kind::PoolKind;
 use super::{ResourcePools, request};
-use crate::model::{Step, Target};
-use crate::tree::{Body, Node, Sink, Source, Stopped, Value};
+use crate::model::{InstancePath, PathStep};
+use crate::tree::{
+    DataNode, LeafValue, NodeSink, NodeSource, SourceList, WalkStopped, select, write_inner,
+};
 use crate::yang::NodeId;
 
 impl ResourcePools {
-    /// What is at the target, if anything is.
-    pub(super) fn shown(&self, state: &State, target: &Target) -> Option<Box<dyn Source>> {
+    /// The data at the target; `None` if it does not exist.
+    pub(super) fn shown(
+        &self,
+        state: &State,
+        target: &InstancePath,
+    ) -> Option<Box<dyn NodeSource>> {
         let Some(first) = target.steps.first() else { return self.everything(state) };
         if first.node == self.top {
             return self.pools(state, &target.steps[1..]);
@@ -32,110 +38,84 @@ impl ResourcePools {
         }
     }
 
-    fn everything(&self, state: &State) -> Option<Box<dyn Source>> {
-        let mut all: Vec<Box<dyn Source>> = Vec::new();
+    fn everything(&self, state: &State) -> Option<Box<dyn NodeSource>> {
+        let mut all: Vec<Box<dyn NodeSource>> = Vec::new();
         all.extend(self.pools(state, &[]));
         all.extend(self.kinds.iter().filter_map(|kind| super::oper::shown(kind, state, &[])));
-        let alarms = Step { node: self.alarms.top, keys: vec![] };
+        let alarms = PathStep { node: self.alarms.top, keys: vec![] };
         all.extend(self.alarms.shown(state, &[alarms]));
-        (!all.is_empty()).then(|| Box::new(Sources(all)) as Box<dyn Source>)
+        (!all.is_empty()).then(|| Box::new(SourceList(all)) as Box<dyn NodeSource>)
     }
 
-    /// What the steps name below the container of all pools.
-    fn pools(&self, state: &State, steps: &[Step]) -> Option<Box<dyn Source>> {
+    /// The data at the path below the container of all pools.
+    fn pools(&self, state: &State, steps: &[PathStep]) -> Option<Box<dyn NodeSource>> {
         let Some((list, rest)) = steps.split_first() else {
-            let pools: Vec<Frozen> =
+            let pools: Vec<SnapshotPool> =
                 self.kinds.iter().flat_map(|kind| all_of(kind, state)).collect();
-            let shown = Shown { wrapper: Some(self.top), pools, part: Part::Whole };
-            return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn Source>);
+            let shown = PoolListSource { wrapper: Some(self.top), pools, part: PoolContent::Whole };
+            return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>);
         };
         let kind = self.kinds.iter().find(|kind| kind.nodes().list == list.node)?;
         let name = match &list.keys[..] {
             [] => {
-                let shown = Shown { wrapper: None, pools: all_of(kind, state), part: Part::Whole };
-                return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn Source>);
+                let shown = PoolListSource {
+                    wrapper: None,
+                    pools: all_of(kind, state),
+                    part: PoolContent::Whole,
+                };
+                return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>);
             }
-            [Value::Text(name)] => name,
+            [LeafValue::Text(name)] => name,
             _ => return None,
         };
         let config = view::config(state, name).filter(|config| kind.is(config))?;
         let nodes = kind.nodes();
         let frozen = |part| {
             let pool = view::frozen(state, name)?;
-            let pools = vec![Frozen { kind: kind.clone(), pool }];
-            Some(Box::new(Shown { wrapper: None, pools, part }) as Box<dyn Source>)
+            let pools = vec![SnapshotPool { kind: kind.clone(), pool }];
+            Some(Box::new(PoolListSource { wrapper: None, pools, part }) as Box<dyn NodeSource>)
         };
         match rest {
-            [] => frozen(Part::Whole),
+            [] => frozen(PoolContent::Whole),
             [step, below @ ..] if step.node == nodes.allocation => match &step.keys[..] {
                 [] => {
                     let any = view::request_count(state, name).is_some_and(|count| count > 0);
-                    any.then(|| frozen(Part::Requests)).flatten()
+                    any.then(|| frozen(PoolContent::Requests)).flatten()
                 }
-                [Value::Text(key)] => {
+                [LeafValue::Text(key)] => {
                     let (asked, value) = view::request(state, name, key)?;
                     let entry = request::answered(&**kind, name, config, asked, value);
                     select(vec![entry], below)
                 }
                 _ => None,
             },
-            below => select(vec![frame(&**kind, name, kind.config_nodes(config))], below),
+            below => select(vec![config_node(&**kind, name, kind.config_nodes(config))], below),
         }
     }
 }
 
-/// A pool without its requests.
-pub(crate) fn frame(kind: &dyn PoolKind, name: &Arc<str>, config: Vec<Node>) -> Node {
-    let name = Node::leaf(kind.nodes().name, Value::Text(name.clone()));
-    Node::inner(kind.nodes().list, std::iter::once(name).chain(config).collect())
+/// The list entry of a pool without its requests.
+pub(crate) fn config_node(kind: &dyn PoolKind, name: &Arc<str>, config: Vec<DataNode>) -> DataNode {
+    let name = DataNode::leaf(kind.nodes().name, LeafValue::Text(name.clone()));
+    DataNode::inner(kind.nodes().list, std::iter::once(name).chain(config).collect())
 }
 
-/// What the steps name below nodes that are shown whole.
-pub(crate) fn select(nodes: Vec<Node>, steps: &[Step]) -> Option<Box<dyn Source>> {
-    let mut found = nodes;
-    for step in steps {
-        found = found.into_iter().flat_map(children).filter(|node| named(step, node)).collect();
-    }
-    (!found.is_empty()).then(|| Box::new(found) as Box<dyn Source>)
-}
-
-fn children(node: Node) -> Vec<Node> {
-    match node.body {
-        Body::Inner(children) => children,
-        Body::Leaf(_) => Vec::new(),
-    }
-}
-
-/// Whether the step names this node. The keys of an entry are its first leaves.
-fn named(step: &Step, node: &Node) -> bool {
-    if step.node != node.schema {
-        return false;
-    }
-    match &node.body {
-        Body::Leaf(value) => step.keys.first().is_none_or(|wanted| wanted == value),
-        Body::Inner(children) => {
-            let mut pairs = step.keys.iter().zip(children);
-            pairs.all(|(wanted, child)| child.value() == Some(wanted))
-        }
-    }
-}
-
-/// A pool of one moment, and of which kind it is.
-pub(crate) struct Frozen {
+/// A pool of a snapshot, with its kind.
+pub(crate) struct SnapshotPool {
     pub kind: Arc<dyn PoolKind>,
     pub pool: FrozenRequestPool,
 }
 
 /// All pools of a kind, by name.
-pub(crate) fn all_of(kind: &Arc<dyn PoolKind>, state: &State) -> Vec<Frozen> {
+pub(crate) fn all_of(kind: &Arc<dyn PoolKind>, state: &State) -> Vec<SnapshotPool> {
     let is = |name: &&Arc<str>| view::config(state, name).is_some_and(|config| kind.is(config));
     let names = view::names(state).filter(is);
     let pools = names.filter_map(|name| view::frozen(state, name));
-    pools.map(|pool| Frozen { kind: kind.clone(), pool }).collect()
+    pools.map(|pool| SnapshotPool { kind: kind.clone(), pool }).collect()
 }
 
-impl Frozen {
-    /// All requests by key, each with what it has got.
+impl SnapshotPool {
+    /// All requests by key, each with its granted value.
     pub fn requests(&self) -> Vec<(&AnsweredRequest, Option<Span>)> {
         let held: HashMap<Arc<str>, Span> = self
             .pool
@@ -157,40 +137,38 @@ impl Frozen {
         all
     }
 
-    fn show_requests(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+    fn show_requests(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         let (kind, pool) = (&*self.kind, &self.pool);
         self.requests().into_iter().try_for_each(|(asked, value)| {
             request::answered(kind, &pool.name, &pool.config, asked, value).walk(sink)
         })
     }
 
-    fn show(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+    fn show(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         let (kind, pool) = (&*self.kind, &self.pool);
-        if !sink.open(kind.nodes().list)? {
-            return Ok(());
-        }
-        sink.leaf(kind.nodes().name, &Value::Text(pool.name.clone()))?;
-        self.show_requests(sink)?;
-        kind.config_nodes(&pool.config).walk(sink)?;
-        sink.close()
+        write_inner(sink, kind.nodes().list, |sink| {
+            sink.leaf(kind.nodes().name, &LeafValue::Text(pool.name.clone()))?;
+            self.show_requests(sink)?;
+            kind.config_nodes(&pool.config).walk(sink)
+        })
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum PoolContent {
     Whole,
     Requests,
 }
 
-struct Shown {
-    /// What goes around all of it.
+struct PoolListSource {
+    /// The container around the pools.
     wrapper: Option<NodeId>,
-    pools: Vec<Frozen>,
-    part: Part,
+    pools: Vec<SnapshotPool>,
+    part: PoolContent,
 }
 
-impl Source for Shown {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl NodeSource for PoolListSource {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         if let Some(node) = self.wrapper
             && !sink.open(node)?
         {
@@ -198,19 +176,10 @@ impl Source for Shown {
         }
         for frozen in &self.pools {
             match self.part {
-                Part::Whole => frozen.show(sink)?,
-                Part::Requests => frozen.show_requests(sink)?,
+                PoolContent::Whole => frozen.show(sink)?,
+                PoolContent::Requests => frozen.show_requests(sink)?,
             }
         }
         if self.wrapper.is_some() { sink.close() } else { Ok(()) }
-    }
-}
-
-/// One after the other.
-struct Sources(Vec<Box<dyn Source>>);
-
-impl Source for Sources {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        self.0.iter().try_for_each(|source| source.walk(sink))
     }
 }

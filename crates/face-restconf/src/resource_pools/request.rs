@@ -1,4 +1,4 @@
-//! What requests to pools of every kind have: who asks, who is told, and the answer.
+//! The common part of requests to pools of all kinds: user, services, and the response.
 
 use std::sync::Arc;
 
@@ -6,67 +6,64 @@ use allod_core::requests::AnsweredRequest;
 use allod_core::requests::{Answer, Redeploy, Request, RequestPool};
 use allod_core::span::Span;
 
+use super::error_texts;
 use super::kind::PoolKind;
-use super::words;
-use crate::fault::Fault;
-use crate::tree::{Node, Siblings, Value};
+use crate::error::Result;
+use crate::tree::{DataNode, LeafValue, Siblings};
 
-/// A request as it was written, as an entry of the list of allocations.
-pub(crate) fn written(kind: &dyn PoolKind, key: &Arc<str>, request: &Request) -> Node {
+/// Writes a request as an entry of the list of allocations.
+pub(crate) fn written(kind: &dyn PoolKind, key: &Arc<str>, request: &Request) -> DataNode {
     let nodes = kind.nodes();
-    let mut children = vec![
-        Node::leaf(nodes.id, Value::Text(key.clone())),
-        Node::leaf(nodes.username, Value::Text(request.user.clone())),
-    ];
+    let mut children =
+        vec![DataNode::leaf(nodes.id, key), DataNode::leaf(nodes.username, &request.user)];
     let services = request.services.iter();
-    children
-        .extend(services.map(|service| Node::leaf(nodes.service, Value::Text(service.clone()))));
+    children.extend(services.map(|service| DataNode::leaf(nodes.service, service)));
     if request.sync_alloc {
-        children.push(Node::leaf(nodes.sync_alloc, Value::Empty));
+        children.push(DataNode::leaf(nodes.sync_alloc, LeafValue::Empty));
     }
     if let Some(how) = request.redeploy {
-        children.push(Node::leaf(nodes.redeploy, Value::text(how.name())));
+        children.push(DataNode::leaf(nodes.redeploy, how.name()));
     }
     let wanted = kind.request_nodes(&request.want);
     if !wanted.is_empty() {
-        children.push(Node::inner(nodes.request, wanted));
+        children.push(DataNode::inner(nodes.request, wanted));
     }
-    Node::inner(nodes.allocation, children)
+    DataNode::inner(nodes.allocation, children)
 }
 
-/// The same with its answer.
+/// Writes a request with its response.
 pub(crate) fn answered(
     kind: &dyn PoolKind,
     pool: &str,
     config: &RequestPool,
     asked: &AnsweredRequest,
     value: Option<Span>,
-) -> Node {
+) -> DataNode {
     let nodes = kind.nodes();
     let answer = match (&asked.answer, value) {
         (Answer::Granted, Some(value)) => kind.granted_nodes(config, value),
         (Answer::Granted, None) => Vec::new(),
         (Answer::Failed(failure), _) => {
-            let text = words::error(pool, &asked.request, failure);
-            vec![Node::leaf(nodes.error, Value::text(text))]
+            let text = error_texts::error(pool, &asked.request, failure);
+            vec![DataNode::leaf(nodes.error, text)]
         }
     };
     let mut entry = written(kind, &asked.key, &asked.request);
-    if let crate::tree::Body::Inner(children) = &mut entry.body {
-        children.push(Node::inner(nodes.response, answer));
+    if let crate::tree::NodeBody::Inner(children) = &mut entry.body {
+        children.push(DataNode::inner(nodes.response, answer));
     }
     entry
 }
 
-/// What an entry asks for. It has all that the schema asks for.
-pub(crate) fn read(kind: &dyn PoolKind, entry: &Node) -> Result<Request, Fault> {
+/// Reads a request from a validated list entry.
+pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Result<Request> {
     let nodes = kind.nodes();
-    let text = |value: &Value| match value {
-        Value::Text(text) => Some(text.clone()),
+    let text = |value: &LeafValue| match value {
+        LeafValue::Text(text) => Some(text.clone()),
         _ => None,
     };
     let user = entry.value_of(nodes.username).and_then(text).unwrap_or_else(|| "".into());
-    let services = entry.entries(nodes.service).filter_map(Node::value).filter_map(text);
+    let services = entry.entries(nodes.service).filter_map(DataNode::value).filter_map(text);
     let request = entry.child(nodes.request).map_or(&[][..], |request| request.children());
     Ok(Request {
         user,

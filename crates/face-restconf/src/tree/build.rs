@@ -1,25 +1,25 @@
-//! A sink that keeps what it is given.
+//! A sink that collects the nodes in a tree.
 
-use super::{Node, Sink, Stopped, Value};
+use super::{DataNode, LeafValue, NodeSink, WalkStopped};
 use crate::yang::NodeId;
 
 #[derive(Debug, Default)]
-pub struct Builder {
-    done: Vec<Node>,
-    open: Vec<(NodeId, Vec<Node>)>,
+pub struct TreeBuilder {
+    done: Vec<DataNode>,
+    open: Vec<(NodeId, Vec<DataNode>)>,
 }
 
-impl Builder {
-    pub fn new() -> Builder {
-        Builder::default()
+impl TreeBuilder {
+    pub fn new() -> TreeBuilder {
+        TreeBuilder::default()
     }
 
-    /// What came at the top. What was not closed is not part of it.
-    pub fn finish(self) -> Vec<Node> {
+    /// The top-level nodes. Nodes that were not closed are left out.
+    pub fn finish(self) -> Vec<DataNode> {
         self.done
     }
 
-    fn push(&mut self, node: Node) {
+    fn push(&mut self, node: DataNode) {
         match self.open.last_mut() {
             Some((_, children)) => children.push(node),
             None => self.done.push(node),
@@ -27,20 +27,20 @@ impl Builder {
     }
 }
 
-impl Sink for Builder {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
+impl NodeSink for TreeBuilder {
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
         self.open.push((node, Vec::new()));
         Ok(true)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        self.push(Node::leaf(node, value.clone()));
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+        self.push(DataNode::leaf(node, value.clone()));
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
+    fn close(&mut self) -> Result<(), WalkStopped> {
         if let Some((node, children)) = self.open.pop() {
-            self.push(Node::inner(node, children));
+            self.push(DataNode::inner(node, children));
         }
         Ok(())
     }

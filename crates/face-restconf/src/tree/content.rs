@@ -1,31 +1,36 @@
-//! The `content` parameter: configuration, state, or both. The keys of an entry stay: without them nobody knows which it is.
+//! The `content` parameter: configuration, state, or both. The keys of a list entry are always included, because they
+//! identify it.
 
-use super::{Sink, Stopped, Value};
+use super::{LeafValue, NodeSink, WalkStopped};
 use crate::model::Content;
 use crate::yang::{NodeId, Schema};
 
-/// For `State` a container or an entry is told only once something below it is state; its keys wait with it.
-pub struct ContentFilter<'a> {
+/// For `State`, a container or an entry is held back, with its keys, until a state node below it comes.
+pub(super) struct ContentFilter<'a> {
     schema: &'a Schema,
-    inner: &'a mut dyn Sink,
+    inner: &'a mut dyn NodeSink,
     content: Content,
-    /// Opened by the walk and not yet by `inner`, with the keys that came since.
-    waiting: Vec<(NodeId, Vec<(NodeId, Value)>)>,
-    /// How many of the nodes that the walk has opened `inner` did not want, with those below them.
-    unwanted: usize,
+    /// Nodes that are not yet passed to `inner`, with the keys that came since.
+    pending: Vec<(NodeId, Vec<(NodeId, LeafValue)>)>,
+    /// How many open nodes are below one that `inner` refused, itself included.
+    refused: usize,
 }
 
 impl<'a> ContentFilter<'a> {
-    pub fn new(schema: &'a Schema, content: Content, inner: &'a mut dyn Sink) -> ContentFilter<'a> {
-        ContentFilter { schema, inner, content, waiting: Vec::new(), unwanted: 0 }
+    pub(super) fn new(
+        schema: &'a Schema,
+        content: Content,
+        inner: &'a mut dyn NodeSink,
+    ) -> ContentFilter<'a> {
+        ContentFilter { schema, inner, content, pending: Vec::new(), refused: 0 }
     }
 
-    /// Tells `inner` what waits; `false` if it does not want it.
-    fn tell_waiting(&mut self) -> Result<bool, Stopped> {
-        let mut waiting = self.waiting.drain(..);
-        while let Some((node, keys)) = waiting.next() {
+    /// Passes the held-back nodes to `inner`. Returns `false` if `inner` refuses one.
+    fn flush_pending(&mut self) -> Result<bool, WalkStopped> {
+        let mut pending = self.pending.drain(..);
+        while let Some((node, keys)) = pending.next() {
             if !self.inner.open(node)? {
-                self.unwanted = 1 + waiting.len();
+                self.refused = 1 + pending.len();
                 return Ok(false);
             }
             for (key, value) in keys {
@@ -36,15 +41,9 @@ impl<'a> ContentFilter<'a> {
     }
 }
 
-impl std::fmt::Debug for ContentFilter<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ContentFilter").field("content", &self.content).finish_non_exhaustive()
-    }
-}
-
-impl Sink for ContentFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
-        if self.unwanted > 0 {
+impl NodeSink for ContentFilter<'_> {
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+        if self.refused > 0 {
             return Ok(false);
         }
         let config = self.schema.node(node).config;
@@ -58,11 +57,11 @@ impl Sink for ContentFilter<'_> {
                 }
             }
             Content::State if config => {
-                self.waiting.push((node, Vec::new()));
+                self.pending.push((node, Vec::new()));
                 Ok(true)
             }
             Content::State => {
-                if self.tell_waiting()? {
+                if self.flush_pending()? {
                     self.inner.open(node)
                 } else {
                     Ok(false)
@@ -71,7 +70,7 @@ impl Sink for ContentFilter<'_> {
         }
     }
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
         let config = self.schema.node(node).config;
         match self.content {
             Content::All => self.inner.leaf(node, value),
@@ -83,13 +82,13 @@ impl Sink for ContentFilter<'_> {
                 }
             }
             Content::State if !config => {
-                if self.unwanted == 0 && self.tell_waiting()? {
+                if self.refused == 0 && self.flush_pending()? {
                     self.inner.leaf(node, value)
                 } else {
                     Ok(())
                 }
             }
-            Content::State => match self.waiting.last_mut() {
+            Content::State => match self.pending.last_mut() {
                 Some((_, keys)) if self.schema.is_key(node) => {
                     keys.push((node, value.clone()));
                     Ok(())
@@ -99,12 +98,12 @@ impl Sink for ContentFilter<'_> {
         }
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
-        if self.unwanted > 0 {
-            self.unwanted -= 1;
+    fn close(&mut self) -> Result<(), WalkStopped> {
+        if self.refused > 0 {
+            self.refused -= 1;
             return Ok(());
         }
-        match self.waiting.pop() {
+        match self.pending.pop() {
             Some(_) => Ok(()),
             None => self.inner.close(),
         }

@@ -1,37 +1,37 @@
-//! The `with-defaults` parameter: whether leaves with their default value are told.
+//! The `with-defaults` parameter: whether to include leaves with their default value.
 //!
-//! What was set to the default and what was never set are one and the same here, so that `explicit` is what the model tells;
-//! `report-all` adds what it left out. Tagging defaults is not supported.
+//! The server does not distinguish a leaf that was set to its default from one that was never set. So `explicit` is what the
+//! model reports, and `report-all` adds the missing defaults. `report-all-tagged` is not supported.
 
-use super::{Node, Sink, Stopped, Value};
-use crate::yang::{Kind, NodeId, Schema};
+use super::{DataNode, LeafValue, NodeSink, WalkStopped};
+use crate::yang::{NodeId, NodeKind, Schema};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Defaults {
-    /// As the model tells it.
+    /// As the model reports it.
     Explicit,
     ReportAll,
     Trim,
 }
 
-pub struct DefaultsFilter<'a> {
+pub(super) struct DefaultsFilter<'a> {
     schema: &'a Schema,
-    inner: &'a mut dyn Sink,
+    inner: &'a mut dyn NodeSink,
     defaults: Defaults,
-    /// The open nodes, each with the children that came.
+    /// The open nodes, each with the children that came so far.
     open: Vec<(NodeId, Vec<NodeId>)>,
 }
 
 impl<'a> DefaultsFilter<'a> {
-    pub fn new(
+    pub(super) fn new(
         schema: &'a Schema,
         defaults: Defaults,
-        inner: &'a mut dyn Sink,
+        inner: &'a mut dyn NodeSink,
     ) -> DefaultsFilter<'a> {
         DefaultsFilter { schema, inner, defaults, open: Vec::new() }
     }
 
-    fn saw(&mut self, node: NodeId) {
+    fn record(&mut self, node: NodeId) {
         if let Some((_, seen)) = self.open.last_mut()
             && seen.last() != Some(&node)
         {
@@ -40,15 +40,9 @@ impl<'a> DefaultsFilter<'a> {
     }
 }
 
-impl std::fmt::Debug for DefaultsFilter<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DefaultsFilter").field("defaults", &self.defaults).finish_non_exhaustive()
-    }
-}
-
-impl Sink for DefaultsFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
-        self.saw(node);
+impl NodeSink for DefaultsFilter<'_> {
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+        self.record(node);
         let wanted = self.inner.open(node)?;
         if wanted {
             self.open.push((node, Vec::new()));
@@ -56,8 +50,8 @@ impl Sink for DefaultsFilter<'_> {
         Ok(wanted)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
-        self.saw(node);
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+        self.record(node);
         let known = self.schema.node(node);
         if self.defaults == Defaults::Trim
             && known.default.as_ref() == Some(value)
@@ -68,27 +62,27 @@ impl Sink for DefaultsFilter<'_> {
         self.inner.leaf(node, value)
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
+    fn close(&mut self) -> Result<(), WalkStopped> {
         if let (Some((node, seen)), Defaults::ReportAll) = (self.open.pop(), self.defaults) {
             for missing in missing_defaults(self.schema, node, &seen) {
-                super::Source::walk(&missing, self.inner)?;
+                super::NodeSource::walk(&missing, self.inner)?;
             }
         }
         self.inner.close()
     }
 
-    fn hollow(&mut self, node: NodeId) -> Result<(), Stopped> {
-        self.saw(node);
-        self.inner.hollow(node)
+    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
+        self.record(node);
+        self.inner.elided_container(node)
     }
 }
 
-/// The leaves with a default that are not among the children of a node, within containers where those are missing too.
-pub(crate) fn missing_defaults(schema: &Schema, node: NodeId, present: &[NodeId]) -> Vec<Node> {
+/// The leaves with a default that are missing below a node, in their missing containers if needed.
+pub(crate) fn missing_defaults(schema: &Schema, node: NodeId, present: &[NodeId]) -> Vec<DataNode> {
     let mut missing = Vec::new();
     for id in schema.node(node).children.iter().copied().filter(|id| !present.contains(id)) {
         let child = schema.node(id);
-        // In a choice only the case counts that is there, or the default one when none is.
+        // Within a choice, only the present case counts, or the default case if none is present.
         let counts = child.cases.iter().all(|within| {
             let chosen = present.iter().find_map(|one| {
                 schema
@@ -104,11 +98,11 @@ pub(crate) fn missing_defaults(schema: &Schema, node: NodeId, present: &[NodeId]
             continue;
         }
         match (child.kind, &child.default) {
-            (Kind::Leaf, Some(default)) => missing.push(Node::leaf(id, default.clone())),
-            (Kind::Container { presence: false }, _) => {
+            (NodeKind::Leaf, Some(default)) => missing.push(DataNode::leaf(id, default.clone())),
+            (NodeKind::Container { presence: false }, _) => {
                 let below = missing_defaults(schema, id, &[]);
                 if !below.is_empty() {
-                    missing.push(Node::inner(id, below));
+                    missing.push(DataNode::inner(id, below));
                 }
             }
             _ => {}

@@ -1,40 +1,35 @@
-//! The `depth` parameter: how many levels are told. The target itself is the first.
+//! The `depth` parameter: the number of levels; the target is the first.
 //!
-//! At the last level a container is told as empty and a list entry by its keys, so that one sees that there is more.
+//! At the last level, a container is empty and a list entry has its keys only, so that the client sees that they exist.
 
-use super::{Sink, Stopped, Value};
+use super::{LeafValue, NodeSink, WalkStopped};
 use crate::yang::{NodeId, Schema};
 
-pub struct DepthFilter<'a> {
+pub(super) struct DepthFilter<'a> {
     schema: &'a Schema,
-    inner: &'a mut dyn Sink,
+    inner: &'a mut dyn NodeSink,
     levels: u32,
-    /// How many nodes are open.
+    /// The number of open nodes.
     open: u32,
 }
 
 impl<'a> DepthFilter<'a> {
-    pub fn new(schema: &'a Schema, levels: u32, inner: &'a mut dyn Sink) -> DepthFilter<'a> {
+    pub(super) fn new(
+        schema: &'a Schema,
+        levels: u32,
+        inner: &'a mut dyn NodeSink,
+    ) -> DepthFilter<'a> {
         DepthFilter { schema, inner, levels, open: 0 }
     }
 }
 
-impl std::fmt::Debug for DepthFilter<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DepthFilter")
-            .field("levels", &self.levels)
-            .field("open", &self.open)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Sink for DepthFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
+impl NodeSink for DepthFilter<'_> {
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
         if self.open >= self.levels {
             return Ok(false);
         }
         if self.open + 1 == self.levels && !self.schema.is_list(node) {
-            self.inner.hollow(node)?;
+            self.inner.elided_container(node)?;
             return Ok(false);
         }
         let wanted = self.inner.open(node)?;
@@ -42,7 +37,7 @@ impl Sink for DepthFilter<'_> {
         Ok(wanted)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
         if self.open < self.levels || self.schema.is_key(node) {
             self.inner.leaf(node, value)
         } else {
@@ -50,7 +45,7 @@ impl Sink for DepthFilter<'_> {
         }
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
+    fn close(&mut self) -> Result<(), WalkStopped> {
         self.open = self.open.saturating_sub(1);
         self.inner.close()
     }

@@ -1,15 +1,15 @@
-//! The `fields` parameter: which nodes below the target are told, as `a;b/c;d(e;f/g)` names them.
+//! The `fields` parameter: selects nodes below the target, such as `a;b/c;d(e;f/g)`.
 //!
-//! The keys of an entry are told with it. A field that names a container or a list means all of it.
+//! The keys of a list entry are always included. A field that names a container or a list selects everything in it.
 
-use super::{Sink, Stopped, Value};
-use crate::fault::{Fault, Tag};
+use super::{LeafValue, NodeSink, WalkStopped};
+use crate::error::{Result, invalid_value};
 use crate::yang::{NodeId, Schema, split_prefix};
 
-/// Parentheses within each other.
+/// Nested parentheses.
 const NESTING_MAX: usize = 64;
 
-/// What is wanted of a node: all of it, or some of its children.
+/// The selected part of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     All,
@@ -17,13 +17,13 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// Reads the expression relative to the target, `None` for the datastore itself.
-    pub fn parse(schema: &Schema, target: Option<NodeId>, text: &str) -> Result<Selection, Fault> {
-        let mut parser = Parser { schema, rest: text };
+    /// Parses the expression relative to the target; `None` is the datastore.
+    pub fn parse(schema: &Schema, target: Option<NodeId>, text: &str) -> Result<Selection> {
+        let mut parser = FieldsParser { schema, rest: text };
         let selection = parser.fields(target, 0)?;
         match parser.rest {
             "" => Ok(selection),
-            rest => Err(bad(format!("'{rest}' is not expected in fields"))),
+            rest => Err(invalid_value(format!("unexpected '{rest}' in fields"))),
         }
     }
 
@@ -36,7 +36,7 @@ impl Selection {
         }
     }
 
-    /// Both selections together.
+    /// Adds another selection for the same parent.
     fn join(&mut self, node: NodeId, below: Selection) {
         let Selection::Some(fields) = self else { return };
         match (fields.iter_mut().find(|(id, _)| *id == node), below) {
@@ -49,16 +49,12 @@ impl Selection {
     }
 }
 
-fn bad(message: String) -> Fault {
-    Fault::protocol(Tag::InvalidValue, message)
-}
-
-struct Parser<'a> {
+struct FieldsParser<'a> {
     schema: &'a Schema,
     rest: &'a str,
 }
 
-impl Parser<'_> {
+impl FieldsParser<'_> {
     fn take(&mut self, char: char) -> bool {
         match self.rest.strip_prefix(char) {
             Some(rest) => {
@@ -70,9 +66,9 @@ impl Parser<'_> {
     }
 
     /// `path ["(" fields ")"] *(";" …)`.
-    fn fields(&mut self, parent: Option<NodeId>, depth: usize) -> Result<Selection, Fault> {
+    fn fields(&mut self, parent: Option<NodeId>, depth: usize) -> Result<Selection> {
         if depth > NESTING_MAX {
-            return Err(bad("fields are nested too deeply".to_owned()));
+            return Err(invalid_value("fields are nested too deeply"));
         }
         let mut selection = Selection::Some(Vec::new());
         loop {
@@ -90,7 +86,7 @@ impl Parser<'_> {
             if self.take('(') {
                 below = self.fields(at, depth + 1)?;
                 if !self.take(')') {
-                    return Err(bad("')' is missing in fields".to_owned()));
+                    return Err(invalid_value("')' is missing in fields"));
                 }
             }
             let first = path.remove(0);
@@ -104,33 +100,33 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self, parent: Option<NodeId>) -> Result<NodeId, Fault> {
+    fn name(&mut self, parent: Option<NodeId>) -> Result<NodeId> {
         let end = self.rest.find(['/', ';', '(', ')']).unwrap_or(self.rest.len());
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
         let (module, name) = split_prefix(text);
         self.schema
             .child(parent, module, name)
-            .ok_or_else(|| bad(format!("'{text}' in fields is not known")))
+            .ok_or_else(|| invalid_value(format!("unknown node '{text}' in fields")))
     }
 }
 
-pub struct FieldsFilter<'a> {
+pub(super) struct FieldsFilter<'a> {
     schema: &'a Schema,
-    inner: &'a mut dyn Sink,
-    /// What is wanted of each open node; the first is what is wanted of the target, and counts for what comes at the top.
+    inner: &'a mut dyn NodeSink,
+    /// The selection of each open node. The first one is that of the target, and applies to the top-level nodes of the walk.
     wanted: Vec<&'a Selection>,
-    /// Whether the walk begins above the target: in the datastore, whose children are fields themselves.
+    /// The target is the datastore, so the top-level nodes of the walk are fields themselves.
     at_datastore: bool,
 }
 
 impl<'a> FieldsFilter<'a> {
-    /// `at_datastore`: the walk yields the children of the datastore rather than the target.
-    pub fn new(
+    /// `at_datastore`: the walk yields the children of the datastore instead of the target.
+    pub(super) fn new(
         schema: &'a Schema,
         selection: &'a Selection,
         at_datastore: bool,
-        inner: &'a mut dyn Sink,
+        inner: &'a mut dyn NodeSink,
     ) -> FieldsFilter<'a> {
         FieldsFilter { schema, inner, wanted: vec![selection], at_datastore }
     }
@@ -141,14 +137,8 @@ impl<'a> FieldsFilter<'a> {
     }
 }
 
-impl std::fmt::Debug for FieldsFilter<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FieldsFilter").field("wanted", &self.wanted).finish_non_exhaustive()
-    }
-}
-
-impl Sink for FieldsFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, Stopped> {
+impl NodeSink for FieldsFilter<'_> {
+    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
         let Some(selection) = self.wanted(node) else { return Ok(false) };
         let wanted = self.inner.open(node)?;
         if wanted {
@@ -157,7 +147,7 @@ impl Sink for FieldsFilter<'_> {
         Ok(wanted)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &Value) -> Result<(), Stopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
         if self.wanted(node).is_some() || self.schema.is_key(node) {
             self.inner.leaf(node, value)
         } else {
@@ -165,7 +155,7 @@ impl Sink for FieldsFilter<'_> {
         }
     }
 
-    fn close(&mut self) -> Result<(), Stopped> {
+    fn close(&mut self) -> Result<(), WalkStopped> {
         self.wanted.pop();
         self.inner.close()
     }

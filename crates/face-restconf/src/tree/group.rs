@@ -1,11 +1,11 @@
-//! The order of siblings: those of one node of the schema next to each other.
+//! Orders siblings so that those with the same schema node are adjacent.
 
-use super::Node;
+use super::DataNode;
 use crate::yang::NodeId;
 
-/// Each kind of sibling goes where its first one stands, those that are named before all others.
-pub(crate) fn group(first: &[NodeId], siblings: &mut [Node]) {
-    // As many as the schema has children there, so that looking through them is no work.
+/// Moves each node to the first sibling of its kind. The kinds in `first` come before all others.
+pub(crate) fn group(first: &[NodeId], siblings: &mut [DataNode]) {
+    // At most as many as the parent has children in the schema, so a linear search is fast.
     let mut kinds: Vec<NodeId> = first.to_vec();
     let mut last = 0;
     let mut in_order = true;

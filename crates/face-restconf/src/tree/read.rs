@@ -1,62 +1,62 @@
-//! Reading siblings pleasantly: an input, the children of an entry.
+//! Access to siblings by their schema node: the input of an operation, the children of an entry.
 
-use super::{Node, Value};
+use super::{DataNode, LeafValue};
 use crate::yang::NodeId;
 
-/// Siblings are looked up by their node of the schema. What is not there, or has a value of another kind, is `None`.
+/// Each method returns `None` if the node is missing or its value has another type.
 pub trait Siblings {
-    fn siblings(&self) -> &[Node];
+    fn siblings(&self) -> &[DataNode];
 
-    fn child(&self, id: NodeId) -> Option<&Node> {
+    fn child(&self, id: NodeId) -> Option<&DataNode> {
         self.siblings().iter().find(|node| node.schema == id)
     }
 
     /// The entries of a list, or the values of a leaf-list.
-    fn entries(&self, id: NodeId) -> impl Iterator<Item = &Node> {
+    fn entries(&self, id: NodeId) -> impl Iterator<Item = &DataNode> {
         self.siblings().iter().filter(move |node| node.schema == id)
     }
 
-    fn value_of(&self, id: NodeId) -> Option<&Value> {
-        self.child(id).and_then(Node::value)
+    fn value_of(&self, id: NodeId) -> Option<&LeafValue> {
+        self.child(id).and_then(DataNode::value)
     }
 
     fn uint(&self, id: NodeId) -> Option<u64> {
         match self.value_of(id) {
-            Some(Value::Uint(number)) => Some(*number),
+            Some(LeafValue::Uint(number)) => Some(*number),
             _ => None,
         }
     }
 
     fn int(&self, id: NodeId) -> Option<i64> {
         match self.value_of(id) {
-            Some(Value::Int(number)) => Some(*number),
+            Some(LeafValue::Int(number)) => Some(*number),
             _ => None,
         }
     }
 
     fn text(&self, id: NodeId) -> Option<&str> {
         match self.value_of(id) {
-            Some(Value::Text(text)) => Some(text),
+            Some(LeafValue::Text(text)) => Some(text),
             _ => None,
         }
     }
 
     fn bool(&self, id: NodeId) -> Option<bool> {
         match self.value_of(id) {
-            Some(Value::Bool(value)) => Some(*value),
+            Some(LeafValue::Bool(value)) => Some(*value),
             _ => None,
         }
     }
 }
 
-impl Siblings for [Node] {
-    fn siblings(&self) -> &[Node] {
+impl Siblings for [DataNode] {
+    fn siblings(&self) -> &[DataNode] {
         self
     }
 }
 
-impl Siblings for Node {
-    fn siblings(&self) -> &[Node] {
+impl Siblings for DataNode {
+    fn siblings(&self) -> &[DataNode] {
         self.children()
     }
 }

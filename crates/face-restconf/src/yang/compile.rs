@@ -1,7 +1,6 @@
-//! Statements become a schema: groupings are expanded, augments put where they belong, names looked up.
+//! Compiles statements to a schema: expands groupings, applies augments, resolves names.
 //!
-//! In `finish` what can only be known at the end is added: inherited `config`, keys, targets of leafrefs, defaults. Types are
-//! the matter of `typing`.
+//! `finish` adds what depends on all nodes: inherited `config`, keys, leafref targets, defaults. `typing` resolves types.
 
 mod expand;
 mod finish;
@@ -11,32 +10,32 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 
 use super::YangError;
-use super::schema::{Choice, Kind, Module, ModuleId, Must, NodeId, Schema, SchemaNode};
+use super::schema::{Choice, Module, ModuleId, Must, NodeId, NodeKind, Schema, SchemaNode};
 use super::statement::Statement;
 use super::types::split_prefix;
 
-/// Groupings and typedefs within each other; more is a circle.
+/// Nested groupings and typedefs; more is a cycle.
 pub(super) const EXPANSION_MAX: usize = 64;
 
-/// A parsed file, and what its prefixes mean.
-pub(super) struct File<'a> {
+/// A parsed file, with the meaning of its prefixes.
+pub(super) struct ModuleFile<'a> {
     pub name: &'a str,
     pub root: &'a Statement,
     pub module: ModuleId,
     pub prefixes: HashMap<&'a str, ModuleId>,
 }
 
-/// Where a statement stands: names are looked up from there outwards.
+/// The scope of a statement. Names are looked up from there outwards.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'s> {
+pub(super) struct StatementScope<'s> {
     pub statement: &'s Statement,
-    pub outer: Option<&'s Scope<'s>>,
+    pub outer: Option<&'s StatementScope<'s>>,
     pub file: usize,
 }
 
-/// What is known of a node before everything is.
+/// Properties of a node that are resolved after all nodes exist.
 #[derive(Default, Clone)]
-pub(super) struct Draft {
+pub(super) struct UnresolvedNode {
     pub file: usize,
     pub line: u32,
     pub config: Option<bool>,
@@ -46,13 +45,13 @@ pub(super) struct Draft {
 }
 
 pub(super) struct Compiler<'a> {
-    pub files: Vec<File<'a>>,
+    pub files: Vec<ModuleFile<'a>>,
     pub modules: Vec<Module>,
     pub nodes: Vec<SchemaNode>,
-    pub drafts: Vec<Draft>,
+    pub drafts: Vec<UnresolvedNode>,
     pub choices: Vec<Choice>,
     pub top: Vec<NodeId>,
-    /// Each identity with the ones that it is directly derived from, all as `module:name`.
+    /// Each identity with its direct bases, all as `module:name`.
     pub identities: BTreeMap<String, Vec<String>>,
 }
 
@@ -70,7 +69,7 @@ pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Result<Schema, Yang
     compiler.identities()?;
     for file in 0..compiler.files.len() {
         let (root, module) = (compiler.files[file].root, compiler.files[file].module);
-        let scope = Scope { statement: root, outer: None, file };
+        let scope = StatementScope { statement: root, outer: None, file };
         for statement in &root.inner {
             compiler.data(None, module, &scope, statement, 0)?;
         }
@@ -89,7 +88,7 @@ impl<'a> Compiler<'a> {
         Err(YangError::new(self.files[file].name, line, message))
     }
 
-    /// The modules, and what the prefixes of each file stand for.
+    /// Collects the modules and the prefixes of each file.
     fn headers(&mut self, parsed: &'a [(&'a str, &'a str, Statement)]) -> Result<(), YangError> {
         for (name, text, root) in parsed.iter().filter(|(_, _, root)| root.keyword == "module") {
             let required = |keyword: &str| {
@@ -101,7 +100,7 @@ impl<'a> Compiler<'a> {
                 return Err(YangError::new(
                     name,
                     root.line,
-                    format!("a second module '{}'", root.argument),
+                    format!("duplicate module '{}'", root.argument),
                 ));
             }
             self.modules.push(Module {
@@ -126,14 +125,14 @@ impl<'a> Compiler<'a> {
                     return Err(YangError::new(
                         name,
                         root.line,
-                        "neither a module nor a submodule",
+                        "the file has neither a module nor a submodule",
                     ));
                 }
             };
             let find = |wanted: &str, line: u32| {
                 let at = self.modules.iter().position(|module| module.name == wanted);
                 at.map(|at| ModuleId(at as u32)).ok_or_else(|| {
-                    YangError::new(name, line, format!("module '{wanted}' is not there"))
+                    YangError::new(name, line, format!("module '{wanted}' is missing"))
                 })
             };
             let module = find(owner, root.line)?;
@@ -151,12 +150,12 @@ impl<'a> Compiler<'a> {
                 module.features.extend(root.all("feature").map(|feature| feature.argument.clone()));
                 module.implemented |= defines_nodes(root);
             }
-            self.files.push(File { name, root, module, prefixes });
+            self.files.push(ModuleFile { name, root, module, prefixes });
         }
         Ok(())
     }
 
-    /// What a prefix means in a file; no prefix means the module itself.
+    /// The module of a prefix in a file. No prefix: the module of the file.
     pub(super) fn module_of(
         &self,
         file: usize,
@@ -167,7 +166,7 @@ impl<'a> Compiler<'a> {
             None => Ok(self.files[file].module),
             Some(prefix) => match self.files[file].prefixes.get(prefix) {
                 Some(module) => Ok(*module),
-                None => self.fail(file, line, format!("prefix '{prefix}' is not known")),
+                None => self.fail(file, line, format!("unknown prefix '{prefix}'")),
             },
         }
     }
@@ -176,7 +175,7 @@ impl<'a> Compiler<'a> {
         &self.modules[module.0 as usize].name
     }
 
-    /// `module:name` for a name with or without a prefix of the file.
+    /// `module:name` for a name with or without a prefix.
     pub(super) fn full_name(
         &self,
         file: usize,
@@ -202,14 +201,14 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// The grouping or typedef of that name, and the scope that it stands in: from here outwards, then anywhere in the module.
+    /// Finds a grouping or typedef, and its scope: from here outwards, then anywhere in the module.
     pub(super) fn definition<'s>(
         &self,
-        scope: &'s Scope<'s>,
+        scope: &'s StatementScope<'s>,
         keyword: &str,
         name: &str,
         line: u32,
-    ) -> Result<(&'s Statement, Scope<'s>), YangError>
+    ) -> Result<(&'s Statement, StatementScope<'s>), YangError>
     where
         'a: 's,
     {
@@ -230,17 +229,20 @@ impl<'a> Compiler<'a> {
         for (index, file) in self.files.iter().enumerate().filter(|(_, file)| file.module == module)
         {
             if let Some(found) = here(file.root) {
-                return Ok((found, Scope { statement: file.root, outer: None, file: index }));
+                return Ok((
+                    found,
+                    StatementScope { statement: file.root, outer: None, file: index },
+                ));
             }
         }
-        self.fail(scope.file, line, format!("{keyword} '{name}' is not known"))
+        self.fail(scope.file, line, format!("unknown {keyword} '{name}'"))
     }
 
     pub(super) fn add(
         &mut self,
         parent: Option<NodeId>,
         node: SchemaNode,
-        draft: Draft,
+        draft: UnresolvedNode,
     ) -> Result<NodeId, YangError> {
         let id = NodeId(self.nodes.len() as u32);
         let siblings = self.schema_children(parent);
@@ -249,7 +251,7 @@ impl<'a> Compiler<'a> {
             other.name == node.name && other.module == node.module
         };
         if siblings.iter().any(same) {
-            return self.fail(draft.file, draft.line, format!("a second '{}'", node.name));
+            return self.fail(draft.file, draft.line, format!("duplicate node '{}'", node.name));
         }
         match parent {
             Some(parent) => self.nodes[parent.0 as usize].schema_children.push(id),
@@ -267,7 +269,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// A child by its name in the tree that has choices and cases.
+    /// A child by its name, in the tree that includes choices and cases.
     pub(super) fn schema_child(
         &self,
         parent: Option<NodeId>,
@@ -283,7 +285,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Whether a file has nodes of its own or adds some to others.
+/// Whether a file defines nodes or augments others.
 fn defines_nodes(root: &Statement) -> bool {
     let kinds = [
         "container",
@@ -307,8 +309,8 @@ fn newest(root: &Statement) -> String {
         .to_owned()
 }
 
-pub(super) fn blank(
-    kind: Kind,
+pub(super) fn new_node(
+    kind: NodeKind,
     name: &str,
     module: ModuleId,
     schema_parent: Option<NodeId>,

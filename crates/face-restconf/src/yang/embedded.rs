@@ -1,4 +1,4 @@
-//! The modules that the protocol itself serves or imports. Those of a model are with the model.
+//! The modules that the protocol serves or imports. The modules of a model are with the model.
 
 /// File names and texts, for [`super::Schema::compile`].
 pub const PROTOCOL: &[(&str, &str)] = &[

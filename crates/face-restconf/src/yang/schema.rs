@@ -1,16 +1,14 @@
-//! The schema: what nodes there can be, in one arena.
+//! The compiled schema: all schema nodes in one arena.
 //!
-//! Data does not show choices and cases, so that `parent` and `children` pass over them; which case a node belongs to is told
-//! by its `cases`.
+//! Choices and cases are not data nodes, so `parent` and `children` skip them; `cases` says which cases a node is in.
 
 use hashbrown::HashMap;
 
 use super::compile;
-use super::types::{Type, split_prefix};
+use super::types::{LeafType, split_prefix};
 use super::{YangError, statement};
-use crate::tree::Value;
+use crate::tree::LeafValue;
 
-/// A node of the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
@@ -25,18 +23,18 @@ pub struct Module {
     pub name: String,
     pub namespace: String,
     pub prefix: String,
-    /// The newest; empty where the module names none.
+    /// The newest revision; empty if the module has none.
     pub revision: String,
     pub features: Vec<String>,
     /// Names and revisions of its submodules.
     pub submodules: Vec<(String, String)>,
     pub text: String,
-    /// Whether it has nodes of its own or adds some to others; else it is there to be imported.
+    /// Whether the module defines or augments nodes. Otherwise it is only imported.
     pub implemented: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     Container {
         presence: bool,
     },
@@ -48,50 +46,50 @@ pub enum Kind {
     Input,
     Output,
     Notification,
-    /// Not in data.
+    /// Not a data node.
     Choice,
-    /// Not in data.
+    /// Not a data node.
     Case,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaNode {
-    pub kind: Kind,
+    pub kind: NodeKind,
     pub name: String,
     /// `module:name`.
     pub full_name: String,
     pub module: ModuleId,
-    /// In the data: choices and cases are passed over.
+    /// The parent and the children in the data tree, without choices and cases.
     pub parent: Option<NodeId>,
     pub children: Vec<NodeId>,
     /// From the outermost choice to the innermost.
     pub cases: Vec<InCase>,
     pub config: bool,
-    /// Of a list; a list without is only state.
+    /// For a list. Only state may be a list without keys.
     pub keys: Vec<NodeId>,
     pub mandatory: bool,
-    /// Of a leaf, and none for one that is mandatory.
-    pub default: Option<Value>,
-    pub ty: Option<Type>,
+    /// For a leaf that is not mandatory.
+    pub default: Option<LeafValue>,
+    pub ty: Option<LeafType>,
     pub units: Option<String>,
     pub user_ordered: bool,
     pub min_elements: u32,
     pub max_elements: Option<u32>,
-    /// Leaves that together differ in every entry of a list.
+    /// Sets of leaves whose combined values are unique in the list.
     pub unique: Vec<Vec<NodeId>>,
     pub musts: Vec<Must>,
     pub when: Option<String>,
     pub if_features: Vec<String>,
-    /// As the module has it, with choices and cases.
+    /// The parent and the children in the module, with choices and cases.
     pub(super) schema_parent: Option<NodeId>,
     pub(super) schema_children: Vec<NodeId>,
 }
 
-/// That a node belongs to a case of a choice.
+/// A node's membership in a case of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InCase {
     pub choice: ChoiceId,
-    /// The node of the case.
+    /// The schema node of the case.
     pub case: NodeId,
 }
 
@@ -99,11 +97,11 @@ pub struct InCase {
 pub struct Choice {
     pub node: NodeId,
     pub mandatory: bool,
-    /// The case whose defaults count when no case is there.
+    /// The case whose defaults apply if no case is present.
     pub default: Option<NodeId>,
 }
 
-/// A rule that the model has to keep, as the module words it.
+/// A condition that the model checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Must {
     pub condition: String,
@@ -116,12 +114,12 @@ pub struct Schema {
     pub(super) nodes: Vec<SchemaNode>,
     pub(super) choices: Vec<Choice>,
     pub(super) top: Vec<NodeId>,
-    /// Where to look first: the parent, the module and the name of every node that data can show.
+    /// Every node except choices and cases, by parent, module and name.
     pub(super) by_name: HashMap<(Option<NodeId>, ModuleId), HashMap<String, NodeId>>,
 }
 
 impl Schema {
-    /// The modules of the files, with all that they import among them.
+    /// Compiles the modules. `files` must contain everything that they import.
     pub fn compile(files: &[(&str, &str)]) -> Result<Schema, YangError> {
         let parsed = files
             .iter()
@@ -154,13 +152,13 @@ impl Schema {
         self.modules().find_map(|(id, module)| (module.namespace == namespace).then_some(id))
     }
 
-    /// Data nodes, RPCs and notifications of the top level, of all modules.
+    /// The top-level data nodes, RPCs and notifications of all modules.
     pub fn top(&self) -> &[NodeId] {
         &self.top
     }
 
-    /// What stands under the parent, or at the top. Without a module the parent's is meant; at the top any, if only one module
-    /// has the name.
+    /// A child of the parent, or a top-level node. Without a module name: the parent's module; at the top, any module if
+    /// only one has the name.
     pub fn child(
         &self,
         parent: Option<NodeId>,
@@ -179,8 +177,7 @@ impl Schema {
         }
     }
 
-    /// The same, but a name without a module may also mean another module's if only one has it there: what somebody may leave
-    /// out who has no doubt.
+    /// Like [`Schema::child`], but a name without a module also finds a child from another module, if it is unambiguous.
     pub fn child_or_only(
         &self,
         parent: Option<NodeId>,
@@ -196,13 +193,13 @@ impl Schema {
         self.child(parent, module, name).or_else(only)
     }
 
-    /// The same by the module's id, which XML knows from the namespace.
+    /// A child by module id. XML names modules by namespace.
     pub fn child_of(&self, parent: Option<NodeId>, module: ModuleId, name: &str) -> Option<NodeId> {
         self.by_name.get(&(parent, module))?.get(name).copied()
     }
 
-    /// `/id-manager:id-pools/id-pool/pool-name`, `/id-manager:allocateId/input/pool-name`: a name without a prefix has the
-    /// module of its parent.
+    /// Finds `/id-manager:id-pools/id-pool/pool-name` or `/id-manager:allocateId/input/pool-name`: a name without a prefix
+    /// has the module of its parent.
     pub fn find(&self, path: &str) -> Option<NodeId> {
         let mut at = None;
         for segment in path.strip_prefix('/')?.split('/') {
@@ -212,7 +209,12 @@ impl Schema {
         at
     }
 
-    /// Whether its name needs the module's: at the top, and where the module changes.
+    /// Like [`Schema::find`], for a node that a model needs.
+    pub fn require(&self, path: &str) -> Result<NodeId, String> {
+        self.find(path).ok_or_else(|| format!("the schema has no node {path}"))
+    }
+
+    /// Whether its name needs a module prefix: at the top, and where the module changes.
     pub fn qualified(&self, id: NodeId) -> bool {
         let node = self.node(id);
         node.parent.is_none_or(|parent| self.node(parent).module != node.module)
@@ -223,48 +225,56 @@ impl Schema {
         &self.node(id).full_name
     }
 
-    /// The name, with the module's where it needs it.
+    /// The name, with the module prefix where needed.
     pub fn spelled_name(&self, id: NodeId) -> &str {
         if self.qualified(id) { self.full_name(id) } else { &self.node(id).name }
     }
 
-    /// The schema path of a node, as [`Schema::find`] takes it.
+    /// The schema path of a node, as [`Schema::find`] reads it.
     pub fn path(&self, id: NodeId) -> String {
         let above = self.node(id).parent.map(|parent| self.path(parent)).unwrap_or_default();
         format!("{above}/{}", self.spelled_name(id))
     }
 
     pub fn is_list(&self, id: NodeId) -> bool {
-        self.node(id).kind == Kind::List
+        self.node(id).kind == NodeKind::List
     }
 
-    /// Whether it is a leaf or a leaf-list: whether it has a value.
+    /// Whether it is a leaf or a leaf-list.
     pub fn is_leaf(&self, id: NodeId) -> bool {
-        matches!(self.node(id).kind, Kind::Leaf | Kind::LeafList)
+        matches!(self.node(id).kind, NodeKind::Leaf | NodeKind::LeafList)
     }
 
-    /// Whether it is a key of the list that it stands in.
+    /// Whether it is a key of its list.
     pub fn is_key(&self, id: NodeId) -> bool {
         self.node(id).parent.is_some_and(|parent| self.node(parent).keys.contains(&id))
     }
 
     /// The RPCs of all modules.
     pub fn rpcs(&self) -> impl Iterator<Item = NodeId> {
-        self.top.iter().copied().filter(|id| self.node(*id).kind == Kind::Rpc)
+        self.top.iter().copied().filter(|id| self.node(*id).kind == NodeKind::Rpc)
     }
 
-    /// The input of an RPC or an action; every one has it, even when the module leaves it out.
+    /// The `input` node of an RPC or an action. It exists even if the module leaves it out.
     pub fn input(&self, operation: NodeId) -> Option<NodeId> {
-        self.node(operation).children.iter().copied().find(|id| self.node(*id).kind == Kind::Input)
+        self.node(operation)
+            .children
+            .iter()
+            .copied()
+            .find(|id| self.node(*id).kind == NodeKind::Input)
     }
 
-    /// Whether an input may be called by the name of this module: the operation's, or that of a node that an action stands in.
+    /// Whether a client may prefix `input` with this module: that of the operation, or of an ancestor of an action.
     pub fn may_name_input(&self, input: NodeId, module: ModuleId) -> bool {
         let up = std::iter::successors(Some(input), |at| self.node(*at).parent);
         up.into_iter().any(|at| self.node(at).module == module)
     }
 
     pub fn output(&self, operation: NodeId) -> Option<NodeId> {
-        self.node(operation).children.iter().copied().find(|id| self.node(*id).kind == Kind::Output)
+        self.node(operation)
+            .children
+            .iter()
+            .copied()
+            .find(|id| self.node(*id).kind == NodeKind::Output)
     }
 }

@@ -1,15 +1,15 @@
-//! YANG text as statements: keyword, argument, what stands in the braces.
+//! Parses YANG text to statements: keyword, argument, substatements.
 //!
-//! Quoting, joining with `+`, comments and line numbers are dealt with here. What a statement means is not known here.
+//! Handles quoting, concatenation with `+`, comments and line numbers. Not here: the meaning of statements.
 
 use super::YangError;
 
-/// Statements within statements; real modules stay below twenty.
+/// Nested statements; real modules have fewer than 20 levels.
 const NESTING_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// With its prefix, for the statement of an extension.
+    /// With its prefix, if it is an extension.
     pub keyword: String,
     pub argument: String,
     pub line: u32,
@@ -17,7 +17,7 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// The statements of that keyword within it.
+    /// The substatements with this keyword.
     pub fn all<'a>(&'a self, keyword: &'a str) -> impl Iterator<Item = &'a Statement> {
         self.inner.iter().filter(move |statement| statement.keyword == keyword)
     }
@@ -26,19 +26,20 @@ impl Statement {
         self.inner.iter().find(|statement| statement.keyword == keyword)
     }
 
-    /// The argument of the first statement of that keyword within it.
+    /// The argument of the first substatement with this keyword.
     pub fn text(&self, keyword: &str) -> Option<&str> {
         self.first(keyword).map(|statement| statement.argument.as_str())
     }
 }
 
-/// The one statement of a file: `module` or `submodule`.
+/// Parses the `module` or `submodule` statement of a file.
 pub fn parse(file: &str, text: &str) -> Result<Statement, YangError> {
-    let mut parser = Parser { file, tokens: Tokens { file, rest: text, line: 1 }, ahead: None };
+    let mut parser =
+        StatementParser { file, tokens: Tokenizer { file, rest: text, line: 1 }, ahead: None };
     let statement = parser.statement(0)?;
     match parser.next()? {
         None => Ok(statement),
-        Some((_, line)) => Err(YangError::new(file, line, "something follows the module")),
+        Some((_, line)) => Err(YangError::new(file, line, "unexpected text after the module")),
     }
 }
 
@@ -52,13 +53,13 @@ enum Token {
     Quoted(String),
 }
 
-struct Parser<'a> {
+struct StatementParser<'a> {
     file: &'a str,
-    tokens: Tokens<'a>,
+    tokens: Tokenizer<'a>,
     ahead: Option<Option<(Token, u32)>>,
 }
 
-impl Parser<'_> {
+impl StatementParser<'_> {
     fn next(&mut self) -> Result<Option<(Token, u32)>, YangError> {
         match self.ahead.take() {
             Some(token) => Ok(token),
@@ -74,8 +75,8 @@ impl Parser<'_> {
         let line = self.tokens.line;
         let (keyword, line) = match self.next()? {
             Some((Token::Word(word), line)) => (word, line),
-            Some((_, line)) => return self.fail(line, "a keyword is expected"),
-            None => return self.fail(line, "a statement is expected where the text ends"),
+            Some((_, line)) => return self.fail(line, "expected a keyword"),
+            None => return self.fail(line, "expected a statement at the end of the text"),
         };
         if depth >= NESTING_MAX {
             return self.fail(line, "statements are nested too deeply");
@@ -94,12 +95,12 @@ impl Parser<'_> {
                     None => return self.fail(line, format!("'{keyword}' is not closed")),
                 }
             },
-            _ => return self.fail(line, format!("';' or '{{' is expected after '{keyword}'")),
+            _ => return self.fail(line, format!("expected ';' or '{{' after '{keyword}'")),
         }
         Ok(Statement { keyword, argument, line, inner })
     }
 
-    /// A word, or quoted pieces joined with `+`. None is the same as an empty one.
+    /// An unquoted word, or quoted strings joined with `+`. No argument is an empty one.
     fn argument(&mut self) -> Result<String, YangError> {
         let token = self.next()?;
         match token {
@@ -108,7 +109,7 @@ impl Parser<'_> {
                 match self.next()? {
                     Some((Token::Word(plus), line)) if plus == "+" => match self.next()? {
                         Some((Token::Quoted(more), _)) => text.push_str(&more),
-                        _ => return self.fail(line, "a quoted text is expected after '+'"),
+                        _ => return self.fail(line, "expected a quoted string after '+'"),
                     },
                     other => {
                         self.ahead = Some(other);
@@ -124,15 +125,15 @@ impl Parser<'_> {
     }
 }
 
-struct Tokens<'a> {
+struct Tokenizer<'a> {
     file: &'a str,
     rest: &'a str,
     line: u32,
 }
 
-impl Tokens<'_> {
+impl Tokenizer<'_> {
     fn next(&mut self) -> Result<Option<(Token, u32)>, YangError> {
-        self.skip_blank()?;
+        self.skip_whitespace()?;
         let line = self.line;
         let Some(first) = self.rest.chars().next() else { return Ok(None) };
         let token = match first {
@@ -151,18 +152,18 @@ impl Tokens<'_> {
         token
     }
 
-    /// Goes on by so many bytes, counting lines.
+    /// Skips bytes and counts their lines.
     fn advance(&mut self, bytes: usize) {
         let (passed, rest) = self.rest.split_at(bytes);
         self.line += passed.bytes().filter(|byte| *byte == b'\n').count() as u32;
         self.rest = rest;
     }
 
-    fn skip_blank(&mut self) -> Result<(), YangError> {
+    fn skip_whitespace(&mut self) -> Result<(), YangError> {
         loop {
-            let blank =
+            let new_node =
                 self.rest.len() - self.rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
-            self.advance(blank);
+            self.advance(new_node);
             if self.rest.starts_with("//") {
                 self.advance(self.rest.find('\n').unwrap_or(self.rest.len()));
             } else if self.rest.starts_with("/*") {
@@ -182,9 +183,9 @@ impl Tokens<'_> {
 
     fn word(&mut self) -> Token {
         let ends = |(at, char): (usize, char)| {
-            let blank = matches!(char, ' ' | '\t' | '\r' | '\n' | ';' | '{' | '}' | '"' | '\'');
+            let new_node = matches!(char, ' ' | '\t' | '\r' | '\n' | ';' | '{' | '}' | '"' | '\'');
             let comment = self.rest[at..].starts_with("//") || self.rest[at..].starts_with("/*");
-            (blank || comment).then_some(at)
+            (new_node || comment).then_some(at)
         };
         let end = self.rest.char_indices().find_map(ends).unwrap_or(self.rest.len());
         let word = self.rest[..end].to_owned();
@@ -193,15 +194,15 @@ impl Tokens<'_> {
 
     fn single_quoted(&mut self) -> Result<String, YangError> {
         let Some(end) = self.rest[1..].find('\'') else {
-            return Err(self.fail("a quoted text is not closed"));
+            return Err(self.fail("a quoted string is not closed"));
         };
         let text = self.rest[1..=end].to_owned();
         self.advance(end + 2);
         Ok(text)
     }
 
-    /// Escapes are replaced, and a line break takes the blanks around it along. YANG keeps those beyond the column of the quote;
-    /// only texts for people span lines, so it makes no difference here.
+    /// Replaces escapes, and removes the blanks around line breaks. YANG keeps blanks beyond the column of the quote; only
+    /// descriptions span lines, so this does not matter here.
     fn double_quoted(&mut self) -> Result<String, YangError> {
         let mut text = String::new();
         let mut chars = self.rest.char_indices().skip(1).peekable();
@@ -215,7 +216,7 @@ impl Tokens<'_> {
                     Some((_, 'n')) => text.push('\n'),
                     Some((_, 't')) => text.push('\t'),
                     Some((_, escaped @ ('"' | '\\'))) => text.push(escaped),
-                    // YANG 1 lets a backslash stand for itself before anything else, which patterns use.
+                    // In YANG 1, a backslash before any other character is literal. Patterns use it.
                     Some((_, other)) => text.extend(['\\', other]),
                     None => break,
                 },
@@ -227,6 +228,6 @@ impl Tokens<'_> {
                 other => text.push(other),
             }
         }
-        Err(self.fail("a quoted text is not closed"))
+        Err(self.fail("a quoted string is not closed"))
     }
 }

@@ -1,25 +1,25 @@
-//! The types of leaves, and the one reading of their values.
+//! Leaf types, and the parser of their values.
 //!
-//! A value is the same however it was written: `0x10` and `16`, `2001:DB8::` and `2001:db8::` are one value each. Patterns are
-//! kept and not evaluated; the types of RFC 6991 that have one are checked by code (`well_known`). Whether the leaf that a
-//! leafref points at exists is not known here, it has the type of that leaf.
+//! A value has one canonical form: `0x10` and `16` are the same, as are `2001:DB8::` and `2001:db8::`. Patterns are not
+//! evaluated; the types of RFC 6991 that have one are checked by code (`well_known`). A leafref has the type of its target
+//! leaf; whether that leaf exists is not checked here.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::schema::{ModuleId, Schema};
 use super::well_known::WellKnown;
-use crate::tree::Value;
+use crate::tree::LeafValue;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Type {
-    /// As the module spells it: a built-in type, or a typedef without its prefix.
+pub struct LeafType {
+    /// The name in the module: a built-in type, or a typedef without its prefix.
     pub name: String,
-    pub base: Base,
+    pub base: BaseType,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Base {
+pub enum BaseType {
     Int {
         bits: u8,
         ranges: Vec<(i64, i64)>,
@@ -28,7 +28,7 @@ pub enum Base {
         bits: u8,
         ranges: Vec<(u64, u64)>,
     },
-    /// Ranges in units of the last digit.
+    /// Ranges are in units of the last digit.
     Decimal {
         digits: u8,
         ranges: Vec<(i64, i64)>,
@@ -45,173 +45,174 @@ pub enum Base {
     Binary {
         lengths: Vec<(u64, u64)>,
     },
-    Union(Vec<Type>),
-    /// All identities that are derived from the base, as `module:name`, sorted.
+    Union(Vec<LeafType>),
+    /// All identities derived from the base, as `module:name`, sorted.
     Identity(Vec<String>),
     InstanceIdentifier,
     Leafref {
         path: String,
-        target: Box<Type>,
+        target: Box<LeafType>,
     },
 }
 
-/// What a prefix in a value stands for, which differs between JSON and XML.
-pub trait Names {
-    /// The module's name; `None` as prefix asks for the module of a name without one.
+/// Resolves the prefixes in values, which differ between JSON and XML.
+pub trait PrefixResolver {
+    /// The name of the module. `None` stands for a name without prefix.
     fn module<'a>(&'a self, prefix: Option<&'a str>) -> Option<&'a str>;
 }
 
-/// A value as JSON distinguishes it.
+/// A JSON value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Scalar<'a> {
+pub enum JsonScalar<'a> {
     Text(&'a str),
-    /// Spelled as JSON would.
+    /// As written in JSON.
     Number(&'a str),
     Bool(bool),
     /// `[null]`.
     Empty,
 }
 
-impl Type {
-    /// The type itself, or what a leafref comes to in the end.
-    pub fn resolved(&self) -> &Type {
+impl LeafType {
+    /// The type itself, or the final target of a leafref.
+    pub fn resolved(&self) -> &LeafType {
         match &self.base {
-            Base::Leafref { target, .. } => target.resolved(),
+            BaseType::Leafref { target, .. } => target.resolved(),
             _ => self,
         }
     }
 
-    /// The value that a text means, as XML, a path or a default has it.
-    pub fn read(&self, text: &str, names: &dyn Names) -> Result<Value, String> {
+    /// Parses a value from XML, a path or a default.
+    pub fn read(&self, text: &str, names: &dyn PrefixResolver) -> Result<LeafValue, String> {
         match &self.base {
-            Base::Int { ranges, .. } => {
+            BaseType::Int { ranges, .. } => {
                 let number = integer(text.trim()).and_then(|number| i64::try_from(number).ok());
-                let within =
-                    |number: &i64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
                 number
-                    .filter(within)
-                    .map(Value::Int)
-                    .ok_or_else(|| self.unlike(text, &spans(ranges)))
+                    .filter(|number| in_ranges(ranges, number))
+                    .map(LeafValue::Int)
+                    .ok_or_else(|| self.invalid(text, &spans(ranges)))
             }
-            Base::Uint { ranges, .. } => {
+            BaseType::Uint { ranges, .. } => {
                 let number = integer(text.trim()).and_then(|number| u64::try_from(number).ok());
-                let within =
-                    |number: &u64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
                 number
-                    .filter(within)
-                    .map(Value::Uint)
-                    .ok_or_else(|| self.unlike(text, &spans(ranges)))
+                    .filter(|number| in_ranges(ranges, number))
+                    .map(LeafValue::Uint)
+                    .ok_or_else(|| self.invalid(text, &spans(ranges)))
             }
-            Base::Decimal { digits, ranges } => {
+            BaseType::Decimal { digits, ranges } => {
                 let number = decimal(text.trim(), *digits);
-                let within =
-                    |number: &i64| ranges.iter().any(|(min, max)| (min..=max).contains(&number));
-                let number = number.filter(within).ok_or_else(|| self.unlike(text, ""))?;
-                Ok(Value::Text(decimal_text(number, *digits).into()))
+                let number = number
+                    .filter(|number| in_ranges(ranges, number))
+                    .ok_or_else(|| self.invalid(text, ""))?;
+                Ok(LeafValue::Text(decimal_text(number, *digits).into()))
             }
-            Base::Text { lengths, known, .. } => {
+            BaseType::Text { lengths, known, .. } => {
                 if let Some(char) = text.chars().find(|char| !is_allowed(*char)) {
                     return Err(format!(
-                        "a text cannot have the character U+{:04X}",
+                        "a string cannot contain the character U+{:04X}",
                         u32::from(char)
                     ));
                 }
                 let length = text.chars().count() as u64;
-                if !lengths.iter().any(|(min, max)| (min..=max).contains(&&length)) {
+                if !in_ranges(lengths, &length) {
                     return Err(format!(
-                        "a text of {length} characters is not of length {}",
+                        "a string of {length} characters is outside the length {}",
                         spans(lengths)
                     ));
                 }
                 match known {
-                    None => Ok(Value::Text(text.into())),
+                    None => Ok(LeafValue::Text(text.into())),
                     Some(known) => match known.canonical(text) {
-                        Some(text) => Ok(Value::Text(text.into())),
-                        None => Err(self.unlike(text, "")),
+                        Some(text) => Ok(LeafValue::Text(text.into())),
+                        None => Err(self.invalid(text, "")),
                     },
                 }
             }
-            Base::Boolean => match text.trim() {
-                "true" => Ok(Value::Bool(true)),
-                "false" => Ok(Value::Bool(false)),
-                _ => Err(self.unlike(text, "")),
+            BaseType::Boolean => match text.trim() {
+                "true" => Ok(LeafValue::Bool(true)),
+                "false" => Ok(LeafValue::Bool(false)),
+                _ => Err(self.invalid(text, "")),
             },
-            Base::Enumeration(names) => match names.iter().find(|name| *name == text) {
-                Some(name) => Ok(Value::Text(name.as_str().into())),
-                None => Err(self.unlike(text, "")),
+            BaseType::Enumeration(names) => match names.iter().find(|name| *name == text) {
+                Some(name) => Ok(LeafValue::Text(name.as_str().into())),
+                None => Err(self.invalid(text, "")),
             },
-            Base::Bits(names) => self.bits(text, names),
-            Base::Empty => match text.trim() {
-                "" => Ok(Value::Empty),
-                _ => Err(self.unlike(text, "")),
+            BaseType::Bits(names) => self.bits(text, names),
+            BaseType::Empty => match text.trim() {
+                "" => Ok(LeafValue::Empty),
+                _ => Err(self.invalid(text, "")),
             },
-            Base::Binary { lengths } => {
+            BaseType::Binary { lengths } => {
                 let text: String = text.split_ascii_whitespace().collect();
-                let length = base64_length(&text).ok_or_else(|| self.unlike(&text, ""))?;
-                if lengths.iter().any(|(min, max)| (min..=max).contains(&&length)) {
-                    Ok(Value::Text(text.into()))
+                let length = base64_length(&text).ok_or_else(|| self.invalid(&text, ""))?;
+                if in_ranges(lengths, &length) {
+                    Ok(LeafValue::Text(text.into()))
                 } else {
-                    Err(format!("{length} bytes are not of length {}", spans(lengths)))
+                    Err(format!("{length} bytes are outside the length {}", spans(lengths)))
                 }
             }
-            Base::Union(members) => members
+            BaseType::Union(members) => members
                 .iter()
                 .find_map(|member| member.read(text, names).ok())
-                .ok_or_else(|| self.unlike(text, "")),
-            Base::Identity(known) => {
+                .ok_or_else(|| self.invalid(text, "")),
+            BaseType::Identity(known) => {
                 let (prefix, name) = split_prefix(text.trim());
-                let module = names.module(prefix).ok_or_else(|| self.unlike(text, ""))?;
+                let module = names.module(prefix).ok_or_else(|| self.invalid(text, ""))?;
                 let full = format!("{module}:{name}");
                 match known.binary_search(&full) {
-                    Ok(_) => Ok(Value::Text(full.into())),
-                    Err(_) => Err(self.unlike(text, "")),
+                    Ok(_) => Ok(LeafValue::Text(full.into())),
+                    Err(_) => Err(self.invalid(text, "")),
                 }
             }
-            Base::InstanceIdentifier => match with_modules(text.trim(), names) {
-                Some(path) if path.chars().all(is_allowed) => Ok(Value::Text(path.into())),
-                _ => Err(self.unlike(text, "")),
+            BaseType::InstanceIdentifier => match with_modules(text.trim(), names) {
+                Some(path) if path.chars().all(is_allowed) => Ok(LeafValue::Text(path.into())),
+                _ => Err(self.invalid(text, "")),
             },
-            Base::Leafref { target, .. } => target.read(text, names),
+            BaseType::Leafref { target, .. } => target.read(text, names),
         }
     }
 
-    /// The value that JSON means. Numbers may be quoted, whatever their size; nothing else may be what it is not.
-    pub fn read_scalar(&self, scalar: Scalar<'_>, names: &dyn Names) -> Result<Value, String> {
+    /// Parses a JSON value. A number of any size may be quoted; other JSON types must match.
+    pub fn read_scalar(
+        &self,
+        scalar: JsonScalar<'_>,
+        names: &dyn PrefixResolver,
+    ) -> Result<LeafValue, String> {
         match (&self.base, scalar) {
-            // As XML would have it, so that a value is the same in both.
-            (Base::Union(_), Scalar::Text(text)) => self.read(text, names),
-            (Base::Union(members), _) => members
+            // Parsed as in XML, so that a value is the same in both encodings.
+            (BaseType::Union(_), JsonScalar::Text(text)) => self.read(text, names),
+            (BaseType::Union(members), _) => members
                 .iter()
                 .find_map(|member| member.read_scalar(scalar, names).ok())
-                .ok_or_else(|| self.unlike(scalar.spelled(), "")),
-            (Base::Leafref { target, .. }, _) => target.read_scalar(scalar, names),
-            (Base::Empty, Scalar::Empty) => Ok(Value::Empty),
-            (Base::Boolean, Scalar::Bool(value)) => Ok(Value::Bool(value)),
-            // Some write every value as a text.
-            (Base::Empty | Base::Boolean, Scalar::Text(text)) => self.read(text, names),
-            (Base::Empty | Base::Boolean, _) => Err(self.unlike(scalar.spelled(), "")),
-            (Base::Int { .. } | Base::Uint { .. } | Base::Decimal { .. }, Scalar::Number(text)) => {
-                self.read(text, names)
-            }
-            (_, Scalar::Text(text)) => self.read(text, names),
-            (_, Scalar::Number(_) | Scalar::Bool(_) | Scalar::Empty) => {
-                Err(self.unlike(scalar.spelled(), ""))
+                .ok_or_else(|| self.invalid(scalar.spelled(), "")),
+            (BaseType::Leafref { target, .. }, _) => target.read_scalar(scalar, names),
+            (BaseType::Empty, JsonScalar::Empty) => Ok(LeafValue::Empty),
+            (BaseType::Boolean, JsonScalar::Bool(value)) => Ok(LeafValue::Bool(value)),
+            // Some clients quote every value.
+            (BaseType::Empty | BaseType::Boolean, JsonScalar::Text(text)) => self.read(text, names),
+            (BaseType::Empty | BaseType::Boolean, _) => Err(self.invalid(scalar.spelled(), "")),
+            (
+                BaseType::Int { .. } | BaseType::Uint { .. } | BaseType::Decimal { .. },
+                JsonScalar::Number(text),
+            ) => self.read(text, names),
+            (_, JsonScalar::Text(text)) => self.read(text, names),
+            (_, JsonScalar::Number(_) | JsonScalar::Bool(_) | JsonScalar::Empty) => {
+                Err(self.invalid(scalar.spelled(), ""))
             }
         }
     }
 
-    fn bits(&self, text: &str, names: &[String]) -> Result<Value, String> {
+    fn bits(&self, text: &str, names: &[String]) -> Result<LeafValue, String> {
         let given: Vec<&str> = text.split_ascii_whitespace().collect();
         if given.iter().any(|bit| !names.iter().any(|name| name == bit)) {
-            return Err(self.unlike(text, ""));
+            return Err(self.invalid(text, ""));
         }
         let set: Vec<&str> =
             names.iter().map(String::as_str).filter(|name| given.contains(name)).collect();
-        Ok(Value::Text(set.join(" ").into()))
+        Ok(LeafValue::Text(set.join(" ").into()))
     }
 
-    fn unlike(&self, text: &str, allowed: &str) -> String {
-        /// What is repeated of a value that somebody sent.
+    fn invalid(&self, text: &str, allowed: &str) -> String {
+        /// How much of an invalid value an error message repeats.
         const SHOWN_MAX: usize = 80;
         let shown: String = text.chars().take(SHOWN_MAX).collect();
         match allowed {
@@ -221,18 +222,18 @@ impl Type {
     }
 }
 
-impl<'a> Scalar<'a> {
+impl<'a> JsonScalar<'a> {
     fn spelled(self) -> &'a str {
         match self {
-            Scalar::Text(text) | Scalar::Number(text) => text,
-            Scalar::Bool(true) => "true",
-            Scalar::Bool(false) => "false",
-            Scalar::Empty => "[null]",
+            JsonScalar::Text(text) | JsonScalar::Number(text) => text,
+            JsonScalar::Bool(true) => "true",
+            JsonScalar::Bool(false) => "false",
+            JsonScalar::Empty => "[null]",
         }
     }
 }
 
-/// The characters of YANG's strings, which are those that XML can have: neither controls nor what Unicode says is no character.
+/// The characters of YANG strings: those of XML, without control characters and Unicode noncharacters.
 fn is_allowed(char: char) -> bool {
     match char {
         '\t' | '\n' | '\r' => true,
@@ -241,12 +242,16 @@ fn is_allowed(char: char) -> bool {
     }
 }
 
-/// `prefix:name`, or only a name.
+/// Splits `prefix:name`; the prefix is optional.
 pub fn split_prefix(text: &str) -> (Option<&str>, &str) {
     match text.split_once(':') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, text),
     }
+}
+
+pub(crate) fn in_ranges<N: PartialOrd>(ranges: &[(N, N)], value: &N) -> bool {
+    ranges.iter().any(|(min, max)| (min..=max).contains(&value))
 }
 
 fn spans<N: std::fmt::Display + PartialEq>(spans: &[(N, N)]) -> String {
@@ -267,7 +272,7 @@ fn integer(text: &str) -> Option<i128> {
         None if digits.len() > 1 && digits.starts_with('0') => (&digits[1..], 8),
         None => (digits, 10),
     };
-    // A second sign would be taken by the parser of numbers.
+    // `from_str_radix` would accept a second sign.
     if !digits.starts_with(|first: char| first.is_ascii_hexdigit()) {
         return None;
     }
@@ -294,7 +299,7 @@ pub(super) fn decimal(text: &str, digits: u8) -> Option<i64> {
     i64::try_from(if negative { -units } else { units }).ok()
 }
 
-/// Canonical: no zeros that say nothing, at least one digit on either side of the point.
+/// The canonical form: no redundant zeros, at least one digit on either side of the point.
 fn decimal_text(units: i64, digits: u8) -> String {
     let digits = usize::from(digits);
     let plain = format!("{:0>width$}", units.unsigned_abs(), width = digits + 1);
@@ -304,7 +309,7 @@ fn decimal_text(units: i64, digits: u8) -> String {
     format!("{sign}{whole}.{}", if fraction.is_empty() { "0" } else { fraction })
 }
 
-/// How many bytes a base64 text stands for.
+/// The number of bytes that a base64 text encodes.
 fn base64_length(text: &str) -> Option<u64> {
     let body = text.trim_end_matches('=');
     let padding = text.len() - body.len();
@@ -313,8 +318,8 @@ fn base64_length(text: &str) -> Option<u64> {
         .then(|| (text.len() / 4 * 3 - padding) as u64)
 }
 
-/// An instance identifier with modules' names for prefixes. Names without one inherit, as JSON has it.
-fn with_modules(path: &str, names: &dyn Names) -> Option<String> {
+/// Replaces the prefixes of an instance identifier by module names. Names without a prefix stay so, as in JSON.
+fn with_modules(path: &str, names: &dyn PrefixResolver) -> Option<String> {
     if !path.starts_with('/') {
         return None;
     }
@@ -345,21 +350,21 @@ fn with_modules(path: &str, names: &dyn Names) -> Option<String> {
     quote.is_none().then_some(written)
 }
 
-/// The prefixes that an instance identifier has.
+/// The prefixes in an instance identifier.
 pub fn prefixes(path: &str) -> Vec<String> {
-    struct Found(RefCell<Vec<String>>);
-    impl Names for Found {
+    struct PrefixCollector(RefCell<Vec<String>>);
+    impl PrefixResolver for PrefixCollector {
         fn module<'a>(&'a self, prefix: Option<&'a str>) -> Option<&'a str> {
             self.0.borrow_mut().extend(prefix.map(str::to_owned));
             prefix
         }
     }
-    let found = Found(RefCell::new(Vec::new()));
+    let found = PrefixCollector(RefCell::new(Vec::new()));
     with_modules(path, &found);
     found.0.into_inner()
 }
 
-/// Prefixes that are names of modules already: JSON and paths.
+/// For JSON and paths, where prefixes are module names.
 #[derive(Debug, Clone, Copy)]
 pub struct ModuleNames<'a> {
     pub schema: &'a Schema,
@@ -367,7 +372,7 @@ pub struct ModuleNames<'a> {
     pub own: ModuleId,
 }
 
-impl Names for ModuleNames<'_> {
+impl PrefixResolver for ModuleNames<'_> {
     fn module<'a>(&'a self, prefix: Option<&'a str>) -> Option<&'a str> {
         let module = match prefix {
             None => self.own,
@@ -377,14 +382,14 @@ impl Names for ModuleNames<'_> {
     }
 }
 
-/// The text of a value as a path and XML have it.
-pub fn spelled(value: &Value) -> Arc<str> {
+/// The text of a value in a path or in XML.
+pub fn spelled(value: &LeafValue) -> Arc<str> {
     match value {
-        Value::Int(number) => number.to_string().into(),
-        Value::Uint(number) => number.to_string().into(),
-        Value::Bool(true) => "true".into(),
-        Value::Bool(false) => "false".into(),
-        Value::Text(text) => Arc::clone(text),
-        Value::Empty => "".into(),
+        LeafValue::Int(number) => number.to_string().into(),
+        LeafValue::Uint(number) => number.to_string().into(),
+        LeafValue::Bool(true) => "true".into(),
+        LeafValue::Bool(false) => "false".into(),
+        LeafValue::Text(text) => Arc::clone(text),
+        LeafValue::Empty => "".into(),
     }
 }

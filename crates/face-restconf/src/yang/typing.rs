@@ -1,18 +1,18 @@
-//! What a `type` statement comes to: built-in types, typedefs, and the restrictions that each adds.
+//! Resolves `type` statements: built-in types, typedefs, and restrictions.
 
 use super::YangError;
-use super::compile::{Compiler, EXPANSION_MAX, Scope};
+use super::compile::{Compiler, EXPANSION_MAX, StatementScope};
 use super::statement::Statement;
-use super::types::{Base, Type, decimal, split_prefix};
+use super::types::{BaseType, LeafType, decimal, split_prefix};
 use super::well_known::WellKnown;
 
-/// A type, and the default that a typedef brings along with the file that it stands in.
-type Typed = (Type, Option<(String, usize)>);
+/// A type, and the default of its typedef with the index of the file that has it.
+type Typed = (LeafType, Option<(String, usize)>);
 
 impl Compiler<'_> {
     pub(super) fn resolve_type(
         &self,
-        scope: &Scope<'_>,
+        scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
     ) -> Result<Typed, YangError> {
@@ -23,34 +23,35 @@ impl Compiler<'_> {
         let name = statement.argument.as_str();
         if let Some(base) = self.built_in(scope, statement, depth)? {
             let base = self.restrict(scope, statement, base)?;
-            return Ok((Type { name: name.to_owned(), base }, None));
+            return Ok((LeafType { name: name.to_owned(), base }, None));
         }
         let (typedef, outer) = self.definition(scope, "typedef", name, line)?;
         let Some(inner) = typedef.first("type") else {
-            return self.fail(outer.file, typedef.line, "a typedef without a type");
+            return self.fail(outer.file, typedef.line, "the typedef has no type");
         };
         let (ty, default) = self.resolve_type(&outer, inner, depth + 1)?;
         let default = typedef.text("default").map(|text| (text.to_owned(), outer.file)).or(default);
         let mut base = self.restrict(scope, statement, ty.base)?;
         let (_, plain) = split_prefix(name);
-        if let Base::Text { known, .. } = &mut base {
+        if let BaseType::Text { known, .. } = &mut base {
             let module = self.module_name(self.files[outer.file].module);
             *known = WellKnown::of(module, plain).or(*known);
         }
-        Ok((Type { name: plain.to_owned(), base }, default))
+        Ok((LeafType { name: plain.to_owned(), base }, default))
     }
 
     fn built_in(
         &self,
-        scope: &Scope<'_>,
+        scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
-    ) -> Result<Option<Base>, YangError> {
-        let signed = |bits: u8| Base::Int {
+    ) -> Result<Option<BaseType>, YangError> {
+        let signed = |bits: u8| BaseType::Int {
             bits,
             ranges: vec![(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))],
         };
-        let unsigned = |bits: u8| Base::Uint { bits, ranges: vec![(0, u64::MAX >> (64 - bits))] };
+        let unsigned =
+            |bits: u8| BaseType::Uint { bits, ranges: vec![(0, u64::MAX >> (64 - bits))] };
         let names = |keyword| statement.all(keyword).map(|one| one.argument.clone()).collect();
         let required = |keyword: &str| match statement.first(keyword) {
             Some(inner) => Ok(inner),
@@ -69,26 +70,28 @@ impl Compiler<'_> {
                 let digits = required("fraction-digits")?;
                 match digits.argument.parse::<u8>().ok().filter(|digits| (1..=18).contains(digits))
                 {
-                    Some(digits) => Base::Decimal { digits, ranges: vec![(i64::MIN, i64::MAX)] },
+                    Some(digits) => {
+                        BaseType::Decimal { digits, ranges: vec![(i64::MIN, i64::MAX)] }
+                    }
                     None => {
                         return self.fail(
                             scope.file,
                             digits.line,
-                            "1 to 18 fraction digits are possible",
+                            "fraction-digits must be 1 to 18",
                         );
                     }
                 }
             }
             "string" => {
-                Base::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None }
+                BaseType::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None }
             }
-            "boolean" => Base::Boolean,
-            "empty" => Base::Empty,
-            "enumeration" => Base::Enumeration(names("enum")),
-            "bits" => Base::Bits(names("bit")),
-            "binary" => Base::Binary { lengths: vec![(0, u64::MAX)] },
-            "instance-identifier" => Base::InstanceIdentifier,
-            "union" => Base::Union(
+            "boolean" => BaseType::Boolean,
+            "empty" => BaseType::Empty,
+            "enumeration" => BaseType::Enumeration(names("enum")),
+            "bits" => BaseType::Bits(names("bit")),
+            "binary" => BaseType::Binary { lengths: vec![(0, u64::MAX)] },
+            "instance-identifier" => BaseType::InstanceIdentifier,
+            "union" => BaseType::Union(
                 statement
                     .all("type")
                     .map(|member| Ok(self.resolve_type(scope, member, depth + 1)?.0))
@@ -105,18 +108,18 @@ impl Compiler<'_> {
                     return self.fail(
                         scope.file,
                         statement.line,
-                        format!("identity '{missing}' is not known"),
+                        format!("unknown identity '{missing}'"),
                     );
                 }
                 let derived =
                     |name: &&String| bases.iter().all(|base| self.is_derived(name, base, 0));
-                Base::Identity(self.identities.keys().filter(derived).cloned().collect())
+                BaseType::Identity(self.identities.keys().filter(derived).cloned().collect())
             }
             "leafref" => {
                 let path = required("path")?;
-                let target = Type { name: "empty".to_owned(), base: Base::Empty };
+                let target = LeafType { name: "empty".to_owned(), base: BaseType::Empty };
                 let path = self.module_path(scope.file, &path.argument, path.line)?;
-                Base::Leafref { path, target: Box::new(target) }
+                BaseType::Leafref { path, target: Box::new(target) }
             }
             _ => return Ok(None),
         };
@@ -129,7 +132,7 @@ impl Compiler<'_> {
             && bases.iter().any(|one| one == base || self.is_derived(one, base, depth + 1))
     }
 
-    /// The path of a leafref with modules' names for prefixes. Predicates are left out: the schema does not need them.
+    /// The path of a leafref with module names as prefixes, without predicates.
     fn module_path(&self, file: usize, path: &str, line: u32) -> Result<String, YangError> {
         let mut plain = String::new();
         let mut depth = 0usize;
@@ -149,46 +152,46 @@ impl Compiler<'_> {
         Ok(segments.collect::<Result<Vec<_>, _>>()?.join("/"))
     }
 
-    /// The type with what this statement adds: ranges, lengths and patterns only ever become narrower.
+    /// Applies the restrictions of a statement: ranges, lengths and patterns can only become narrower.
     fn restrict(
         &self,
-        scope: &Scope<'_>,
+        scope: &StatementScope<'_>,
         statement: &Statement,
-        mut base: Base,
-    ) -> Result<Base, YangError> {
+        mut base: BaseType,
+    ) -> Result<BaseType, YangError> {
         for inner in &statement.inner {
             let argument = inner.argument.as_str();
             let good = match (inner.keyword.as_str(), &mut base) {
-                ("range", Base::Int { ranges, .. }) => {
+                ("range", BaseType::Int { ranges, .. }) => {
                     narrow(argument, ranges, |text| text.parse().ok())
                 }
-                ("range", Base::Uint { ranges, .. }) => {
+                ("range", BaseType::Uint { ranges, .. }) => {
                     narrow(argument, ranges, |text| text.parse().ok())
                 }
-                ("range", Base::Decimal { ranges, digits }) => {
+                ("range", BaseType::Decimal { ranges, digits }) => {
                     let digits = *digits;
                     narrow(argument, ranges, |text| decimal(text, digits))
                 }
-                ("length", Base::Text { lengths, .. } | Base::Binary { lengths }) => {
+                ("length", BaseType::Text { lengths, .. } | BaseType::Binary { lengths }) => {
                     narrow(argument, lengths, |text| text.parse().ok())
                 }
-                ("pattern", Base::Text { patterns, .. }) => {
+                ("pattern", BaseType::Text { patterns, .. }) => {
                     patterns.push(argument.to_owned());
                     true
                 }
-                ("enum", Base::Enumeration(names)) | ("bit", Base::Bits(names)) => {
+                ("enum", BaseType::Enumeration(names)) | ("bit", BaseType::Bits(names)) => {
                     names.iter().any(|name| name == argument)
                 }
                 ("range" | "length" | "pattern" | "enum" | "bit", _) => false,
                 _ => true,
             };
             if !good {
-                let message = format!("'{argument}' is no {} of this type", inner.keyword);
+                let message = format!("invalid {} '{argument}' for this type", inner.keyword);
                 return self.fail(scope.file, inner.line, message);
             }
         }
-        // A derived enumeration names those that are left.
-        if let Base::Enumeration(names) | Base::Bits(names) = &mut base {
+        // A derived enumeration lists the remaining values.
+        if let BaseType::Enumeration(names) | BaseType::Bits(names) = &mut base {
             let left: Vec<&str> = statement
                 .inner
                 .iter()
@@ -197,14 +200,16 @@ impl Compiler<'_> {
                 .collect();
             names.retain(|name| left.is_empty() || left.contains(&name.as_str()));
             if names.is_empty() {
-                return self.fail(scope.file, statement.line, "no value is possible");
+                return self.fail(scope.file, statement.line, "the type has no values");
             }
         }
         Ok(base)
     }
 }
 
-/// `1..10 | 20 | 30..max` within the spans that are allowed already; `false` if it is not, or out of order.
+/// Parses `1..10
+/// 20
+/// 30..max`. Returns `false` if it is outside the present ranges or not in ascending order.
 fn narrow<N: Copy + PartialOrd>(
     text: &str,
     spans: &mut Vec<(N, N)>,

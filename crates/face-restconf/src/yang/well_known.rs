@@ -1,4 +1,4 @@
-//! The types of RFC 6991 whose pattern is checked by code, and their canonical forms.
+//! The types of RFC 6991 whose patterns are checked by code, with their canonical forms.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -40,7 +40,7 @@ impl WellKnown {
         Some(known)
     }
 
-    /// The one spelling of the value; `None` if it is none.
+    /// The canonical form of the value; `None` if it is invalid.
     pub fn canonical(self, text: &str) -> Option<String> {
         match self {
             WellKnown::Ipv4Address { zone } => {
@@ -93,7 +93,7 @@ impl WellKnown {
     }
 }
 
-/// The address and its `%zone`, which is empty where there is none.
+/// The address and its `%zone`, which may be empty.
 fn split_zone(text: &str, allowed: bool) -> Option<(&str, &str)> {
     match text.find('%') {
         None => Some((text, "")),
@@ -110,7 +110,7 @@ fn split_length(text: &str, max: u32) -> Option<(&str, u32)> {
     Some((address, length))
 }
 
-/// A number of exactly so many digits at the start, within the span.
+/// Parses a number with exactly so many digits, within the range.
 fn number(text: &str, digits: usize, min: u32, max: u32) -> Option<(u32, &str)> {
     let (head, rest) = text.split_at_checked(digits)?;
     let plain = head.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,11 +1,11 @@
-//! The id-manager as its clients see it: over RESTCONF, in process.
+//! The id-manager over RESTCONF, in process.
 
 mod export;
+mod notifications;
 mod random;
 mod replies;
 mod restart;
 mod scale;
 mod server;
 mod together;
-mod told;
 mod transcripts;

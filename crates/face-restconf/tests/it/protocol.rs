@@ -1,9 +1,8 @@
 //! The protocol over its routes, with a small model behind it.
 //!
-//! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it; `stale N` makes the next plans miss what happened, `meddle N` changes something each time they do, `trim`
-//! forgets the journal up to a position. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead
-//! of comparing.
+//! Each file under `transcripts/` runs against a fresh engine on a journal in memory. The clock stands still until `wait`
+//! moves it; `stale N` makes the next N plans use an old state, `meddle N` makes that many of them conflict with a change,
+//! `trim` trims the journal. Every route must occur in a transcript.
 
 mod limits;
 mod streams;
@@ -19,7 +18,7 @@ use allod_core::limits::Limits as CoreLimits;
 use allod_edge::{App, Body, Guard, HttpLimits, Reply};
 use allod_engine::{Config, Engine};
 use allod_face_restconf::yang::{Schema, embedded};
-use allod_face_restconf::{Restconf, Settings};
+use allod_face_restconf::{Restconf, RestconfSettings};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -39,16 +38,16 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub async fn start(settings: Settings, guard: Guard) -> Server {
+    pub async fn start(settings: RestconfSettings, guard: Guard) -> Server {
         Server::start_with(settings, guard, Config::default()).await
     }
 
-    pub async fn start_with(settings: Settings, guard: Guard, config: Config) -> Server {
+    pub async fn start_with(settings: RestconfSettings, guard: Guard, config: Config) -> Server {
         Server::start_limited(settings, guard, config, HttpLimits::default()).await
     }
 
     async fn start_limited(
-        settings: Settings,
+        settings: RestconfSettings,
         guard: Guard,
         config: Config,
         http_limits: HttpLimits,
@@ -78,7 +77,7 @@ impl Server {
         Server { app, toy, clock, storage, routes: known, engine }
     }
 
-    /// Forgets the journal up to a position.
+    /// Trims the journal up to a position.
     pub fn trim(&self, position: u64) {
         let journal = self.storage.open();
         journal.trim(journal.seq_of_position(position).unwrap()).unwrap();
@@ -94,7 +93,7 @@ pub(crate) fn schema() -> Arc<Schema> {
     Arc::new(Schema::compile(&files).unwrap())
 }
 
-/// What a block of a transcript asks.
+/// Parses a request of a transcript.
 pub(crate) fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
@@ -111,7 +110,7 @@ pub(crate) fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     request.body(Full::from(body)).expect("a request")
 }
 
-/// Status with the headers that matter, and the body.
+/// The status with the relevant headers, and the body.
 async fn shown(reply: Reply) -> (String, String) {
     let (head, body) = reply.into_parts();
     assert!(head.headers.contains_key("x-request-id"));
@@ -130,12 +129,12 @@ async fn shown(reply: Reply) -> (String, String) {
     if kind.ends_with("json") && !body.is_empty() {
         assert!(serde_json::from_str::<serde_json::Value>(&body).is_ok(), "{body}");
     }
-    // Empty lines separate requests here.
+    // Empty lines separate requests in a transcript.
     let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
     (text, lines.join("\n"))
 }
 
-/// The whole body; of a stream of events what there is up to the comment that says that this was all so far.
+/// The whole body; of an event stream, everything up to the first comment.
 async fn read(mut body: Body) -> String {
     let mut all = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -149,7 +148,11 @@ async fn read(mut body: Body) -> String {
 }
 
 async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> String {
-    let settings = Settings { plans_max: 3, restconf_body_bytes_max: 2000, ..Settings::default() };
+    let settings = RestconfSettings {
+        plans_max: 3,
+        restconf_body_bytes_max: 2000,
+        ..RestconfSettings::default()
+    };
     let server = Server::start(settings, Guard::Disabled).await;
     let answer = async |block: &str| {
         let toy = &server.toy;
@@ -173,14 +176,14 @@ async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> Stri
 }
 
 #[tokio::test]
-async fn the_protocol_answers_as_the_transcripts_say() {
+async fn replies_match_the_transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/protocol/transcripts");
-    let mut unseen = Server::start(Settings::default(), Guard::Disabled).await.routes;
+    let mut unseen = Server::start(RestconfSettings::default(), Guard::Disabled).await.routes;
     transcript::check(&folder, async |text| play(text, &mut unseen).await).await;
     assert!(unseen.is_empty(), "in no transcript: {unseen:?}");
 }
 
-/// Whether a path is one that the template describes. What is below the other root, and with a slash behind it, is the same.
+/// Whether a path matches a route template. The other root, and a trailing slash, count as the same.
 fn is_at(template: &str, path: &str) -> bool {
     let plain =
         |text: &str| text.replacen("/rests", "/restconf", 1).trim_end_matches('/').to_owned();
@@ -194,9 +197,13 @@ fn is_at(template: &str, path: &str) -> bool {
 #[tokio::test]
 async fn read_of_a_future_position_times_out() {
     let limits = HttpLimits { request_ms_max: 50, ..HttpLimits::default() };
-    let server =
-        Server::start_limited(Settings::default(), Guard::Disabled, Config::default(), limits)
-            .await;
+    let server = Server::start_limited(
+        RestconfSettings::default(),
+        Guard::Disabled,
+        Config::default(),
+        limits,
+    )
+    .await;
     let request = parse("GET /restconf/data/toy:shop\nallod-min-position: 1000");
     let mut answer = std::pin::pin!(server.app.answer(request));
     // The time limit is checked at each poll; a connection polls regularly.

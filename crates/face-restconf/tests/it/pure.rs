@@ -1,4 +1,4 @@
-//! What needs neither a server nor a model: schemas, trees, JSON and XML, paths, parameters, edits.
+//! Tests without a server or a model: schemas, trees, JSON and XML, paths, parameters, edits.
 
 mod compiling;
 mod edits;

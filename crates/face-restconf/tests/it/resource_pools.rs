@@ -1,4 +1,4 @@
-//! The resource-manager as its clients see it: over RESTCONF, in process.
+//! The resource-manager over RESTCONF, in process.
 
 mod at_once;
 mod many;

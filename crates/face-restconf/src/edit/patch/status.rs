@@ -1,49 +1,53 @@
-//! The status of a YANG Patch. How an error is written is the protocol's, which writes them elsewhere too.
+//! Writes the status of a YANG Patch. The caller supplies the function that writes an error.
 
-use crate::codec::{Format, json_text, xml_text};
-use crate::fault::Fault;
+use crate::codec::{Encoding, json_text, xml_text};
+use crate::error::RestconfError;
 
-/// How a patch went.
+/// The result of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum PatchStatus {
     Ok,
-    /// It failed as a whole.
-    Failed(Vec<Fault>),
-    /// It failed by some of its edits; each that was looked at, by its id.
-    Edits(Vec<(String, Option<Fault>)>),
+    /// The patch failed as a whole.
+    Failed(Vec<RestconfError>),
+    /// Some edits failed: the results of the edits that were checked, by edit id.
+    Edits(Vec<(String, Option<RestconfError>)>),
 }
 
-/// Writes `yang-patch-status`. `error` writes one fault: a JSON object, or an `error` element without a namespace of its own.
+/// Writes `yang-patch-status`. `write_error` writes one error: a JSON object, or an `error` element without a namespace.
 pub fn write_status(
-    format: Format,
+    encoding: Encoding,
     patch_id: &str,
-    status: &Status,
-    error: &mut dyn FnMut(&mut Vec<u8>, &Fault),
+    status: &PatchStatus,
+    write_error: &mut dyn FnMut(&mut Vec<u8>, &RestconfError),
 ) -> Vec<u8> {
-    match format {
-        Format::Json => json(patch_id, status, error),
-        Format::Xml => xml(patch_id, status, error),
+    match encoding {
+        Encoding::Json => json(patch_id, status, write_error),
+        Encoding::Xml => xml(patch_id, status, write_error),
     }
 }
 
-fn json(patch_id: &str, status: &Status, error: &mut dyn FnMut(&mut Vec<u8>, &Fault)) -> Vec<u8> {
+fn json(
+    patch_id: &str,
+    status: &PatchStatus,
+    write_error: &mut dyn FnMut(&mut Vec<u8>, &RestconfError),
+) -> Vec<u8> {
     let mut out = b"{\"ietf-yang-patch:yang-patch-status\":{\"patch-id\":".to_vec();
     json_text(&mut out, patch_id);
     match status {
-        Status::Ok => out.extend_from_slice(b",\"ok\":[null]"),
-        Status::Failed(faults) => {
+        PatchStatus::Ok => out.extend_from_slice(b",\"ok\":[null]"),
+        PatchStatus::Failed(errors) => {
             out.push(b',');
-            json_errors(&mut out, faults, error);
+            json_errors(&mut out, errors, write_error);
         }
-        Status::Edits(edits) => {
+        PatchStatus::Edits(edits) => {
             out.extend_from_slice(b",\"edit-status\":{\"edit\":[");
-            for (at, (id, fault)) in edits.iter().enumerate() {
+            for (at, (id, error)) in edits.iter().enumerate() {
                 out.extend_from_slice(if at > 0 { b",{\"edit-id\":" } else { b"{\"edit-id\":" });
                 json_text(&mut out, id);
                 out.push(b',');
-                match fault {
+                match error {
                     None => out.extend_from_slice(b"\"ok\":[null]"),
-                    Some(fault) => json_errors(&mut out, std::slice::from_ref(fault), error),
+                    Some(error) => json_errors(&mut out, std::slice::from_ref(error), write_error),
                 }
                 out.push(b'}');
             }
@@ -54,35 +58,43 @@ fn json(patch_id: &str, status: &Status, error: &mut dyn FnMut(&mut Vec<u8>, &Fa
     out
 }
 
-fn json_errors(out: &mut Vec<u8>, faults: &[Fault], error: &mut dyn FnMut(&mut Vec<u8>, &Fault)) {
+fn json_errors(
+    out: &mut Vec<u8>,
+    errors: &[RestconfError],
+    write_error: &mut dyn FnMut(&mut Vec<u8>, &RestconfError),
+) {
     out.extend_from_slice(b"\"errors\":{\"error\":[");
-    for (at, fault) in faults.iter().enumerate() {
+    for (at, error) in errors.iter().enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        error(out, fault);
+        write_error(out, error);
     }
     out.extend_from_slice(b"]}");
 }
 
-fn xml(patch_id: &str, status: &Status, error: &mut dyn FnMut(&mut Vec<u8>, &Fault)) -> Vec<u8> {
+fn xml(
+    patch_id: &str,
+    status: &PatchStatus,
+    write_error: &mut dyn FnMut(&mut Vec<u8>, &RestconfError),
+) -> Vec<u8> {
     let mut out =
         b"<yang-patch-status xmlns=\"urn:ietf:params:xml:ns:yang:ietf-yang-patch\"><patch-id>"
             .to_vec();
     xml_text(&mut out, patch_id);
     out.extend_from_slice(b"</patch-id>");
     match status {
-        Status::Ok => out.extend_from_slice(b"<ok/>"),
-        Status::Failed(faults) => xml_errors(&mut out, faults, error),
-        Status::Edits(edits) => {
+        PatchStatus::Ok => out.extend_from_slice(b"<ok/>"),
+        PatchStatus::Failed(errors) => xml_errors(&mut out, errors, write_error),
+        PatchStatus::Edits(edits) => {
             out.extend_from_slice(b"<edit-status>");
-            for (id, fault) in edits {
+            for (id, error) in edits {
                 out.extend_from_slice(b"<edit><edit-id>");
                 xml_text(&mut out, id);
                 out.extend_from_slice(b"</edit-id>");
-                match fault {
+                match error {
                     None => out.extend_from_slice(b"<ok/>"),
-                    Some(fault) => xml_errors(&mut out, std::slice::from_ref(fault), error),
+                    Some(error) => xml_errors(&mut out, std::slice::from_ref(error), write_error),
                 }
                 out.extend_from_slice(b"</edit>");
             }
@@ -93,8 +105,12 @@ fn xml(patch_id: &str, status: &Status, error: &mut dyn FnMut(&mut Vec<u8>, &Fau
     out
 }
 
-fn xml_errors(out: &mut Vec<u8>, faults: &[Fault], error: &mut dyn FnMut(&mut Vec<u8>, &Fault)) {
+fn xml_errors(
+    out: &mut Vec<u8>,
+    errors: &[RestconfError],
+    write_error: &mut dyn FnMut(&mut Vec<u8>, &RestconfError),
+) {
     out.extend_from_slice(b"<errors>");
-    faults.iter().for_each(|fault| error(out, fault));
+    errors.iter().for_each(|error| write_error(out, error));
     out.extend_from_slice(b"</errors>");
 }

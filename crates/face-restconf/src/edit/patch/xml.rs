@@ -1,15 +1,15 @@
-//! A YANG Patch in XML. It is read twice: first what the edits are, then their values, which can come before their targets.
+//! Reads a YANG Patch in XML, in two passes: first the edits, then their values, which may come before their targets.
 
-use super::{Draft, EDITS_MAX, Patch, absent, unrepeated, wrong};
-use crate::codec::{Element, Piece, XmlReader};
-use crate::fault::Fault;
-use crate::model::Target;
-use crate::tree::Node;
+use super::{EDITS_MAX, UnparsedEdit, YangPatch, absent, ensure_unique, wrong};
+use crate::codec::{XmlElement, XmlEvent, XmlReader};
+use crate::error::Result;
+use crate::model::InstancePath;
+use crate::tree::DataNode;
 use crate::yang::{NodeId, Schema};
 
 const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-yang-patch";
 
-pub(super) fn read(schema: &Schema, base: &Target, bytes: &[u8]) -> Result<Patch, Fault> {
+pub(super) fn read(schema: &Schema, base: &InstancePath, bytes: &[u8]) -> Result<YangPatch> {
     let mut drafts = Vec::new();
     let mut first = XmlReader::new(schema, bytes)?;
     let id = patch(&mut first, &mut |reader| {
@@ -20,30 +20,30 @@ pub(super) fn read(schema: &Schema, base: &Target, bytes: &[u8]) -> Result<Patch
             Ok(())
         }
     })?;
-    let understood = drafts
+    let resolve = drafts
         .into_iter()
-        .map(|draft| draft.understood(schema, base))
+        .map(|draft| draft.resolve(schema, base))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut edits = Vec::with_capacity(understood.len());
-    let mut understood = understood.into_iter();
+    let mut edits = Vec::with_capacity(resolve.len());
+    let mut resolve = resolve.into_iter();
     patch(&mut XmlReader::new(schema, bytes)?, &mut |reader| {
-        let Some((edit, parent)) = understood.next() else { return Err(absent("edit")) };
+        let Some((edit, parent)) = resolve.next() else { return Err(absent("edit")) };
         let value = value(reader, parent)?;
         edits.push(edit.with_value(value)?);
         Ok(())
     })?;
-    unrepeated(&edits)?;
-    Ok(Patch { id, edits })
+    ensure_unique(&edits)?;
+    Ok(YangPatch { id, edits })
 }
 
-/// The whole document; each edit is read by the function. Returns the patch's id.
+/// Reads the document and calls `edit` at each edit. Returns the patch id.
 fn patch(
     reader: &mut XmlReader<'_>,
-    edit: &mut dyn FnMut(&mut XmlReader<'_>) -> Result<(), Fault>,
-) -> Result<String, Fault> {
+    edit: &mut dyn FnMut(&mut XmlReader<'_>) -> Result<()>,
+) -> Result<String> {
     let root = reader.root()?;
     if !root.is(NAMESPACE, "yang-patch") {
-        return Err(wrong(format!("'{}' is not expected, but 'yang-patch'", root.name)));
+        return Err(wrong(format!("unexpected '{}'; 'yang-patch' is expected", root.name)));
     }
     let mut id = None;
     while let Some(element) = child(reader)? {
@@ -58,33 +58,33 @@ fn patch(
     id.ok_or_else(|| absent("patch-id"))
 }
 
-/// The next element within the present one, `None` at its end.
-fn child(reader: &mut XmlReader<'_>) -> Result<Option<Element>, Fault> {
+/// The next child element; `None` at the end of the present element.
+fn child(reader: &mut XmlReader<'_>) -> Result<Option<XmlElement>> {
     loop {
         match reader.next()? {
-            Piece::Start(element) if element.namespace.as_deref() == Some(NAMESPACE) => {
+            XmlEvent::Start(element) if element.namespace.as_deref() == Some(NAMESPACE) => {
                 return Ok(Some(element));
             }
-            Piece::Start(element) => {
+            XmlEvent::Start(element) => {
                 return Err(wrong(format!("'{}' is not known here", element.name)));
             }
-            Piece::Text(text) if text.trim().is_empty() => {}
-            Piece::Text(_) => return Err(wrong("a text is not expected".to_owned())),
-            Piece::End => return Ok(None),
-            Piece::Eof => return Err(wrong("the document ends within an element".to_owned())),
+            XmlEvent::Text(text) if text.trim().is_empty() => {}
+            XmlEvent::Text(_) => return Err(wrong("unexpected text".to_owned())),
+            XmlEvent::End => return Ok(None),
+            XmlEvent::Eof => return Err(wrong("the document ends within an element".to_owned())),
         }
     }
 }
 
-fn draft(reader: &mut XmlReader<'_>) -> Result<Draft, Fault> {
-    let mut draft = Draft::default();
+fn draft(reader: &mut XmlReader<'_>) -> Result<UnparsedEdit> {
+    let mut draft = UnparsedEdit::default();
     while let Some(element) = child(reader)? {
         let slot = match element.name.as_str() {
             "edit-id" => &mut draft.id,
             "operation" => &mut draft.operation,
             "target" => &mut draft.target,
             "point" => &mut draft.point,
-            "where" => &mut draft.place,
+            "where" => &mut draft.insert_at,
             "value" => {
                 reader.skip()?;
                 continue;
@@ -96,8 +96,8 @@ fn draft(reader: &mut XmlReader<'_>) -> Result<Draft, Fault> {
     Ok(draft)
 }
 
-/// The value of an edit, as a child of the parent.
-fn value(reader: &mut XmlReader<'_>, parent: Option<NodeId>) -> Result<Option<Vec<Node>>, Fault> {
+/// Reads the value of an edit: children of the parent.
+fn value(reader: &mut XmlReader<'_>, parent: Option<NodeId>) -> Result<Option<Vec<DataNode>>> {
     let mut value = None;
     while let Some(element) = child(reader)? {
         if element.name != "value" {
@@ -107,14 +107,14 @@ fn value(reader: &mut XmlReader<'_>, parent: Option<NodeId>) -> Result<Option<Ve
         let mut nodes = Vec::new();
         loop {
             match reader.next()? {
-                Piece::Start(element) => {
+                XmlEvent::Start(element) => {
                     let id = reader.known(parent, &element)?;
                     nodes.push(reader.node(id)?);
                 }
-                Piece::Text(text) if text.trim().is_empty() => {}
-                Piece::End => break,
-                Piece::Text(_) | Piece::Eof => {
-                    return Err(wrong("a text is not expected".to_owned()));
+                XmlEvent::Text(text) if text.trim().is_empty() => {}
+                XmlEvent::End => break,
+                XmlEvent::Text(_) | XmlEvent::Eof => {
+                    return Err(wrong("unexpected text".to_owned()));
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! Who holds what, as far as edits name it.
+//! The edits of allocated ids.
 //!
-//! Two lists of the tree tell it: the id-entries of the pool say which ids a key holds, and the allocated-ids-holder of a child
-//! says for each id until when. They are one thing to the core, and the first one leads: an id that stands in the second must be
-//! held by the key that it names, and one that does not stand there any more is held for ever.
+//! Two lists represent them: the id-entries of the parent pool have the ids of each key, and the allocated-ids-holder of a
+//! child has the expiry of each id. They are one claim in the core, and the id-entries take precedence: an id in the second
+//! list must belong to the key that it names, and an id that is removed from it never expires.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,54 +12,54 @@ use allod_core::span::{self, Span};
 use allod_core::state::State;
 use allod_core::view::blocks as view;
 
-use crate::fault::{Fault, Tag};
+use crate::error::{ErrorTag, RestconfError, Result};
 use crate::id_manager::IdManager;
-use crate::id_manager::faults::{at_entry, at_pool};
-use crate::id_manager::nodes::Nodes;
+use crate::id_manager::nodes::IdManagerNodes;
+use crate::id_manager::refusals::{at_entry, at_pool};
 use crate::id_manager::show::expired_s;
-use crate::tree::{Node, Siblings, Value};
+use crate::tree::{DataNode, LeafValue, Siblings};
 
 #[derive(Debug, Default)]
-pub(super) struct Entries {
-    /// What the snapshot has is gone.
+pub(super) struct EntryEdits {
+    /// The entries of the snapshot are deleted.
     cleared: bool,
-    /// What keys hold now; `None`: nothing.
+    /// The new ids of keys; `None`: the key is removed.
     set: BTreeMap<Arc<str>, Option<Vec<Span>>>,
-    /// What the snapshot has is held for ever, unless the next says otherwise.
+    /// The expiries of the snapshot are removed; `leases` overrides this.
     forgotten: bool,
-    /// Until when ids are held; `None`: for ever, by whoever holds them.
-    leases: BTreeMap<u32, Option<Lease>>,
-    /// Whether an edit wrote an allocated-ids-holder, by which a pool is known to have enhanced id allocation.
+    /// The new expiries of ids; `None`: the id never expires.
+    leases: BTreeMap<u32, Option<EntryLease>>,
+    /// An edit wrote an allocated-ids-holder. Only pools with enhanced id allocation have one.
     pub holder_given: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Lease {
+struct EntryLease {
     key: Arc<str>,
     expired_s: u32,
-    /// In which child pool it stands.
+    /// The child pool that lists it.
     child: Arc<str>,
 }
 
-/// What is asked of the core.
-pub(super) struct Changes {
-    /// What they were made on, if that was no more than some entries.
+/// The changes for the command.
+pub(super) struct EntryChanges {
+    /// The entries that the changes depend on; `None`: they depend on the whole pool.
     pub saw: Option<Vec<(Arc<str>, Option<IdEntry>)>>,
     pub replace: bool,
     pub put: Vec<IdEntry>,
     pub remove: Vec<Arc<str>>,
 }
 
-impl Changes {
+impl EntryChanges {
     pub fn is_empty(&self) -> bool {
         !self.replace && self.put.is_empty() && self.remove.is_empty()
     }
 }
 
-impl Entries {
-    /// Nobody holds anything, and nothing is known of before.
+impl EntryEdits {
+    /// Deletes all entries and expiries.
     pub fn reset(&mut self) {
-        *self = Entries { cleared: true, forgotten: true, ..Entries::default() };
+        *self = EntryEdits { cleared: true, forgotten: true, ..EntryEdits::default() };
     }
 
     pub fn clear(&mut self) {
@@ -67,7 +67,7 @@ impl Entries {
         self.set.clear();
     }
 
-    /// What the snapshot has, and what the edits so far have written into this child, is held for ever.
+    /// Removes the expiries of the snapshot, and those that edits have written to this child.
     pub fn forget_leases(&mut self, child: &str) {
         self.forgotten = true;
         self.leases.retain(|_, lease| lease.as_ref().is_some_and(|lease| *lease.child != *child));
@@ -81,22 +81,28 @@ impl Entries {
         self.set.insert(key, ids);
     }
 
-    /// An entry of an allocated-ids-holder.
-    pub fn lease(&mut self, nodes: &Nodes, child: &Arc<str>, entry: &Node) -> Result<(), Fault> {
+    /// Sets the expiry of an entry of an allocated-ids-holder.
+    pub fn lease(
+        &mut self,
+        nodes: &IdManagerNodes,
+        child: &Arc<str>,
+        entry: &DataNode,
+    ) -> Result<()> {
         let id = entry.uint(nodes.allocated_id).and_then(|id| u32::try_from(id).ok());
-        let (Some(id), Some(Value::Text(key))) = (id, entry.value_of(nodes.allocated_key)) else {
+        let (Some(id), Some(LeafValue::Text(key))) = (id, entry.value_of(nodes.allocated_key))
+        else {
             let at = format!("{}/allocated-ids-holder", at_pool(child));
-            let message = "an entry of allocated ids lacks its id or its id-key";
-            return Err(Fault::application(Tag::MissingElement, message).at_path(at));
+            let message = "an allocated-id-entry lacks its id or its id-key";
+            return Err(RestconfError::application(ErrorTag::MissingElement, message).at_path(at));
         };
         let expired_s = entry.uint(nodes.expired_time).and_then(|at| u32::try_from(at).ok());
         let (key, child) = (key.clone(), child.clone());
-        let lease = Lease { key, expired_s: expired_s.unwrap_or(0), child };
+        let lease = EntryLease { key, expired_s: expired_s.unwrap_or(0), child };
         self.leases.insert(id, Some(lease));
         Ok(())
     }
 
-    /// Whether anybody holds anything.
+    /// Whether any id is allocated.
     pub fn any(&self, state: &State, pool: &str) -> bool {
         let gone = self
             .set
@@ -106,7 +112,7 @@ impl Entries {
             || (!self.cleared && view::entry_count(state, pool).unwrap_or(0) > gone.count() as u64)
     }
 
-    /// What the key holds now.
+    /// The ids of the key after the edits so far.
     pub fn ids(&self, state: &State, pool: &str, key: &str) -> Option<Vec<Span>> {
         match self.set.get(key) {
             Some(ids) => ids.clone(),
@@ -114,12 +120,12 @@ impl Entries {
         }
     }
 
-    /// What the key held in the snapshot, unless that is gone.
+    /// The entry of the key in the snapshot, unless it was deleted.
     fn before(&self, state: &State, pool: &str, key: &str) -> Option<IdEntry> {
         if self.cleared { None } else { view::entry(state, pool, key) }
     }
 
-    /// Who holds the id now, and until when.
+    /// The key that holds the id, and its expiry, after the edits so far.
     pub fn lease_of(&self, state: &State, pool: &str, id: u32) -> Option<(Arc<str>, u32)> {
         if let Some(Some(lease)) = self.leases.get(&id) {
             return Some((lease.key.clone(), lease.expired_s));
@@ -139,9 +145,8 @@ impl Entries {
         Some((held.key, expired))
     }
 
-    /// What all of it comes to.
-    pub fn finish(&self, state: &State, pool: &Arc<str>) -> Result<Changes, Fault> {
-        let until = self.until(state, pool)?;
+    pub fn finish(&self, state: &State, pool: &Arc<str>) -> Result<EntryChanges> {
+        let expiries_by_key = self.expiries_by_key(state, pool)?;
         let mut put = Vec::new();
         let mut remove = Vec::new();
         for (key, ids) in &self.set {
@@ -150,88 +155,89 @@ impl Entries {
                 Some(ids) => {
                     let kept = before.and_then(|entry| entry.expires_ms);
                     let kept = kept.filter(|_| !self.forgotten);
-                    let expires_ms = until.get(key).copied().unwrap_or(kept);
+                    let expires_ms = expiries_by_key.get(key).copied().unwrap_or(kept);
                     put.push(IdEntry { key: key.clone(), ids: ids.clone(), expires_ms });
                 }
                 None if before.is_some() && !self.cleared => remove.push(key.clone()),
                 None => {}
             }
         }
-        for (key, expires_ms) in until {
+        for (key, expires_ms) in expiries_by_key {
             if !self.set.contains_key(&key)
                 && let Some(entry) = self.before(state, pool, &key)
             {
                 put.push(IdEntry { expires_ms, ..entry });
             }
         }
-        // A pool of which there is nothing yet is told whole.
+        // A new pool is written as a whole.
         let replace = self.cleared || !view::is_ids(state, pool);
         let keys = put.iter().map(|entry| &entry.key).chain(&remove);
         let saw = keys.map(|key| (key.clone(), view::entry(state, pool, key))).collect();
         let saw = (!replace && !self.forgotten).then_some(saw);
-        Ok(Changes { saw, replace, put, remove })
+        Ok(EntryChanges { saw, replace, put, remove })
     }
 
-    /// Until when keys hold what they hold, where the edits say so.
-    fn until(
+    /// The new expiry of each key that the edits change.
+    fn expiries_by_key(
         &self,
         state: &State,
         pool: &Arc<str>,
-    ) -> Result<BTreeMap<Arc<str>, Option<u64>>, Fault> {
-        let mut until = BTreeMap::new();
+    ) -> Result<BTreeMap<Arc<str>, Option<u64>>> {
+        let mut expiries_by_key = BTreeMap::new();
         if self.forgotten && !self.cleared {
             let frozen = view::frozen(state, pool, |name| name.into());
             let leased = frozen.iter().flat_map(|frozen| frozen.entries());
-            until.extend(
+            expiries_by_key.extend(
                 leased.filter(|held| held.expires_ms.is_some()).map(|held| (held.key, None)),
             );
         }
-        let mut said = BTreeMap::new();
+        let mut expiries = BTreeMap::new();
         for (id, lease) in &self.leases {
             let Some(lease) = lease else {
                 let held = view::holder(state, pool, *id);
-                until.extend(held.map(|held| (held.key, None)));
+                expiries_by_key.extend(held.map(|held| (held.key, None)));
                 continue;
             };
             let at = format!(
                 "{}/allocated-ids-holder/allocated-id-entries[id='{id}']",
                 at_pool(&lease.child)
             );
-            let wrong =
-                |message: String| Err(Fault::application(Tag::InvalidValue, message).at_path(at));
+            let wrong = |message: String| {
+                Err(RestconfError::application(ErrorTag::InvalidValue, message).at_path(at))
+            };
             let key = &lease.key;
             let ids = self.ids(state, pool, key).unwrap_or_default();
             if !span::contains(&ids, (*id).into()) {
-                return wrong(format!("'{key}' does not hold {id} by the id-entries of '{pool}'"));
+                return wrong(format!("the id-entry of '{key}' in '{pool}' does not contain {id}"));
             }
             let expires_ms = Some(u64::from(lease.expired_s) * 1000).filter(|ms| *ms > 0);
-            if let Some(other) = said.insert(key, expires_ms)
+            if let Some(other) = expiries.insert(key, expires_ms)
                 && other != expires_ms
             {
-                return wrong(format!("the ids of '{key}' expire at different times"));
+                return wrong(format!(
+                    "the ids of '{key}' have different expiry times; they must be equal"
+                ));
             }
-            until.insert(key.clone(), expires_ms);
+            expiries_by_key.insert(key.clone(), expires_ms);
         }
-        Ok(until)
+        Ok(expiries_by_key)
     }
 }
 
 /// The ids of an id-entry, ascending.
-pub(super) fn ids(
-    model: &IdManager,
-    pool: &str,
-    key: &str,
-    entry: &Node,
-) -> Result<Vec<Span>, Fault> {
-    let values = entry.entries(model.nodes.id_value).filter_map(Node::value);
+pub(super) fn ids(model: &IdManager, pool: &str, key: &str, entry: &DataNode) -> Result<Vec<Span>> {
+    let values = entry.entries(model.nodes.id_value).filter_map(DataNode::value);
     let ids = values.filter_map(|value| match value {
-        Value::Uint(id) => Some(Span::one((*id).into())),
+        LeafValue::Uint(id) => Some(Span::one((*id).into())),
         _ => None,
     });
     let ids = span::normalise(ids.collect());
     if ids.is_empty() {
-        return Err(Fault::application(Tag::MissingElement, format!("'{key}' has no id-value"))
-            .at_path(format!("{}/id-value", at_entry(pool, key))));
+        return Err(RestconfError::application(
+            ErrorTag::MissingElement,
+            format!("'{key}' has no id-value"),
+        )
+        .at_path(format!("{}/id-value", at_entry(pool, key))));
     }
     Ok(ids)
 }

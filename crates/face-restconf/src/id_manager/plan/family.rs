@@ -1,4 +1,4 @@
-//! A pool and its children while edits are carried out on them.
+//! A pool and its children while edits are applied to them.
 
 use std::sync::Arc;
 
@@ -6,93 +6,93 @@ use allod_core::blocks::command::{BlockPool, BlockPoolEdit, IdEntry, PutBlockPoo
 use allod_core::state::State;
 use allod_core::view::blocks as view;
 
-use super::entries::{self, Entries};
-use super::frame;
-use crate::edit::{apply, find, validate};
-use crate::fault::{Fault, Tag};
-use crate::id_manager::faults::at_pool;
+use super::entries::{self, EntryEdits};
+use super::layout;
+use crate::edit::{apply, data_exists, data_missing, find, validate};
+use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::id_manager::refusals::at_pool;
 use crate::id_manager::{IdManager, show};
-use crate::model::{Edit, Op};
+use crate::model::{Edit, EditOp};
 use crate::path;
-use crate::tree::{Builder, Node, Siblings, Value};
+use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, WalkStopped, build};
 
-pub(super) struct Family {
+pub(super) struct PoolFamily {
     pub name: Arc<str>,
-    /// Whether the snapshot has it.
+    /// Whether the pool exists in the snapshot.
     was: bool,
-    /// Its entries of the list of pools, once an edit has come to them: whoever edits who holds what does not need them.
-    trees: Option<Trees>,
-    /// Whether an edit has changed these.
+    /// Its list entries, loaded when an edit first touches them. Edits of allocated ids do not need them.
+    trees: Option<FamilyTrees>,
+    /// An edit has changed the list entries.
     pub framed: bool,
-    /// Whether an edit has deleted what the snapshot has.
+    /// An edit has deleted the pool of the snapshot.
     removed: bool,
-    pub entries: Entries,
+    pub entries: EntryEdits,
 }
 
-/// The entries of a family in the list of pools, without who holds what.
+/// The list entries of a family, without allocated ids.
 #[derive(Default)]
-pub(super) struct Trees {
-    /// As the snapshot has it, unless it was deleted since.
+pub(super) struct FamilyTrees {
+    /// The layout in the snapshot, unless it was deleted since.
     pub before: Option<BlockPool>,
-    /// `None` when there is no such pool.
-    pub parent: Option<Node>,
-    pub children: Vec<(Arc<str>, Node)>,
+    /// `None` if the pool does not exist.
+    pub parent: Option<DataNode>,
+    pub children: Vec<(Arc<str>, DataNode)>,
 }
 
-impl Trees {
-    fn of(model: &IdManager, state: &State, name: &str) -> Trees {
+impl FamilyTrees {
+    fn of(model: &IdManager, state: &State, name: &str) -> FamilyTrees {
         let nodes = &model.nodes;
         let before = view::definition(state, name, |pool| model.settings.child(pool));
         let parent = before
             .as_ref()
-            .and_then(|frame| built(|sink| show::parent(nodes, name, frame, &[], sink)));
+            .and_then(|frame| build_one(|sink| show::parent(nodes, name, frame, &[], sink)));
         let listed = before.iter().flat_map(|frame| {
             let listed = frame.layout.children.iter().filter(|child| show::is_listed(child));
             listed.map(move |child| (frame, child))
         });
         let children = listed.filter_map(|(frame, child)| {
-            let node = built(|sink| show::child(nodes, name, frame, child, &[], sink))?;
+            let node = build_one(|sink| show::child(nodes, name, frame, child, &[], sink))?;
             Some((child.name.clone(), node))
         });
         let children = children.collect();
-        Trees { before, parent, children }
+        FamilyTrees { before, parent, children }
     }
 
-    pub fn take_child(&mut self, name: &str) -> Option<Node> {
+    pub fn take_child(&mut self, name: &str) -> Option<DataNode> {
         let at = self.children.iter().position(|(child, _)| &**child == name)?;
         Some(self.children.remove(at).1)
     }
 }
 
-impl Family {
-    /// What the snapshot has.
-    pub fn of(state: &State, name: &Arc<str>) -> Family {
+impl PoolFamily {
+    /// The family as in the snapshot.
+    pub fn of(state: &State, name: &Arc<str>) -> PoolFamily {
         let (was, name) = (view::is_ids(state, name), name.clone());
-        let (trees, entries) = (None, Entries::default());
-        Family { name, was, trees, framed: false, removed: false, entries }
+        let (trees, entries) = (None, EntryEdits::default());
+        PoolFamily { name, was, trees, framed: false, removed: false, entries }
     }
 
-    /// Whether there is such a pool now.
+    /// Whether the pool exists after the edits so far.
     pub fn exists(&self) -> bool {
         self.trees.as_ref().map_or(self.was, |trees| trees.parent.is_some())
     }
 
-    pub fn trees(&mut self, model: &IdManager, state: &State) -> &mut Trees {
-        self.trees.get_or_insert_with(|| Trees::of(model, state, &self.name))
+    pub fn trees(&mut self, model: &IdManager, state: &State) -> &mut FamilyTrees {
+        self.trees.get_or_insert_with(|| FamilyTrees::of(model, state, &self.name))
     }
 
-    pub fn loaded(&self) -> Option<&Trees> {
+    pub fn loaded(&self) -> Option<&FamilyTrees> {
         self.trees.as_ref()
     }
 
-    /// The pool goes, with its children and with all that is held of it.
+    /// Deletes the pool with its children and allocated ids.
     pub fn remove(&mut self) {
         self.removed = true;
-        self.trees = Some(Trees::default());
+        self.trees = Some(FamilyTrees::default());
         self.entries.reset();
     }
 
-    /// Whether the pool is, as far as is known, one with enhanced id allocation.
+    /// Whether the pool has enhanced id allocation in the snapshot.
     fn is_enhanced(&self, state: &State) -> bool {
         !self.removed && view::is_enhanced(state, &self.name)
     }
@@ -101,16 +101,14 @@ impl Family {
         self.entries.any(state, &self.name)
     }
 
-    /// An id-entry as part of a larger edit. What is replaced has been cleared before.
-    pub fn merge_entry(
-        &mut self,
-        model: &IdManager,
-        state: &State,
-        entry: Node,
-    ) -> Result<(), Fault> {
-        let Some(Value::Text(key)) = entry.value_of(model.nodes.id_key).cloned() else {
-            return Err(Fault::application(Tag::MissingElement, "an id-entry has no id-key")
-                .at_path(at_pool(&self.name)));
+    /// Merges an id-entry that is part of a larger edit. A replacing edit has cleared the entries before.
+    pub fn merge_entry(&mut self, model: &IdManager, state: &State, entry: DataNode) -> Result<()> {
+        let Some(LeafValue::Text(key)) = entry.value_of(model.nodes.id_key).cloned() else {
+            return Err(RestconfError::application(
+                ErrorTag::MissingElement,
+                "an id-entry has no id-key",
+            )
+            .at_path(at_pool(&self.name)));
         };
         let mut ids = entries::ids(model, &self.name, &key, &entry)?;
         ids.extend(self.entries.ids(state, &self.name, &key).into_iter().flatten());
@@ -118,20 +116,20 @@ impl Family {
         Ok(())
     }
 
-    /// An id-entry, or something in it.
+    /// Applies an edit to an id-entry, or to a node within it.
     pub fn edit_entry(
         &mut self,
         model: &IdManager,
         state: &State,
         key: &Arc<str>,
         edit: &Edit,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let ids = self.entries.ids(state, &self.name, key);
         let before = ids.and_then(|ids| {
             let entry = IdEntry { key: key.clone(), ids, expires_ms: None };
-            built(|sink| show::id_entry(&model.nodes, &entry, sink))
+            build_one(|sink| show::id_entry(&model.nodes, &entry, sink))
         });
-        let there = |node: &Node| find(&model.schema, node, 2, &edit.target).is_some();
+        let there = |node: &DataNode| find(&model.schema, node, 2, &edit.target).is_some();
         let created = !before.as_ref().is_some_and(there);
         let after = apply(&model.schema, before, 2, edit)?;
         let ids = match after {
@@ -140,7 +138,7 @@ impl Family {
                 validate(&model.schema, &entry)?;
                 let own = entry.text(model.nodes.id_key).is_some_and(|own| own == &**key);
                 if !own {
-                    return Err(key_stays(model, edit));
+                    return Err(key_change_error(model, edit));
                 }
                 Some(entries::ids(model, &self.name, key, &entry)?)
             }
@@ -149,38 +147,38 @@ impl Family {
         Ok(created)
     }
 
-    /// The allocated-ids-holder of a child, or something in it.
+    /// Applies an edit to the allocated-ids-holder of a child, or to a node within it.
     pub fn edit_allocated(
         &mut self,
         model: &IdManager,
         state: &State,
         child: &Arc<str>,
         edit: &Edit,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool> {
         let nodes = &model.nodes;
         let steps = &edit.target.steps;
-        let goes = super::goes(edit.op);
+        let is_deletion = super::is_deletion(edit.op);
         let enhanced = self.is_enhanced(state);
         let shown = enhanced && self.has_entries(state);
-        let Some(Value::Uint(id)) = steps.get(3).and_then(|step| step.keys.first()) else {
-            // The holder, or its list: all of it at once.
+        let Some(LeafValue::Uint(id)) = steps.get(3).and_then(|step| step.keys.first()) else {
+            // The holder or its list as a whole.
             match edit.op {
-                Op::Delete if !shown => return Err(super::missing(model, &edit.target)),
-                Op::Create if shown => {
-                    return Err(super::exists(model, &edit.target));
+                EditOp::Delete if !shown => return Err(data_missing(&model.schema, &edit.target)),
+                EditOp::Create if shown => {
+                    return Err(data_exists(&model.schema, &edit.target));
                 }
-                Op::Create | Op::Replace | Op::Delete | Op::Remove => {
+                EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
                     self.entries.forget_leases(child)
                 }
-                Op::Merge => {}
+                EditOp::Merge => {}
             }
-            if !goes {
+            if !is_deletion {
                 self.entries.holder_given = true;
             }
             for entry in edit.data.iter().flat_map(|data| data.entries(nodes.allocated_entries)) {
                 self.entries.lease(nodes, child, entry)?;
             }
-            return Ok(!shown && !goes);
+            return Ok(!shown && !is_deletion);
         };
         let id = u32::try_from(*id).unwrap_or(u32::MAX);
         let lease = self
@@ -190,14 +188,14 @@ impl Family {
         let before = lease.and_then(|(key, expired_s)| {
             let expires_ms = Some(u64::from(expired_s) * 1000).filter(|ms| *ms > 0);
             let entry = IdEntry { key, ids: vec![], expires_ms };
-            built(|sink| show::allocated_entry(nodes, id.into(), &entry, sink))
+            build_one(|sink| show::allocated_entry(nodes, id.into(), &entry, sink))
         });
-        let there = |node: &Node| find(&model.schema, node, 3, &edit.target).is_some();
+        let there = |node: &DataNode| find(&model.schema, node, 3, &edit.target).is_some();
         let created = !before.as_ref().is_some_and(there);
         match apply(&model.schema, before, 3, edit)? {
             Some(after) => {
                 if after.uint(nodes.allocated_id) != Some(id.into()) {
-                    return Err(key_stays(model, edit));
+                    return Err(key_change_error(model, edit));
                 }
                 self.entries.holder_given = true;
                 self.entries.lease(nodes, child, &after)?;
@@ -207,17 +205,13 @@ impl Family {
         Ok(created)
     }
 
-    /// What all edits come to. `None`: nothing.
-    pub fn finish(
-        mut self,
-        model: &IdManager,
-        state: &State,
-    ) -> Result<Option<BlockPoolEdit>, Fault> {
+    /// The edit for the command; `None` if nothing changes.
+    pub fn finish(mut self, model: &IdManager, state: &State) -> Result<Option<BlockPoolEdit>> {
         if !self.exists() {
             let orphan = self.trees.as_ref().and_then(|trees| trees.children.first());
             if let Some((child, _)) = orphan {
-                let message = format!("there is no pool '{}' to be a child of", self.name);
-                return Err(Fault::application(Tag::InvalidValue, message)
+                let message = format!("the parent pool '{}' does not exist", self.name);
+                return Err(RestconfError::application(ErrorTag::InvalidValue, message)
                     .at_path(format!("{}/parent-pool-name", at_pool(child))));
             }
             return Ok((self.removed && self.was).then_some(BlockPoolEdit::Remove));
@@ -231,7 +225,7 @@ impl Family {
         let saw = changes.saw.filter(|_| !framed);
         let definition = if framed {
             let name = self.name.clone();
-            Some(frame::of(model, &name, self.trees(model, state), holder_given)?)
+            Some(layout::of(model, &name, self.trees(model, state), holder_given)?)
         } else {
             None
         };
@@ -245,14 +239,11 @@ impl Family {
     }
 }
 
-/// What is shown, as one node.
-fn built(show: impl FnOnce(&mut Builder) -> Result<(), crate::tree::Stopped>) -> Option<Node> {
-    let mut builder = Builder::new();
-    show(&mut builder).ok()?;
-    builder.finish().pop()
+fn build_one(show: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>) -> Option<DataNode> {
+    build(show)?.pop()
 }
 
-fn key_stays(model: &IdManager, edit: &Edit) -> Fault {
-    Fault::protocol(Tag::InvalidValue, "the key of an entry cannot be changed")
+fn key_change_error(model: &IdManager, edit: &Edit) -> RestconfError {
+    invalid_value("the key of an entry cannot be changed")
         .at_path(path::instance(&model.schema, &edit.target))
 }

@@ -1,33 +1,33 @@
-//! The filter of an event stream: which notifications a client wants, in a small part of XPath.
+//! The filter of an event stream, in a small subset of XPath.
 //!
-//! `/module:notification[leaf='x' and container/leaf=7]`, and several of these with `|` or `or` between them. A prefix may be
-//! left out where only one module has the name. What is more than that is refused, not guessed at.
+//! `/module:notification[leaf='x' and container/leaf=7]`; several of these can be joined with `|` or `or`. A prefix may be
+//! left out if the name is unambiguous. Everything else is refused.
 
-use crate::fault::{Fault, Tag};
-use crate::tree::{Node, Siblings, Value};
-use crate::yang::{Kind, NodeId, Schema, split_prefix};
+use crate::error::{RestconfError, Result, invalid_value};
+use crate::tree::{DataNode, LeafValue, Siblings};
+use crate::yang::{NodeId, NodeKind, Schema, split_prefix};
 
-/// One of these has to fit.
+/// Matches if one of the patterns does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Filter(Vec<Pattern>);
+pub(crate) struct NotificationFilter(Vec<FilterPattern>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Pattern {
+struct FilterPattern {
     notification: NodeId,
-    /// All of these hold.
-    conditions: Vec<Condition>,
+    /// All must hold.
+    conditions: Vec<FilterCondition>,
 }
 
-/// Some leaf at the end of the path has this value.
+/// A leaf at the end of the path has this value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Condition {
+struct FilterCondition {
     path: Vec<NodeId>,
     value: String,
 }
 
-impl Filter {
-    pub(crate) fn parse(schema: &Schema, text: &str) -> Result<Filter, Fault> {
-        let mut parser = Parser { schema, rest: text.trim_start() };
+impl NotificationFilter {
+    pub(crate) fn parse(schema: &Schema, text: &str) -> Result<NotificationFilter> {
+        let mut parser = FilterParser { schema, rest: text.trim_start() };
         let mut patterns = vec![parser.pattern()?];
         while parser.take("|") || parser.word("or") {
             patterns.push(parser.pattern()?);
@@ -35,49 +35,50 @@ impl Filter {
         if !parser.rest.is_empty() {
             return Err(parser.wrong("the end, '|' or 'or'"));
         }
-        Ok(Filter(patterns))
+        Ok(NotificationFilter(patterns))
     }
 
-    pub(crate) fn picks(&self, notification: &Node) -> bool {
+    pub(crate) fn selects(&self, notification: &DataNode) -> bool {
         self.0.iter().any(|pattern| {
-            let holds =
-                |condition: &Condition| holds(notification, &condition.path, &condition.value);
-            pattern.notification == notification.schema && pattern.conditions.iter().all(holds)
+            let matches = |condition: &FilterCondition| {
+                matches(notification, &condition.path, &condition.value)
+            };
+            pattern.notification == notification.schema && pattern.conditions.iter().all(matches)
         })
     }
 }
 
-fn holds(node: &Node, path: &[NodeId], wanted: &str) -> bool {
+fn matches(node: &DataNode, path: &[NodeId], wanted: &str) -> bool {
     let Some((first, rest)) = path.split_first() else {
         return node.value().is_some_and(|value| shown(value) == wanted);
     };
-    node.entries(*first).any(|child| holds(child, rest, wanted))
+    node.entries(*first).any(|child| matches(child, rest, wanted))
 }
 
-fn shown(value: &Value) -> String {
+fn shown(value: &LeafValue) -> String {
     match value {
-        Value::Int(number) => number.to_string(),
-        Value::Uint(number) => number.to_string(),
-        Value::Bool(value) => value.to_string(),
-        Value::Text(text) => text.to_string(),
-        Value::Empty => String::new(),
+        LeafValue::Int(number) => number.to_string(),
+        LeafValue::Uint(number) => number.to_string(),
+        LeafValue::Bool(value) => value.to_string(),
+        LeafValue::Text(text) => text.to_string(),
+        LeafValue::Empty => String::new(),
     }
 }
 
-struct Parser<'a> {
+struct FilterParser<'a> {
     schema: &'a Schema,
     rest: &'a str,
 }
 
-impl<'a> Parser<'a> {
-    fn pattern(&mut self) -> Result<Pattern, Fault> {
+impl<'a> FilterParser<'a> {
+    fn pattern(&mut self) -> Result<FilterPattern> {
         if !self.take("/") {
             return Err(self.wrong("'/' and the name of a notification"));
         }
         let name = self.name()?;
         let notification = self.lookup(None, name)?;
-        if self.schema.node(notification).kind != Kind::Notification {
-            return Err(invalid(format!("'{name}' in the filter is no notification")));
+        if self.schema.node(notification).kind != NodeKind::Notification {
+            return Err(invalid_value(format!("'{name}' in the filter is not a notification")));
         }
         let mut conditions = Vec::new();
         while self.take("[") {
@@ -89,10 +90,10 @@ impl<'a> Parser<'a> {
                 return Err(self.wrong("'and' or ']'"));
             }
         }
-        Ok(Pattern { notification, conditions })
+        Ok(FilterPattern { notification, conditions })
     }
 
-    fn condition(&mut self, notification: NodeId) -> Result<Condition, Fault> {
+    fn condition(&mut self, notification: NodeId) -> Result<FilterCondition> {
         let mut path = vec![];
         loop {
             let name = self.name()?;
@@ -103,21 +104,21 @@ impl<'a> Parser<'a> {
             }
         }
         if !path.last().is_some_and(|last| self.schema.is_leaf(*last)) {
-            return Err(invalid("a condition of the filter must end at a leaf"));
+            return Err(invalid_value("a condition of the filter must end at a leaf"));
         }
         if !self.take("=") {
             return Err(self.wrong("'=' and a value"));
         }
-        Ok(Condition { path, value: self.literal()? })
+        Ok(FilterCondition { path, value: self.literal()? })
     }
 
-    fn lookup(&self, parent: Option<NodeId>, name: &str) -> Result<NodeId, Fault> {
+    fn lookup(&self, parent: Option<NodeId>, name: &str) -> Result<NodeId> {
         let (module, local) = split_prefix(name);
-        let unknown = || invalid(format!("the filter names '{name}', which there is not"));
+        let unknown = || invalid_value(format!("unknown node '{name}' in the filter"));
         self.schema.child(parent, module, local).ok_or_else(unknown)
     }
 
-    fn name(&mut self) -> Result<&'a str, Fault> {
+    fn name(&mut self) -> Result<&'a str> {
         let part = |c: char| c.is_alphanumeric() || "_-.:".contains(c);
         let end = self.rest.find(|c| !part(c)).unwrap_or(self.rest.len());
         if end == 0 {
@@ -128,8 +129,8 @@ impl<'a> Parser<'a> {
         Ok(name)
     }
 
-    /// In quotes of either kind, or a number.
-    fn literal(&mut self) -> Result<String, Fault> {
+    /// A quoted string or a number.
+    fn literal(&mut self) -> Result<String> {
         for quote in ['\'', '"'] {
             if let Some(after) = self.rest.strip_prefix(quote) {
                 let Some((inside, rest)) = after.split_once(quote) else {
@@ -161,22 +162,19 @@ impl<'a> Parser<'a> {
         after.is_some()
     }
 
-    fn wrong(&self, expected: &str) -> Fault {
+    fn wrong(&self, expected: &str) -> RestconfError {
         let at: String = self.rest.chars().take(20).collect();
         let place = if at.is_empty() { "at its end".to_owned() } else { format!("at '{at}'") };
-        invalid(format!(
-            "the filter is not understood {place}, where {expected} is expected; /module:notification[leaf='value'] is the form"
+        invalid_value(format!(
+            "invalid filter {place}: expected {expected}; example: /module:notification[leaf='value']"
         ))
     }
-}
-
-fn invalid(message: impl Into<String>) -> Fault {
-    Fault::protocol(Tag::InvalidValue, message)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorTag;
 
     const MODULE: &str = "module m { namespace urn:m; prefix m;
         notification up { leaf name { type string; } leaf n { type uint32; }
@@ -184,22 +182,22 @@ mod tests {
         notification down { leaf name { type string; } }
         container c { leaf x { type string; } } }";
 
-    fn up(schema: &Schema, name: &str, n: u64, tags: &[&str]) -> Option<Node> {
+    fn up(schema: &Schema, name: &str, n: u64, tags: &[&str]) -> Option<DataNode> {
         let id = |path: &str| schema.find(path);
         let tag = id("/m:up/in/tag")?;
-        let tags = tags.iter().map(|text| Node::leaf(tag, Value::text(*text))).collect();
-        Some(Node::inner(
+        let tags = tags.iter().map(|text| DataNode::leaf(tag, *text)).collect();
+        Some(DataNode::inner(
             id("/m:up")?,
             vec![
-                Node::leaf(id("/m:up/name")?, Value::text(name)),
-                Node::leaf(id("/m:up/n")?, Value::Uint(n)),
-                Node::inner(id("/m:up/in")?, tags),
+                DataNode::leaf(id("/m:up/name")?, LeafValue::text(name)),
+                DataNode::leaf(id("/m:up/n")?, LeafValue::Uint(n)),
+                DataNode::inner(id("/m:up/in")?, tags),
             ],
         ))
     }
 
     #[test]
-    fn what_fits_one_of_the_patterns_is_picked() {
+    fn a_notification_that_matches_a_pattern_is_selected() {
         let schema = Schema::compile(&[("m.yang", MODULE)]).unwrap_or_else(|e| panic!("{e}"));
         let event = up(&schema, "it's", 7, &["a", "b"]).unwrap_or_else(|| panic!("an event"));
         for (text, picked) in [
@@ -216,13 +214,14 @@ mod tests {
             ("/m:up[in/tag='b']", true),
             ("/m:up[m:in/m:tag='c']", false),
         ] {
-            let filter = Filter::parse(&schema, text).unwrap_or_else(|fault| panic!("{fault:?}"));
-            assert_eq!(filter.picks(&event), picked, "{text}");
+            let filter = NotificationFilter::parse(&schema, text)
+                .unwrap_or_else(|error| panic!("{error:?}"));
+            assert_eq!(filter.selects(&event), picked, "{text}");
         }
     }
 
     #[test]
-    fn what_is_more_than_the_small_part_is_refused() {
+    fn unsupported_xpath_is_refused() {
         let schema = Schema::compile(&[("m.yang", MODULE)]).unwrap_or_else(|e| panic!("{e}"));
         for text in [
             "",
@@ -242,8 +241,8 @@ mod tests {
             "/n:up",
             "/m:up |",
         ] {
-            let fault = Filter::parse(&schema, text).err();
-            assert_eq!(fault.map(|fault| fault.tag), Some(Tag::InvalidValue), "{text}");
+            let error = NotificationFilter::parse(&schema, text).err();
+            assert_eq!(error.map(|error| error.tag), Some(ErrorTag::InvalidValue), "{text}");
         }
     }
 }

@@ -1,21 +1,26 @@
-//! Events in the form of server-sent events.
+//! The text of server-sent events.
 
 use bytes::Bytes;
 
-use crate::codec::{Chunks, Dialect, Format, Writer};
+use crate::codec::{ChunkBuffer, DataWriter, Dialect, Encoding};
 use crate::protocol::time;
-use crate::tree::{Node, Source, Stopped};
+use crate::tree::{DataNode, NodeSource, WalkStopped};
 use crate::yang::Schema;
 
-/// The namespace of what is around a notification, which is NETCONF's.
+/// The namespace of the element around a notification, from NETCONF.
 const NAMESPACE: &str = "urn:ietf:params:xml:ns:netconf:notification:1.0";
 
-/// One notification, from its data to the empty line behind it.
-pub(super) fn event(schema: &Schema, format: Format, at_ms: u64, notification: &Node) -> Bytes {
-    // A writer that nobody takes chunks from has nobody to stop it.
-    let text = payload(schema, format, &time::show(at_ms), notification).unwrap_or_default();
+/// The data lines of one notification, and the empty line after them.
+pub(super) fn event(
+    schema: &Schema,
+    encoding: Encoding,
+    at_ms: u64,
+    notification: &DataNode,
+) -> Bytes {
+    // A buffer without callback never stops the writer.
+    let text = payload(schema, encoding, &time::show(at_ms), notification).unwrap_or_default();
     let mut out = Vec::with_capacity(text.len() + 16);
-    // Text in XML may have line breaks, which would end the event.
+    // A line break in the text would end the event.
     for line in text.split(|byte| *byte == b'\n') {
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(line);
@@ -25,27 +30,27 @@ pub(super) fn event(schema: &Schema, format: Format, at_ms: u64, notification: &
     out.into()
 }
 
-/// Before an event: from where to go on when this is the last that was seen.
+/// The id line before an event: the position to resume from.
 pub(super) fn id(position: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("id: {position}\n").as_bytes());
 }
 
 fn payload(
     schema: &Schema,
-    format: Format,
+    encoding: Encoding,
     time: &str,
-    notification: &Node,
-) -> Result<Vec<u8>, Stopped> {
-    let mut writer = Writer::new(schema, format, Dialect::Rfc8040, Chunks::whole());
-    match format {
-        Format::Json => {
+    notification: &DataNode,
+) -> Result<Vec<u8>, WalkStopped> {
+    let mut writer = DataWriter::new(schema, encoding, Dialect::Rfc8040, ChunkBuffer::whole());
+    match encoding {
+        Encoding::Json => {
             writer.open_wrapper("notification")?;
             writer.wrapper_leaf("eventTime", time)?;
             notification.walk(&mut writer)?;
             writer.close_wrapper()?;
             writer.finish()
         }
-        Format::Xml => {
+        Encoding::Xml => {
             notification.walk(&mut writer)?;
             let head = format!("<notification xmlns=\"{NAMESPACE}\"><eventTime>{time}</eventTime>");
             let inner = writer.finish()?;
@@ -54,7 +59,7 @@ fn payload(
     }
 }
 
-/// What is not an event.
+/// A comment line.
 pub(super) fn comment(text: &str) -> Bytes {
     let text = text.replace(['\n', '\r'], " ");
     format!(": {text}\n\n").into()

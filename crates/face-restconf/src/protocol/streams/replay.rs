@@ -1,9 +1,9 @@
-//! Where in the journal the events of a time begin.
+//! Finds the records of a time in the journal.
 
 use allod_engine::{Handle, JournalReadError};
 
-/// The record from which on to read for all events from this time on. What comes before them in the same record is older, and
-/// is to be skipped. A time before everything that is kept means all that is.
+/// The record from which to read in order to get all events since this time. It may begin with older events, which the
+/// caller must skip. A time before the oldest retained record yields that record.
 pub(super) async fn record_at(
     handle: &Handle,
     last: u64,
@@ -18,11 +18,11 @@ pub(super) async fn record_at(
             _ => high = middle,
         }
     }
-    // The record before begins earlier, and may go on until then.
+    // The record before starts earlier, but may contain later entries.
     Ok(low.saturating_sub(1).max(oldest))
 }
 
-/// When the oldest event that is kept happened.
+/// The time of the oldest retained event.
 pub(super) async fn oldest_time(
     handle: &Handle,
     last: u64,
@@ -30,7 +30,7 @@ pub(super) async fn oldest_time(
     first_time(handle, oldest(handle).await?, last + 1).await
 }
 
-/// The oldest record that is kept.
+/// The oldest retained record.
 async fn oldest(handle: &Handle) -> Result<u64, JournalReadError> {
     match handle.record_after(0).await {
         Err(JournalReadError::Trimmed { oldest_position }) => {
@@ -40,7 +40,7 @@ async fn oldest(handle: &Handle) -> Result<u64, JournalReadError> {
     }
 }
 
-/// The time of the first event in the records from `from` on, before `end`. Few records have none.
+/// The time of the first event in the records from `from` to `end`. Few records have none.
 async fn first_time(
     handle: &Handle,
     mut from: u64,

@@ -1,4 +1,4 @@
-//! One event stream: from where it begins through the journal to the present, and then as things happen.
+//! One event stream: first from the journal, then live.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,41 +7,41 @@ use allod_edge::{BodyWriter, Identity, StreamError};
 use allod_engine::{Feed, FeedRecord};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::filter::Filter;
-use super::told::{Event, Told};
-use super::{Place, message};
-use crate::codec::Format;
+use super::filter::NotificationFilter;
+use super::rendered::{RenderedEvent, RenderedRecord};
+use super::{StreamSlot, message};
+use crate::codec::Encoding;
 use crate::protocol::{Restconf, errors};
 
 /// How much of the journal is read at a time.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// How long events that nobody waits for are let come together.
+/// How long to collect events after a record without wanted ones.
 const MOMENT: Duration = Duration::from_millis(5);
 
-pub(super) struct Stream {
+pub(super) struct EventStream {
     pub face: Arc<Restconf>,
-    /// Whose notifications it has, by their numbers.
+    /// The indexes of its models.
     pub models: Vec<usize>,
-    pub format: Format,
-    pub filter: Option<Filter>,
+    pub encoding: Encoding,
+    pub filter: Option<NotificationFilter>,
     pub start_ms: Option<u64>,
     pub stop_ms: Option<u64>,
     pub feed: Feed,
-    /// The last record that has been dealt with.
+    /// The last record that was sent.
     pub record: u64,
-    /// Everything up to this position was sent before, on another connection.
+    /// The client received everything up to this position on another connection.
     pub seen: u64,
     pub identity: Identity,
-    pub place: Place,
+    pub slot: StreamSlot,
 }
 
-impl Stream {
-    /// Sends until the client has enough, the server stops, or the time for which events are wanted is over. The client
-    /// goes on with the id of the last event that it got.
+impl EventStream {
+    /// Sends until the client disconnects, the server stops, or `stop-time` is over. The client can resume with the id of
+    /// the last event.
     pub(super) async fn run(mut self, sink: BodyWriter) -> Result<(), StreamError> {
         let heartbeat = Duration::from_millis(self.face.settings.stream_heartbeat_ms);
-        // The first time that there is nothing more to tell, that is told at once.
+        // The first time that there are no more events, send a comment at once.
         let mut greeted = false;
         let mut silent_until = Instant::now() + heartbeat;
         while !self.identity.has_lapsed() {
@@ -54,18 +54,18 @@ impl Stream {
             };
             let mut out = Vec::new();
             for record in &records {
-                let told = match live {
+                let rendered = match live {
                     true => self.face.streams.newest.of(&self.face, record),
-                    false => Arc::new(Told::new(&self.face, record)),
+                    false => Arc::new(RenderedRecord::new(&self.face, record)),
                 };
-                self.write(&told, &mut out);
+                self.write(&rendered, &mut out);
                 self.record = record.tail.seq;
             }
             if !out.is_empty() {
                 sink.send(out).await;
                 silent_until = Instant::now() + heartbeat;
             } else if live && !records.is_empty() {
-                // Nothing of it was wanted, so what comes next can wait a moment for what comes after it.
+                // None of it was wanted: collect more before the next look.
                 sleep(MOMENT).await;
             }
             if !records.is_empty() {
@@ -86,12 +86,11 @@ impl Stream {
                 () = sleep_until(wake) => {}
             }
         }
-        drop(self.place);
+        drop(self.slot);
         Ok(())
     }
 
-    /// What comes next; nothing, when everything has been told; and whether it is the newest there is. An error says why
-    /// there is no more to be had.
+    /// The next records (empty: none yet), and whether they are live. An error says why the journal cannot be read.
     async fn records(&self) -> Result<(Vec<Arc<FeedRecord>>, bool), String> {
         if let Ok(records) = self.feed.after(self.record) {
             return Ok((records, true));
@@ -102,36 +101,37 @@ impl Stream {
         }
     }
 
-    fn write(&self, told: &Told, out: &mut Vec<u8>) {
-        for entry in &told.entries {
+    fn write(&self, rendered: &RenderedRecord, out: &mut Vec<u8>) {
+        for entry in &rendered.entries {
             let early = self.start_ms.is_some_and(|start| entry.at_ms < start);
             let late = self.stop_ms.is_some_and(|stop| entry.at_ms > stop);
             if entry.position <= self.seen || early || late {
                 continue;
             }
-            let wanted: Vec<&Event> =
+            let wanted: Vec<&RenderedEvent> =
                 entry.events.iter().filter(|event| self.wants(event)).collect();
             for (n, event) in wanted.iter().enumerate() {
-                // Who goes on from an id has everything up to its position: only the last event of an entry says so.
+                // A client that resumes from an id has everything up to that position, so only the last event of an entry
+                // has one.
                 if n + 1 == wanted.len() {
                     message::id(entry.position, out);
                 }
-                out.extend_from_slice(event.text(&self.face, self.format, entry.at_ms));
+                out.extend_from_slice(event.text(&self.face, self.encoding, entry.at_ms));
             }
         }
     }
 
-    fn wants(&self, event: &Event) -> bool {
+    fn wants(&self, event: &RenderedEvent) -> bool {
         self.models.contains(&event.model)
-            && self.filter.as_ref().is_none_or(|filter| filter.picks(&event.node))
+            && self.filter.as_ref().is_none_or(|filter| filter.selects(&event.node))
     }
 
-    /// Whether no event can come any more that is wanted.
+    /// Whether `stop-time` is over.
     fn is_over(&self) -> bool {
         self.stop_ms.is_some_and(|stop| self.face.handle.status().now_ms > stop)
     }
 
-    /// When it is worth looking whether it is over.
+    /// When to check for `stop-time`.
     fn end(&self) -> Instant {
         let far = Instant::now() + Duration::from_secs(3600);
         let Some(stop) = self.stop_ms else { return far };

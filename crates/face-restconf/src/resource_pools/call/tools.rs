@@ -1,17 +1,18 @@
-//! The tools of the original. They look at pools; what they repaired there cannot break here.
+//! NSO's allocator tools. They print pools. There is nothing to repair here, because free and allocated values are one
+//! state.
 
 use allod_core::state::State;
 use allod_core::view::requests as view;
 
-use super::nodes::Tool;
-use crate::fault::{Fault, Tag};
-use crate::model::Output;
-use crate::resource_pools::read::{Frozen, all_of};
-use crate::resource_pools::{ResourcePools, faults};
-use crate::tree::{Node, Siblings, Value};
+use super::nodes::ToolNodes;
+use crate::error::{RestconfError, Result};
+use crate::model::OperationOutput;
+use crate::resource_pools::read::{SnapshotPool, all_of};
+use crate::resource_pools::{ResourcePools, refusals};
+use crate::tree::{DataNode, LeafValue, Siblings};
 use crate::yang::NodeId;
 
-/// How many values one answer names.
+/// The maximum number of values in one output.
 const SHOWN_MAX: usize = 10_000;
 
 impl ResourcePools {
@@ -19,20 +20,21 @@ impl ResourcePools {
         &self,
         state: &State,
         operation: NodeId,
-        input: &[Node],
-    ) -> Result<Output, Fault> {
-        let tools = [&self.calls.id_tool, &self.calls.ip_tool];
-        let Some(tool) = tools.into_iter().find(|tool| tool.action == operation) else {
+        input: &[DataNode],
+    ) -> Result<OperationOutput> {
+        let tools = [(&self.calls.id_tool, "id-pool"), (&self.calls.ip_tool, "ip-address-pool")];
+        let Some((tool, label)) = tools.into_iter().find(|(tool, _)| tool.action == operation)
+        else {
             let message = "the resource-manager has no such operation";
-            return Err(Fault::protocol(Tag::OperationNotSupported, message));
+            return Err(RestconfError::not_supported(message));
         };
-        let pools = self.looked_at(state, tool, input)?;
+        let pools = self.selected_pools(state, tool, label, input)?;
         let result = match input.text(tool.operation) {
             Some("printIdPool" | "printIpPool") => {
-                pools.iter().map(printed).collect::<Vec<_>>().join("\n")
+                pools.iter().map(describe).collect::<Vec<_>>().join("\n")
             }
             _ => format!(
-                "nothing to repair: what {} of {} have is one state with what is free",
+                "nothing to repair: {} of {} are consistent with the free values",
                 count(
                     pools.iter().map(|frozen| frozen.pool.requests.iter().count()).sum(),
                     "request"
@@ -40,20 +42,26 @@ impl ResourcePools {
                 count(pools.len(), "pool"),
             ),
         };
-        Ok(vec![Node::leaf(tool.result, Value::text(result))])
+        Ok(vec![DataNode::leaf(tool.result, result)])
     }
 
-    /// The pool that is named, or all.
-    fn looked_at(&self, state: &State, tool: &Tool, input: &[Node]) -> Result<Vec<Frozen>, Fault> {
-        let kinds = || self.kinds.iter().filter(|kind| kind.nodes().label == tool.label);
-        let Some(Value::Text(name)) = input.value_of(tool.pool) else {
+    /// The named pool, or all pools of the kind.
+    fn selected_pools(
+        &self,
+        state: &State,
+        tool: &ToolNodes,
+        label: &str,
+        input: &[DataNode],
+    ) -> Result<Vec<SnapshotPool>> {
+        let kinds = || self.kinds.iter().filter(|kind| kind.nodes().label == label);
+        let Some(LeafValue::Text(name)) = input.value_of(tool.pool) else {
             return Ok(kinds().flat_map(|kind| all_of(kind, state)).collect());
         };
         let config = view::config(state, name);
         let kind = config.and_then(|config| kinds().find(|kind| kind.is(config)));
         match kind.and_then(|kind| Some((kind, view::frozen(state, name)?))) {
-            Some((kind, pool)) => Ok(vec![Frozen { kind: kind.clone(), pool }]),
-            None => Err(faults::unknown(name)),
+            Some((kind, pool)) => Ok(vec![SnapshotPool { kind: kind.clone(), pool }]),
+            None => Err(refusals::unknown(name)),
         }
     }
 }
@@ -62,16 +70,16 @@ fn count(many: usize, noun: &str) -> String {
     if many == 1 { format!("1 {noun}") } else { format!("{many} {noun}s") }
 }
 
-/// What is free in a pool, and who has what.
-fn printed(frozen: &Frozen) -> String {
+/// The free and the allocated values of a pool, as text.
+fn describe(frozen: &SnapshotPool) -> String {
     let (kind, pool) = (&frozen.kind, &frozen.pool);
-    let spelling = pool.config.kind();
-    let free = pool.free.iter().take(SHOWN_MAX).map(|free| spelling.show_range(*free));
+    let value_kind = pool.config.kind();
+    let free = pool.free.iter().take(SHOWN_MAX).map(|free| value_kind.show_range(*free));
     let free: Vec<String> = free.collect();
     let free = if free.is_empty() { "nothing".to_owned() } else { free.join(", ") };
     let mut lines = vec![format!("pool {}", pool.name), format!("  free: {free}")];
     for (value, holder) in frozen.held().into_iter().take(SHOWN_MAX) {
-        let value = kind.spelled(&pool.config, value);
+        let value = kind.value_text(&pool.config, value);
         let owner = match &*holder.owner {
             "" => String::new(),
             owner => format!(" for {owner}"),

@@ -1,21 +1,21 @@
-//! The nodes of the modules of pools of addresses, looked up once.
+//! The schema nodes of IP pools, looked up once.
 
 use crate::resource_pools::at;
 use crate::resource_pools::kind::{OperNodes, PoolNodes};
-use crate::tree::{Node, Sink, Stopped, Value};
-use crate::yang::{NodeId, Schema};
+use crate::tree::{DataNode, LeafValue, NodeSink, WalkStopped, write_inner};
+use crate::yang::{NodeId, Schema, node_set};
 
 const LIST: &str = "/resource-allocator:resource-pools/ipaddress-allocator:ip-address-pool";
 const OPER: &str = "/ipaddress-allocator-oper:ip-allocator";
 
 #[derive(Debug)]
-pub(super) struct Nodes {
+pub(super) struct IpPoolNodes {
     pub pool: PoolNodes,
     pub oper: OperNodes,
     pub auto_redeploy: NodeId,
     pub method: NodeId,
-    pub subnet: Networks,
-    pub exclude: Networks,
+    pub subnet: NetworkNodes,
+    pub exclude: NetworkNodes,
     pub range: NodeId,
     pub from: NodeId,
     pub to: NodeId,
@@ -27,59 +27,55 @@ pub(super) struct Nodes {
     pub invert: NodeId,
     pub granted: NodeId,
     pub granted_from: NodeId,
-    pub oper_subnet: Networks,
-    pub oper_exclude: Networks,
-    pub oper_available: Networks,
-    pub held: Networks,
+    pub oper_subnet: NetworkNodes,
+    pub oper_exclude: NetworkNodes,
+    pub oper_available: NetworkNodes,
+    pub held: NetworkNodes,
     pub held_owner: NodeId,
     pub held_user: NodeId,
     pub held_key: NodeId,
 }
 
-/// A list of networks.
-#[derive(Debug)]
-pub(super) struct Networks {
-    pub node: NodeId,
-    pub address: NodeId,
-    pub cidrmask: NodeId,
+node_set! {
+    /// A list of networks.
+    pub(super) struct NetworkNodes {
+        node: "",
+        address: "/address",
+        cidrmask: "/cidrmask",
+    }
 }
 
-impl Networks {
-    fn of(schema: &Schema, path: &str) -> Result<Networks, String> {
-        Ok(Networks {
-            node: at(schema, path)?,
-            address: at(schema, &format!("{path}/address"))?,
-            cidrmask: at(schema, &format!("{path}/cidrmask"))?,
+impl NetworkNodes {
+    pub fn entry(&self, address: LeafValue, len: u8) -> DataNode {
+        let len = DataNode::leaf(self.cidrmask, LeafValue::Uint(len.into()));
+        DataNode::inner(self.node, vec![DataNode::leaf(self.address, address), len])
+    }
+
+    pub fn show(
+        &self,
+        address: LeafValue,
+        len: u8,
+        sink: &mut dyn NodeSink,
+    ) -> Result<(), WalkStopped> {
+        write_inner(sink, self.node, |sink| {
+            sink.leaf(self.address, &address)?;
+            sink.leaf(self.cidrmask, &LeafValue::Uint(len.into()))
         })
     }
-
-    pub fn entry(&self, address: Value, len: u8) -> Node {
-        let len = Node::leaf(self.cidrmask, Value::Uint(len.into()));
-        Node::inner(self.node, vec![Node::leaf(self.address, address), len])
-    }
-
-    pub fn show(&self, address: Value, len: u8, sink: &mut dyn Sink) -> Result<(), Stopped> {
-        if !sink.open(self.node)? {
-            return Ok(());
-        }
-        sink.leaf(self.address, &address)?;
-        sink.leaf(self.cidrmask, &Value::Uint(len.into()))?;
-        sink.close()
-    }
 }
 
-impl Nodes {
-    pub fn of(schema: &Schema) -> Result<Nodes, String> {
+impl IpPoolNodes {
+    pub fn of(schema: &Schema) -> Result<IpPoolNodes, String> {
         let pool = |rest: &str| at(schema, &format!("{LIST}/{rest}"));
-        let oper = |rest: &str| Networks::of(schema, &format!("{OPER}/pool/{rest}"));
+        let oper = |rest: &str| NetworkNodes::find(schema, &format!("{OPER}/pool/{rest}"));
         let held = |rest: &str| at(schema, &format!("{OPER}/pool/allocation/{rest}"));
-        Ok(Nodes {
+        Ok(IpPoolNodes {
             pool: PoolNodes::of(schema, "ip-address-pool", LIST)?,
-            oper: OperNodes::of(schema, OPER)?,
+            oper: OperNodes::find(schema, OPER)?,
             auto_redeploy: pool("auto-redeploy")?,
             method: pool("allocation-method")?,
-            subnet: Networks::of(schema, &format!("{LIST}/subnet"))?,
-            exclude: Networks::of(schema, &format!("{LIST}/exclude"))?,
+            subnet: NetworkNodes::find(schema, &format!("{LIST}/subnet"))?,
+            exclude: NetworkNodes::find(schema, &format!("{LIST}/exclude"))?,
             range: pool("range")?,
             from: pool("range/from")?,
             to: pool("range/to")?,

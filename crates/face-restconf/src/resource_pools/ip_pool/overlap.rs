@@ -1,41 +1,44 @@
-//! Whether what a pool of addresses consists of can be: of one version of IP, nothing over anything else, and nothing excluded
-//! that is not there. What is wrong is said in the words of the original.
+//! Checks the address blocks of an IP pool: one IP version, no overlaps, and exclusions within a subnet. The messages are
+//! NSO's.
 
 use allod_core::requests::{AddressSupply, Subnet};
 use allod_core::span::Span;
 
-use super::Written;
-use crate::fault::Fault;
-use crate::resource_pools::kind::Place;
-use crate::tree::Node;
+use super::WrittenNetworks;
+use crate::error::Result;
+use crate::resource_pools::kind::PoolLocation;
+use crate::tree::DataNode;
 
 const TOO_LONG: &str = "cidrmask is too long";
 const RANGE_VERSIONS: &str = "IP addresses defining a range must agree on IP version.";
 const VERSIONS: &str = "Subnets and ranges of a pool must agree on IP version.";
 const BACKWARDS: &str = "range end must be greater or equal to range start";
 
-/// Addresses that an entry adds to the pool.
-struct Part<'n> {
+/// Addresses that a list entry adds to the pool.
+struct AddressBlock<'n> {
     span: Span,
-    entry: &'n Node,
+    entry: &'n DataNode,
     is_range: bool,
-    /// As the original names it.
+    /// Its name in NSO's messages.
     name: String,
 }
 
-/// Of which version of IP the pool is. `None`: there is nothing that would say so.
-pub(super) fn checked(place: &Place<'_>, written: &Written<'_>) -> Result<Option<bool>, Fault> {
+/// Returns the IP version of the pool; `None` if the pool is empty.
+pub(super) fn check(
+    location: &PoolLocation<'_>,
+    written: &WrittenNetworks<'_>,
+) -> Result<Option<bool>> {
     for (six, subnet, entry) in written.subnets.iter().chain(&written.exclude) {
         if u32::from(subnet.len) > width(*six) {
-            return Err(place.wrong_entry(entry, TOO_LONG));
+            return Err(location.wrong_entry(entry, TOO_LONG));
         }
     }
     for ((from_six, from), (to_six, to), entry) in &written.ranges {
         if from_six != to_six {
-            return Err(place.wrong_entry(entry, RANGE_VERSIONS));
+            return Err(location.wrong_entry(entry, RANGE_VERSIONS));
         }
         if to < from {
-            return Err(place.wrong_entry(entry, BACKWARDS));
+            return Err(location.wrong_entry(entry, BACKWARDS));
         }
     }
     let networks = written.subnets.iter().map(|(six, _, entry)| (*six, *entry));
@@ -43,15 +46,15 @@ pub(super) fn checked(place: &Place<'_>, written: &Written<'_>) -> Result<Option
     let mut version = None;
     for (six, entry) in networks.chain(ranges) {
         if *version.get_or_insert(six) != six {
-            return Err(place.wrong_entry(entry, VERSIONS));
+            return Err(location.wrong_entry(entry, VERSIONS));
         }
     }
     let six = version.unwrap_or_default();
     let parts = parts(written, six);
     if let Some((one, other)) = overlapping(&parts) {
-        return Err(place.wrong_entry(other.entry, said(one, other)));
+        return Err(location.wrong_entry(other.entry, overlap_message(one, other)));
     }
-    excluded(place, written, &parts, six)?;
+    check_exclusions(location, written, &parts, six)?;
     Ok(version)
 }
 
@@ -59,27 +62,29 @@ fn width(six: bool) -> u32 {
     if six { 128 } else { 32 }
 }
 
-/// Everything that the pool consists of, ascending; of what begins with the same address the wider first.
-fn parts<'n>(written: &Written<'n>, six: bool) -> Vec<Part<'n>> {
+/// All blocks of the pool in ascending order; with the same start, the larger first.
+fn parts<'n>(written: &WrittenNetworks<'n>, six: bool) -> Vec<AddressBlock<'n>> {
     let subnets = written.subnets.iter().map(|(_, subnet, entry)| {
         let span = subnet.span(width(six));
-        Part { span, entry, is_range: false, name: network(*subnet, six) }
+        AddressBlock { span, entry, is_range: false, name: network(*subnet, six) }
     });
     let kind = kind(six);
     let ranges = written.ranges.iter().map(|((_, first), (_, last), entry)| {
         let name = format!("{{{} {}}}", kind.point(*first), kind.point(*last));
-        Part { span: Span { first: *first, last: *last }, entry, is_range: true, name }
+        AddressBlock { span: Span { first: *first, last: *last }, entry, is_range: true, name }
     });
     sorted(subnets.chain(ranges).collect())
 }
 
-fn sorted(mut parts: Vec<Part<'_>>) -> Vec<Part<'_>> {
+fn sorted(mut parts: Vec<AddressBlock<'_>>) -> Vec<AddressBlock<'_>> {
     parts.sort_by_key(|part| (part.span.first, std::cmp::Reverse(part.span.last)));
     parts
 }
 
-/// Two that lie over each other.
-fn overlapping<'p, 'n>(parts: &'p [Part<'n>]) -> Option<(&'p Part<'n>, &'p Part<'n>)> {
+/// Two blocks that overlap.
+fn overlapping<'p, 'n>(
+    parts: &'p [AddressBlock<'n>],
+) -> Option<(&'p AddressBlock<'n>, &'p AddressBlock<'n>)> {
     let pairs = parts.windows(2).filter_map(|pair| match pair {
         [one, other] => Some((one, other)),
         _ => None,
@@ -87,7 +92,7 @@ fn overlapping<'p, 'n>(parts: &'p [Part<'n>]) -> Option<(&'p Part<'n>, &'p Part<
     pairs.into_iter().find(|(one, other)| other.span.first <= one.span.last)
 }
 
-fn said(one: &Part<'_>, other: &Part<'_>) -> String {
+fn overlap_message(one: &AddressBlock<'_>, other: &AddressBlock<'_>) -> String {
     let (one_name, other_name) = (&one.name, &other.name);
     match (one.is_range, other.is_range) {
         (false, false) => format!("Subnets {one_name} and {other_name} overlap"),
@@ -97,13 +102,13 @@ fn said(one: &Part<'_>, other: &Part<'_>) -> String {
     }
 }
 
-/// Each exclusion is within a subnet, and none over another.
-fn excluded(
-    place: &Place<'_>,
-    written: &Written<'_>,
-    parts: &[Part<'_>],
+/// Checks that each exclusion is within a subnet, and that exclusions do not overlap.
+fn check_exclusions(
+    location: &PoolLocation<'_>,
+    written: &WrittenNetworks<'_>,
+    parts: &[AddressBlock<'_>],
     six: bool,
-) -> Result<(), Fault> {
+) -> Result<()> {
     let mut exclusions = Vec::new();
     for (own, subnet, entry) in &written.exclude {
         let span = subnet.span(width(*own));
@@ -113,15 +118,15 @@ fn excluded(
         let within = around.is_some_and(|part| !part.is_range && part.span.covers(span));
         if *own != six || !within {
             let message = format!("No subnet contains exclusion {name} in ip pool");
-            return Err(place.wrong_entry(entry, message));
+            return Err(location.wrong_entry(entry, message));
         }
-        exclusions.push(Part { span, entry, is_range: false, name });
+        exclusions.push(AddressBlock { span, entry, is_range: false, name });
     }
     let exclusions = sorted(exclusions);
     match overlapping(&exclusions) {
         Some((one, other)) => {
             let message = format!("Exclusions {} and {} overlap", one.name, other.name);
-            Err(place.wrong_entry(other.entry, message))
+            Err(location.wrong_entry(other.entry, message))
         }
         None => Ok(()),
     }

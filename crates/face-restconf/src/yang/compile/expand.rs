@@ -1,18 +1,18 @@
-//! Data definitions, groupings and augments become nodes.
+//! Turns data definitions, groupings and augments into schema nodes.
 
-use super::{Compiler, Draft, EXPANSION_MAX, Scope, blank, must};
+use super::{Compiler, EXPANSION_MAX, StatementScope, UnresolvedNode, must, new_node};
 use crate::yang::YangError;
-use crate::yang::schema::{Choice, Kind, ModuleId, NodeId};
+use crate::yang::schema::{Choice, ModuleId, NodeId, NodeKind};
 use crate::yang::statement::Statement;
 use crate::yang::types::split_prefix;
 
 impl<'a> Compiler<'a> {
-    /// A statement among the data definitions of the parent; other statements are passed over.
+    /// Adds the node of a data definition statement. Other statements are skipped.
     pub(super) fn data(
         &mut self,
         parent: Option<NodeId>,
         module: ModuleId,
-        scope: &Scope<'_>,
+        scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
     ) -> Result<(), YangError> {
@@ -21,17 +21,17 @@ impl<'a> Compiler<'a> {
         }
         let kind = match statement.keyword.as_str() {
             "uses" => return self.uses(parent, module, scope, statement, depth),
-            "container" => Kind::Container { presence: statement.first("presence").is_some() },
-            "list" => Kind::List,
-            "leaf" => Kind::Leaf,
-            "leaf-list" => Kind::LeafList,
-            "choice" => Kind::Choice,
-            "case" => Kind::Case,
-            "rpc" => Kind::Rpc,
-            "action" => Kind::Action,
-            "notification" => Kind::Notification,
-            "input" => Kind::Input,
-            "output" => Kind::Output,
+            "container" => NodeKind::Container { presence: statement.first("presence").is_some() },
+            "list" => NodeKind::List,
+            "leaf" => NodeKind::Leaf,
+            "leaf-list" => NodeKind::LeafList,
+            "choice" => NodeKind::Choice,
+            "case" => NodeKind::Case,
+            "rpc" => NodeKind::Rpc,
+            "action" => NodeKind::Action,
+            "notification" => NodeKind::Notification,
+            "input" => NodeKind::Input,
+            "output" => NodeKind::Output,
             "anydata" | "anyxml" => {
                 return self.fail(
                     scope.file,
@@ -42,24 +42,29 @@ impl<'a> Compiler<'a> {
             _ => return Ok(()),
         };
         let in_choice =
-            parent.is_some_and(|parent| self.nodes[parent.0 as usize].kind == Kind::Choice);
-        let parent = if in_choice && kind != Kind::Case {
+            parent.is_some_and(|parent| self.nodes[parent.0 as usize].kind == NodeKind::Choice);
+        let parent = if in_choice && kind != NodeKind::Case {
             // The short form of a case with one node.
-            let case = blank(Kind::Case, &statement.argument, module, parent);
-            let draft = Draft { file: scope.file, line: statement.line, ..Draft::default() };
+            let case = new_node(NodeKind::Case, &statement.argument, module, parent);
+            let draft = UnresolvedNode {
+                file: scope.file,
+                line: statement.line,
+                ..UnresolvedNode::default()
+            };
             Some(self.add(parent, case, draft)?)
         } else {
             parent
         };
         let name = match kind {
-            Kind::Input => "input",
-            Kind::Output => "output",
+            NodeKind::Input => "input",
+            NodeKind::Output => "output",
             _ => statement.argument.as_str(),
         };
-        let mut node = blank(kind, name, module, parent);
-        let mut draft = Draft { file: scope.file, line: statement.line, ..Draft::default() };
-        let inner = Scope { statement, outer: Some(scope), file: scope.file };
-        if matches!(kind, Kind::Leaf | Kind::LeafList) {
+        let mut node = new_node(kind, name, module, parent);
+        let mut draft =
+            UnresolvedNode { file: scope.file, line: statement.line, ..UnresolvedNode::default() };
+        let inner = StatementScope { statement, outer: Some(scope), file: scope.file };
+        if matches!(kind, NodeKind::Leaf | NodeKind::LeafList) {
             let Some(ty) = statement.first("type") else {
                 return self.fail(scope.file, statement.line, format!("'{name}' has no type"));
             };
@@ -69,26 +74,29 @@ impl<'a> Compiler<'a> {
         }
         let id = self.add(parent, node, draft)?;
         self.attributes(id, scope.file, statement)?;
-        if kind == Kind::Choice {
+        if kind == NodeKind::Choice {
             let mandatory = self.nodes[id.0 as usize].mandatory;
             self.choices.push(Choice { node: id, mandatory, default: None });
         }
         for below in &statement.inner {
             self.data(Some(id), module, &inner, below, depth + 1)?;
         }
-        if matches!(kind, Kind::Rpc | Kind::Action) {
-            for (kind, name) in [(Kind::Input, "input"), (Kind::Output, "output")] {
+        if matches!(kind, NodeKind::Rpc | NodeKind::Action) {
+            for (kind, name) in [(NodeKind::Input, "input"), (NodeKind::Output, "output")] {
                 if self.schema_child(Some(id), module, name).is_none() {
-                    let draft =
-                        Draft { file: scope.file, line: statement.line, ..Draft::default() };
-                    self.add(Some(id), blank(kind, name, module, Some(id)), draft)?;
+                    let draft = UnresolvedNode {
+                        file: scope.file,
+                        line: statement.line,
+                        ..UnresolvedNode::default()
+                    };
+                    self.add(Some(id), new_node(kind, name, module, Some(id)), draft)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What is said of a node beside its children: by its definition, or by a `refine`.
+    /// Applies the substatements of a definition or of a `refine`, except child nodes.
     fn attributes(
         &mut self,
         id: NodeId,
@@ -115,7 +123,7 @@ impl<'a> Compiler<'a> {
                     truth.is_some()
                 }
                 "presence" => {
-                    node.kind = Kind::Container { presence: true };
+                    node.kind = NodeKind::Container { presence: true };
                     true
                 }
                 "default" => {
@@ -164,7 +172,7 @@ impl<'a> Compiler<'a> {
                 return self.fail(
                     file,
                     line,
-                    format!("'{argument}' is no argument of '{}'", inner.keyword),
+                    format!("invalid argument '{argument}' of '{}'", inner.keyword),
                 );
             }
         }
@@ -175,13 +183,13 @@ impl<'a> Compiler<'a> {
         &mut self,
         parent: Option<NodeId>,
         module: ModuleId,
-        scope: &Scope<'_>,
+        scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
     ) -> Result<(), YangError> {
         let (grouping, outer) =
             self.definition(scope, "grouping", &statement.argument, statement.line)?;
-        let inner = Scope { statement: grouping, outer: Some(&outer), file: outer.file };
+        let inner = StatementScope { statement: grouping, outer: Some(&outer), file: outer.file };
         let known = self.schema_children(parent).len();
         for below in &grouping.inner {
             self.data(parent, module, &inner, below, depth + 1)?;
@@ -193,7 +201,7 @@ impl<'a> Compiler<'a> {
         }
         for augment in statement.all("augment") {
             let target = self.descendant(parent, module, scope.file, augment)?;
-            let inner = Scope { statement: augment, outer: Some(scope), file: scope.file };
+            let inner = StatementScope { statement: augment, outer: Some(scope), file: scope.file };
             let known = self.schema_children(Some(target)).len();
             for below in &augment.inner {
                 self.data(Some(target), module, &inner, below, depth + 1)?;
@@ -203,7 +211,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// What a `uses` or an `augment` depends on, all that it brings depends on: the children of the parent from the given one.
+    /// Copies the `when` of a `uses` or `augment` to the nodes that it adds: the children from index `from` on.
     fn condition(&mut self, parent: Option<NodeId>, from: usize, statement: &Statement) {
         let Some(when) = statement.text("when") else { return };
         for id in self.schema_children(parent).get(from..).unwrap_or_default().to_vec() {
@@ -211,7 +219,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The node that `refine` or `augment` names, from where its grouping is used.
+    /// The node that a `refine` or `augment` within a `uses` names.
     fn descendant(
         &self,
         parent: Option<NodeId>,
@@ -232,18 +240,18 @@ impl<'a> Compiler<'a> {
                     return self.fail(
                         file,
                         statement.line,
-                        format!("'{}' is not there", statement.argument),
+                        format!("node '{}' does not exist", statement.argument),
                     );
                 }
             }
         }
         match at {
             Some(id) => Ok(id),
-            None => self.fail(file, statement.line, "no node is named"),
+            None => self.fail(file, statement.line, "the path names no node"),
         }
     }
 
-    /// The augments of all modules. One may add to what another added, so that they are tried until nothing is left.
+    /// Applies the augments of all modules. One may add to nodes of another, so they are retried until none is left.
     pub(super) fn augments(&mut self) -> Result<(), YangError> {
         let mut left: Vec<(usize, &'a Statement)> = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
@@ -262,7 +270,7 @@ impl<'a> Compiler<'a> {
                 return self.fail(
                     *file,
                     augment.line,
-                    format!("'{}' is not there", augment.argument),
+                    format!("node '{}' does not exist", augment.argument),
                 );
             }
             left = later;
@@ -272,7 +280,7 @@ impl<'a> Compiler<'a> {
 
     fn absolute(&self, file: usize, augment: &Statement) -> Result<Option<NodeId>, YangError> {
         let Some(path) = augment.argument.strip_prefix('/') else {
-            return self.fail(file, augment.line, "the target is not a path from the top");
+            return self.fail(file, augment.line, "the target is not an absolute path");
         };
         let mut at = None;
         for segment in path.split('/') {
@@ -293,8 +301,8 @@ impl<'a> Compiler<'a> {
         target: NodeId,
     ) -> Result<(), YangError> {
         let (root, module) = (self.files[file].root, self.files[file].module);
-        let outer = Scope { statement: root, outer: None, file };
-        let inner = Scope { statement: augment, outer: Some(&outer), file };
+        let outer = StatementScope { statement: root, outer: None, file };
+        let inner = StatementScope { statement: augment, outer: Some(&outer), file };
         let known = self.schema_children(Some(target)).len();
         for below in &augment.inner {
             self.data(Some(target), module, &inner, below, 0)?;

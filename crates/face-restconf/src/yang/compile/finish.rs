@@ -1,17 +1,18 @@
-//! What can only be known once every node is there.
+//! Resolves what depends on all nodes.
 
 use hashbrown::HashMap;
 
 use super::{Compiler, EXPANSION_MAX};
 use crate::yang::YangError;
-use crate::yang::schema::{ChoiceId, InCase, Kind, ModuleId, NodeId, Schema};
-use crate::yang::types::{Base, Names, Type, split_prefix};
+use crate::yang::schema::{ChoiceId, InCase, ModuleId, NodeId, NodeKind, Schema};
+use crate::yang::types::{BaseType, LeafType, PrefixResolver, split_prefix};
 
 impl Compiler<'_> {
     pub(super) fn finish(mut self) -> Result<Schema, YangError> {
         for id in self.top.clone() {
-            let data = !matches!(self.nodes[id.0 as usize].kind, Kind::Rpc | Kind::Notification);
-            self.place(id, None, &[], data);
+            let data =
+                !matches!(self.nodes[id.0 as usize].kind, NodeKind::Rpc | NodeKind::Notification);
+            self.link(id, None, &[], data);
         }
         for id in (0..self.nodes.len() as u32).map(NodeId) {
             self.keys(id)?;
@@ -23,7 +24,7 @@ impl Compiler<'_> {
         self.default_cases()?;
         let mut by_name: HashMap<_, HashMap<String, NodeId>> = HashMap::new();
         for (id, node) in (0u32..).map(NodeId).zip(&self.nodes) {
-            if matches!(node.kind, Kind::Choice | Kind::Case) {
+            if matches!(node.kind, NodeKind::Choice | NodeKind::Case) {
                 continue;
             }
             let names = by_name.entry((node.parent, node.module)).or_default();
@@ -32,7 +33,7 @@ impl Compiler<'_> {
                 return self.fail(
                     draft.file,
                     draft.line,
-                    format!("a second '{}' in the data", node.name),
+                    format!("duplicate data node '{}'", node.name),
                 );
             }
         }
@@ -45,20 +46,22 @@ impl Compiler<'_> {
         })
     }
 
-    /// Where the node stands in the data, and whether it is configuration. The depth is that of the modules' texts.
-    fn place(&mut self, id: NodeId, parent: Option<NodeId>, cases: &[InCase], config: bool) {
+    /// Sets the position of a node in the data tree, and whether it is configuration. Recursion is as deep as the modules
+    /// nest.
+    fn link(&mut self, id: NodeId, parent: Option<NodeId>, cases: &[InCase], config: bool) {
         let at = id.0 as usize;
         self.nodes[at].full_name =
             format!("{}:{}", self.module_name(self.nodes[at].module), self.nodes[at].name);
         let config = self.drafts[at].config.unwrap_or(config) && config;
         let kind = self.nodes[at].kind;
-        self.nodes[at].config = config && !matches!(kind, Kind::Action | Kind::Notification);
+        self.nodes[at].config =
+            config && !matches!(kind, NodeKind::Action | NodeKind::Notification);
         self.nodes[at].cases = cases.to_vec();
         let mut below_cases = Vec::new();
         let below_parent = match kind {
-            Kind::Choice | Kind::Case => {
+            NodeKind::Choice | NodeKind::Case => {
                 below_cases.extend_from_slice(cases);
-                if kind == Kind::Case {
+                if kind == NodeKind::Case {
                     let choice = self
                         .choices
                         .iter()
@@ -71,23 +74,25 @@ impl Compiler<'_> {
             _ => Some(id),
         };
         self.nodes[at].parent = parent;
-        if let (Some(parent), false) = (parent, matches!(kind, Kind::Choice | Kind::Case)) {
+        if let (Some(parent), false) = (parent, matches!(kind, NodeKind::Choice | NodeKind::Case)) {
             self.nodes[parent.0 as usize].children.push(id);
         }
         let config = self.nodes[at].config;
-        // Data does not show choices and cases, so that what one depends on is told of what is in it.
-        let when =
-            self.nodes[at].when.clone().filter(|_| matches!(kind, Kind::Choice | Kind::Case));
+        // Choices and cases are not data nodes, so their `when` is copied to their children.
+        let when = self.nodes[at]
+            .when
+            .clone()
+            .filter(|_| matches!(kind, NodeKind::Choice | NodeKind::Case));
         for child in self.nodes[at].schema_children.clone() {
             let inherited = &mut self.nodes[child.0 as usize].when;
             *inherited = inherited.take().or_else(|| when.clone());
-            self.place(child, below_parent, &below_cases, config);
+            self.link(child, below_parent, &below_cases, config);
         }
     }
 
     fn keys(&mut self, id: NodeId) -> Result<(), YangError> {
         let (draft, node) = (self.drafts[id.0 as usize].clone(), &self.nodes[id.0 as usize]);
-        if node.kind != Kind::List {
+        if node.kind != NodeKind::List {
             return Ok(());
         }
         let module = node.module;
@@ -95,12 +100,12 @@ impl Compiler<'_> {
         for name in draft.keys.as_deref().unwrap_or_default().split_whitespace() {
             let (_, name) = split_prefix(name);
             match self.schema_child(Some(id), module, name) {
-                Some(key) if self.nodes[key.0 as usize].kind == Kind::Leaf => keys.push(key),
+                Some(key) if self.nodes[key.0 as usize].kind == NodeKind::Leaf => keys.push(key),
                 _ => {
                     return self.fail(
                         draft.file,
                         draft.line,
-                        format!("key '{name}' is no leaf of the list"),
+                        format!("key '{name}' is not a leaf of the list"),
                     );
                 }
             }
@@ -122,7 +127,7 @@ impl Compiler<'_> {
                         return self.fail(
                             draft.file,
                             draft.line,
-                            format!("'{path}' is not in the list"),
+                            format!("'{path}' is not a node of the list"),
                         );
                     }
                 }
@@ -144,29 +149,38 @@ impl Compiler<'_> {
 
     fn leafref(&mut self, id: NodeId) -> Result<(), YangError> {
         let Some(mut ty) = self.nodes[id.0 as usize].ty.clone() else { return Ok(()) };
-        self.point(id, &mut ty, 0)?;
+        self.resolve_leafref(id, &mut ty, 0)?;
         self.nodes[id.0 as usize].ty = Some(ty);
         Ok(())
     }
 
-    /// Gives every leafref in the type the type of the leaf that it points at.
-    fn point(&self, id: NodeId, ty: &mut Type, depth: usize) -> Result<(), YangError> {
+    /// Sets the target type of every leafref in the type.
+    fn resolve_leafref(
+        &self,
+        id: NodeId,
+        ty: &mut LeafType,
+        depth: usize,
+    ) -> Result<(), YangError> {
         let draft = &self.drafts[id.0 as usize];
         if depth > EXPANSION_MAX {
-            return self.fail(draft.file, draft.line, "leafrefs point at each other");
+            return self.fail(draft.file, draft.line, "leafrefs form a cycle");
         }
         match &mut ty.base {
-            Base::Union(members) => {
-                members.iter_mut().try_for_each(|member| self.point(id, member, depth + 1))
-            }
-            Base::Leafref { path, target } => {
+            BaseType::Union(members) => members
+                .iter_mut()
+                .try_for_each(|member| self.resolve_leafref(id, member, depth + 1)),
+            BaseType::Leafref { path, target } => {
                 let leaf =
                     self.follow(id, path).filter(|leaf| self.nodes[leaf.0 as usize].ty.is_some());
                 let Some(leaf) = leaf else {
-                    return self.fail(draft.file, draft.line, format!("'{path}' leads to no leaf"));
+                    return self.fail(
+                        draft.file,
+                        draft.line,
+                        format!("'{path}' does not lead to a leaf"),
+                    );
                 };
                 let Some(mut found) = self.nodes[leaf.0 as usize].ty.clone() else { return Ok(()) };
-                self.point(leaf, &mut found, depth + 1)?;
+                self.resolve_leafref(leaf, &mut found, depth + 1)?;
                 **target = found;
                 Ok(())
             }
@@ -174,7 +188,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Where a path leads from a leaf; it has no predicates any more.
+    /// The node that a leafref path (without predicates) leads to.
     fn follow(&self, from: NodeId, path: &str) -> Option<NodeId> {
         let own = self.nodes[from.0 as usize].module;
         let (mut at, steps) = match path.strip_prefix('/') {
@@ -209,10 +223,12 @@ impl Compiler<'_> {
         else {
             return Ok(());
         };
-        let names = Prefixes { compiler: self, file: *file };
+        let names = FilePrefixes { compiler: self, file: *file };
         match ty.read(text, &names) {
-            // Defaults of leaf-lists are as many as there are; no module here has any.
-            Ok(value) if node.kind == Kind::Leaf => self.nodes[id.0 as usize].default = Some(value),
+            // Defaults of leaf-lists are not supported; no module here has one.
+            Ok(value) if node.kind == NodeKind::Leaf => {
+                self.nodes[id.0 as usize].default = Some(value)
+            }
             Ok(_) => {}
             Err(message) => {
                 return self.fail(draft.file, draft.line, format!("default: {message}"));
@@ -234,7 +250,7 @@ impl Compiler<'_> {
                     return self.fail(
                         draft.file,
                         draft.line,
-                        format!("case '{name}' is not there"),
+                        format!("case '{name}' does not exist"),
                     );
                 }
             }
@@ -243,12 +259,12 @@ impl Compiler<'_> {
     }
 }
 
-struct Prefixes<'c, 'a> {
+struct FilePrefixes<'c, 'a> {
     compiler: &'c Compiler<'a>,
     file: usize,
 }
 
-impl Names for Prefixes<'_, '_> {
+impl PrefixResolver for FilePrefixes<'_, '_> {
     fn module<'n>(&'n self, prefix: Option<&'n str>) -> Option<&'n str> {
         let module = self.compiler.module_of(self.file, prefix, 0).ok()?;
         Some(self.compiler.module_name(module))

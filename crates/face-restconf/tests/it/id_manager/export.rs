@@ -1,4 +1,4 @@
-//! Export, wipe, put back: what is read afterwards is what was read before, to the byte.
+//! Export, delete, restore: the restored data is identical to the exported bytes.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use http_body_util::Full;
 
 use crate::id_manager::server::Server;
 
-/// Pools with everything that there is: blocks, ranges, ids that rest, ids that came back, leases, children of other nodes.
-async fn furnish(server: &Server, clock: &ManualClock) {
+/// Pools with every feature: blocks, ranges, delayed and released ids, leases, children of other nodes.
+async fn create_pools(server: &Server, clock: &ManualClock) {
     for (rpc, input) in [
         ("createIdPool", r#""pool-name":"plain","low":10,"high":60"#),
         ("allocateIdRange", r#""pool-name":"plain","id-key":"range","size":12"#),
@@ -61,7 +61,7 @@ async fn ask(server: &Server, method: &str, path: &str, kind: &str, body: &str) 
 }
 
 #[tokio::test]
-async fn what_is_put_back_reads_as_before() {
+async fn restored_data_is_identical() {
     for (path, kind) in [
         ("/restconf/config/id-manager:id-pools", "application/json"),
         ("/restconf/config/id-manager:id-pools", "application/xml"),
@@ -71,10 +71,10 @@ async fn what_is_put_back_reads_as_before() {
     ] {
         let clock = ManualClock::morning();
         let server = Server::fresh(clock.clone()).await;
-        furnish(&server, &clock).await;
+        create_pools(&server, &clock).await;
         let (status, before) = ask(&server, "GET", path, kind, "").await;
         assert_eq!(status, 200);
-        // Put over what is there, and put where nothing is.
+        // Once over the existing data, once after deleting it.
         for wipe in [false, true] {
             if wipe {
                 assert!(ask(&server, "DELETE", path, kind, "").await.0 < 300);
@@ -84,7 +84,7 @@ async fn what_is_put_back_reads_as_before() {
             assert!(status < 300, "{status} {said}");
             assert_eq!(ask(&server, "GET", path, kind, "").await.1, before);
         }
-        // What follows is what would have followed: enhanced pools are enhanced, leases end, what rests rests.
+        // Allocation continues as before: enhanced pools stay enhanced, leases end, delayed ids stay delayed.
         let input = r#""pool-name":"empty","id-key":"k","expiration-time-sec":5"#;
         assert_eq!(server.call("allocateId", input).await.status, 200);
         let holder =
@@ -99,10 +99,10 @@ async fn what_is_put_back_reads_as_before() {
 }
 
 #[tokio::test]
-async fn pools_can_be_put_back_one_by_one_parents_first() {
+async fn pools_can_be_restored_one_by_one_parents_first() {
     let clock = ManualClock::morning();
     let server = Server::fresh(clock.clone()).await;
-    furnish(&server, &clock).await;
+    create_pools(&server, &clock).await;
     let whole = "/rests/data/id-manager:id-pools";
     let before = server.ask("GET", whole, "").await;
     let pools = before.json()["id-manager:id-pools"]["id-pool"].as_array().unwrap().clone();
@@ -116,7 +116,7 @@ async fn pools_can_be_put_back_one_by_one_parents_first() {
 }
 
 #[tokio::test]
-async fn a_pool_that_was_made_elsewhere_is_shown_and_used_like_any_other() {
+async fn a_pool_of_another_interface_can_be_read_and_used() {
     let server = Server::fresh(ManualClock::morning()).await;
     let range = |first, last| PoolRange { span: Span { first, last }, subnet_len: None };
     let spec = PoolSpec::new(Kind::Id32, vec![range(100, 109), range(200, 209)]);
@@ -137,7 +137,7 @@ async fn a_pool_that_was_made_elsewhere_is_shown_and_used_like_any_other() {
     }
     assert_eq!(ids, (100..110).chain(200..210).collect::<Vec<_>>());
     assert_eq!(server.allocate("vlan", "more").await, None);
-    // One that is not of ids cannot be spoken of, and is not written over.
+    // A pool of another kind is not visible here, and cannot be overwritten.
     let answer = server.call("allocateId", r#""pool-name":"net","id-key":"k""#).await;
     assert_eq!((answer.status, answer.body.contains("not one of ids")), (500, true));
     let pool = r#"{"id-pool":[{"pool-name":"net","block-size":1,"available-ids-holder":{"start":1,"end":9},"released-ids-holder":{"delayed-time-sec":0}}]}"#;
@@ -146,7 +146,7 @@ async fn a_pool_that_was_made_elsewhere_is_shown_and_used_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_pool_that_is_called_like_a_child_is_shown_once() {
+async fn a_pool_with_the_name_of_a_child_is_listed_once() {
     let server = Arc::new(Server::fresh(ManualClock::morning()).await);
     for pool in ["a", "a.168101180"] {
         let input = format!(r#""pool-name":"{pool}","low":1,"high":9"#);

@@ -1,5 +1,5 @@
-//! Whatever happens: each id of a pool is held, released or available, and never two of these; and what was exported and put
-//! back goes on like the original.
+//! Random steps: each id of a pool is allocated, released or available, and never two of these; a restored export continues
+//! like the original.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::id_manager::server::Server;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum RandomStep {
     Allocate {
         pool: u8,
         key: u8,
@@ -28,48 +28,48 @@ enum Step {
         key: u8,
     },
     Wait(u8),
-    /// Export, wipe, put back.
+    /// Export, delete, restore.
     Carry,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = RandomStep> {
     let (pool, key) = (0u8..3, 0u8..12);
     prop_oneof![
         6 => (pool.clone(), key.clone(), prop::option::of(0u8..40), prop::option::of(0u8..60))
-            .prop_map(|(pool, key, id, seconds)| Step::Allocate { pool, key, id, seconds }),
+            .prop_map(|(pool, key, id, seconds)| RandomStep::Allocate { pool, key, id, seconds }),
         2 => (pool.clone(), key.clone(), 0u8..9)
-            .prop_map(|(pool, key, size)| Step::Range { pool, key, size }),
-        4 => (pool, key).prop_map(|(pool, key)| Step::Release { pool, key }),
-        2 => (0u8..50).prop_map(Step::Wait),
-        1 => Just(Step::Carry),
+            .prop_map(|(pool, key, size)| RandomStep::Range { pool, key, size }),
+        4 => (pool, key).prop_map(|(pool, key)| RandomStep::Release { pool, key }),
+        2 => (0u8..50).prop_map(RandomStep::Wait),
+        1 => Just(RandomStep::Carry),
     ]
 }
 
 const POOLS: [(&str, u64, u64, bool); 3] =
     [("plain", 3, 33, false), ("leased", 3, 30, true), ("small", 0, 4, true)];
 
-async fn take(server: &Server, clock: &ManualClock, step: &Step) {
+async fn take(server: &Server, clock: &ManualClock, step: &RandomStep) {
     let at = |pool: u8, key: u8| {
         format!(r#""pool-name":"{}","id-key":"k{key}""#, POOLS[usize::from(pool)].0)
     };
     let answer = match step {
-        Step::Allocate { pool, key, id, seconds } => {
+        RandomStep::Allocate { pool, key, id, seconds } => {
             let mut input = at(*pool, *key);
             input.extend(id.map(|id| format!(r#","id-value":{id}"#)));
             input.extend(seconds.map(|after| format!(r#","expiration-time-sec":{after}"#)));
             server.call("allocateId", &input).await
         }
-        Step::Range { pool, key, size } => {
+        RandomStep::Range { pool, key, size } => {
             let input = format!(r#"{},"size":{size}"#, at(*pool, *key));
             server.call("allocateIdRange", &input).await
         }
-        Step::Release { pool, key } => server.call("releaseId", &at(*pool, *key)).await,
-        Step::Wait(seconds) => {
+        RandomStep::Release { pool, key } => server.call("releaseId", &at(*pool, *key)).await,
+        RandomStep::Wait(seconds) => {
             clock.wait((*seconds).into());
             server.handle.submit(Command::Tick).await.unwrap();
             return;
         }
-        Step::Carry => {
+        RandomStep::Carry => {
             let whole = "/rests/data/id-manager:id-pools";
             let before = server.ask("GET", whole, "").await.body;
             assert_eq!(server.ask("DELETE", whole, "").await.status, 204);
@@ -82,7 +82,7 @@ async fn take(server: &Server, clock: &ManualClock, step: &Step) {
     assert!([200, 204, 500].contains(&answer.status), "{} {}", answer.status, answer.body);
 }
 
-/// Every id of every pool stands in exactly one place of what is shown.
+/// Checks that every id of every pool occurs exactly once in the data.
 fn audit(shown: &Value) {
     let entries = shown["id-pools"]["id-pool"].as_array().unwrap();
     for (name, low, high, enhanced) in POOLS {
@@ -96,11 +96,11 @@ fn audit(shown: &Value) {
             assert!(held.insert(number(&id)), "{id} is held twice");
         }
         if enhanced {
-            let told = children
+            let leased = children
                 .iter()
                 .flat_map(|child| list(&child["allocated-ids-holder"]["allocated-id-entries"]));
-            let told: BTreeSet<u64> = told.map(|entry| number(&entry["id"])).collect();
-            assert_eq!(told, held);
+            let leased: BTreeSet<u64> = leased.map(|entry| number(&entry["id"])).collect();
+            assert_eq!(leased, held);
         }
         let (mut placed, mut open) = (held, BTreeSet::new());
         for entry in children.into_iter().chain([parent]) {
@@ -125,7 +125,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn each_id_is_in_one_place(steps in prop::collection::vec(step(), 1..60)) {
+    fn each_id_has_exactly_one_state(steps in prop::collection::vec(step(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = { runtime }.worker_threads(1).enable_all().build().unwrap();
         runtime.block_on(async {

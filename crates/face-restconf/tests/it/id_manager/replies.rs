@@ -1,8 +1,8 @@
-//! Replies as files, for a judge that is not ours.
+//! Writes replies to files, for validation by other tools.
 //!
-//! With `ALLOD_REPLIES` naming a folder, every reply that has a body is written there as `*.reply`: the request line, the
-//! status with the content type, an empty line, the body; and after each transcript the whole tree of pools, what the server
-//! says about itself, and what its streams told. `cargo xtask test --only yang` reads them.
+//! If `ALLOD_REPLIES` names a folder, every reply with a body is written there as `*.reply`: the request line, the status
+//! with the content type, an empty line, and the body. After each transcript, the whole tree of pools, the server's own
+//! state and its streams are written too. `cargo xtask test --only yang` reads the files.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Full};
 
 use crate::id_manager::server::{Answer, Server};
 
-/// What is asked after each transcript.
+/// Requests after each transcript.
 const AFTERWARDS: [(&str, &str); 10] = [
     ("/rests/data/id-manager:id-pools", "application/yang-data+json"),
     ("/rests/data/id-manager:id-pools", "application/yang-data+xml"),
@@ -30,14 +30,14 @@ const STREAMS: [&str; 2] = [
     "/restconf/streams/id-manager/xml?start-time=2026-01-01T00:00:00Z",
 ];
 
-/// How long a stream may be silent before it is said to have told everything.
+/// A stream that is silent for this long has sent everything.
 const SILENCE: Duration = Duration::from_millis(100);
 
 fn folder() -> Option<PathBuf> {
     std::env::var_os("ALLOD_REPLIES").map(PathBuf::from)
 }
 
-/// Writes the reply to a request, of which the first line counts.
+/// Writes the reply to a request, with the first line of the request.
 pub fn keep(name: &str, request: &str, answer: &Answer) {
     let Some(folder) = folder().filter(|_| !answer.body.is_empty()) else { return };
     let first = request.lines().next().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn keep(name: &str, request: &str, answer: &Answer) {
     std::fs::write(folder.join(format!("{name}.reply")), text).unwrap();
 }
 
-/// Writes what there is at the end of a transcript.
+/// Writes the data at the end of a transcript.
 pub async fn keep_tree(name: &str, server: &Server) {
     if folder().is_none() {
         return;
@@ -63,25 +63,25 @@ pub async fn keep_tree(name: &str, server: &Server) {
     }
 }
 
-/// The beginning of a stream that has no end.
+/// The beginning of an endless stream.
 async fn begun(server: &Server, request: http::Request<Full<bytes::Bytes>>) -> Answer {
     let (head, mut body) = server.app.answer(request).await.into_parts();
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     while let Ok(Some(frame)) = tokio::time::timeout(SILENCE, body.frame()).await {
-        told.extend_from_slice(frame.unwrap().data_ref().unwrap());
+        received.extend_from_slice(frame.unwrap().data_ref().unwrap());
     }
-    let body = String::from_utf8(told).unwrap();
+    let body = String::from_utf8(received).unwrap();
     Answer { status: head.status.as_u16(), headers: head.headers, body }
 }
 
-/// Writes notifications, which lack their time, as a stream would have told them.
+/// Writes notifications as a stream would send them; they have no time.
 pub fn keep_events(name: &str, events: &[serde_json::Value]) {
-    let told = |event: &serde_json::Value| {
+    let message = |event: &serde_json::Value| {
         let mut event = event.clone();
         event["eventTime"] = "2026-01-01T08:00:00Z".into();
         format!("data: {}\n\n", serde_json::json!({ "ietf-restconf:notification": event }))
     };
-    let body = events.iter().map(told).collect();
+    let body = events.iter().map(message).collect();
     let mut headers = http::HeaderMap::new();
     headers.insert("content-type", http::HeaderValue::from_static("text/event-stream"));
     keep(name, "GET /restconf/streams/id-manager/json", &Answer { status: 200, headers, body });

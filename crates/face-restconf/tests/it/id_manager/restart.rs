@@ -1,4 +1,4 @@
-//! What is left after a crash, on a journal in a file: all that was answered.
+//! After a crash on a journal in a file, everything that was acknowledged is still there.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ async fn on(folder: &Path, clock: Arc<dyn Clock>) -> Server {
     Server::start(journal, Arc::new(MemoryCheckpoints::new()), clock, &Setup::default()).await
 }
 
-/// The files as they are at this moment, as a crash would leave them.
+/// A copy of the files at this moment, as a crash would leave them.
 fn crashed(folder: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for file in std::fs::read_dir(folder).unwrap() {
@@ -55,7 +55,7 @@ async fn scenarios_64_65_and_87_after_a_crash() {
     assert_eq!(again.allocate("e", "none").await, None);
     again.stop();
 
-    // Time passes while it is down: what has expired then is to be had.
+    // Time passes while the server is down: expired ids become available.
     clock.wait(60);
     let later = on(left.path(), clock).await;
     assert_eq!(later.allocate("e", "none").await, Some(2));

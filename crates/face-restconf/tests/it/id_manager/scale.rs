@@ -1,4 +1,4 @@
-//! Large pools, and clocks that go wrong.
+//! Large pools, and wrong clocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use crate::id_manager::server::Server;
 
 const MANY: u32 = 100_000;
 
-/// A pool with an entry for each of many ids, which is full.
+/// A full pool with one entry for each id.
 async fn full(server: &Server, expired_s: u32) {
     let mut body = format!(
         r#"{{"id-pools":{{"id-pool":[{{"pool-name":"big","block-size":1000,"child-pools":[{{"child-pool-name":"big.168101180"}}],"available-ids-holder":{{"start":1,"end":{MANY},"cursor":{MANY}}},"released-ids-holder":{{"delayed-time-sec":0}},"id-entries":["#
@@ -29,7 +29,7 @@ async fn full(server: &Server, expired_s: u32) {
     assert_eq!(answer.status, 201, "{}", answer.body);
 }
 
-/// How long one of several takes, the quickest of them, so that a busy machine does not count.
+/// The shortest of several runs, to reduce the influence of other load.
 async fn quickest(run: impl AsyncFn()) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..5 {
@@ -41,7 +41,7 @@ async fn quickest(run: impl AsyncFn()) -> Duration {
 }
 
 #[tokio::test]
-async fn scenario_89_a_full_pool_says_so_at_once_and_one_entry_is_found_without_the_others() {
+async fn scenario_89_a_full_pool_is_refused_fast_and_lookups_are_not_linear() {
     let server = Server::fresh(ManualClock::morning()).await;
     full(&server, 1_900_000_000).await;
     let at = "/rests/data/id-manager:id-pools/id-pool=big";
@@ -63,12 +63,12 @@ async fn scenario_89_a_full_pool_says_so_at_once_and_one_entry_is_found_without_
     let frame =
         quickest(async || assert_eq!(server.ask("PUT", &block_size, size).await.status, 204));
     let each = [exhausted.await, read.await, by_id.await, edit.await, frame.await];
-    // Whoever looked at all entries for one of these would take about as long as for all.
+    // A linear search for one of these would take about as long as reading all.
     assert!(each.iter().all(|one| *one * 8 < all), "{each:?} beside {all:?}");
 }
 
 #[tokio::test]
-async fn scenario_79_what_expired_first_is_found_among_many() {
+async fn scenario_79_the_first_expired_id_is_found_among_many() {
     let server = Server::fresh(ManualClock::morning()).await;
     full(&server, 1_000_000_000).await;
     let at = "/rests/data/id-manager:id-pools/id-pool=big.168101180/allocated-ids-holder/allocated-id-entries=4711";
@@ -82,13 +82,13 @@ async fn scenario_79_what_expired_first_is_found_among_many() {
 }
 
 #[tokio::test]
-async fn what_is_beyond_a_limit_is_told_with_its_name() {
+async fn exceeded_limits_are_named_in_the_error() {
     let server = Server::fresh(ManualClock::morning()).await;
     let create = async |pool: &str, high: u32| {
         let input = format!(r#""pool-name":"{pool}","low":1,"high":{high}"#);
         server.call("createIdPool", &input).await
     };
-    // The name of the child must be one, too.
+    // The name of the child pool is limited, too.
     let long = create(&"p".repeat(250), 9).await;
     assert_eq!((long.status, long.body.contains("pool_name_bytes_max")), (400, true));
     assert_eq!(create("large", 1_000_000).await.status, 204);
@@ -102,17 +102,17 @@ async fn what_is_beyond_a_limit_is_told_with_its_name() {
     assert_eq!(server.call("allocateIdRange", most).await.status, 200);
 }
 
-struct Wrong(AtomicU64);
+struct WrongClock(AtomicU64);
 
-impl Clock for Wrong {
+impl Clock for WrongClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 #[tokio::test]
-async fn scenario_90_a_clock_that_steps_back_gives_nothing_away() {
-    let clock = Arc::new(Wrong(AtomicU64::new(1_767_254_400_000)));
+async fn scenario_90_a_clock_that_steps_back_does_not_end_leases() {
+    let clock = Arc::new(WrongClock(AtomicU64::new(1_767_254_400_000)));
     let server = Server::fresh(clock.clone()).await;
     let pool = r#""pool-name":"e","low":1,"high":2,"enhanced-id-allocation":true"#;
     server.call("createIdPool", pool).await;
@@ -121,7 +121,7 @@ async fn scenario_90_a_clock_that_steps_back_gives_nothing_away() {
     clock.0.fetch_sub(3_600_000, Ordering::Relaxed);
     assert_eq!(server.allocate("e", "b").await, Some(2));
     assert_eq!(server.allocate("e", "c").await, None);
-    // The lease of the first ends when it was to end, by the clock that was believed.
+    // The lease ends at its original time, by the clock that the server accepted.
     clock.0.fetch_add(3_600_000 + 60_000, Ordering::Relaxed);
     assert_eq!(server.allocate("e", "c").await, Some(1));
     assert_eq!(server.allocate("e", "a").await, None);

@@ -7,26 +7,25 @@ use allod_edge::{App, Guard, HttpLimits};
 use allod_engine::{Clock, Config, Engine, Handle};
 use allod_face_restconf::id_manager::{self, IdManager};
 use allod_face_restconf::yang::{Schema, embedded};
-use allod_face_restconf::{Restconf, Settings};
+use allod_face_restconf::{Restconf, RestconfSettings};
 use allod_journal::Journal;
 use allod_journal::checkpoint::{CheckpointStore, MemoryCheckpoints};
 use allod_journal::memory::MemoryStorage;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
-/// How a server is set up.
 #[derive(Clone)]
 pub struct Setup {
-    pub restconf: Settings,
-    pub id_manager: id_manager::Settings,
+    pub restconf: RestconfSettings,
+    pub id_manager: id_manager::IdManagerSettings,
     pub guard: Guard,
 }
 
 impl Default for Setup {
     fn default() -> Setup {
-        // The node of the specification's sample.
-        let id_manager = id_manager::Settings { node: 168101180, ..Default::default() };
-        Setup { restconf: Settings::default(), id_manager, guard: Guard::Disabled }
+        // The node number of the specification's sample.
+        let id_manager = id_manager::IdManagerSettings { node: 168101180, ..Default::default() };
+        Setup { restconf: RestconfSettings::default(), id_manager, guard: Guard::Disabled }
     }
 }
 
@@ -36,7 +35,7 @@ pub struct Server {
     engine: Engine,
 }
 
-/// A reply, with its body whole.
+/// A reply with its complete body.
 pub struct Answer {
     pub status: u16,
     pub headers: http::HeaderMap,
@@ -75,7 +74,7 @@ impl Server {
         Server { app, handle, engine }
     }
 
-    /// On a journal in memory, without a past.
+    /// Starts on an empty journal in memory.
     pub async fn fresh(clock: Arc<dyn Clock>) -> Server {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
@@ -105,14 +104,14 @@ impl Server {
         self.ask("POST", &path, &format!(r#"{{"input":{{{input}}}}}"#)).await
     }
 
-    /// The id that a key gets.
+    /// Allocates an id for a key.
     pub async fn allocate(&self, pool: &str, key: &str) -> Option<u64> {
         let answer =
             self.call("allocateId", &format!(r#""pool-name":"{pool}","id-key":"{key}""#)).await;
         (answer.status == 200).then(|| answer.json()["output"]["id-value"].as_u64().unwrap())
     }
 
-    /// Finishes what is under way and ends.
+    /// Finishes pending work and stops.
     pub fn stop(self) {
         self.engine.stop().unwrap();
     }

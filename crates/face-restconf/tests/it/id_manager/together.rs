@@ -1,4 +1,4 @@
-//! Many clients at once: each id once, each key one id, and nothing lost.
+//! Many concurrent clients: each id is allocated once, each key gets one id, and none is lost.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::id_manager::server::Server;
 
-/// Runs the same thing for each of many at once.
+/// Runs a function concurrently, many times.
 async fn at_once<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     many: usize,
     run: impl Fn(usize) -> F,
@@ -48,7 +48,7 @@ async fn scenario_15_the_same_key_gets_one_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scenario_16_each_key_gets_its_own() {
+async fn scenario_16_each_key_gets_its_own_id() {
     let server = server_with("test-pool", 0, 100).await;
     let ids = at_once(3, |n| {
         let server = server.clone();
@@ -67,7 +67,7 @@ const SEED: &str = r#"{"id-pools":{"id-pool":[
 {"id":1,"ready-time-sec":0},{"id":2,"ready-time-sec":0},{"id":3,"ready-time-sec":0}]}}]}}"#;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scenarios_44_and_45_what_was_released_goes_to_one_key_each() {
+async fn scenarios_44_and_45_each_released_id_goes_to_one_key() {
     let server = Arc::new(Server::fresh(ManualClock::morning()).await);
     let whole = "/restconf/config/id-manager:id-pools";
     assert_eq!(server.ask("PUT", whole, SEED).await.status, 201);
@@ -88,7 +88,7 @@ async fn scenarios_44_and_45_what_was_released_goes_to_one_key_each() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scenario_49_what_was_allocated_can_be_released_at_once() {
+async fn scenario_49_an_allocated_id_can_be_released_at_once() {
     let server = server_with("p", 1, 5000).await;
     at_once(40, |n| {
         let server = server.clone();
@@ -111,7 +111,7 @@ async fn scenario_25_a_thousand_keys_get_a_thousand_ids_and_none_is_lost() {
         async move {
             let key = format!("key{n}");
             let id = server.allocate("p", &key).await.unwrap();
-            // Every fourth gives its id back, and so that it makes a difference, every eighth takes another.
+            // Every fourth client releases its id, and every eighth allocates another one.
             if n % 4 == 0 {
                 let input = format!(r#""pool-name":"p","id-key":"{key}""#);
                 assert_eq!(server.call("releaseId", &input).await.status, 200);
@@ -138,13 +138,13 @@ async fn scenario_25_a_thousand_keys_get_a_thousand_ids_and_none_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_edit_waits_for_nobody_and_loses_nothing() {
+async fn concurrent_edits_succeed_and_lose_nothing() {
     let server = server_with("p", 1, 5000).await;
     let done = at_once(24, |n| {
         let server = server.clone();
         async move {
             if n % 6 == 0 {
-                // Beside all the others: a new pool, and an entry in the busy one.
+                // Concurrently: a new pool, and an entry in the busy pool.
                 let pool = format!(
                     r#"{{"id-pool":[{{"pool-name":"new{n}","block-size":1,"available-ids-holder":{{"start":1,"end":9}},"released-ids-holder":{{"delayed-time-sec":0}}}}]}}"#
                 );

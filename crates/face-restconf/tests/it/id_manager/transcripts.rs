@@ -1,10 +1,9 @@
-//! Conversations with the id-manager over RESTCONF, as text: requests, and under each the reply that it must get.
+//! Transcripts of the id-manager over RESTCONF: requests, each followed by the expected reply.
 //!
-//! Each file under `transcripts/` runs against a fresh engine on a journal in memory, with a clock that stands still until
-//! `wait` moves it. `start name=value …` stops the server and starts it again on the same journal, with those settings;
-//! `tick` does what time has brought about.
-//! Requests are JSON unless they look like XML. Between entries of lists replies are broken into lines to be read.
-//! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! Each file under `transcripts/` runs against a fresh engine on a journal in memory. The clock stands still until `wait`
+//! moves it. `start name=value …` restarts the server on the same journal with these settings; `tick` runs the periodic
+//! work. Requests are JSON unless they look like XML. Replies are broken into lines between list entries.
+//! `ALLOD_UPDATE_GOLDEN=1 cargo test` rewrites the files instead of comparing them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,7 +21,7 @@ use http_body_util::Full;
 use crate::id_manager::replies;
 use crate::id_manager::server::{Answer, Server, Setup};
 
-/// What a block of a transcript asks.
+/// Parses a request of a transcript.
 fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
@@ -47,7 +46,7 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     request.body(Full::from(body)).expect("a request")
 }
 
-/// Status, the headers that matter, and the body.
+/// The status, the relevant headers, and the body.
 fn shown(answer: &Answer) -> String {
     let mut text = answer.status.to_string();
     for name in ["location", "content-type", "www-authenticate"] {
@@ -83,7 +82,7 @@ fn setup(words: &str) -> Setup {
 }
 
 #[tokio::test]
-async fn the_id_manager_answers_as_the_transcripts_say() {
+async fn replies_match_the_transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/id_manager/transcripts");
     let mut number = 0;
     transcript::check(&folder, async |text: &str| {

@@ -1,20 +1,20 @@
-//! What is too much, who may not, and answers that are too large to stand in memory.
+//! Limits, access control, and streamed replies.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Guard, Role, Tokens};
-use allod_face_restconf::model::Model;
+use allod_face_restconf::model::YangModel;
 use allod_face_restconf::yang::Schema;
-use allod_face_restconf::{Restconf, Settings};
+use allod_face_restconf::{Restconf, RestconfSettings};
 use http_body_util::BodyExt;
 
 use crate::protocol::{Server, parse, schema};
 
 #[tokio::test]
-async fn strangers_are_asked_for_a_password_and_readers_may_not_write() {
-    let server = Server::start(Settings::default(), Guard::NoAuth2).await;
+async fn requests_without_credentials_are_401_and_readers_may_not_write() {
+    let server = Server::start(RestconfSettings::default(), Guard::NoAuth2).await;
     // The user `admin` with any password, as OpenDaylight's clients send it.
     const ADMIN: &str = "authorization: Basic YWRtaW46YWRtaW4=";
     const READER: &str = "x-auth-token: somebody\nx-roles: reader";
@@ -28,7 +28,7 @@ async fn strangers_are_asked_for_a_password_and_readers_may_not_write() {
         (&format!("GET /restconf/data\n{READER}"), "200", "ietf-restconf:data"),
         (&format!("POST /restconf/operations/toy:knock\n{ADMIN}"), "204", ""),
         (&format!("POST /restconf/operations/toy:knock\n{READER}"), "403", "access-denied"),
-        (&format!("GET /restconf/nothing\n{ADMIN}"), "404", "there is nothing at"),
+        (&format!("GET /restconf/nothing\n{ADMIN}"), "404", "no resource at"),
     ] {
         let (head, body) = server.ask(request).await;
         assert!(head.starts_with(status), "{request}: {head}");
@@ -39,7 +39,7 @@ async fn strangers_are_asked_for_a_password_and_readers_may_not_write() {
 }
 
 #[tokio::test]
-async fn a_token_for_some_pools_only_may_do_nothing_here() {
+async fn a_token_limited_to_some_pools_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.toml");
     let secrets = [None, Some("tenant-a/".to_owned())].map(|scope| {
@@ -51,7 +51,7 @@ async fn a_token_for_some_pools_only_may_do_nothing_here() {
     });
     std::fs::write(&path, [&*secrets[0].1, &*secrets[1].1].concat()).unwrap();
     let guard = Guard::Tokens(Tokens::open(&path, "pools").unwrap());
-    let server = Server::start(Settings::default(), guard).await;
+    let server = Server::start(RestconfSettings::default(), guard).await;
     for (n, status) in [(0, "200"), (1, "403")] {
         let token = secrets[n].0.reveal();
         let request = format!("GET /restconf/data?depth=1\nauthorization: Bearer {token}");
@@ -62,8 +62,8 @@ async fn a_token_for_some_pools_only_may_do_nothing_here() {
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_entries_are_streamed_whole_and_a_client_that_goes_frees_its_place() {
-    let settings = Settings { restconf_large_reads_max: 1, ..Settings::default() };
+async fn a_large_reply_is_streamed_and_a_lost_client_frees_its_permit() {
+    let settings = RestconfSettings { restconf_large_reads_max: 1, ..RestconfSettings::default() };
     let server = Server::start(settings, Guard::Disabled).await;
     server.toy.people.store(100_000, Ordering::Relaxed);
     let ask = || server.app.answer(parse("GET /restconf/data/toy:crowd"));
@@ -75,7 +75,7 @@ async fn a_hundred_thousand_entries_are_streamed_whole_and_a_client_that_goes_fr
     assert!(head.starts_with("503") && head.contains("retry-after: 1"), "{head}");
     assert!(body.contains("restconf_large_reads_max"), "{body}");
     drop(first);
-    // The thread notices that nobody is there when it has the next piece.
+    // The writer thread notices the lost client when it sends the next part.
     let mut second = ask().await;
     for _ in 0..500 {
         if second.status() == 200 {
@@ -92,8 +92,8 @@ async fn a_hundred_thousand_entries_are_streamed_whole_and_a_client_that_goes_fr
 }
 
 #[tokio::test]
-async fn of_a_large_source_only_what_is_asked_for_is_shown() {
-    let server = Server::start(Settings::default(), Guard::Disabled).await;
+async fn filters_apply_to_a_large_source() {
+    let server = Server::start(RestconfSettings::default(), Guard::Disabled).await;
     server.toy.people.store(20_000, Ordering::Relaxed);
     let (head, body) = server.ask("GET /restconf/data/toy:crowd?content=config").await;
     assert!(head.starts_with("404"), "{head} {body}");
@@ -105,8 +105,8 @@ async fn of_a_large_source_only_what_is_asked_for_is_shown() {
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_refused_with_its_name() {
-    let settings = Settings { restconf_body_bytes_max: 100, ..Settings::default() };
+async fn a_body_that_is_too_large_is_refused_with_the_name_of_the_limit() {
+    let settings = RestconfSettings { restconf_body_bytes_max: 100, ..RestconfSettings::default() };
     let server = Server::start(settings, Guard::Disabled).await;
     let long = "x".repeat(200);
     for (path, top) in [("/restconf/data/toy:shop", "ietf-restconf:errors"), {
@@ -121,8 +121,8 @@ async fn a_body_beyond_the_limit_is_refused_with_its_name() {
 }
 
 #[tokio::test]
-async fn a_long_body_is_read_whole() {
-    let server = Server::start(Settings::default(), Guard::Disabled).await;
+async fn a_long_body_is_parsed() {
+    let server = Server::start(RestconfSettings::default(), Guard::Disabled).await;
     let shelf = |n| format!("{{\"name\":\"the shelf with the number {n}\",\"width\":{n}}}");
     let shelves: Vec<String> = (0..5000).map(shelf).collect();
     let body = format!("{{\"toy:shop\":{{\"shelf\":[{}]}}}}", shelves.join(","));
@@ -131,13 +131,13 @@ async fn a_long_body_is_read_whole() {
     assert!(head.starts_with("201"), "{head}");
     let (_, shown) = server.ask("GET /restconf/data/toy:shop?content=config").await;
     assert_eq!(shown, body);
-    let (head, fault) = server.ask(&format!("PUT /restconf/data/toy:shop\n{body}x")).await;
-    assert!(head.starts_with("400") && fault.contains("malformed-message"), "{head} {fault}");
+    let (head, error) = server.ask(&format!("PUT /restconf/data/toy:shop\n{body}x")).await;
+    assert!(head.starts_with("400") && error.contains("malformed-message"), "{head} {error}");
 }
 
 #[tokio::test]
 async fn a_patch_with_too_many_edits_is_refused_with_the_name_of_the_limit() {
-    let settings = Settings { edits_per_request_max: 2, ..Settings::default() };
+    let settings = RestconfSettings { edits_per_request_max: 2, ..RestconfSettings::default() };
     let server = Server::start(settings, Guard::Disabled).await;
     let edit = |n| {
         format!(
@@ -152,20 +152,23 @@ async fn a_patch_with_too_many_edits_is_refused_with_the_name_of_the_limit() {
         );
         let (head, body) = server.ask(&request).await;
         assert!(head.starts_with(status), "{head} {body}");
-        assert_eq!(body.contains("edits_per_request_max is 2, the request has 3"), status == "413");
+        assert_eq!(
+            body.contains("the request has 3 edits; edits_per_request_max is 2"),
+            status == "413"
+        );
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_at_the_start() {
-    let server = Server::start(Settings::default(), Guard::Disabled).await;
+async fn invalid_settings_and_models_are_refused_at_start() {
+    let server = Server::start(RestconfSettings::default(), Guard::Disabled).await;
     let new = |settings, models| Restconf::new(server.engine.handle(), settings, schema(), models);
-    let none = Settings { plans_max: 0, ..Settings::default() };
+    let none = RestconfSettings { plans_max: 0, ..RestconfSettings::default() };
     assert_eq!(new(none, vec![]).unwrap_err(), "plans_max is 0; at least 1 is needed");
-    let toy: Arc<dyn Model> = server.toy.clone();
-    let twice = new(Settings::default(), vec![toy.clone(), toy]).unwrap_err();
-    assert_eq!(twice, "two models answer for the module toy");
+    let toy: Arc<dyn YangModel> = server.toy.clone();
+    let twice = new(RestconfSettings::default(), vec![toy.clone(), toy]).unwrap_err();
+    assert_eq!(twice, "two models implement the module toy");
     let bare = Arc::new(Schema::compile(&[]).unwrap());
-    let lacking = Restconf::new(server.engine.handle(), Settings::default(), bare, vec![]);
+    let lacking = Restconf::new(server.engine.handle(), RestconfSettings::default(), bare, vec![]);
     assert!(lacking.unwrap_err().contains("ietf-yang-library"));
 }

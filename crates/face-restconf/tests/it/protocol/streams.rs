@@ -1,15 +1,15 @@
-//! Event streams: as things happen, from the journal, and their limits.
+//! Event streams: live, from the journal, and their limits.
 
 use allod_edge::{Body, Guard};
 use allod_engine::Config;
-use allod_face_restconf::Settings;
+use allod_face_restconf::RestconfSettings;
 use http_body_util::BodyExt;
 
 use crate::protocol::{Server, parse};
 
 #[tokio::test]
-async fn a_stream_too_many_waits_its_turn() {
-    let settings = Settings { restconf_streams_max: 1, ..Settings::default() };
+async fn a_stream_beyond_the_limit_is_503_until_another_one_closes() {
+    let settings = RestconfSettings { restconf_streams_max: 1, ..RestconfSettings::default() };
     let server = Server::start(settings, Guard::Disabled).await;
     let open = server.app.answer(parse("GET /restconf/streams/toy/json")).await;
     assert_eq!(open.status(), 200);
@@ -20,7 +20,7 @@ async fn a_stream_too_many_waits_its_turn() {
     assert_eq!(server.app.answer(parse("GET /restconf/streams/toy/json")).await.status(), 200);
 }
 
-/// An open stream, and its next piece.
+/// An open stream.
 struct Reader(Body);
 
 impl Reader {
@@ -47,29 +47,29 @@ async fn draw(server: &Server, customer: &str) {
 }
 
 #[tokio::test]
-async fn events_are_sent_as_they_happen_and_none_is_left_out() {
-    let server = Server::start(Settings::default(), Guard::Disabled).await;
+async fn events_are_sent_live_without_gaps() {
+    let server = Server::start(RestconfSettings::default(), Guard::Disabled).await;
     open_shop(&server).await;
     let mut reader = Reader::open(&server, "/restconf/streams/allod/json").await;
     assert_eq!(reader.next().await.unwrap(), ": nothing new\n\n");
     for (number, customer) in [(1, "ann"), (2, "bob"), (3, "cem")] {
         draw(&server, customer).await;
         let event = reader.next().await.unwrap();
-        let told = format!("\"toy:drawn\":{{\"customer\":\"{customer}\",\"number\":{number}}}");
-        assert!(event.contains(&told) && event.starts_with("id: "), "{event}");
+        let text = format!("\"toy:drawn\":{{\"customer\":\"{customer}\",\"number\":{number}}}");
+        assert!(event.contains(&text) && event.starts_with("id: "), "{event}");
     }
 }
 
-/// An engine that keeps only the newest record in memory.
+/// An engine that retains only the newest record in memory.
 async fn forgetful() -> Server {
     let config = Config { feed_bytes_max: 1, ..Config::default() };
-    let server = Server::start_with(Settings::default(), Guard::Disabled, config).await;
+    let server = Server::start_with(RestconfSettings::default(), Guard::Disabled, config).await;
     open_shop(&server).await;
     server
 }
 
 #[tokio::test]
-async fn who_falls_behind_gets_the_rest_from_the_journal() {
+async fn a_stream_that_falls_behind_reads_the_journal() {
     let server = forgetful().await;
     let mut reader = Reader::open(&server, "/restconf/streams/toy/json").await;
     for customer in ["ann", "bob", "cem"] {
@@ -85,21 +85,21 @@ async fn who_falls_behind_gets_the_rest_from_the_journal() {
 }
 
 #[tokio::test]
-async fn who_falls_behind_what_is_kept_is_told_so_in_the_stream() {
+async fn a_stream_that_falls_behind_a_trimmed_journal_reports_an_error() {
     let server = forgetful().await;
     let mut reader = Reader::open(&server, "/restconf/streams/toy/json").await;
     for customer in ["ann", "bob", "cem"] {
         draw(&server, customer).await;
     }
     server.trim(4);
-    let told = reader.next().await.unwrap();
-    assert!(told.starts_with(": error: what happened then is no longer kept"), "{told}");
+    let text = reader.next().await.unwrap();
+    assert!(text.starts_with(": error: events of that time have been trimmed"), "{text}");
     assert_eq!(reader.next().await, None);
 }
 
 #[tokio::test]
-async fn a_quiet_stream_says_so_from_time_to_time() {
-    let settings = Settings { stream_heartbeat_ms: 10, ..Settings::default() };
+async fn a_silent_stream_sends_heartbeats() {
+    let settings = RestconfSettings { stream_heartbeat_ms: 10, ..RestconfSettings::default() };
     let server = Server::start(settings, Guard::Disabled).await;
     let mut reader = Reader::open(&server, "/restconf/streams/toy/xml").await;
     for _ in 0..3 {
@@ -108,8 +108,8 @@ async fn a_quiet_stream_says_so_from_time_to_time() {
 }
 
 #[tokio::test]
-async fn each_of_many_streams_gets_what_it_asked_for_and_no_more() {
-    let server = Server::start(Settings::default(), Guard::Disabled).await;
+async fn each_of_many_streams_gets_its_own_selection() {
+    let server = Server::start(RestconfSettings::default(), Guard::Disabled).await;
     open_shop(&server).await;
     let mut readers = Vec::new();
     for n in 0..20 {

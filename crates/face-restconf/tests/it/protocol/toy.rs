@@ -1,26 +1,26 @@
-//! A small model with one of everything: a shop whose shelves are kept as a document in the label of a pool, out of which
-//! numbers are drawn.
+//! A small model with one node of every kind: a shop whose shelves are stored as a document in the label of a pool, from
+//! which numbers are drawn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, Expect, Op as CoreOp, PutPool, Transact};
-use allod_core::event::ClaimEvent;
-use allod_core::event::Event;
+use allod_core::event::{ClaimEvent, Event};
 use allod_core::pool::{PoolRange, PoolSpec};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::refusal::{Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_engine::{Handle, Snapshot};
-use allod_face_restconf::codec::{self, Chunks, Dialect, Format, Writer};
+use allod_face_restconf::codec::{self, ChunkBuffer, DataWriter, Dialect, Encoding};
 use allod_face_restconf::edit;
-use allod_face_restconf::fault::{Fault, Tag};
+use allod_face_restconf::error::{ErrorTag, RestconfError};
 use allod_face_restconf::model::{
-    Called, Change, Content, Edit, Model, Output, Planned, Step, Target,
+    CallPlan, Content, Edit, EditPlan, InstancePath, LastChange, OperationOutput, PathStep,
+    YangModel,
 };
-use allod_face_restconf::tree::{Node, Siblings, Sink, Source, Stopped, Value};
+use allod_face_restconf::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, WalkStopped};
 use allod_face_restconf::yang::{NodeId, Schema};
 
 const POOL: &str = "toy";
@@ -31,11 +31,11 @@ pub(crate) struct Toy {
     shop: NodeId,
     shelf: NodeId,
     crowd: NodeId,
-    /// How many are in the crowd.
+    /// The number of generated list entries.
     pub people: AtomicU32,
-    /// How many of the next plans are made on a state that is no longer so.
+    /// How many of the next plans use an old state.
     pub stale: AtomicU32,
-    /// How many times the motto changes when a plan turns out to be stale.
+    /// How many times the motto changes when a plan is stale.
     pub meddle: AtomicU32,
 }
 
@@ -51,16 +51,17 @@ impl Toy {
         self.schema.find(path).unwrap()
     }
 
-    /// The document, and the generation that it is of.
-    fn load(&self, snapshot: &Snapshot<'_>) -> (Option<Node>, Option<u64>) {
+    /// The document, and its generation.
+    fn load(&self, snapshot: &Snapshot<'_>) -> (Option<DataNode>, Option<u64>) {
         let Some(pool) = snapshot.state.pool(POOL) else { return (None, None) };
         let text = &pool.spec.labels[0].1;
-        let nodes = codec::read(&self.schema, None, Format::Json, text.as_bytes()).unwrap();
+        let nodes = codec::read(&self.schema, None, Encoding::Json, text.as_bytes()).unwrap();
         (nodes.into_iter().next(), Some(pool.generation))
     }
 
-    fn store(&self, shop: Option<&Node>, generation: Option<u64>) -> Command {
-        let mut writer = Writer::new(&self.schema, Format::Json, Dialect::Rfc8040, Chunks::whole());
+    fn store(&self, shop: Option<&DataNode>, generation: Option<u64>) -> Command {
+        let mut writer =
+            DataWriter::new(&self.schema, Encoding::Json, Dialect::Rfc8040, ChunkBuffer::whole());
         if let Some(shop) = shop {
             shop.walk(&mut writer).unwrap();
         }
@@ -76,15 +77,15 @@ impl Toy {
         snapshot.state.pool(POOL).map_or(0, |pool| pool.claims_by_value().count() as u64)
     }
 
-    /// The shop with what is state in it.
-    fn shown(&self, snapshot: &Snapshot<'_>) -> Option<Node> {
+    /// The shop with its state nodes.
+    fn shown(&self, snapshot: &Snapshot<'_>) -> Option<DataNode> {
         let mut shop = self.load(snapshot).0?;
         let drawn = self.id("/toy:shop/shelf/drawn");
         let count = self.drawn(snapshot);
-        if let allod_face_restconf::tree::Body::Inner(children) = &mut shop.body {
+        if let allod_face_restconf::tree::NodeBody::Inner(children) = &mut shop.body {
             for shelf in children.iter_mut().filter(|child| child.schema == self.shelf) {
-                if let allod_face_restconf::tree::Body::Inner(leaves) = &mut shelf.body {
-                    leaves.push(Node::leaf(drawn, Value::Uint(count)));
+                if let allod_face_restconf::tree::NodeBody::Inner(leaves) = &mut shelf.body {
+                    leaves.push(DataNode::leaf(drawn, LeafValue::Uint(count)));
                 }
             }
         }
@@ -92,7 +93,7 @@ impl Toy {
     }
 }
 
-impl Model for Toy {
+impl YangModel for Toy {
     fn modules(&self) -> &'static [&'static str] {
         &["toy"]
     }
@@ -104,9 +105,9 @@ impl Model for Toy {
     fn read(
         &self,
         snapshot: &Snapshot<'_>,
-        target: &Target,
+        target: &InstancePath,
         content: Content,
-    ) -> Result<Option<Box<dyn Source>>, Fault> {
+    ) -> Result<Option<Box<dyn NodeSource>>, RestconfError> {
         let people = self.people.load(Ordering::Relaxed);
         let crowd = (people > 0 && content != Content::Config).then(|| Crowd {
             node: self.crowd,
@@ -116,41 +117,41 @@ impl Model for Toy {
             people,
         });
         let Some(first) = target.steps.first() else {
-            let mut all: Vec<Box<dyn Source>> = Vec::new();
-            all.extend(self.shown(snapshot).map(|shop| Box::new(shop) as Box<dyn Source>));
-            all.extend(crowd.map(|crowd| Box::new(crowd) as Box<dyn Source>));
+            let mut all: Vec<Box<dyn NodeSource>> = Vec::new();
+            all.extend(self.shown(snapshot).map(|shop| Box::new(shop) as Box<dyn NodeSource>));
+            all.extend(crowd.map(|crowd| Box::new(crowd) as Box<dyn NodeSource>));
             return Ok(Some(Box::new(Both(all))));
         };
         if first.node == self.crowd {
-            return Ok(crowd.map(|crowd| Box::new(crowd) as Box<dyn Source>));
+            return Ok(crowd.map(|crowd| Box::new(crowd) as Box<dyn NodeSource>));
         }
         let Some(shop) = self.shown(snapshot) else { return Ok(None) };
         let mut found = vec![&shop];
-        for Step { node, keys } in &target.steps[1..] {
-            let fits = |child: &&Node| {
+        for PathStep { node, keys } in &target.steps[1..] {
+            let fits = |child: &&DataNode| {
                 child.schema == *node && (keys.is_empty() || child.keys(&self.schema) == *keys)
             };
-            found = found.into_iter().flat_map(Node::children).filter(fits).collect();
+            found = found.into_iter().flat_map(DataNode::children).filter(fits).collect();
         }
-        let found: Vec<Node> = found.into_iter().cloned().collect();
-        Ok((!found.is_empty()).then(|| Box::new(found) as Box<dyn Source>))
+        let found: Vec<DataNode> = found.into_iter().cloned().collect();
+        Ok((!found.is_empty()).then(|| Box::new(found) as Box<dyn NodeSource>))
     }
 
-    /// Of the numbers that are drawn it is known, of the document it is not.
-    fn changed(&self, snapshot: &Snapshot<'_>, target: &Target) -> Option<Change> {
+    /// Known for the drawn numbers, unknown for the document.
+    fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {
         let drawn = self.id("/toy:shop/shelf/drawn");
         target.steps.last().filter(|last| last.node == drawn)?;
         let pool = snapshot.state.pool(POOL)?;
         let position = pool.claims_by_value().map(|claim| claim.version).max()?;
-        Some(Change { position, at_ms: None })
+        Some(LastChange { position, at_ms: None })
     }
 
     fn plan(
         &self,
         snapshot: &Snapshot<'_>,
         edits: &[Edit],
-        _: Option<&Target>,
-    ) -> Result<Planned, Fault> {
+        _: Option<&InstancePath>,
+    ) -> Result<EditPlan, RestconfError> {
         let (before, generation) = self.load(snapshot);
         let mut shop = before.clone();
         let mut created = Vec::new();
@@ -158,7 +159,7 @@ impl Model for Toy {
             let found =
                 shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, &edit.target));
             created.push(found.is_none());
-            shop = edit::apply(&self.schema, shop, 0, edit).map_err(|fault| fault.of_edit(n))?;
+            shop = edit::apply(&self.schema, shop, 0, edit).map_err(|error| error.of_edit(n))?;
         }
         if let Some(shop) = &shop {
             edit::validate(&self.schema, shop)?;
@@ -167,10 +168,10 @@ impl Model for Toy {
             self.stale.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
         let seen = generation.map(|now| now - u64::from(old.is_ok()));
         let command = (shop != before).then(|| self.store(shop.as_ref(), seen));
-        Ok(Planned { command, created })
+        Ok(EditPlan { command, created })
     }
 
-    fn stale(&self, refused: &Refused) -> bool {
+    fn is_stale(&self, refused: &Refused) -> bool {
         let is_stale = matches!(refused.refusal, Refusal::PoolGenerationDiffers { .. });
         let meddles =
             self.meddle.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
@@ -181,8 +182,8 @@ impl Model for Toy {
                 let motto = self.id("/toy:shop/motto");
                 let mut children = shop.children().to_vec();
                 children.retain(|child| child.schema != motto);
-                children.push(Node::leaf(motto, Value::text("somebody was here")));
-                shop = Node::inner(self.shop, children);
+                children.push(DataNode::leaf(motto, LeafValue::text("somebody was here")));
+                shop = DataNode::inner(self.shop, children);
                 self.store(Some(&shop), generation)
             });
             let (handle, command) = (self.handle.clone(), command.unwrap());
@@ -197,68 +198,76 @@ impl Model for Toy {
         &self,
         snapshot: &Snapshot<'_>,
         operation: NodeId,
-        target: &Target,
-        input: &[Node],
-    ) -> Result<Called, Fault> {
+        target: &InstancePath,
+        input: &[DataNode],
+    ) -> Result<CallPlan, RestconfError> {
         edit::validate_input(&self.schema, operation, input)?;
         if operation == self.id("/toy:knock") {
-            return Ok(Called::Answer(Vec::new()));
+            return Ok(CallPlan::Answer(Vec::new()));
         }
         if operation == self.id("/toy:draw") {
             let customer = input.text(self.id("/toy:draw/input/customer")).unwrap();
-            return Ok(Called::Command(Command::Transact(Transact::one(CoreOp::Claim(ClaimOp {
-                pools: vec![POOL.into()],
-                key: customer.into(),
-                owner: None,
-                want: Want::any(),
-                ttl_ms: None,
-                labels: [].into(),
-                expect: Expect::Any,
-            })))));
+            return Ok(CallPlan::Command(Command::Transact(Transact::one(CoreOp::Claim(
+                ClaimOp {
+                    pools: vec![POOL.into()],
+                    key: customer.into(),
+                    owner: None,
+                    want: Want::any(),
+                    ttl_ms: None,
+                    labels: [].into(),
+                    expect: Expect::Any,
+                },
+            )))));
         }
         let shop = self.load(snapshot).0;
         let shelf = shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, target));
         let Some(shelf) = shelf else {
-            return Err(Fault::application(Tag::DataMissing, "there is no such shelf"));
+            return Err(RestconfError::application(
+                ErrorTag::DataMissing,
+                "there is no such shelf",
+            ));
         };
         let width = shelf.uint(self.id("/toy:shop/shelf/width")).unwrap();
         let unit = input.text(self.id("/toy:shop/shelf/measure/input/unit")).unwrap_or("cm");
         let length = self.id("/toy:shop/shelf/measure/output/length");
-        Ok(Called::Answer(vec![Node::leaf(length, Value::text(format!("{width} {unit}")))]))
+        Ok(CallPlan::Answer(vec![DataNode::leaf(
+            length,
+            LeafValue::text(format!("{width} {unit}")),
+        )]))
     }
 
-    fn output(&self, _: NodeId, receipt: &Receipt) -> Output {
+    fn output(&self, _: NodeId, receipt: &Receipt) -> OperationOutput {
         let Some(Outcome::Claimed { claims, .. }) = receipt.outcomes.first() else {
             return Vec::new();
         };
         let number = claims[0].claim.values.first().first as u64;
-        vec![Node::leaf(self.id("/toy:draw/output/number"), Value::Uint(number))]
+        vec![DataNode::leaf(self.id("/toy:draw/output/number"), LeafValue::Uint(number))]
     }
 
-    fn fault(&self, _: Option<NodeId>, refused: &Refused) -> Fault {
-        Fault::application(Tag::OperationFailed, refused.refusal.to_string())
+    fn error(&self, _: Option<NodeId>, refused: &Refused) -> RestconfError {
+        RestconfError::application(ErrorTag::OperationFailed, refused.refusal.to_string())
     }
 
-    fn notifications(&self, event: &Event) -> Vec<Node> {
+    fn notifications(&self, event: &Event) -> Vec<DataNode> {
         let Event::Claim(ClaimEvent::Granted(granted)) = event else { return Vec::new() };
         let number = granted.values.first().first as u64;
         let leaves = vec![
-            Node::leaf(self.id("/toy:drawn/customer"), Value::text(&*granted.key)),
-            Node::leaf(self.id("/toy:drawn/number"), Value::Uint(number)),
+            DataNode::leaf(self.id("/toy:drawn/customer"), LeafValue::text(&*granted.key)),
+            DataNode::leaf(self.id("/toy:drawn/number"), LeafValue::Uint(number)),
         ];
-        vec![Node::inner(self.id("/toy:drawn"), leaves)]
+        vec![DataNode::inner(self.id("/toy:drawn"), leaves)]
     }
 }
 
-struct Both(Vec<Box<dyn Source>>);
+struct Both(Vec<Box<dyn NodeSource>>);
 
-impl Source for Both {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl NodeSource for Both {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         self.0.iter().try_for_each(|source| source.walk(sink))
     }
 }
 
-/// People who are made up as they are walked.
+/// List entries that are generated during the walk.
 struct Crowd {
     node: NodeId,
     one: NodeId,
@@ -267,15 +276,18 @@ struct Crowd {
     people: u32,
 }
 
-impl Source for Crowd {
-    fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+impl NodeSource for Crowd {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
         if !sink.open(self.node)? {
             return Ok(());
         }
         for number in 0..self.people {
             if sink.open(self.one)? {
-                sink.leaf(self.number, &Value::Uint(number.into()))?;
-                sink.leaf(self.text, &Value::text(format!("the person with the number {number}")))?;
+                sink.leaf(self.number, &LeafValue::Uint(number.into()))?;
+                sink.leaf(
+                    self.text,
+                    &LeafValue::text(format!("the person with the number {number}")),
+                )?;
                 sink.close()?;
             }
         }

@@ -1,36 +1,39 @@
-//! Modules become a schema, or an error that says where.
+//! Compiling modules to a schema, and compile errors with their location.
 
-use allod_face_restconf::yang::{Kind, Schema};
+use allod_face_restconf::yang::{NodeKind, Schema};
 
 use crate::pure::fixture::{SCHEMA, id};
 
 #[test]
-fn a_schema_has_what_its_modules_say() {
+fn a_schema_has_the_nodes_of_its_modules() {
     let item = SCHEMA.node(id("/toy:top/item"));
-    assert_eq!(item.kind, Kind::List);
+    assert_eq!(item.kind, NodeKind::List);
     assert_eq!(item.keys, [id("/toy:top/item/name")]);
     assert!(item.config && !item.user_ordered);
     assert!(SCHEMA.node(id("/toy:top/pair")).user_ordered);
     assert_eq!(SCHEMA.node(id("/toy:top/pair")).keys.len(), 2);
     assert_eq!(SCHEMA.node(id("/toy:top/item/number")).max_elements, Some(3));
     assert!(!SCHEMA.node(id("/toy:top/item/state/used")).config, "config is inherited");
-    assert_eq!(SCHEMA.node(id("/toy:top/item/present")).kind, Kind::Container { presence: true });
+    assert_eq!(
+        SCHEMA.node(id("/toy:top/item/present")).kind,
+        NodeKind::Container { presence: true }
+    );
     assert_eq!(SCHEMA.node(id("/toy:top/item/kind")).if_features, ["colours"]);
-    assert_eq!(SCHEMA.node(id("/toy:happened")).kind, Kind::Notification);
-    assert_eq!(SCHEMA.node(id("/toy:top/item/reset")).kind, Kind::Action);
+    assert_eq!(SCHEMA.node(id("/toy:happened")).kind, NodeKind::Notification);
+    assert_eq!(SCHEMA.node(id("/toy:top/item/reset")).kind, NodeKind::Action);
 }
 
 #[test]
-fn groupings_are_refined_and_added_to() {
+fn groupings_are_refined_and_augmented() {
     let high = SCHEMA.node(id("/toy:top/limits/high"));
-    assert_eq!(high.default, Some(allod_face_restconf::tree::Value::Uint(9)));
+    assert_eq!(high.default, Some(allod_face_restconf::tree::LeafValue::Uint(9)));
     assert_eq!(high.musts[0].condition, ". >= ../low");
     assert_eq!(high.musts[0].error_message.as_deref(), Some("high is below low"));
     assert!(SCHEMA.find("/toy:top/limits/more/extra").is_some());
 }
 
 #[test]
-fn augments_belong_to_their_own_module() {
+fn augmented_nodes_belong_to_the_augmenting_module() {
     let deepest = id("/toy:top/item/more:added/deep/deepest");
     assert_eq!(SCHEMA.path(deepest), "/toy:top/item/more:added/deep/deepest");
     assert!(SCHEMA.qualified(id("/toy:top/item/more:extra")));
@@ -39,7 +42,7 @@ fn augments_belong_to_their_own_module() {
 }
 
 #[test]
-fn data_does_not_show_choices() {
+fn choices_are_not_data_nodes() {
     let (plain, round, third) =
         (id("/toy:top/item/plain"), id("/toy:top/item/round"), id("/toy:top/item/more:third"));
     let case = |node| SCHEMA.node(node).cases[0];
@@ -57,7 +60,7 @@ fn every_operation_has_an_input_and_an_output() {
 }
 
 #[test]
-fn modules_know_their_newest_revision_and_what_they_are_for() {
+fn modules_have_their_newest_revision_and_conformance_type() {
     let module = |name| SCHEMA.module(SCHEMA.module_named(name).unwrap());
     assert_eq!(module("toy").revision, "2026-11-15");
     assert_eq!(module("toy").features, ["colours"]);
@@ -84,7 +87,7 @@ fn submodules_are_part_of_their_module() {
 }
 
 #[test]
-fn local_definitions_hide_those_further_out() {
+fn local_definitions_hide_outer_ones() {
     let text = "module a { namespace urn:a; prefix a; typedef t { type string; }
         container c { typedef t { type uint8; } leaf l { type t; } } leaf m { type t; } }";
     let schema = Schema::compile(&[("a.yang", text)]).unwrap();
@@ -96,72 +99,72 @@ fn local_definitions_hide_those_further_out() {
 }
 
 #[test]
-fn quoting_and_comments() {
+fn quoting_and_comments_are_parsed() {
     let text = "module a { /* a { */ namespace \"urn:\" + 'a'; // ;\n prefix a;
         leaf l { type string; units \"a\\\"b\\\\c\\n\" + 'd\\n'; default \"two
               lines\"; } }";
     let schema = Schema::compile(&[("a.yang", text)]).unwrap();
     let leaf = schema.node(schema.find("/a:l").unwrap());
     assert_eq!(leaf.units.as_deref(), Some("a\"b\\c\nd\\n"));
-    assert_eq!(leaf.default, Some(allod_face_restconf::tree::Value::text("two\nlines")));
+    assert_eq!(leaf.default, Some(allod_face_restconf::tree::LeafValue::text("two\nlines")));
     assert_eq!(schema.module(schema.module_named("a").unwrap()).namespace, "urn:a");
 }
 
-/// Each: what stands in a module, and the error.
+/// The content of a module, and the expected error.
 #[test]
-fn errors_say_where() {
+fn compile_errors_have_a_file_and_a_line() {
     let table = [
-        ("leaf l { type strin; }", "2: typedef 'strin' is not known"),
-        ("leaf l { type x:t; }", "2: prefix 'x' is not known"),
+        ("leaf l { type strin; }", "2: unknown typedef 'strin'"),
+        ("leaf l { type x:t; }", "2: unknown prefix 'x'"),
         ("leaf l;", "2: 'l' has no type"),
-        ("\n\ncontainer c { uses g; }", "4: grouping 'g' is not known"),
+        ("\n\ncontainer c { uses g; }", "4: unknown grouping 'g'"),
         ("grouping g { uses g; } container c { uses g; }", "2: groupings are nested too deeply"),
         ("typedef t { type t; } leaf l { type t; }", "2: types are nested too deeply"),
         ("list l { leaf k { type string; } }", "2: list 'l' has no key"),
-        ("list l { key k; }", "2: key 'k' is no leaf of the list"),
-        ("leaf l { type leafref { path ../m; } }", "2: '../m' leads to no leaf"),
+        ("list l { key k; }", "2: key 'k' is not a leaf of the list"),
+        ("leaf l { type leafref { path ../m; } }", "2: '../m' does not lead to a leaf"),
         (
             "leaf l { type leafref { path ../m; } } leaf m { type leafref { path ../l; } }",
-            "2: leafrefs point at each other",
+            "2: leafrefs form a cycle",
         ),
-        ("leaf l { type uint8 { range 1..256; } }", "2: '1..256' is no range of this type"),
-        ("leaf l { type uint8 { range \"5..6 | 1\"; } }", "2: '5..6 | 1' is no range of this type"),
-        ("leaf l { type string { range 1; } }", "2: '1' is no range of this type"),
+        ("leaf l { type uint8 { range 1..256; } }", "2: invalid range '1..256' for this type"),
+        (
+            "leaf l { type uint8 { range \"5..6 | 1\"; } }",
+            "2: invalid range '5..6 | 1' for this type",
+        ),
+        ("leaf l { type string { range 1; } }", "2: invalid range '1' for this type"),
         (
             "leaf l { type uint8; default 256; }",
             "2: default: '256' is not a value of type uint8 (0..255)",
         ),
-        ("leaf l { type uint8; config maybe; }", "2: 'maybe' is no argument of 'config'"),
-        ("leaf l { type identityref { base i; } }", "2: identity 'a:i' is not known"),
-        ("leaf l { type enumeration; }", "2: no value is possible"),
-        (
-            "leaf l { type decimal64 { fraction-digits 19; } }",
-            "2: 1 to 18 fraction digits are possible",
-        ),
-        ("leaf l { type string; } leaf l { type string; }", "2: a second 'l'"),
+        ("leaf l { type uint8; config maybe; }", "2: invalid argument 'maybe' of 'config'"),
+        ("leaf l { type identityref { base i; } }", "2: unknown identity 'a:i'"),
+        ("leaf l { type enumeration; }", "2: the type has no values"),
+        ("leaf l { type decimal64 { fraction-digits 19; } }", "2: fraction-digits must be 1 to 18"),
+        ("leaf l { type string; } leaf l { type string; }", "2: duplicate node 'l'"),
         (
             "choice c { case a { leaf l { type string; } } case b { leaf l { type string; } } }",
-            "2: a second 'l' in the data",
+            "2: duplicate data node 'l'",
         ),
-        ("choice c { default x; leaf l { type string; } }", "2: case 'x' is not there"),
-        ("augment /a:x { leaf l { type string; } }", "2: '/a:x' is not there"),
+        ("choice c { default x; leaf l { type string; } }", "2: case 'x' does not exist"),
+        ("augment /a:x { leaf l { type string; } }", "2: node '/a:x' does not exist"),
         (
             "container c { uses g { refine x { config true; } } } grouping g { leaf l { type string; } }",
-            "2: 'x' is not there",
+            "2: node 'x' does not exist",
         ),
         ("anydata x;", "2: data without a schema is not supported"),
         ("leaf l { type string; ", "2: 'leaf' is not closed"),
-        ("leaf 'l { type string; }", "2: a quoted text is not closed"),
+        ("leaf 'l { type string; }", "2: a quoted string is not closed"),
         ("/* leaf", "2: a comment is not closed"),
-        ("leaf l { type string } ", "2: ';' or '{' is expected after 'type'"),
-        ("leaf \"l\" + m;", "2: a quoted text is expected after '+'"),
-        ("; leaf l { type string; }", "2: a keyword is expected"),
+        ("leaf l { type string } ", "2: expected ';' or '{' after 'type'"),
+        ("leaf \"l\" + m;", "2: expected a quoted string after '+'"),
+        ("; leaf l { type string; }", "2: expected a keyword"),
     ];
     for (text, error) in table {
         let module = format!("module a {{ namespace urn:a; prefix a;\n{text}\n}}");
         let got = Schema::compile(&[("a.yang", &module)]).unwrap_err().to_string();
         let expected = format!("a.yang:{error}");
-        // What is not closed is only found out further down.
+        // A missing closing brace is reported further down.
         if error.contains("closed") {
             assert!(
                 got.ends_with(error.split_once(": ").unwrap().1) || got.contains("is not closed"),
@@ -174,7 +177,7 @@ fn errors_say_where() {
 }
 
 #[test]
-fn texts_that_are_no_module() {
+fn invalid_module_texts_are_refused() {
     for text in [
         "",
         "module",

@@ -1,8 +1,8 @@
-//! What of a tree is told: content, depth, fields, defaults.
+//! The filters of a read: content, depth, fields, defaults.
 
-use allod_face_restconf::codec::{Chunks, Dialect, Format, Writer};
-use allod_face_restconf::query::{Query, Use};
-use allod_face_restconf::tree::{Builder, Node, Source};
+use allod_face_restconf::codec::{ChunkBuffer, DataWriter, Dialect, Encoding};
+use allod_face_restconf::query::{RequestKind, RestconfParams};
+use allod_face_restconf::tree::{DataNode, NodeSource, TreeBuilder};
 
 use crate::pure::fixture::{SCHEMA, shown, target, tree};
 
@@ -10,25 +10,26 @@ const TREE: &str = r#"{"toy:top":{"item":[
     {"name":"a","size":7,"options":{"a":"x","b":"bee"},"state":{"used":3,"hit":[{"at":1}]},"more:added":{"deep":{"deepest":"d"}}},
     {"name":"b","tag":["t"]}],"pair":[{"a":"x","b":1,"v":"w"}]}}"#;
 
-/// The tree as a request with these parameters is answered. The path is only the node that fields start at.
-fn view(source: &dyn Source, path: &str, parameters: &str) -> String {
-    let query = Query::parse(parameters, Use::Read).unwrap();
-    let view = query.view(&SCHEMA, &target(path)).unwrap();
-    let mut writer = Writer::new(&SCHEMA, Format::Json, Dialect::Rfc8040, Chunks::whole());
+/// The reply to a read with these parameters. `path` is only the node that `fields` is relative to.
+fn filtered(source: &dyn NodeSource, path: &str, parameters: &str) -> String {
+    let query = RestconfParams::parse(parameters, RequestKind::Read).unwrap();
+    let view = query.read_filters(&SCHEMA, &target(path)).unwrap();
+    let mut writer =
+        DataWriter::new(&SCHEMA, Encoding::Json, Dialect::Rfc8040, ChunkBuffer::whole());
     view.walk(&SCHEMA, source, &mut writer).unwrap();
     String::from_utf8(writer.finish().unwrap()).unwrap()
 }
 
 fn check(parameters: &str, expected: &str) {
     assert_eq!(
-        view(&tree(TREE), "/toy:top", parameters),
+        filtered(&tree(TREE), "/toy:top", parameters),
         expected.replace('\n', "").replace("    ", ""),
         "{parameters}"
     );
 }
 
 #[test]
-fn depth() {
+fn depth_limits_the_levels() {
     check("depth=1", r#"{"toy:top":{}}"#);
     check(
         "depth=2",
@@ -39,28 +40,32 @@ fn depth() {
         r#"{"toy:top":{"item":[{"name":"a","size":7,"options":{},"state":{},"more:added":{}},{"name":"b","tag":["t"]}],
     "pair":[{"a":"x","b":1,"v":"w"}]}}"#,
     );
-    assert_eq!(view(&tree(TREE), "/toy:top", "depth=unbounded"), shown(&tree(TREE)));
+    assert_eq!(filtered(&tree(TREE), "/toy:top", "depth=unbounded"), shown(&tree(TREE)));
 }
 
 #[test]
 fn depth_counts_the_datastore() {
-    let query =
-        |text: &str| Query::parse(text, Use::Read).unwrap().view(&SCHEMA, &target("")).unwrap();
-    let told = |text: &str| {
-        let mut builder = Builder::new();
+    let query = |text: &str| {
+        RestconfParams::parse(text, RequestKind::Read)
+            .unwrap()
+            .read_filters(&SCHEMA, &target(""))
+            .unwrap()
+    };
+    let reply = |text: &str| {
+        let mut builder = TreeBuilder::new();
         query(text).walk(&SCHEMA, &tree(TREE), &mut builder).unwrap();
         builder.finish()
     };
-    assert_eq!(told("depth=1"), []);
-    assert_eq!(shown(&told("depth=2")), r#"{"toy:top":{}}"#);
+    assert_eq!(reply("depth=1"), []);
+    assert_eq!(shown(&reply("depth=2")), r#"{"toy:top":{}}"#);
     assert_eq!(
-        shown(&told("fields=toy:top/pair")),
+        shown(&reply("fields=toy:top/pair")),
         r#"{"toy:top":{"pair":[{"a":"x","b":1,"v":"w"}]}}"#
     );
 }
 
 #[test]
-fn content() {
+fn content_selects_configuration_or_state() {
     check(
         "content=nonconfig",
         r#"{"toy:top":{"item":[{"name":"a","state":{"used":3,"hit":[{"at":1}]}}]}}"#,
@@ -75,7 +80,7 @@ fn content() {
 }
 
 #[test]
-fn fields() {
+fn fields_selects_nodes() {
     check("fields=item/size", r#"{"toy:top":{"item":[{"name":"a","size":7},{"name":"b"}]}}"#);
     check(
         "fields=pair/v;item(size;state/used;options(b))",
@@ -99,23 +104,23 @@ fn fields() {
         "fields=/item",
         &deep,
     ] {
-        let query = Query::parse(bad, Use::Read).unwrap();
-        assert!(query.view(&SCHEMA, &target("/toy:top")).is_err(), "{bad}");
+        let query = RestconfParams::parse(bad, RequestKind::Read).unwrap();
+        assert!(query.read_filters(&SCHEMA, &target("/toy:top")).is_err(), "{bad}");
     }
 }
 
 #[test]
-fn defaults() {
-    let entry: Node = tree(TREE).children()[0].clone();
-    let told = |parameters: &str| view(&entry, "/toy:top/item=a", parameters);
-    assert!(told("with-defaults=trim").contains(r#"[{"name":"a","options":{"a":"x"},"state""#));
-    assert!(told("with-defaults=explicit").contains(r#""size":7"#));
-    let all = told("with-defaults=report-all");
+fn with_defaults_adds_or_removes_default_values() {
+    let entry: DataNode = tree(TREE).children()[0].clone();
+    let reply = |parameters: &str| filtered(&entry, "/toy:top/item=a", parameters);
+    assert!(reply("with-defaults=trim").contains(r#"[{"name":"a","options":{"a":"x"},"state""#));
+    assert!(reply("with-defaults=explicit").contains(r#""size":7"#));
+    let all = reply("with-defaults=report-all");
     assert!(all.contains(r#""share":50"#) && all.contains(r#""plain":1"#), "{all}");
-    assert_eq!(all.matches("size").count(), 1, "what is there is not told twice");
+    assert_eq!(all.matches("size").count(), 1, "a present value is not added again");
 
     let round = tree(r#"{"toy:top":{"item":[{"name":"a","round":[null]}]}}"#);
-    let all = view(&round, "/toy:top", "with-defaults=report-all");
+    let all = filtered(&round, "/toy:top", "with-defaults=report-all");
     assert!(!all.contains("plain"), "another case was chosen: {all}");
     assert!(
         all.contains(r#""options":{"b":"bee"}"#),
@@ -124,7 +129,7 @@ fn defaults() {
 }
 
 #[test]
-fn defaults_are_looked_at_like_everything_else() {
+fn other_filters_apply_to_added_defaults() {
     let all = "with-defaults=report-all";
     check(
         &format!("{all}&fields=item/share"),

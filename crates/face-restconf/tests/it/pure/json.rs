@@ -1,30 +1,30 @@
-//! JSON, both ways.
+//! Reading and writing JSON.
 
-use allod_face_restconf::codec::{self, Chunks, Dialect, Format, Writer};
-use allod_face_restconf::fault::{Fault, Tag};
-use allod_face_restconf::tree::{Node, Siblings, Sink, Source, Stopped, Value};
+use allod_face_restconf::codec::{self, ChunkBuffer, DataWriter, Dialect, Encoding};
+use allod_face_restconf::error::{ErrorTag, RestconfError};
+use allod_face_restconf::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, WalkStopped};
 
 use crate::pure::fixture::{SCHEMA, id, json, shown, tree, written, xml};
 
-/// Within the one item of a top that has it.
-fn item(members: &str) -> Result<Vec<Node>, Fault> {
+/// Parses a document with one item that has these members.
+fn item(members: &str) -> Result<Vec<DataNode>, RestconfError> {
     json(&format!(r#"{{"toy:top":{{"item":[{{"name":"a",{members}}}]}}}}"#))
 }
 
 #[test]
-fn both_dialects() {
+fn both_dialects_are_written() {
     let text = r#"{"top":{"item":[{"big":"-1","wide":7,"ratio":"1.50","flag":[null],"name":"a","on":true,
         "tag":["y","x"],"kind":"red","more:extra":"e","more:added":{"deep":{"deepest":"d"}},"either":5}]}}"#;
     let tree = tree(text);
     assert_eq!(
-        written(&tree, Format::Json, Dialect::Rfc8040),
+        written(&tree, Encoding::Json, Dialect::Rfc8040),
         concat!(
             r#"{"toy:top":{"item":[{"name":"a","big":"-1","wide":"7","ratio":"1.5","flag":[null],"on":true,"#,
             r#""tag":["y","x"],"kind":"toy:red","more:extra":"e","more:added":{"deep":{"deepest":"d"}},"either":5}]}}"#
         )
     );
     assert_eq!(
-        written(&tree, Format::Json, Dialect::Draft02),
+        written(&tree, Encoding::Json, Dialect::Draft02),
         concat!(
             r#"{"top":{"item":[{"name":"a","big":-1,"wide":7,"ratio":1.5,"flag":[null],"on":true,"#,
             r#""tag":["y","x"],"kind":"toy:red","more:extra":"e","more:added":{"deep":{"deepest":"d"}},"either":5}]}}"#
@@ -33,7 +33,7 @@ fn both_dialects() {
 }
 
 #[test]
-fn a_node_from_the_middle_is_at_the_top() {
+fn an_inner_node_is_written_as_a_top_level_member() {
     let tree = tree(r#"{"toy:top":{"item":[{"name":"a","more:added":{"deep":{"deepest":"d"}}}]}}"#);
     let entry = &tree.children()[0];
     assert_eq!(
@@ -42,15 +42,15 @@ fn a_node_from_the_middle_is_at_the_top() {
     );
     let added = entry.child(id("/toy:top/item/more:added")).unwrap();
     assert_eq!(shown(added), r#"{"more:added":{"deep":{"deepest":"d"}}}"#);
-    let draft = written(added, Format::Json, Dialect::Draft02);
+    let draft = written(added, Encoding::Json, Dialect::Draft02);
     assert_eq!(draft, r#"{"added":{"deep":{"deepest":"d"}}}"#);
     let read =
-        codec::read(&SCHEMA, Some(id("/toy:top/item")), Format::Json, draft.as_bytes()).unwrap();
+        codec::read(&SCHEMA, Some(id("/toy:top/item")), Encoding::Json, draft.as_bytes()).unwrap();
     assert_eq!(&read[0], added, "what the draft writes it also reads");
 }
 
 #[test]
-fn sixty_four_bits_in_a_union_are_quoted_by_the_member_that_has_them() {
+fn a_64_bit_integer_in_a_union_is_quoted() {
     let either = |value: &str| {
         shown(&tree(&format!(r#"{{"top":{{"item":[{{"name":"a","either":{value}}}]}}}}"#)))
     };
@@ -61,8 +61,8 @@ fn sixty_four_bits_in_a_union_are_quoted_by_the_member_that_has_them() {
 
 #[test]
 fn strings_are_escaped() {
-    let value = Value::text("\"\\\n\r\t\u{1}é\u{2028}");
-    let leaf = Node::leaf(id("/toy:top/item/options/a"), value);
+    let value = LeafValue::text("\"\\\n\r\t\u{1}é\u{2028}");
+    let leaf = DataNode::leaf(id("/toy:top/item/options/a"), value);
     assert_eq!(shown(&leaf), "{\"toy:a\":\"\\\"\\\\\\n\\r\\t\\u0001é\u{2028}\"}");
 }
 
@@ -75,12 +75,13 @@ fn empty_containers_are_left_out_but_not_those_with_presence() {
 }
 
 #[test]
-fn wrappers() {
-    let mut writer = Writer::new(&SCHEMA, Format::Json, Dialect::Rfc8040, Chunks::whole());
+fn wrappers_are_written() {
+    let mut writer =
+        DataWriter::new(&SCHEMA, Encoding::Json, Dialect::Rfc8040, ChunkBuffer::whole());
     writer.open_wrapper("notification").unwrap();
     writer.wrapper_leaf("eventTime", "2026-11-15T00:00:00Z").unwrap();
-    let what = Node::leaf(id("/toy:happened/what"), Value::text("it"));
-    Node::inner(id("/toy:happened"), vec![what]).walk(&mut writer).unwrap();
+    let what = DataNode::leaf(id("/toy:happened/what"), LeafValue::text("it"));
+    DataNode::inner(id("/toy:happened"), vec![what]).walk(&mut writer).unwrap();
     writer.close_wrapper().unwrap();
     assert_eq!(
         String::from_utf8(writer.finish().unwrap()).unwrap(),
@@ -88,47 +89,47 @@ fn wrappers() {
     );
 }
 
-/// A long list is handed over in chunks, and whoever takes them can stop it.
+/// A long list is passed on in chunks, and the receiver can stop the walk.
 #[test]
-fn chunks() {
+fn output_is_passed_on_in_chunks() {
     struct Many;
-    impl Source for Many {
-        fn walk(&self, sink: &mut dyn Sink) -> Result<(), Stopped> {
+    impl NodeSource for Many {
+        fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
             sink.open(id("/toy:top"))?;
             for number in 0..10_000 {
                 sink.open(id("/toy:top/item"))?;
-                sink.leaf(id("/toy:top/item/name"), &Value::text(number.to_string()))?;
+                sink.leaf(id("/toy:top/item/name"), &LeafValue::text(number.to_string()))?;
                 sink.close()?;
             }
             sink.close()
         }
     }
-    for format in [Format::Json, Format::Xml] {
+    for encoding in [Encoding::Json, Encoding::Xml] {
         let (mut chunks, mut all) = (0, Vec::new());
-        let out = Chunks::handed_over(4096, |chunk| {
+        let out = ChunkBuffer::with_callback(4096, |chunk| {
             assert!(chunk.len() < 8192);
             chunks += 1;
             all.extend_from_slice(&chunk);
             Ok(())
         });
-        let mut writer = Writer::new(&SCHEMA, format, Dialect::Rfc8040, out);
+        let mut writer = DataWriter::new(&SCHEMA, encoding, Dialect::Rfc8040, out);
         Many.walk(&mut writer).unwrap();
         writer.finish().unwrap();
         assert!(chunks > 10);
-        assert_eq!(codec::read(&SCHEMA, None, format, &all).unwrap()[0].children().len(), 10_000);
+        assert_eq!(codec::read(&SCHEMA, None, encoding, &all).unwrap()[0].children().len(), 10_000);
 
         let mut left = 3;
-        let out = Chunks::handed_over(4096, |_| {
+        let out = ChunkBuffer::with_callback(4096, |_| {
             left -= 1;
-            if left == 0 { Err(Stopped) } else { Ok(()) }
+            if left == 0 { Err(WalkStopped) } else { Ok(()) }
         });
-        let mut writer = Writer::new(&SCHEMA, format, Dialect::Rfc8040, out);
-        assert_eq!(Many.walk(&mut writer), Err(Stopped));
+        let mut writer = DataWriter::new(&SCHEMA, encoding, Dialect::Rfc8040, out);
+        assert_eq!(Many.walk(&mut writer), Err(WalkStopped));
     }
 }
 
 #[test]
-fn what_is_not_read() {
+fn invalid_members_are_refused() {
     let table = [
         (
             r#""size":"x""#,
@@ -163,24 +164,28 @@ fn what_is_not_read() {
             "mode: '5' is not a value of type enumeration",
             "/toy:top/item[name='a']/mode",
         ),
-        (r#""flag":[]"#, "an array is not expected", "/toy:top/item[name='a']/flag"),
+        (r#""flag":[]"#, "unexpected array", "/toy:top/item[name='a']/flag"),
         (r#""nothing":5"#, "'nothing' is not known here", "/toy:top/item[name='a']"),
         (r#""other:size":5"#, "'other:size' is not known here", "/toy:top/item[name='a']"),
         (r#""method":{}"#, "'method' is not known here", "/toy:top/item[name='a']"),
-        (r#""size":1,"toy:size":2"#, "'toy:size' is there twice", "/toy:top/item[name='a']/size"),
-        (r#""number":[1,1]"#, "'number' is there twice", "/toy:top/item[name='a']/number"),
+        (
+            r#""size":1,"toy:size":2"#,
+            "'toy:size' occurs more than once",
+            "/toy:top/item[name='a']/size",
+        ),
+        (r#""number":[1,1]"#, "'number' occurs more than once", "/toy:top/item[name='a']/number"),
     ];
     for (members, message, path) in table {
-        let fault = item(members).unwrap_err();
-        assert_eq!(fault.message, format!("Error parsing input: {message}"), "{members}");
-        assert_eq!(fault.path.as_deref(), Some(path), "{members}");
-        assert_eq!(fault.tag, Tag::MalformedMessage);
+        let error = item(members).unwrap_err();
+        assert_eq!(error.message, format!("Error parsing input: {message}"), "{members}");
+        assert_eq!(error.path.as_deref(), Some(path), "{members}");
+        assert_eq!(error.tag, ErrorTag::MalformedMessage);
     }
 }
 
-/// What clients write that have it from XML, or from servers that take it.
+/// Lenient forms that some clients send, converted from XML or meant for other servers.
 #[test]
-fn what_is_read_though_it_could_be_clearer() {
+fn lenient_forms_are_accepted() {
     let table = [
         (r#"{"toy:top":{"item":{"name":"a"}}}"#, r#"{"toy:top":{"item":[{"name":"a"}]}}"#),
         (
@@ -202,7 +207,7 @@ fn what_is_read_though_it_could_be_clearer() {
 }
 
 #[test]
-fn documents_that_are_none() {
+fn invalid_documents_are_refused() {
     let table = [
         "",
         "{",
@@ -226,19 +231,19 @@ fn documents_that_are_none() {
         "{\"toy:top\":{\"item\":[{\"name\":\"\u{0}",
     ];
     for text in table {
-        let fault = json(text).unwrap_err();
-        assert_eq!(fault.tag, Tag::MalformedMessage, "{text}");
-        assert!(fault.message.starts_with("Error parsing input: "), "{text}: {}", fault.message);
+        let error = json(text).unwrap_err();
+        assert_eq!(error.tag, ErrorTag::MalformedMessage, "{text}");
+        assert!(error.message.starts_with("Error parsing input: "), "{text}: {}", error.message);
     }
     assert_eq!(
-        codec::read(&SCHEMA, None, Format::Json, b"\xff").unwrap_err().tag,
-        Tag::MalformedMessage
+        codec::read(&SCHEMA, None, Encoding::Json, b"\xff").unwrap_err().tag,
+        ErrorTag::MalformedMessage
     );
 }
 
-/// The keys are told as far as they were read before the fault.
+/// The path has the keys that were read before the error.
 #[test]
-fn faults_name_the_entry() {
+fn errors_have_the_path_of_the_entry() {
     let table = [
         (
             r#"{"toy:top":{"item":[{"name":"a"},{"name":"b","options":{"a":1}}]}}"#,
@@ -258,24 +263,24 @@ fn faults_name_the_entry() {
         assert_eq!(json(text).unwrap_err().path.as_deref(), Some(path), "{text}");
     }
     let text = r#"<top xmlns="urn:example:toy"><item><name>a</name><state><hit><at>x</at></hit></state></item></top>"#;
-    let fault = xml(text).unwrap_err();
-    assert_eq!(fault.path.as_deref(), Some("/toy:top/item[name='a']/state/hit/at"));
+    let error = xml(text).unwrap_err();
+    assert_eq!(error.path.as_deref(), Some("/toy:top/item[name='a']/state/hit/at"));
 }
 
-/// Neither of these may take a long time, much memory or the stack.
+/// None of these may take much time, memory or stack.
 #[test]
-fn hostile_documents() {
+fn hostile_documents_are_refused() {
     let deep_objects = r#"{"toy:top":"#.repeat(10_000);
     let deep_arrays = format!(r#"{{"toy:top":{{"item":{}"#, "[".repeat(100_000));
     let deep_leaf = format!(r#"{{"toy:top":{{"item":[{{"name":{}"#, "[".repeat(100_000));
     let unknown = format!(r#"{{"x":{}"#, r#"{"x":"#.repeat(100_000));
     for text in [deep_objects, deep_arrays, deep_leaf, unknown] {
-        assert_eq!(json(&text).unwrap_err().tag, Tag::MalformedMessage);
+        assert_eq!(json(&text).unwrap_err().tag, ErrorTag::MalformedMessage);
     }
 }
 
 #[test]
-fn the_datastore_may_be_wrapped() {
+fn datastore_children_may_be_wrapped_in_data() {
     let plain = json(r#"{"toy:top":{"item":[{"name":"a"}]}}"#).unwrap();
     assert_eq!(
         json(r#"{"ietf-restconf:data":{"toy:top":{"item":[{"name":"a"}]}}}"#).unwrap(),
@@ -285,25 +290,25 @@ fn the_datastore_may_be_wrapped() {
     assert_eq!(json("{}").unwrap(), []);
 }
 
-/// What is sent to an entry of a list are some of its children; its keys are in the path.
+/// A body sent to a list entry contains some of its children; its keys are in the path.
 #[test]
-fn children_of_an_entry() {
+fn children_of_an_entry_need_no_keys() {
     let item = Some(id("/toy:top/item"));
     let text = br#"{"toy:size":5}"#;
-    let size = Node::leaf(id("/toy:top/item/size"), Value::Uint(5));
+    let size = DataNode::leaf(id("/toy:top/item/size"), LeafValue::Uint(5));
     assert_eq!(
-        codec::read(&SCHEMA, item, Format::Json, text).unwrap(),
+        codec::read(&SCHEMA, item, Encoding::Json, text).unwrap(),
         std::slice::from_ref(&size)
     );
     let text = br#"<size xmlns="urn:example:toy">5</size>"#;
-    assert_eq!(codec::read(&SCHEMA, item, Format::Xml, text).unwrap(), [size]);
+    assert_eq!(codec::read(&SCHEMA, item, Encoding::Xml, text).unwrap(), [size]);
 }
 
 #[test]
-fn inputs() {
+fn inputs_are_read() {
     let act = id("/toy:act");
-    let read = |text: &str| codec::read_input(&SCHEMA, act, Format::Json, text.as_bytes());
-    let x = vec![Node::leaf(id("/toy:act/input/x"), Value::Uint(5))];
+    let read = |text: &str| codec::read_input(&SCHEMA, act, Encoding::Json, text.as_bytes());
+    let x = vec![DataNode::leaf(id("/toy:act/input/x"), LeafValue::Uint(5))];
     assert_eq!(read(r#"{"input":{"x":5}}"#).unwrap(), x);
     assert_eq!(read(r#"{"toy:input":{"toy:x":"5"}}"#).unwrap(), x);
     assert_eq!(read(" \n").unwrap(), []);

@@ -1,26 +1,26 @@
 //! YANG Patch.
 
-use allod_face_restconf::codec::Format;
-use allod_face_restconf::edit::Place;
-use allod_face_restconf::edit::patch::{self, Patch, PatchOp, Status, write_status};
-use allod_face_restconf::fault::{Fault, Tag};
-use allod_face_restconf::model::Target;
-use allod_face_restconf::tree::Value;
+use allod_face_restconf::codec::Encoding;
+use allod_face_restconf::edit::InsertAt;
+use allod_face_restconf::edit::patch::{self, PatchOp, PatchStatus, YangPatch, write_status};
+use allod_face_restconf::error::{ErrorTag, RestconfError};
+use allod_face_restconf::model::InstancePath;
+use allod_face_restconf::tree::LeafValue;
 
 use crate::pure::fixture::{SCHEMA, shown, target, tree};
 
-fn json(edits: &str) -> Result<Patch, Fault> {
+fn json(edits: &str) -> Result<YangPatch, RestconfError> {
     let text = format!(
         r#"{{"ietf-yang-patch:yang-patch":{{"patch-id":"p","comment":"c","edit":[{edits}]}}}}"#
     );
-    patch::read(&SCHEMA, &target("/toy:top"), Format::Json, text.as_bytes())
+    patch::read(&SCHEMA, &target("/toy:top"), Encoding::Json, text.as_bytes())
 }
 
-fn xml(edits: &str) -> Result<Patch, Fault> {
+fn xml(edits: &str) -> Result<YangPatch, RestconfError> {
     let text = format!(
         r#"<yang-patch xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch" xmlns:t="urn:example:toy"> <patch-id>p</patch-id>{edits}</yang-patch>"#
     );
-    patch::read(&SCHEMA, &target("/toy:top"), Format::Xml, text.as_bytes())
+    patch::read(&SCHEMA, &target("/toy:top"), Encoding::Xml, text.as_bytes())
 }
 
 const JSON: &str = r#"
@@ -45,18 +45,21 @@ const XML: &str = r#"
     <edit><edit-id>7</edit-id><operation>replace</operation><target>/pair=y,1/v</target><value><t:v>new</t:v></value></edit>"#;
 
 #[test]
-fn both_forms_are_the_same_patch() {
+fn json_and_xml_give_the_same_patch() {
     let patch = json(JSON).unwrap();
     assert_eq!(xml(XML).unwrap(), patch);
     assert_eq!(patch.id, "p");
     assert_eq!(patch.edits[1].op, PatchOp::Insert);
-    assert_eq!(patch.edits[1].place, Some(Place::Before(vec![Value::text("y"), Value::Uint(1)])));
+    assert_eq!(
+        patch.edits[1].insert_at,
+        Some(InsertAt::Before(vec![LeafValue::text("y"), LeafValue::Uint(1)]))
+    );
     assert_eq!(patch.edits[2].edit(), None);
     assert_eq!(patch.edits[4].target, target("/toy:top/pair=x,1"));
 }
 
 #[test]
-fn edits_are_done_in_their_order() {
+fn edits_are_applied_in_order() {
     let mut node = Some(tree(r#"{"toy:top":{"pair":[{"a":"x","b":1},{"a":"y","b":1}]}}"#));
     for edit in json(JSON).unwrap().edits {
         node = edit.apply(&SCHEMA, node, 0).unwrap();
@@ -69,12 +72,12 @@ fn edits_are_done_in_their_order() {
         )
     );
     let moved = json(r#"{"edit-id":"1","operation":"move","target":"/pair=n,1"}"#).unwrap();
-    let fault = moved.edits[0].apply(&SCHEMA, Some(tree(r#"{"toy:top":{}}"#)), 0).unwrap_err();
-    assert_eq!(fault.tag, Tag::DataMissing);
+    let error = moved.edits[0].apply(&SCHEMA, Some(tree(r#"{"toy:top":{}}"#)), 0).unwrap_err();
+    assert_eq!(error.tag, ErrorTag::DataMissing);
 }
 
 #[test]
-fn what_is_no_patch() {
+fn invalid_patches_are_refused() {
     let table = [
         r#"{"operation":"delete","target":"/pair=x,1"}"#,
         r#"{"edit-id":"1","target":"/pair=x,1"}"#,
@@ -98,7 +101,7 @@ fn what_is_no_patch() {
     for edits in table {
         assert!(json(edits).is_err(), "{edits}");
     }
-    let base = Target::default();
+    let base = InstancePath::default();
     for text in [
         "",
         "{}",
@@ -110,7 +113,7 @@ fn what_is_no_patch() {
         r#"{"other:yang-patch":{"patch-id":"p"}}"#,
         r#"{"yang-patch":{"patch-id":"p","edit":{}}}"#,
     ] {
-        assert!(patch::read(&SCHEMA, &base, Format::Json, text.as_bytes()).is_err(), "{text}");
+        assert!(patch::read(&SCHEMA, &base, Encoding::Json, text.as_bytes()).is_err(), "{text}");
     }
     for text in [
         "<edit/>",
@@ -122,43 +125,43 @@ fn what_is_no_patch() {
     }
     let whole = r#"{"yang-patch":{"patch-id":"p","edit":[{"edit-id":"1","operation":"remove","target":"/"}]}}"#;
     assert!(
-        patch::read(&SCHEMA, &base, Format::Json, whole.as_bytes()).is_err(),
+        patch::read(&SCHEMA, &base, Encoding::Json, whole.as_bytes()).is_err(),
         "the datastore cannot go"
     );
     let empty =
-        patch::read(&SCHEMA, &base, Format::Json, br#"{"yang-patch":{"patch-id":"p"}}"#).unwrap();
+        patch::read(&SCHEMA, &base, Encoding::Json, br#"{"yang-patch":{"patch-id":"p"}}"#).unwrap();
     assert_eq!(empty.edits, []);
 }
 
 #[test]
-fn statuses() {
-    let fault = Fault::protocol(Tag::DataExists, "there already");
+fn patch_statuses_are_written() {
+    let error = RestconfError::protocol(ErrorTag::DataExists, "there already");
     let edits =
-        Status::Edits(vec![("a\"<".to_owned(), None), ("b".to_owned(), Some(fault.clone()))]);
-    let write = |format, status: &Status| {
-        let mut error = |out: &mut Vec<u8>, fault: &Fault| match format {
-            Format::Json => out.extend_from_slice(
-                format!("{{\"error-message\":\"{}\"}}", fault.message).as_bytes(),
+        PatchStatus::Edits(vec![("a\"<".to_owned(), None), ("b".to_owned(), Some(error.clone()))]);
+    let write = |encoding, status: &PatchStatus| {
+        let mut write_error = |out: &mut Vec<u8>, error: &RestconfError| match encoding {
+            Encoding::Json => out.extend_from_slice(
+                format!("{{\"error-message\":\"{}\"}}", error.message).as_bytes(),
             ),
-            Format::Xml => {
-                out.extend_from_slice(format!("<error>{}</error>", fault.message).as_bytes())
+            Encoding::Xml => {
+                out.extend_from_slice(format!("<error>{}</error>", error.message).as_bytes())
             }
         };
-        String::from_utf8(write_status(format, "p", status, &mut error)).unwrap()
+        String::from_utf8(write_status(encoding, "p", status, &mut write_error)).unwrap()
     };
     assert_eq!(
-        write(Format::Json, &Status::Ok),
+        write(Encoding::Json, &PatchStatus::Ok),
         r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","ok":[null]}}"#
     );
     assert_eq!(
-        write(Format::Json, &edits),
+        write(Encoding::Json, &edits),
         concat!(
             r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","edit-status":{"edit":[{"edit-id":"a\"<","ok":[null]},"#,
             r#"{"edit-id":"b","errors":{"error":[{"error-message":"there already"}]}}]}}}"#
         )
     );
     assert_eq!(
-        write(Format::Xml, &edits),
+        write(Encoding::Xml, &edits),
         concat!(
             r#"<yang-patch-status xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch"><patch-id>p</patch-id><edit-status>"#,
             r#"<edit><edit-id>a&quot;&lt;</edit-id><ok/></edit><edit><edit-id>b</edit-id><errors><error>there already</error></errors>"#,
@@ -166,7 +169,7 @@ fn statuses() {
         )
     );
     assert_eq!(
-        write(Format::Json, &Status::Failed(vec![fault])),
+        write(Encoding::Json, &PatchStatus::Failed(vec![error])),
         r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","errors":{"error":[{"error-message":"there already"}]}}}"#
     );
 }

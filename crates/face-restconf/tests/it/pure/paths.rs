@@ -1,14 +1,14 @@
-//! Paths become targets, and targets paths.
+//! Parsing and writing paths.
 
 use allod_face_restconf::codec::Dialect;
-use allod_face_restconf::fault::Tag;
+use allod_face_restconf::error::ErrorTag;
 use allod_face_restconf::path;
 
 use crate::pure::fixture::{SCHEMA, id, tree};
 
 #[test]
-fn both_dialects_and_back() {
-    // The path, the draft's spelling of it, and the instance identifier.
+fn paths_round_trip_in_both_dialects() {
+    // The RFC 8040 path, the draft-02 path, and the instance identifier.
     let table = [
         ("", "", "/"),
         ("/toy:top", "/toy:top", "/toy:top"),
@@ -49,7 +49,7 @@ fn both_dialects_and_back() {
 }
 
 #[test]
-fn names_and_keys_may_be_spelled_otherwise() {
+fn alternative_spellings_of_names_and_keys_are_accepted() {
     let plain = path::parse(&SCHEMA, Dialect::Rfc8040, "/toy:top/pair=a,5").unwrap();
     for same in
         ["toy:top/pair=a,5", "/top/pair=a,5", "/toy:top/toy:pair=%61,05", "/toy%3Atop/pair=a,0x5"]
@@ -67,49 +67,49 @@ fn names_and_keys_may_be_spelled_otherwise() {
 }
 
 #[test]
-fn what_names_nothing() {
+fn invalid_paths_are_refused() {
     use Dialect::{Draft02, Rfc8040};
     let table = [
-        (Rfc8040, "/nothing", Tag::UnknownElement, Some(404)),
-        (Draft02, "/nothing", Tag::UnknownElement, None),
-        (Draft02, "/none:top", Tag::UnknownElement, None),
-        (Rfc8040, "/toy:top/nothing", Tag::UnknownElement, Some(404)),
-        (Rfc8040, "/toy:top/item=a/name/x", Tag::UnknownElement, Some(404)),
-        (Rfc8040, "/toy:act", Tag::UnknownElement, Some(404)),
-        (Rfc8040, "/toy:happened", Tag::UnknownElement, Some(404)),
-        (Rfc8040, "/toy:top/item=a/reset/input", Tag::UnknownElement, Some(404)),
-        (Rfc8040, "//toy:top", Tag::UnknownElement, Some(404)),
-        (Rfc8040, "/toy:top=a", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item/name", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=a,b", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/pair=a", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/pair=a,x", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/pair=a,256", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=a/state/hit=1", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=a/state/hit/at", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=%", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=%4", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=%zz", Tag::InvalidValue, None),
-        (Rfc8040, "/toy:top/item=%ff", Tag::InvalidValue, None),
-        (Draft02, "/toy:top/pair/a", Tag::InvalidValue, None),
-        (Draft02, "/toy:top/pair//5", Tag::InvalidValue, None),
-        (Draft02, "/toy:top/item=a", Tag::UnknownElement, None),
+        (Rfc8040, "/nothing", ErrorTag::UnknownElement, Some(404)),
+        (Draft02, "/nothing", ErrorTag::UnknownElement, None),
+        (Draft02, "/none:top", ErrorTag::UnknownElement, None),
+        (Rfc8040, "/toy:top/nothing", ErrorTag::UnknownElement, Some(404)),
+        (Rfc8040, "/toy:top/item=a/name/x", ErrorTag::UnknownElement, Some(404)),
+        (Rfc8040, "/toy:act", ErrorTag::UnknownElement, Some(404)),
+        (Rfc8040, "/toy:happened", ErrorTag::UnknownElement, Some(404)),
+        (Rfc8040, "/toy:top/item=a/reset/input", ErrorTag::UnknownElement, Some(404)),
+        (Rfc8040, "//toy:top", ErrorTag::UnknownElement, Some(404)),
+        (Rfc8040, "/toy:top=a", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item/name", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=a,b", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/pair=a", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/pair=a,x", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/pair=a,256", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=a/state/hit=1", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=a/state/hit/at", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=%", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=%4", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=%zz", ErrorTag::InvalidValue, None),
+        (Rfc8040, "/toy:top/item=%ff", ErrorTag::InvalidValue, None),
+        (Draft02, "/toy:top/pair/a", ErrorTag::InvalidValue, None),
+        (Draft02, "/toy:top/pair//5", ErrorTag::InvalidValue, None),
+        (Draft02, "/toy:top/item=a", ErrorTag::UnknownElement, None),
     ];
     for (dialect, text, tag, status) in table {
-        let fault = path::parse(&SCHEMA, dialect, text).unwrap_err();
+        let error = path::parse(&SCHEMA, dialect, text).unwrap_err();
         assert_eq!(
-            (fault.tag, fault.status.map(|status| status.as_u16())),
+            (error.tag, error.status.map(|status| status.as_u16())),
             (tag, status),
             "{text}: {}",
-            fault.message
+            error.message
         );
     }
     assert!(path::parse(&SCHEMA, Rfc8040, &"/toy:top".repeat(100_000)).is_err());
 }
 
 #[test]
-fn operations() {
+fn operation_paths_are_parsed() {
     assert_eq!(path::operation(&SCHEMA, "/toy:act").unwrap(), id("/toy:act"));
     assert_eq!(path::operation(&SCHEMA, "toy:act/").unwrap(), id("/toy:act"));
     assert_eq!(path::operation(&SCHEMA, "act").unwrap(), id("/toy:act"));
@@ -119,7 +119,7 @@ fn operations() {
 }
 
 #[test]
-fn where_a_new_node_goes() {
+fn a_child_path_extends_its_parent() {
     let top = path::parse(&SCHEMA, Dialect::Rfc8040, "/toy:top").unwrap();
     let tree = tree(r#"{"toy:top":{"pair":[{"b":5,"a":"x"}],"item":[{"name":"a","tag":["t"]}]}}"#);
     let places: Vec<String> = tree

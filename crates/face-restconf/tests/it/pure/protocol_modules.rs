@@ -3,7 +3,7 @@
 use allod_face_restconf::yang::{Schema, embedded};
 
 #[test]
-fn they_compile_and_have_what_clients_ask_for() {
+fn protocol_modules_compile_and_have_the_nodes_that_clients_read() {
     let schema = Schema::compile(embedded::PROTOCOL).unwrap();
     for path in [
         "/ietf-yang-library:yang-library/module-set/module/submodule/name",

@@ -1,32 +1,32 @@
-//! Values of every type: what is read, what it is, and what is refused.
+//! Values of every type: parsing, canonical forms, refusals.
 
-use allod_face_restconf::tree::Value;
+use allod_face_restconf::tree::LeafValue;
 use allod_face_restconf::yang::ModuleNames;
 
 use crate::pure::fixture::{SCHEMA, id};
 
-fn read(leaf: &str, text: &str) -> Result<Value, String> {
+fn read(leaf: &str, text: &str) -> Result<LeafValue, String> {
     let node = SCHEMA.node(id(&format!("/toy:top/item/{leaf}")));
     node.ty.as_ref().unwrap().read(text, &ModuleNames { schema: &SCHEMA, own: node.module })
 }
 
 #[test]
-fn values_have_one_form() {
-    let text = |text: &str| Value::text(text);
+fn values_have_a_canonical_form() {
+    let text = |text: &str| LeafValue::text(text);
     let table = [
-        ("size", "100", Value::Uint(100)),
-        ("size", " 0x64 ", Value::Uint(100)),
-        ("size", "+0144", Value::Uint(100)),
-        ("size", "200", Value::Uint(200)),
-        ("small", "-128", Value::Int(-128)),
-        ("big", "-9223372036854775808", Value::Int(i64::MIN)),
-        ("wide", "18446744073709551615", Value::Uint(u64::MAX)),
+        ("size", "100", LeafValue::Uint(100)),
+        ("size", " 0x64 ", LeafValue::Uint(100)),
+        ("size", "+0144", LeafValue::Uint(100)),
+        ("size", "200", LeafValue::Uint(200)),
+        ("small", "-128", LeafValue::Int(-128)),
+        ("big", "-9223372036854775808", LeafValue::Int(i64::MIN)),
+        ("wide", "18446744073709551615", LeafValue::Uint(u64::MAX)),
         ("ratio", "1.50", text("1.5")),
         ("ratio", "-0.05", text("-0.05")),
         ("ratio", "3", text("3.0")),
-        ("share", "100", Value::Uint(100)),
-        ("flag", "", Value::Empty),
-        ("on", "true", Value::Bool(true)),
+        ("share", "100", LeafValue::Uint(100)),
+        ("flag", "", LeafValue::Empty),
+        ("on", "true", LeafValue::Bool(true)),
         ("mode", "slow", text("slow")),
         ("caps", " write  read", text("read write")),
         ("caps", "", text("")),
@@ -37,22 +37,24 @@ fn values_have_one_form() {
         ("blob", "AAEC AwA=", text("AAECAwA=")),
         ("friend", "a name", text("a name")),
         ("where", "/toy:top/item[name='a:b']", text("/toy:top/item[name='a:b']")),
-        ("either", "255", Value::Uint(255)),
-        ("either", "256", Value::Int(256)),
+        ("either", "255", LeafValue::Uint(255)),
+        ("either", "256", LeafValue::Int(256)),
         ("either", "never", text("never")),
     ];
     for (leaf, given, value) in table {
         let expected = if leaf == "blob" { Err(()) } else { Ok(value) };
         match expected {
             Ok(value) => assert_eq!(read(leaf, given), Ok(value), "{leaf} {given}"),
-            // Five bytes are one too many.
-            Err(()) => assert_eq!(read(leaf, given).unwrap_err(), "5 bytes are not of length 1..4"),
+            // Five bytes exceed the maximum length.
+            Err(()) => {
+                assert_eq!(read(leaf, given).unwrap_err(), "5 bytes are outside the length 1..4")
+            }
         }
     }
 }
 
 #[test]
-fn what_is_no_value() {
+fn invalid_values_are_refused() {
     let table = [
         ("size", "0"),
         ("size", "101"),
@@ -104,11 +106,14 @@ fn what_is_no_value() {
     assert_eq!(read("size", "0").unwrap_err(), "'0' is not a value of type uint16 (1..100 | 200)");
     assert_eq!(read("share", "x").unwrap_err(), "'x' is not a value of type percent (0..100)");
     let long = "x".repeat(100_000);
-    assert!(read("size", &long).unwrap_err().len() < 200, "what was sent is not told back whole");
+    assert!(
+        read("size", &long).unwrap_err().len() < 200,
+        "a long value is truncated in the message"
+    );
 }
 
 #[test]
-fn typedefs_bring_defaults() {
-    assert_eq!(SCHEMA.node(id("/toy:top/item/share")).default, Some(Value::Uint(50)));
-    assert_eq!(SCHEMA.node(id("/toy:top/item/size")).default, Some(Value::Uint(7)));
+fn typedefs_provide_defaults() {
+    assert_eq!(SCHEMA.node(id("/toy:top/item/share")).default, Some(LeafValue::Uint(50)));
+    assert_eq!(SCHEMA.node(id("/toy:top/item/size")).default, Some(LeafValue::Uint(7)));
 }

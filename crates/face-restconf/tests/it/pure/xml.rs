@@ -1,17 +1,17 @@
-//! XML, both ways.
+//! Reading and writing XML.
 
-use allod_face_restconf::codec::{self, Chunks, Dialect, Format, Writer};
-use allod_face_restconf::fault::Tag;
-use allod_face_restconf::tree::{Node, Source, Value};
+use allod_face_restconf::codec::{self, ChunkBuffer, DataWriter, Dialect, Encoding};
+use allod_face_restconf::error::ErrorTag;
+use allod_face_restconf::tree::{DataNode, LeafValue, NodeSource};
 
 use crate::pure::fixture::{SCHEMA, id, shown, tree, written, xml};
 
-fn as_xml(source: &dyn Source) -> String {
-    written(source, Format::Xml, Dialect::Rfc8040)
+fn as_xml(source: &dyn NodeSource) -> String {
+    written(source, Encoding::Xml, Dialect::Rfc8040)
 }
 
 #[test]
-fn namespaces_are_told_where_they_change() {
+fn namespaces_are_declared_where_they_change() {
     let tree = tree(
         r#"{"toy:top":{"item":[{"name":"a<&>","kind":"red","flag":[null],"tag":["x","y"],"present":{},"options":{},
         "more:extra":"e","more:added":{"deep":{"deepest":"d"}},"where":"/toy:top/item[name='a:b']/more:extra"}]}}"#,
@@ -30,11 +30,12 @@ fn namespaces_are_told_where_they_change() {
 }
 
 #[test]
-fn wrappers() {
-    let mut writer = Writer::new(&SCHEMA, Format::Xml, Dialect::Rfc8040, Chunks::whole());
+fn wrappers_are_written() {
+    let mut writer =
+        DataWriter::new(&SCHEMA, Encoding::Xml, Dialect::Rfc8040, ChunkBuffer::whole());
     writer.open_wrapper("notification").unwrap();
     writer.wrapper_leaf("eventTime", "now").unwrap();
-    Node::inner(id("/toy:happened"), Vec::new()).walk(&mut writer).unwrap();
+    DataNode::inner(id("/toy:happened"), Vec::new()).walk(&mut writer).unwrap();
     writer.close_wrapper().unwrap();
     assert_eq!(
         String::from_utf8(writer.finish().unwrap()).unwrap(),
@@ -46,7 +47,7 @@ fn wrappers() {
 }
 
 #[test]
-fn any_prefix_will_do() {
+fn any_prefix_is_accepted() {
     let text = r#"<?xml version="1.0"?><!-- hello --><p:top xmlns:p="urn:example:toy" xmlns:q="urn:example:more">
         <p:item> <q:extra>&#65;&#x42;&lt;&amp;&apos;<![CDATA[<&]]></q:extra> <p:size> 5 </p:size><p:name>a</p:name>
         <p:kind xmlns="urn:example:toy">red</p:kind></p:item>
@@ -64,7 +65,7 @@ fn any_prefix_will_do() {
 }
 
 #[test]
-fn what_is_not_read() {
+fn invalid_elements_are_refused() {
     let table = [
         "",
         "text",
@@ -92,16 +93,16 @@ fn what_is_not_read() {
         r#"<!DOCTYPE top><top xmlns="urn:example:toy"/>"#,
     ];
     for text in table {
-        let fault = xml(text).unwrap_err();
-        assert_eq!(fault.tag, Tag::MalformedMessage, "{text}");
-        assert!(fault.message.starts_with("Error parsing input: "), "{text}: {}", fault.message);
+        let error = xml(text).unwrap_err();
+        assert_eq!(error.tag, ErrorTag::MalformedMessage, "{text}");
+        assert!(error.message.starts_with("Error parsing input: "), "{text}: {}", error.message);
     }
-    assert!(codec::read(&SCHEMA, None, Format::Xml, b"<top\xff/>").is_err());
+    assert!(codec::read(&SCHEMA, None, Encoding::Xml, b"<top\xff/>").is_err());
 }
 
-/// Neither of these may take a long time, much memory or the stack.
+/// None of these may take much time, memory or stack.
 #[test]
-fn hostile_documents() {
+fn hostile_documents_are_refused() {
     let laughs = concat!(
         r#"<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>"#,
         r#"<top xmlns="urn:example:toy"><item><name>&c;</name></item></top>"#
@@ -112,22 +113,22 @@ fn hostile_documents() {
         (0..10_000).map(|number| format!(" xmlns:a{number}=\"urn:{number}\"")).collect();
     let attributes = format!("<top xmlns=\"urn:example:toy\"{attributes}><x/></top>");
     for text in [laughs, &deep, &deep_known, &attributes] {
-        assert_eq!(xml(text).unwrap_err().tag, Tag::MalformedMessage);
+        assert_eq!(xml(text).unwrap_err().tag, ErrorTag::MalformedMessage);
     }
     let long = format!(r#"<data xmlns="{}">{}"#, "x".repeat(1_000_000), "<a>".repeat(100_000));
     assert_eq!(xml(&long).unwrap_err().message, "Error parsing input: a namespace is too long");
     let patch = r#"<yang-patch xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch"><edit><value>"#
         .to_owned()
         + &deep;
-    let base = allod_face_restconf::model::Target::default();
+    let base = allod_face_restconf::model::InstancePath::default();
     assert!(
-        allod_face_restconf::edit::patch::read(&SCHEMA, &base, Format::Xml, patch.as_bytes())
+        allod_face_restconf::edit::patch::read(&SCHEMA, &base, Encoding::Xml, patch.as_bytes())
             .is_err()
     );
 }
 
 #[test]
-fn the_datastore_may_be_wrapped() {
+fn datastore_children_may_be_wrapped_in_data() {
     let top = r#"<top xmlns="urn:example:toy"><item><name>a</name></item></top>"#;
     let wrapped =
         format!(r#"<data xmlns="urn:ietf:params:xml:ns:yang:ietf-restconf">{top}</data>"#);
@@ -135,10 +136,10 @@ fn the_datastore_may_be_wrapped() {
 }
 
 #[test]
-fn inputs() {
+fn inputs_are_read() {
     let read =
-        |text: &str| codec::read_input(&SCHEMA, id("/toy:act"), Format::Xml, text.as_bytes());
-    let x = vec![Node::leaf(id("/toy:act/input/x"), Value::Uint(5))];
+        |text: &str| codec::read_input(&SCHEMA, id("/toy:act"), Encoding::Xml, text.as_bytes());
+    let x = vec![DataNode::leaf(id("/toy:act/input/x"), LeafValue::Uint(5))];
     assert_eq!(read(r#"<input xmlns="urn:example:toy"><x>5</x></input>"#).unwrap(), x);
     assert_eq!(read("").unwrap(), []);
     assert_eq!(read(r#"<input xmlns="urn:example:toy"/>"#).unwrap(), []);

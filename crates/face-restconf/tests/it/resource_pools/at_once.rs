@@ -1,18 +1,18 @@
-//! Many clients of one pool at the same time.
+//! Many concurrent clients of one pool.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use allod_face_restconf::Settings;
+use allod_face_restconf::RestconfSettings;
 
 use crate::resource_pools::server::{POOLS, Server};
 
 async fn fresh() -> Arc<Server> {
-    fresh_with(Settings::default()).await
+    fresh_with(RestconfSettings::default()).await
 }
 
-async fn fresh_with(settings: Settings) -> Arc<Server> {
+async fn fresh_with(settings: RestconfSettings) -> Arc<Server> {
     let server = Server::fresh_with(settings).await;
     let pool = r#"{"id-allocator:id-pool":[{"name":"vlan","range":{"start":1,"end":4094}}]}"#;
     assert_eq!(server.ask("POST", POOLS, pool).await.status, 201);
@@ -27,9 +27,9 @@ fn body(key: &str) -> String {
     format!(r#"{{"id-allocator:allocation":[{{"id":"{key}","username":"admin"}}]}}"#)
 }
 
-/// However many write to a pool, nobody has to try again because of the others, and nobody gets what another has.
+/// Concurrent writes to a pool need no retries, and no value is allocated twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_of_many_clients_do_not_get_into_each_others_way() {
+async fn concurrent_requests_need_no_retries() {
     let server = fresh().await;
     let clients = (0..32).map(|client| {
         let server = server.clone();
@@ -49,15 +49,15 @@ async fn requests_of_many_clients_do_not_get_into_each_others_way() {
     let mut all = BTreeSet::new();
     for client in clients.collect::<Vec<_>>() {
         for id in client.await.unwrap() {
-            assert!(all.insert(id), "{id} was given twice");
+            assert!(all.insert(id), "{id} was allocated twice");
         }
     }
     assert_eq!(all, (1..=640).collect());
 }
 
-/// Of many who make the same request, one has made it.
+/// If many clients create the same request, exactly one succeeds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_request_is_made_once() {
+async fn a_request_is_created_once() {
     let server = fresh().await;
     let pool = format!("{POOLS}/id-allocator:id-pool=vlan");
     for round in 0..20 {
@@ -75,9 +75,9 @@ async fn a_request_is_made_once() {
     }
 }
 
-/// Leaves that different clients merge into one request are all there in the end.
+/// Leaves that different clients merge into one request are all present at the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_writes_over_what_another_has_just_merged() {
+async fn concurrent_merges_are_not_lost() {
     let server = fresh().await;
     assert_eq!(server.ask("PUT", &vlan("a"), &body("a")).await.status, 201);
     let clients = (0..12).map(|client| {
@@ -99,11 +99,11 @@ async fn nobody_writes_over_what_another_has_just_merged() {
     assert_eq!(services.len(), 12);
 }
 
-/// However busy a pool is, it can be configured, and others can be made beside it.
+/// A busy pool can be configured, and other pools can be created meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_busy_pool_can_be_changed() {
-    // Whoever has to plan again gives up.
-    let server = fresh_with(Settings { plans_max: 1, ..Settings::default() }).await;
+    // With one plan only, a request that had to plan again would fail.
+    let server = fresh_with(RestconfSettings { plans_max: 1, ..RestconfSettings::default() }).await;
     let done = Arc::new(AtomicBool::new(false));
     let clients = (0..16).map(|client| {
         let (server, done) = (server.clone(), done.clone());

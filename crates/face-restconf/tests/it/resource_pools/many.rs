@@ -1,4 +1,4 @@
-//! Many requests in one transaction, and pools that run out.
+//! Many requests in one transaction, and exhausted pools.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use crate::resource_pools::server::{POOLS, Server};
 
 const LIST: &str = "ipaddress-allocator:ip-address-pool";
 
-/// A pool of one subnet.
+/// A pool with one subnet.
 fn pool(name: &str, address: &str, cidrmask: u8, alarms: Value) -> Value {
     json!({ "name": name, "subnet": [{ "address": address, "cidrmask": cidrmask }], "alarms": alarms })
 }
 
-/// So many requests for a prefix of this length, the first with this number.
+/// Requests for prefixes of this length, numbered from `from`.
 fn requests(from: usize, many: usize, size: u8) -> Vec<Value> {
     let one = |number: usize| json!({ "id": format!("r{number:05}"), "username": "admin", "request": { "subnet-size": size } });
     (from..from + many).map(one).collect()
@@ -25,7 +25,7 @@ async fn merge(server: &Server, entry: Value) {
     assert_eq!(answer.status, 204, "{}", answer.body);
 }
 
-/// What the requests of a pool have got, and how many have got nothing.
+/// The granted values of a pool, and the number of failed requests.
 async fn answers(server: &Server, pool: &str) -> (BTreeSet<String>, usize) {
     let all = server.ask("GET", &format!("{POOLS}/{LIST}={pool}/allocation"), "").await.json();
     let all = all["ipaddress-allocator:allocation"].as_array().unwrap().clone();
@@ -47,9 +47,9 @@ async fn alarms(server: &Server) -> Vec<(String, bool)> {
     all.iter().map(shown).collect()
 }
 
-/// Scenario 71: all hosts of a /24; the first and the last address stay free, so that the pool is not empty.
+/// Scenario 71: all hosts of a /24; the first and the last address stay free, so the pool is not empty.
 #[tokio::test]
-async fn a_subnet_has_as_many_hosts_as_it_has() {
+async fn all_hosts_of_a_subnet_can_be_allocated() {
     let server = Server::fresh().await;
     let mut entry = pool("p", "10.0.0.0", 24, json!({ "enabled": [null] }));
     entry["allocation"] = requests(0, 255, 32).into();
@@ -63,9 +63,9 @@ async fn a_subnet_has_as_many_hosts_as_it_has() {
     );
 }
 
-/// Scenario 87: when a /27 is said to run out.
+/// Scenario 87: when a /27 raises the low-threshold alarm.
 #[tokio::test]
-async fn a_pool_of_addresses_says_when_it_is_running_out() {
+async fn an_address_pool_raises_an_alarm_before_it_is_empty() {
     let server = Server::fresh().await;
     let low = "ip-address-pool-low-threshold-reached".to_owned();
     merge(&server, pool("p", "10.0.0.0", 27, json!({ "enabled": [null] }))).await;
@@ -85,7 +85,7 @@ async fn a_pool_of_addresses_says_when_it_is_running_out() {
     assert_eq!(alarms(&server).await, [(low, true)]);
 }
 
-/// A thousand blocks in one transaction are the first thousand, and all of them are free again without the pool.
+/// A thousand blocks in one transaction are the first thousand. Deleting the pool frees all of them.
 #[tokio::test]
 async fn many_requests_are_one_transaction() {
     let server = Server::fresh().await;
@@ -95,7 +95,7 @@ async fn many_requests_are_one_transaction() {
     let (given, without) = answers(&server, "p").await;
     assert_eq!((given.len(), without), (1000, 0));
     assert!(given.contains("10.0.15.156/30") && !given.contains("10.0.15.160/30"));
-    // One more does not look at the others, and another subnet moves nobody.
+    // One more request does not depend on the others, and a new subnet moves no allocation.
     let one = requests(1000, 1, 30).remove(0);
     let body = json!({ "ipaddress-allocator:allocation": [one] });
     let path = format!("{POOLS}/{LIST}=p/allocation=r01000");

@@ -1,13 +1,13 @@
-//! Replies as files, for a judge that is not ours.
+//! Writes replies to files, for validation by other tools.
 //!
-//! With `ALLOD_REPLIES` naming a folder, every reply that has a body is written there as `*.reply`: the request line, the
-//! status with the content type, an empty line, the body; and after each transcript everything that there is.
+//! If `ALLOD_REPLIES` names a folder, every reply with a body is written there as `*.reply`: the request line, the status
+//! with the content type, an empty line, and the body. After each transcript, all data is written too.
 
 use http_body_util::Full;
 
 use crate::resource_pools::server::{Answer, POOLS, Server};
 
-/// What is asked after each transcript, in JSON and in XML.
+/// Requests after each transcript, in JSON and in XML.
 const AFTERWARDS: [&str; 5] = [
     POOLS,
     "/restconf/data/id-allocator-oper:id-allocator",
@@ -27,7 +27,7 @@ pub fn keep(name: &str, request: &str, answer: &Answer) {
     std::fs::write(file, text).unwrap();
 }
 
-/// Writes what there is at the end of a transcript.
+/// Writes the data at the end of a transcript.
 pub async fn keep_all(name: &str, server: &Server) {
     if std::env::var_os("ALLOD_REPLIES").is_none() {
         return;

@@ -7,7 +7,7 @@ use allod_edge::{App, HttpLimits};
 use allod_engine::{Clock, Config, Engine};
 use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
-use allod_face_restconf::{Restconf, Settings};
+use allod_face_restconf::{Restconf, RestconfSettings};
 use allod_journal::Journal;
 use allod_journal::checkpoint::{CheckpointStore, MemoryCheckpoints};
 use allod_journal::memory::MemoryStorage;
@@ -15,7 +15,7 @@ use allod_testkit::transcript::ManualClock;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
-/// Where the pools are.
+/// The path of the pools.
 pub const POOLS: &str = "/restconf/data/resource-allocator:resource-pools";
 
 pub struct Server {
@@ -23,7 +23,7 @@ pub struct Server {
     engine: Engine,
 }
 
-/// A reply, with its body whole.
+/// A reply with its complete body.
 pub struct Answer {
     pub status: u16,
     pub headers: http::HeaderMap,
@@ -42,17 +42,17 @@ impl Server {
         checkpoints: Arc<dyn CheckpointStore>,
         clock: Arc<dyn Clock>,
     ) -> Server {
-        Server::start_with(journal, checkpoints, clock, Settings::default()).await
+        Server::start_with(journal, checkpoints, clock, RestconfSettings::default()).await
     }
 
     async fn start_with(
         journal: Arc<dyn Journal>,
         checkpoints: Arc<dyn CheckpointStore>,
         clock: Arc<dyn Clock>,
-        settings: Settings,
+        settings: RestconfSettings,
     ) -> Server {
         let mut config = Config::default();
-        // Services are told: their notices are kept, though nobody here takes them out.
+        // Notifications to services are queued; no reactor delivers them here.
         config.limits.outbox_max = 1000;
         let engine = Engine::start_with_clock(journal, checkpoints, config, clock).unwrap();
         let handle = engine.handle();
@@ -68,13 +68,12 @@ impl Server {
         Server { app: app.error_format("/restconf", face.error_format()), engine }
     }
 
-    /// On a journal in memory, without a past.
+    /// Starts on an empty journal in memory.
     pub async fn fresh() -> Server {
-        Server::fresh_with(Settings::default()).await
+        Server::fresh_with(RestconfSettings::default()).await
     }
 
-    /// The same, with other settings.
-    pub async fn fresh_with(settings: Settings) -> Server {
+    pub async fn fresh_with(settings: RestconfSettings) -> Server {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
         Server::start_with(journal, checkpoints, ManualClock::morning(), settings).await
@@ -96,7 +95,7 @@ impl Server {
         self.answer(request.body(Full::from(body.to_owned())).unwrap()).await
     }
 
-    /// Finishes what is under way and ends.
+    /// Finishes pending work and stops.
     pub fn stop(self) {
         self.engine.stop().unwrap();
     }

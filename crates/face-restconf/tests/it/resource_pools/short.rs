@@ -1,16 +1,17 @@
-//! Short forms of what transcripts ask over and over. Pools whose names begin with `ip` are of addresses, all others of ids.
+//! Short forms of frequent requests in transcripts. Pools whose names begin with `ip` are address pools, all others id
+//! pools.
 //!
-//! - `pool p {…}`: PUT of a pool that is configured like that; `change p {…}`: PATCH of it; `drop p`: DELETE
+//! - `pool p {…}`: PUT of a pool with this configuration; `change p {…}`: PATCH; `drop p`: DELETE
 //! - `ask p a {…}`: PUT of a request, and its response; `withdraw p a`: DELETE
-//! - `answers p`: every request with its response; `free p`: what is available; `alarms`: all of them
+//! - `answers p`: all requests with their responses; `free p`: the available values; `alarms`: all alarms
 //!
-//! Several lines of one block are asked one after the other.
+//! The lines of a block are sent one after the other.
 
 use serde_json::Value;
 
 use crate::resource_pools::server::{Answer, POOLS, Server};
 
-/// `None`: it is not a short form.
+/// `None`: the block is not a short form.
 pub async fn answer(server: &Server, block: &str) -> Option<String> {
     let mut replies = Vec::new();
     for line in block.lines() {
@@ -54,7 +55,7 @@ fn request(pool: &str, key: &str) -> String {
     format!("{}/allocation={key}", path(pool))
 }
 
-/// The status, and what is wrong.
+/// The status, and the error message.
 fn said(answer: &Answer) -> String {
     if answer.status < 400 {
         return answer.status.to_string();
@@ -96,7 +97,7 @@ async fn ask(server: &Server, rest: &str) -> String {
     format!("{} {}", answer.status, response_of(response))
 }
 
-/// A response in a word, or two.
+/// A response in one or two words.
 fn response_of(response: &Value) -> String {
     match (&response["id"], response["subnet"].as_str(), response["error"].as_str()) {
         (Value::Number(id), None, None) => id.to_string(),

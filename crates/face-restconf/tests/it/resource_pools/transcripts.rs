@@ -1,9 +1,8 @@
-//! Conversations with the resource-manager over RESTCONF, as text: requests, and under each the reply that it must get.
+//! Transcripts of the resource-manager over RESTCONF: requests, each followed by the expected reply.
 //!
-//! Each file under `transcripts/` runs against a fresh engine on a journal in memory, with a clock that stands still until
-//! `wait` moves it. `start` stops the server and starts it again on the same journal. In a path `~` stands for where the pools
-//! are. What is asked over and over has a short form (`short`); each is requests like the others.
-//! `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead of comparing.
+//! Each file under `transcripts/` runs against a fresh engine on a journal in memory. The clock stands still until `wait`
+//! moves it. `start` restarts the server on the same journal. In a path, `~` is the path of the pools. Frequent requests
+//! have short forms (`short`). `ALLOD_UPDATE_GOLDEN=1 cargo test` rewrites the files instead of comparing them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +17,7 @@ use http_body_util::Full;
 use crate::resource_pools::server::{Answer, POOLS, Server};
 use crate::resource_pools::{replies, short};
 
-/// What a block of a transcript asks.
+/// Parses a request of a transcript.
 fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
@@ -44,7 +43,7 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     request.body(Full::from(body)).expect("a request")
 }
 
-/// Status, the headers that matter, and the body.
+/// The status, the relevant headers, and the body.
 fn shown(answer: &Answer) -> String {
     let mut text = answer.status.to_string();
     for name in ["location", "content-type", "etag", "allow"] {
@@ -61,7 +60,7 @@ fn shown(answer: &Answer) -> String {
 }
 
 #[tokio::test]
-async fn the_resource_manager_answers_as_the_transcripts_say() {
+async fn replies_match_the_transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/resource_pools/transcripts");
     let mut number = 0;
     transcript::check(&folder, async |text: &str| {

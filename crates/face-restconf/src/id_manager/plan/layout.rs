@@ -1,7 +1,7 @@
-//! The entries of a pool and its children in the list of pools, as what the core keeps: range, delay, account.
+//! Turns the list entries of a pool and its children into the core's form: range, delay, block layout.
 //!
-//! The tree says some things more than once: the size of blocks in every entry, how long ids rest in every child, how many ids
-//! are listed beside the list. What an edit changes counts, wherever it stands; two changes must agree.
+//! Some values are repeated in the data: the block size in every entry, the delay in every child, the number of released ids
+//! beside their list. A changed value takes precedence wherever it is; two changes must agree.
 
 use std::sync::Arc;
 
@@ -9,46 +9,51 @@ use allod_core::blocks::command::BlockPool;
 use allod_core::blocks::{BlockLayout, Child, ReleasedIds};
 use allod_core::span::Span;
 
-use super::family::Trees;
+use super::family::FamilyTrees;
 use crate::edit::validate;
-use crate::fault::{Fault, Tag};
+use crate::error::{ErrorTag, RestconfError, Result};
 use crate::id_manager::IdManager;
-use crate::id_manager::faults::at_pool;
-use crate::id_manager::nodes::Nodes;
+use crate::id_manager::nodes::IdManagerNodes;
+use crate::id_manager::refusals::at_pool;
 use crate::id_manager::settings::parent_name;
-use crate::tree::{Node, Siblings, Value};
+use crate::tree::{DataNode, LeafValue, Siblings};
 use crate::yang::NodeId;
 
-/// Everything about the pool but who holds what.
+/// Everything about the pool except its allocated ids.
 pub(super) fn of(
     model: &IdManager,
     name: &str,
-    trees: &Trees,
+    trees: &FamilyTrees,
     holder_given: bool,
-) -> Result<BlockPool, Fault> {
+) -> Result<BlockPool> {
     let nodes = &model.nodes;
     let before = trees.before.as_ref();
     let Some(parent) = &trees.parent else {
-        return Err(Fault::application(Tag::MissingElement, "the pool is not there"));
+        return Err(RestconfError::application(
+            ErrorTag::MissingElement,
+            "the pool does not exist",
+        ));
     };
-    let parent = Entry::of(model, name, parent)?;
-    let children = trees.children.iter().map(|(name, node)| Entry::of(model, name, node));
-    let children = children.collect::<Result<Vec<Entry<'_>>, Fault>>()?;
+    let parent = ListEntry::of(model, name, parent)?;
+    let children = trees.children.iter().map(|(name, node)| ListEntry::of(model, name, node));
+    let children = children.collect::<Result<Vec<ListEntry<'_>>>>()?;
 
     let (low, high, cursor) = parent.range(nodes)?.ok_or_else(|| parent.missing("start"))?;
     let all = || std::iter::once(&parent).chain(&children);
     let sizes = all().map(|entry| (entry.block_size, entry));
-    let block_size = agreed(before.map(|frame| frame.layout.block_size), sizes, "block-size")?;
+    let block_size =
+        agreed_value(before.map(|frame| frame.layout.block_size), sizes, "block-size")?;
     let delays = children.iter().map(|entry| (entry.delay_s, entry));
     let at = "released-ids-holder/delayed-time-sec";
-    let delay_s = agreed(before.map(|frame| frame.delay_s), delays, at)?;
+    let delay_s = agreed_value(before.map(|frame| frame.delay_s), delays, at)?;
     let delay_s = delay_s.unwrap_or(model.settings.release_delay_s);
     if parent.delay_s != 0 {
-        return Err(parent.wrong(at, "what comes back to a parent does not rest: it is 0"));
+        return Err(parent
+            .wrong(at, "delayed-time-sec must be 0 for a parent pool, which reuses ids at once"));
     }
     let was = before.map(|frame| count(&frame.layout.released));
     let released = parent.released(nodes, was)?;
-    // The flag itself is not in the tree. It is known by what only such pools have.
+    // The data has no flag for this. It shows in what only such pools have.
     let enhanced = holder_given
         || match before {
             Some(before) if before.delay_s == delay_s => before.layout.enhanced,
@@ -64,17 +69,17 @@ pub(super) fn of(
     Ok(BlockPool { low, high, delay_s, layout })
 }
 
-/// The children in the order in which the parent names them; those that it does not name come after.
+/// The children in the order in which the parent names them, followed by those that it does not name.
 fn children_of(
-    nodes: &Nodes,
-    trees: &Trees,
-    parent: &Entry<'_>,
-    entries: &[Entry<'_>],
-) -> Result<Vec<Child>, Fault> {
+    nodes: &IdManagerNodes,
+    trees: &FamilyTrees,
+    parent: &ListEntry<'_>,
+    entries: &[ListEntry<'_>],
+) -> Result<Vec<Child>> {
     let mut named: Vec<(Arc<str>, u32)> = Vec::new();
     for child in parent.node.entries(nodes.child_pools) {
         let access_s = child.uint(nodes.last_access_time).and_then(|at| u32::try_from(at).ok());
-        if let Some(Value::Text(name)) = child.value_of(nodes.child_pool_name) {
+        if let Some(LeafValue::Text(name)) = child.value_of(nodes.child_pool_name) {
             named.push((name.clone(), access_s.unwrap_or(0)));
         }
     }
@@ -88,16 +93,20 @@ fn children_of(
             let pool = parent.name;
             let text =
                 format!("pool '{pool}': its child '{name}' is not named '{pool}.' and a number");
-            return Err(Fault::application(Tag::InvalidValue, text).at_path(at_pool(pool)));
+            return Err(
+                RestconfError::application(ErrorTag::InvalidValue, text).at_path(at_pool(pool))
+            );
         }
-        // A name alone is a child that has nothing.
-        let nothing = (1, 0, 0);
+        // A child that is only named has no block.
+        let no_block = (1, 0, 0);
         let Some(entry) = entries.iter().find(|entry| *entry.name == *name) else {
-            let (start, end, cursor) = nothing;
+            let (start, end, cursor) = no_block;
             return Ok(Child { name, start, end, cursor, released: vec![], access_s });
         };
         if entry.node.text(nodes.parent_pool_name) != Some(parent.name) {
-            return Err(entry.wrong("parent-pool-name", "a child pool stays with its parent"));
+            return Err(
+                entry.wrong("parent-pool-name", "the parent of a child pool cannot be changed")
+            );
         }
         let mut children = trees.before.iter().flat_map(|frame| &frame.layout.children);
         let was = children.find(|child| child.name == name).map(|child| count(&child.released));
@@ -105,26 +114,28 @@ fn children_of(
         let (start, end, cursor) = match entry.range(nodes)? {
             Some(range) => range,
             None if released.is_empty() => return Err(entry.missing("start")),
-            None => nothing,
+            None => no_block,
         };
         Ok(Child { name, start, end, cursor, released, access_s })
     };
     named.into_iter().map(child).collect()
 }
 
-/// What an edit made of a value that stands in several places. `None`: it stands nowhere.
-fn agreed<'e, T: Copy + PartialEq>(
+/// The new value of a leaf that is repeated in several entries; `None` if there is none.
+fn agreed_value<'e, T: Copy + PartialEq>(
     before: Option<T>,
-    values: impl Iterator<Item = (T, &'e Entry<'e>)>,
+    values: impl Iterator<Item = (T, &'e ListEntry<'e>)>,
     at: &str,
-) -> Result<Option<T>, Fault> {
+) -> Result<Option<T>> {
     let mut now = None;
     for (value, entry) in values {
         if Some(value) == before {
             continue;
         }
         if now.is_some_and(|now| now != value) {
-            return Err(entry.wrong(at, "a pool and its children have the same"));
+            return Err(
+                entry.wrong(at, &format!("{at} must be the same for a pool and its children"))
+            );
         }
         now = Some(value);
     }
@@ -135,34 +146,34 @@ fn count(ids: &[ReleasedIds]) -> u128 {
     ids.iter().map(|run| run.ids.len()).sum()
 }
 
-/// An entry of the list of pools that has all that is mandatory.
-struct Entry<'a> {
+/// A validated entry of the list of pools.
+struct ListEntry<'a> {
     name: &'a str,
-    node: &'a Node,
+    node: &'a DataNode,
     block_size: u16,
     delay_s: u32,
 }
 
-impl Entry<'_> {
-    fn of<'a>(model: &IdManager, name: &'a str, node: &'a Node) -> Result<Entry<'a>, Fault> {
+impl ListEntry<'_> {
+    fn of<'a>(model: &IdManager, name: &'a str, node: &'a DataNode) -> Result<ListEntry<'a>> {
         let nodes = &model.nodes;
-        validate(&model.schema, node).map_err(|fault| placed(fault, name))?;
-        let mut entry = Entry { name, node, block_size: 0, delay_s: 0 };
+        validate(&model.schema, node).map_err(|error| at_pool_path(error, name))?;
+        let mut entry = ListEntry { name, node, block_size: 0, delay_s: 0 };
         if node.text(nodes.pool_name) != Some(name) {
             return Err(entry.wrong("pool-name", "the key of an entry cannot be changed"));
         }
         let size = node.uint(nodes.block_size).and_then(|size| u16::try_from(size).ok());
         entry.block_size = size
             .filter(|size| *size > 0)
-            .ok_or_else(|| entry.wrong("block-size", "a block has at least one id"))?;
+            .ok_or_else(|| entry.wrong("block-size", "block-size must be at least 1"))?;
         let delay_s = number(node.child(nodes.released), nodes.delayed_time);
         entry.delay_s =
             delay_s.ok_or_else(|| entry.missing_at("released-ids-holder/delayed-time-sec"))?;
         Ok(entry)
     }
 
-    /// First, last and cursor of its available ids. `None`: it says nothing of them.
-    fn range(&self, nodes: &Nodes) -> Result<Option<(u32, u32, i64)>, Fault> {
+    /// The first id, the last id and the cursor of the available ids; `None` if the entry has none.
+    fn range(&self, nodes: &IdManagerNodes) -> Result<Option<(u32, u32, i64)>> {
         let holder = self.node.child(nodes.available);
         let (start, end) = (number(holder, nodes.start), number(holder, nodes.end));
         let cursor = holder.and_then(|holder| holder.int(nodes.cursor));
@@ -173,20 +184,20 @@ impl Entry<'_> {
             (_, None) => return Err(self.missing("end")),
         };
         if end < start {
-            let text = format!("it ends at {end}, before its start {start}");
+            let text = format!("the end {end} is before the start {start}");
             return Err(self.wrong("available-ids-holder/end", &text));
         }
         let before = i64::from(start) - 1;
         let cursor = cursor.unwrap_or(before);
         if cursor < before {
-            let text = format!("the cursor {cursor} is before {before}, where it starts");
+            let text = format!("the cursor {cursor} is less than {before}, its initial value");
             return Err(self.wrong("available-ids-holder/cursor", &text));
         }
         Ok(Some((start, end, cursor)))
     }
 
-    /// Its released ids; those that follow each other and are ready together, together. `was`: how many there were.
-    fn released(&self, nodes: &Nodes, was: Option<u128>) -> Result<Vec<ReleasedIds>, Fault> {
+    /// The released ids, with adjacent ids of the same ready time joined. `was`: their number before.
+    fn released(&self, nodes: &IdManagerNodes, was: Option<u128>) -> Result<Vec<ReleasedIds>> {
         let holder = self.node.child(nodes.released);
         let mut released: Vec<ReleasedIds> = Vec::new();
         let listed = holder.into_iter().flat_map(|holder| holder.entries(nodes.delayed_entries));
@@ -201,40 +212,43 @@ impl Entry<'_> {
                 _ => released.push(ReleasedIds { ids: Span::one(id), ready_s }),
             }
         }
-        let told = number(holder, nodes.available_count).map(u128::from);
+        let declared = number(holder, nodes.available_count).map(u128::from);
         let listed = count(&released);
-        match told {
-            Some(told) if told != listed && Some(told) != was => {
-                let text = format!("{told} released ids are told, and {listed} are listed");
+        match declared {
+            Some(declared) if declared != listed && Some(declared) != was => {
+                let text = format!(
+                    "available-id-count is {declared}, but {listed} released ids are listed"
+                );
                 Err(self.wrong("released-ids-holder/available-id-count", &text))
             }
             _ => Ok(released),
         }
     }
 
-    fn missing(&self, leaf: &str) -> Fault {
+    fn missing(&self, leaf: &str) -> RestconfError {
         self.missing_at(&format!("available-ids-holder/{leaf}"))
     }
 
-    fn missing_at(&self, at: &str) -> Fault {
+    fn missing_at(&self, at: &str) -> RestconfError {
         let text = format!("'{}' lacks {at}", self.name);
-        Fault::application(Tag::MissingElement, text)
+        RestconfError::application(ErrorTag::MissingElement, text)
             .at_path(format!("{}/{at}", at_pool(self.name)))
     }
 
-    fn wrong(&self, at: &str, text: &str) -> Fault {
+    fn wrong(&self, at: &str, text: &str) -> RestconfError {
         let text = format!("'{}': {text}", self.name);
-        Fault::application(Tag::InvalidValue, text).at_path(format!("{}/{at}", at_pool(self.name)))
+        RestconfError::application(ErrorTag::InvalidValue, text)
+            .at_path(format!("{}/{at}", at_pool(self.name)))
     }
 }
 
-/// A fault of the schema says which node; this says of which pool.
-fn placed(fault: Fault, name: &str) -> Fault {
-    let path = fault.path.clone().unwrap_or_default();
+/// Adds the pool to the path of a validation error.
+fn at_pool_path(error: RestconfError, name: &str) -> RestconfError {
+    let path = error.path.clone().unwrap_or_default();
     let below = path.strip_prefix("/id-manager:id-pools/id-pool").unwrap_or_default().to_owned();
-    fault.at_path(format!("{}{below}", at_pool(name)))
+    error.at_path(format!("{}{below}", at_pool(name)))
 }
 
-fn number(node: Option<&Node>, leaf: NodeId) -> Option<u32> {
+fn number(node: Option<&DataNode>, leaf: NodeId) -> Option<u32> {
     node.and_then(|node| node.uint(leaf)).and_then(|number| u32::try_from(number).ok())
 }

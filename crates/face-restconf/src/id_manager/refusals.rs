@@ -1,51 +1,56 @@
-//! Every refusal of the core in the words of OpenDaylight's id-manager, where it had words for it.
+//! Turns refusals into errors, with OpenDaylight's error texts where it has one.
 //!
-//! What a call asks for and does not get is `operation-failed`, as the original has it for everything. An edit of the tree
-//! says what is wrong with it, and where.
+//! A refused RPC is `operation-failed`, as OpenDaylight reports every failure. A refused edit has a specific tag and a path.
 
 use std::fmt::Display;
 
 use allod_core::refusal::{BlocksRefusal, CapacityRefusal, Refusal, Refused};
 
 use super::IdManager;
-use crate::fault::{Fault, Tag};
+use crate::error::{ErrorTag, RestconfError};
 use crate::yang::NodeId;
 
 impl IdManager {
-    pub(super) fn refused(&self, operation: Option<NodeId>, refused: &Refused) -> Fault {
+    pub(super) fn refusal_error(
+        &self,
+        operation: Option<NodeId>,
+        refused: &Refused,
+    ) -> RestconfError {
         let refusal = &refused.refusal;
-        // Calls fail; what is wrong with an edit has a tag of its own.
-        let said = |tag: Tag, text: String| {
-            let tag = if operation.is_some() { Tag::OperationFailed } else { tag };
-            Fault::application(tag, text)
+        // RPCs fail with one tag; edits have specific tags.
+        let error = |tag: ErrorTag, text: String| {
+            let tag = if operation.is_some() { ErrorTag::OperationFailed } else { tag };
+            RestconfError::application(tag, text)
         };
         match refusal {
-            Refusal::Invalid { .. } => Fault::application(Tag::InvalidValue, refusal.to_string()),
+            Refusal::Invalid { .. } => {
+                RestconfError::application(ErrorTag::InvalidValue, refusal.to_string())
+            }
             Refusal::LimitExceeded { limit, .. } => {
-                Fault::application(beyond(limit), refusal.to_string())
+                RestconfError::application(limit_tag(limit), refusal.to_string())
             }
             Refusal::PoolUnknown { pool } if self.allocates(operation) => {
-                said(Tag::DataMissing, "Error creating a local id pool".into())
+                error(ErrorTag::DataMissing, "Error creating a local id pool".into())
                     .at_path(at_pool(pool))
             }
             Refusal::PoolUnknown { pool } => {
                 let at = at_pool(pool);
                 let text =
                     format!("Expected to find data in CONFIGURATION at {at}, but there was none");
-                said(Tag::DataMissing, text).at_path(at)
+                error(ErrorTag::DataMissing, text).at_path(at)
             }
             Refusal::PoolExhausted { pool, .. } => {
-                said(Tag::ResourceDenied, format!("Ids exhausted for pool : {pool}"))
+                error(ErrorTag::ResourceDenied, format!("Ids exhausted for pool : {pool}"))
             }
             Refusal::ValueTaken { pool, by, .. } => {
-                said(Tag::InUse, refusal.to_string()).at_path(at_entry(pool, &by.key))
+                error(ErrorTag::InUse, refusal.to_string()).at_path(at_entry(pool, &by.key))
             }
             Refusal::ValueOutside { pool, .. }
             | Refusal::ValueExcluded { pool, .. }
             | Refusal::ValueDraining { pool, .. }
             | Refusal::ValueMalformed { pool, .. }
             | Refusal::HeldOutside { pool, .. } => {
-                said(Tag::InvalidValue, refusal.to_string()).at_path(at_pool(pool))
+                error(ErrorTag::InvalidValue, refusal.to_string()).at_path(at_pool(pool))
             }
             Refusal::PoolInUse { pool, .. }
             | Refusal::PoolGenerationDiffers { pool, .. }
@@ -55,22 +60,22 @@ impl IdManager {
             | Refusal::ParamsDiffer { pool, .. }
             | Refusal::NoLease { pool, .. }
             | Refusal::ValueQuarantined { pool, .. } => {
-                said(Tag::InUse, refusal.to_string()).at_path(at_pool(pool))
+                error(ErrorTag::InUse, refusal.to_string()).at_path(at_pool(pool))
             }
             Refusal::IdempotencyDiffers { .. }
             | Refusal::SyncDiffers { .. }
             | Refusal::SyncExhausted { .. }
-            | Refusal::CheckFailed { .. } => said(Tag::OperationFailed, refusal.to_string()),
-            Refusal::Capacity(refusal) => self.not_about_ids(refusal),
-            Refusal::Blocks(refusal) => self.ids_refused(operation, refusal),
+            | Refusal::CheckFailed { .. } => error(ErrorTag::OperationFailed, refusal.to_string()),
+            Refusal::Capacity(refusal) => self.capacity_error(refusal),
+            Refusal::Blocks(refusal) => self.ids_error(operation, refusal),
             Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => {
-                said(Tag::InUse, refusal.to_string())
+                error(ErrorTag::InUse, refusal.to_string())
             }
         }
     }
 
-    fn ids_refused(&self, operation: Option<NodeId>, refusal: &BlocksRefusal) -> Fault {
-        let failed = |text: String| Fault::application(Tag::OperationFailed, text);
+    fn ids_error(&self, operation: Option<NodeId>, refusal: &BlocksRefusal) -> RestconfError {
+        let failed = |text: String| RestconfError::application(ErrorTag::OperationFailed, text);
         match refusal {
             BlocksRefusal::KeyUnknown { pool, key, entries: 0 } => {
                 failed(format!("Id entry for {key} doesn't exist in the pool {pool}"))
@@ -85,19 +90,22 @@ impl IdManager {
                 failed(refusal.to_string()).at_path(at_pool(pool))
             }
             BlocksRefusal::NotIds { pool } => {
-                Fault::application(Tag::DataExists, refusal.to_string()).at_path(at_pool(pool))
+                RestconfError::application(ErrorTag::DataExists, refusal.to_string())
+                    .at_path(at_pool(pool))
             }
             BlocksRefusal::PoolChanged { pool, .. } => {
-                Fault::application(Tag::InUse, refusal.to_string()).at_path(at_pool(pool))
+                RestconfError::application(ErrorTag::InUse, refusal.to_string())
+                    .at_path(at_pool(pool))
             }
             BlocksRefusal::Layout { pool, .. } => {
-                Fault::application(Tag::InvalidValue, refusal.to_string()).at_path(at_pool(pool))
+                RestconfError::application(ErrorTag::InvalidValue, refusal.to_string())
+                    .at_path(at_pool(pool))
             }
         }
     }
 
-    fn not_about_ids(&self, refusal: &CapacityRefusal) -> Fault {
-        Fault::application(Tag::OperationFailed, refusal.to_string())
+    fn capacity_error(&self, refusal: &CapacityRefusal) -> RestconfError {
+        RestconfError::application(ErrorTag::OperationFailed, refusal.to_string())
     }
 
     fn allocates(&self, operation: Option<NodeId>) -> bool {
@@ -105,26 +113,26 @@ impl IdManager {
     }
 }
 
-/// What is wrong with more than a limit allows: a name can be another one, a request can be split, but room has to be made.
-fn beyond(limit: &str) -> Tag {
+/// The tag for an exceeded limit: a name can be changed, a request can be split, but for more pools others must be deleted.
+fn limit_tag(limit: &str) -> ErrorTag {
     match limit {
-        "pool_name_bytes_max" | "key_bytes_max" => Tag::InvalidValue,
-        "pools_max" => Tag::ResourceDenied,
-        _ => Tag::TooBig,
+        "pool_name_bytes_max" | "key_bytes_max" => ErrorTag::InvalidValue,
+        "pools_max" => ErrorTag::ResourceDenied,
+        _ => ErrorTag::TooBig,
     }
 }
 
-/// Where a pool, or a child pool, is in the data.
+/// The path of a pool or child pool.
 pub(super) fn at_pool(name: &str) -> String {
     format!("/id-manager:id-pools/id-pool[pool-name={}]", quoted(name))
 }
 
-/// Where it is said what a key holds.
+/// The path of the id-entry of a key.
 pub(super) fn at_entry(pool: &str, key: impl Display) -> String {
     format!("{}/id-entries[id-key={}]", at_pool(pool), quoted(&key.to_string()))
 }
 
-/// A text in an instance identifier.
+/// Quotes a key value for an instance identifier.
 fn quoted(text: &str) -> String {
     if text.contains('\'') { format!("\"{text}\"") } else { format!("'{text}'") }
 }

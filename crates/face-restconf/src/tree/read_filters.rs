@@ -1,27 +1,27 @@
-//! What of a source is told: all filters of a request, in their order.
+//! All filters of a read request, in their order.
 
 use super::{
-    ContentFilter, Defaults, DefaultsFilter, DepthFilter, FieldsFilter, Selection, Sink, Source,
-    Stopped,
+    ContentFilter, Defaults, DefaultsFilter, DepthFilter, FieldsFilter, NodeSink, NodeSource,
+    Selection, WalkStopped,
 };
 use crate::model::Content;
 use crate::yang::Schema;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
+pub struct ReadFilters {
     pub content: Content,
     /// `None`: unbounded.
     pub depth: Option<u32>,
     pub fields: Option<Selection>,
     pub defaults: Defaults,
-    /// Whether the target is the datastore itself. Then the source yields its children, which are the second level.
+    /// The target is the datastore. Its children, which the source yields, are the second level.
     pub at_datastore: bool,
 }
 
-impl View {
-    /// Everything, as the model tells it.
-    pub fn whole() -> View {
-        View {
+impl ReadFilters {
+    /// No filter: everything that the model reports.
+    pub fn whole() -> ReadFilters {
+        ReadFilters {
             content: Content::All,
             depth: None,
             fields: None,
@@ -33,12 +33,12 @@ impl View {
     pub fn walk(
         &self,
         schema: &Schema,
-        source: &dyn Source,
-        sink: &mut dyn Sink,
-    ) -> Result<(), Stopped> {
+        source: &dyn NodeSource,
+        sink: &mut dyn NodeSink,
+    ) -> Result<(), WalkStopped> {
         let levels =
             self.depth.map_or(u32::MAX, |depth| depth.saturating_sub(u32::from(self.at_datastore)));
-        // Defaults first: what they add is looked at like everything else.
+        // Defaults come first, so that the other filters see the nodes that they add.
         let mut depth = DepthFilter::new(schema, levels, sink);
         let selection = self.fields.as_ref().unwrap_or(&Selection::All);
         let mut fields = FieldsFilter::new(schema, selection, self.at_datastore, &mut depth);

@@ -1,5 +1,4 @@
-//! Why a request has nothing, in the words of the original. Services compare them, so they are kept to the letter, names of
-//! Java's classes and all.
+//! NSO's texts for failed requests. Services compare them, so they must stay identical, including the names of Java classes.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -22,7 +21,7 @@ pub(crate) fn error(pool: &str, request: &Request, failure: &Failure) -> String 
             format!("{IPAM}.AddressPoolEmptyException: No addresses available")
         }
         Failure::TooBig(lens) => {
-            // There is a blank behind every one of them, the last too.
+            // Each length is followed by a blank, also the last one.
             let lens: String = lens.iter().map(|len| format!("{len} ")).collect();
             format!(
                 "{IPAM}.AddressPoolMaskInvalidException: Requested subnet is too big. Available prefix lengths: {lens}"
@@ -44,14 +43,13 @@ pub(crate) fn error(pool: &str, request: &Request, failure: &Failure) -> String 
         Failure::Misaligned => {
             format!("{IPAM}.InvalidNetmaskException: Invalid address/cidr pair.")
         }
-        // No size is longer than an address of IPv6.
+        // Larger than the longest IPv6 prefix.
         Failure::TooLong => {
             format!("{IPAM}.InvalidNetmaskException: IPv4 prefix must be within [0-32]")
         }
     }
 }
 
-/// Of which version the address is that the request names.
 fn is_six(request: &Request) -> bool {
     match &request.want {
         Wanted::Prefix(want) => want.start.is_some_and(|(six, _)| six),
@@ -59,7 +57,7 @@ fn is_six(request: &Request) -> bool {
     }
 }
 
-/// An address as Java writes it, which shortens nothing in one of IPv6.
+/// An address as Java writes it, without shortening IPv6.
 fn address_of(request: &Request, address: u128) -> String {
     match u32::try_from(address) {
         Ok(four) if !is_six(request) => Ipv4Addr::from(four).to_string(),

@@ -1,4 +1,4 @@
-//! What happens is told by the event stream, and can be told again later.
+//! Event streams: live and replayed notifications.
 
 use allod_testkit::transcript::ManualClock;
 use http_body_util::BodyExt;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::id_manager::server::Server;
 
-/// The notifications that the stream has told up to now.
-async fn told(server: &Server, many: usize) -> Vec<Value> {
+/// The first notifications of the stream.
+async fn notifications(server: &Server, many: usize) -> Vec<Value> {
     let path = "/restconf/streams/id-manager/json?start-time=2026-01-01T08:00:00Z";
     let request = http::Request::builder().uri(path).header("accept", "text/event-stream");
     let request = request.body(http_body_util::Full::<bytes::Bytes>::default()).unwrap();
@@ -25,7 +25,7 @@ async fn told(server: &Server, many: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn pools_and_ids_are_told() {
+async fn pools_and_ids_are_notified() {
     let clock = ManualClock::morning();
     let server = Server::fresh(clock.clone()).await;
     for (rpc, input) in [
@@ -38,7 +38,7 @@ async fn pools_and_ids_are_told() {
     ] {
         assert!(server.call(rpc, input).await.status < 300);
     }
-    let events = told(&server, 7).await;
+    let events = notifications(&server, 7).await;
     let bodies: Vec<Value> = events
         .iter()
         .map(|event| {
@@ -65,11 +65,11 @@ async fn pools_and_ids_are_told() {
             json!({"allod-id-manager:id-pool-deleted":{"pool-name":"e"}}),
         ]
     );
-    crate::id_manager::replies::keep_events("told", &bodies);
+    crate::id_manager::replies::keep_events("notifications", &bodies);
 }
 
 #[tokio::test]
-async fn an_edit_holds_only_while_what_it_was_made_on_is_there() {
+async fn if_match_refuses_an_edit_of_a_changed_pool() {
     let server = Server::fresh(ManualClock::morning()).await;
     server.call("createIdPool", r#""pool-name":"p","low":1,"high":50"#).await;
     server.call("createIdPool", r#""pool-name":"q","low":1,"high":50"#).await;
@@ -87,7 +87,7 @@ async fn an_edit_holds_only_while_what_it_was_made_on_is_there() {
         answer.headers["etag"].to_str().unwrap().to_owned()
     };
     let (all, one) = (etag(whole).await, etag(p).await);
-    // What happens to another pool changes the whole, and not this one.
+    // A change of another pool changes the entity tag of the whole, but not of this pool.
     server.allocate("q", "k").await;
     assert_ne!(etag(whole).await, all);
     assert_eq!(etag(p).await, one);
