@@ -80,11 +80,11 @@ struct TreeSearch<'p, 'a> {
 #[derive(PartialEq)]
 enum TreeTurn {
     More {
-        shown: usize,
+        produced: usize,
     },
     Done,
     /// The whole search has ended.
-    Over,
+    SearchEnded,
 }
 
 impl TreeSearch<'_, '_> {
@@ -94,22 +94,22 @@ impl TreeSearch<'_, '_> {
         while let Some(anchor) = anchors.next(&mut self.budget) {
             if self.plan.is_alone(anchor) {
                 self.budget.spend(solo.weight());
-                if solo.serves(anchor) && self.show_solo(&solo, anchor) == TreeTurn::Over {
+                if solo.serves(anchor) && self.add_solo(&solo, anchor) == TreeTurn::SearchEnded {
                     return;
                 }
                 continue;
             }
-            if let Some(assign) = self.begin(anchor)
-                && self.turn(assign, anchor) == TreeTurn::Over
+            if let Some(assigner) = self.start_tree(anchor)
+                && self.turn(assigner, anchor) == TreeTurn::SearchEnded
             {
                 return;
             }
         }
         loop {
-            while let Some(assign) = self.unfinished.pop_front() {
-                self.sizes -= assign.tree.size();
-                let anchor = assign.tree.anchor;
-                if self.turn(assign, anchor) == TreeTurn::Over {
+            while let Some(assigner) = self.unfinished.pop_front() {
+                self.sizes -= assigner.tree.size();
+                let anchor = assigner.tree.anchor;
+                if self.turn(assigner, anchor) == TreeTurn::SearchEnded {
                     return;
                 }
             }
@@ -124,30 +124,34 @@ impl TreeSearch<'_, '_> {
     }
 
     /// Adds the one possible candidate of a tree with a single provider.
-    fn show_solo(&mut self, solo: &SoloMatch<'_, '_>, ix: ProviderIx) -> TreeTurn {
+    fn add_solo(&mut self, solo: &SoloMatch<'_, '_>, ix: ProviderIx) -> TreeTurn {
         if self.found.len() == self.max {
             self.found.limit_hit = Some(LimitHit::Candidates);
-            return TreeTurn::Over;
+            return TreeTurn::SearchEnded;
         }
         let written = solo.push(ix, &mut self.found);
         self.budget.spend(written);
-        if self.query.limit == Some(self.found.len()) { TreeTurn::Over } else { TreeTurn::Done }
+        if self.query.limit == Some(self.found.len()) {
+            TreeTurn::SearchEnded
+        } else {
+            TreeTurn::Done
+        }
     }
 
     /// Restarts trees from `evicted`, as many as fit in memory.
     fn resume(&mut self) {
-        while let Some(&(anchor, shown)) = self.evicted.last() {
-            let Some(mut assign) = self.begin(anchor) else {
+        while let Some(&(anchor, produced)) = self.evicted.last() {
+            let Some(mut assigner) = self.start_tree(anchor) else {
                 self.evicted.pop();
                 continue;
             };
-            if !self.has_room(assign.tree.size()) {
+            if !self.has_room(assigner.tree.size()) {
                 return;
             }
-            for _ in 0..shown {
-                assign.next(self.plan, usize::MAX, &mut self.budget);
+            for _ in 0..produced {
+                assigner.next(self.plan, usize::MAX, &mut self.budget);
             }
-            self.keep(assign);
+            self.keep(assigner);
             self.evicted.pop();
         }
     }
@@ -158,12 +162,12 @@ impl TreeSearch<'_, '_> {
             || self.unfinished.len() < TREES_MAX && self.sizes + size <= TREE_SIZES_MAX
     }
 
-    fn keep(&mut self, assign: Assigner) {
-        self.sizes += assign.tree.size();
-        self.unfinished.push_back(assign);
+    fn keep(&mut self, assigner: Assigner) {
+        self.sizes += assigner.tree.size();
+        self.unfinished.push_back(assigner);
     }
 
-    fn begin(&mut self, anchor: ProviderIx) -> Option<Assigner> {
+    fn start_tree(&mut self, anchor: ProviderIx) -> Option<Assigner> {
         let mut work = 0;
         let tree = Tree::new(self.plan, anchor, &mut work);
         self.budget.spend(work);
@@ -178,67 +182,68 @@ impl TreeSearch<'_, '_> {
     }
 
     /// Gives a tree its turn, and keeps it if it may have more.
-    fn turn(&mut self, mut assign: Assigner, anchor: ProviderIx) -> TreeTurn {
-        let turn = self.show(&mut assign);
-        if let TreeTurn::More { shown } = turn {
-            if self.has_room(assign.tree.size()) {
-                self.keep(assign);
+    fn turn(&mut self, mut assigner: Assigner, anchor: ProviderIx) -> TreeTurn {
+        let turn = self.advance(&mut assigner);
+        if let TreeTurn::More { produced } = turn {
+            if self.has_room(assigner.tree.size()) {
+                self.keep(assigner);
             } else {
-                self.evicted.push((anchor, shown));
+                self.evicted.push((anchor, produced));
             }
         }
         turn
     }
 
-    fn show(&mut self, assign: &mut Assigner) -> TreeTurn {
+    fn advance(&mut self, assigner: &mut Assigner) -> TreeTurn {
         let depth_first = self.query.order == CandidateOrder::DepthFirst;
         let tries_max = if depth_first { usize::MAX } else { TRIES_PER_TURN };
-        let mut shown = 0;
+        let mut produced = 0;
         loop {
-            match assign.next(self.plan, tries_max, &mut self.budget) {
+            match assigner.next(self.plan, tries_max, &mut self.budget) {
                 AssignProgress::Exhausted => return TreeTurn::Done,
                 AssignProgress::Paused if self.budget.is_spent() => {
                     self.found.limit_hit = Some(LimitHit::Steps);
-                    return TreeTurn::Over;
+                    return TreeTurn::SearchEnded;
                 }
-                AssignProgress::Paused => return TreeTurn::More { shown },
+                AssignProgress::Paused => return TreeTurn::More { produced },
                 AssignProgress::Assigned => {}
             }
-            shown += 1;
-            if self.is_duplicate(assign) {
+            produced += 1;
+            if self.is_duplicate(assigner) {
                 continue;
             }
             if self.found.len() == self.max {
                 self.found.limit_hit = Some(LimitHit::Candidates);
-                return TreeTurn::Over;
+                return TreeTurn::SearchEnded;
             }
-            self.take(assign);
+            self.add_candidate(assigner);
             if self.query.limit == Some(self.found.len()) {
-                return TreeTurn::Over;
+                return TreeTurn::SearchEnded;
             }
             if !depth_first {
-                return TreeTurn::More { shown };
+                return TreeTurn::More { produced };
             }
         }
     }
 
     /// Whether another tree has produced the same assignment. Only sharing providers serve several trees.
-    fn is_duplicate(&mut self, assign: &Assigner) -> bool {
+    fn is_duplicate(&mut self, assigner: &Assigner) -> bool {
         let plan = self.plan;
         if plan.sharing.is_empty() {
             return false;
         }
-        let members = (0..plan.slots.len()).filter_map(|slot| assign.assigned.get(slot));
-        let mut servers = members.map(|member| assign.tree.ix(member));
+        let members = (0..plan.slots.len()).filter_map(|slot| assigner.assigned.get(slot));
+        let mut servers = members.map(|member| assigner.tree.ix(member));
         if !servers.clone().all(|ix| plan.shares.contains(ix)) {
             return false;
         }
         !self.shared_only.insert(servers.by_ref().collect())
     }
 
-    fn take(&mut self, assign: &Assigner) {
+    fn add_candidate(&mut self, assigner: &Assigner) {
         let plan = self.plan;
-        let server = |slot: usize| assign.assigned.get(slot).map(|member| assign.tree.ix(member));
+        let server =
+            |slot: usize| assigner.assigned.get(slot).map(|member| assigner.tree.ix(member));
         let amounts = plan.slots.iter().enumerate().flat_map(|(at, slot)| {
             let demands = slot.demands.iter();
             demands.filter_map(move |demand| Some((server(at)?, demand.class, demand.amount)))
@@ -250,7 +255,7 @@ impl TreeSearch<'_, '_> {
                 .filter_map(move |(at, _)| server(at))
         };
         let written =
-            self.found.push(assign.tree.anchor, amounts, servers_of(false), servers_of(true));
+            self.found.push(assigner.tree.anchor, amounts, servers_of(false), servers_of(true));
         self.budget.spend(written);
     }
 }
