@@ -12,7 +12,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use allod_outbound::{
-    Answer, BaseUrl, Endpoint, HttpClient, OutboundError, Repeatable, TlsSetupError, TrustedRoots,
+    BaseUrl, Endpoint, HttpAnswer, HttpClient, OutboundError, Repeatable, TlsSetupError,
+    TrustedRoots,
 };
 use anyhow::anyhow;
 use bytes::Bytes;
@@ -146,7 +147,7 @@ impl Client {
     }
 
     /// As `send`, without reading the body of a success.
-    pub async fn begin(&self, request: &ApiRequest) -> Result<Answer, CommandError> {
+    pub async fn begin(&self, request: &ApiRequest) -> Result<HttpAnswer, CommandError> {
         let began = Instant::now();
         loop {
             let sent = self.http.send(self.request(request)?, request.repeatable, self.timeout);

@@ -48,11 +48,11 @@ variable, allod.toml.
 #[command(disable_help_subcommand = true)]
 pub struct Arguments {
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Run the server
     Serve(ServeArguments),
     /// List, show, create, change or delete pools
@@ -118,32 +118,34 @@ pub enum Command {
     Man(man::ManArguments),
 }
 
-impl Command {
+impl CliCommand {
     pub fn run(self) -> Result<(), CommandError> {
         match self {
-            Command::Serve(arguments) => serve::run(arguments),
-            Command::Pool(command) => pool::run(command),
-            Command::Claim(arguments) => claim::run(*arguments),
-            Command::Release(arguments) => release::run(arguments),
-            Command::Renew(arguments) => renew::run(arguments),
-            Command::Who(arguments) => who::run(*arguments),
-            Command::Provider(command) => provider::run(command),
-            Command::Consumer(command) => consumer::run(command),
-            Command::Candidates(arguments) => candidates::run(*arguments),
-            Command::Alarms(arguments) => alarms::run(*arguments),
-            Command::Outbox(command) => outbox::run(command),
-            Command::Watch(arguments) => watch::run(arguments),
-            Command::History(arguments) => history::run(*arguments),
-            Command::Tx(arguments) => tx::run(arguments),
-            Command::Status(arguments) => status::run(arguments),
-            Command::Journal(command) => journal::run(command),
-            Command::Backup(arguments) => backup::run(arguments),
-            Command::Restore(arguments) => restore::run(arguments),
-            Command::Import(command) => import::run(command),
-            Command::Token(command) => token::run(command),
-            Command::Config(command) => config::run(command),
-            Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
-            Command::Man(arguments) => man::run(&arguments, Arguments::command()),
+            CliCommand::Serve(arguments) => serve::run(arguments),
+            CliCommand::Pool(command) => pool::run(command),
+            CliCommand::Claim(arguments) => claim::run(*arguments),
+            CliCommand::Release(arguments) => release::run(arguments),
+            CliCommand::Renew(arguments) => renew::run(arguments),
+            CliCommand::Who(arguments) => who::run(*arguments),
+            CliCommand::Provider(command) => provider::run(command),
+            CliCommand::Consumer(command) => consumer::run(command),
+            CliCommand::Candidates(arguments) => candidates::run(*arguments),
+            CliCommand::Alarms(arguments) => alarms::run(*arguments),
+            CliCommand::Outbox(command) => outbox::run(command),
+            CliCommand::Watch(arguments) => watch::run(arguments),
+            CliCommand::History(arguments) => history::run(*arguments),
+            CliCommand::Tx(arguments) => tx::run(arguments),
+            CliCommand::Status(arguments) => status::run(arguments),
+            CliCommand::Journal(command) => journal::run(command),
+            CliCommand::Backup(arguments) => backup::run(arguments),
+            CliCommand::Restore(arguments) => restore::run(arguments),
+            CliCommand::Import(command) => import::run(command),
+            CliCommand::Token(command) => token::run(command),
+            CliCommand::Config(command) => config::run(command),
+            CliCommand::Completions(arguments) => {
+                completions::run(&arguments, Arguments::command())
+            }
+            CliCommand::Man(arguments) => man::run(&arguments, Arguments::command()),
         }
     }
 }

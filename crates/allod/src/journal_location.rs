@@ -43,7 +43,7 @@ pub enum JournalOrFile {
     File(PathBuf),
 }
 
-pub struct OpenJournal {
+pub struct OpenedJournal {
     pub journal: Arc<dyn Journal>,
     pub checkpoints: Arc<dyn CheckpointStore>,
     /// An incomplete write of a crash, which was dropped.
@@ -96,7 +96,7 @@ impl JournalLocation {
 
     /// Opens the journal, and creates it if missing. With `ha`, refuses a journal that does not survive the loss of a
     /// machine. Blocks.
-    pub fn open(&self, ha: bool) -> Result<OpenJournal, CommandError> {
+    pub fn open(&self, ha: bool) -> Result<OpenedJournal, CommandError> {
         match self {
             JournalLocation::Folder(_) if ha => Err(CommandError::Usage(anyhow!(
                 "--ha needs a replicated journal, but a folder is on one machine; \
@@ -107,7 +107,7 @@ impl JournalLocation {
                 let checkpoints = FileCheckpoints::open(data)
                     .with_context(|| format!("cannot open the checkpoints of {self}"))
                     .map_err(CommandError::Failed)?;
-                Ok(OpenJournal {
+                Ok(OpenedJournal {
                     journal: Arc::new(opened.journal),
                     checkpoints: Arc::new(checkpoints),
                     torn: opened.torn,
@@ -116,13 +116,13 @@ impl JournalLocation {
             JournalLocation::Postgres(address) => {
                 let journal = Postgres::open(address, ha).map_err(|error| self.error(error))?;
                 let checkpoints = Arc::new(journal.checkpoints());
-                Ok(OpenJournal { journal: Arc::new(journal), checkpoints, torn: None })
+                Ok(OpenedJournal { journal: Arc::new(journal), checkpoints, torn: None })
             }
         }
     }
 
     /// Opens a journal that must exist.
-    pub fn open_existing(&self) -> Result<OpenJournal, CommandError> {
+    pub fn open_existing(&self) -> Result<OpenedJournal, CommandError> {
         if let JournalLocation::Folder(data) = self
             && !data.is_dir()
         {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// The body of a claim with all fields of the real one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ClaimBody {
+struct BareClaimBody {
     value: Option<serde_json::Value>,
     fallback: Option<bool>,
     count: Option<u32>,
@@ -32,7 +32,7 @@ struct ClaimBody {
 }
 
 #[derive(Debug, Serialize)]
-struct ClaimReply<'a> {
+struct BareClaimReply<'a> {
     pool: &'a str,
     key: &'a str,
     owner: &'a str,
@@ -51,7 +51,7 @@ pub fn serve(listener: TcpListener, reply_bytes: usize) -> Result<()> {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let spaces: &'static str = " ".repeat(reply_bytes).leak();
-        let answer = move |path: Path<(String, String)>, body: Json<ClaimBody>| async move {
+        let answer = move |path: Path<(String, String)>, body: Json<BareClaimBody>| async move {
             claim(&path.0, &body.0, reply_bytes, spaces)
         };
         let app = Router::new()
@@ -104,7 +104,7 @@ fn without_delay(tcp: &mut tokio::net::TcpStream) {
 
 fn claim(
     (pool, key): &(String, String),
-    body: &ClaimBody,
+    body: &BareClaimBody,
     reply_bytes: usize,
     spaces: &str,
 ) -> impl IntoResponse + use<> {
@@ -121,10 +121,10 @@ fn claim(
     ];
     let asked = asked.into_iter().filter(|&asked| asked).count();
     let owner = body.owner.as_deref().filter(|owner| owner.len() < 64).unwrap_or(key);
-    let bare = ClaimReply { pool, key, owner, asked, padding: "" };
+    let bare = BareClaimReply { pool, key, owner, asked, padding: "" };
     let bare_bytes = FIXED_BYTES + pool.len() + key.len() + owner.len();
     let padding = &spaces[..reply_bytes.saturating_sub(bare_bytes)];
-    (StatusCode::CREATED, Json(ClaimReply { padding, ..bare })).into_response()
+    (StatusCode::CREATED, Json(BareClaimReply { padding, ..bare })).into_response()
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_answer_has_the_requested_length() {
-        let reply = ClaimReply { pool: "p", key: "k", owner: "o", asked: 0, padding: "" };
+        let reply = BareClaimReply { pool: "p", key: "k", owner: "o", asked: 0, padding: "" };
         assert_eq!(serde_json::to_string(&reply).unwrap().len(), FIXED_BYTES + 3);
     }
 }

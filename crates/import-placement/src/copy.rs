@@ -6,7 +6,7 @@
 
 mod consumers;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use allod_core::capacity::Uuid;
@@ -36,12 +36,12 @@ impl ProviderLists {
     pub async fn read(import: &Import) -> Result<ProviderLists, ImportError> {
         let mut found = ProviderLists::default();
         import.source.providers(|provider| found.source.push(provider)).await?;
-        let known: HashMap<Uuid, ()> = found.source.iter().map(|row| (row.uuid, ())).collect();
+        let known: HashSet<Uuid> = found.source.iter().map(|row| row.uuid).collect();
         import
             .target
             .reader
             .providers(|provider| {
-                if known.contains_key(&provider.uuid) {
+                if known.contains(&provider.uuid) {
                     found.target.insert(provider.uuid, provider);
                 } else {
                     found.extra.push(provider);
@@ -171,7 +171,7 @@ impl Copier {
     ) -> Result<(), ImportError> {
         match plan::provider(wanted, there, self.import.options.replace) {
             PlanStep::Skip => self.report().of(ItemKind::Providers).equal += 1,
-            PlanStep::ImportReport => self.report().of(ItemKind::Providers).differing += 1,
+            PlanStep::KeepDifferent => self.report().of(ItemKind::Providers).differing += 1,
             PlanStep::Write => {
                 let written = self.import.target.provider(wanted, there.is_some()).await?;
                 let exists = there.is_some() || written == WriteOutcome::Done;
@@ -215,7 +215,7 @@ impl Copier {
                     self.report().of(kind_of(kind)).equal += 1;
                     return Ok(None);
                 }
-                PlanStep::ImportReport => {
+                PlanStep::KeepDifferent => {
                     self.report().of(kind_of(kind)).differing += 1;
                     return Ok(None);
                 }

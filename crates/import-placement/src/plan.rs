@@ -14,7 +14,7 @@ pub enum PlanStep {
     /// The item is equal on both sides.
     Skip,
     /// The target has a different item, which may not be overwritten.
-    ImportReport,
+    KeepDifferent,
 }
 
 impl PlanStep {
@@ -22,7 +22,7 @@ impl PlanStep {
         match (equal, writable) {
             (true, _) => PlanStep::Skip,
             (false, true) => PlanStep::Write,
-            (false, false) => PlanStep::ImportReport,
+            (false, false) => PlanStep::KeepDifferent,
         }
     }
 }
@@ -155,7 +155,7 @@ mod tests {
             ProviderEntry { parent: None, ..wanted.clone() },
             ProviderEntry { parent: Some(Uuid(3)), ..wanted.clone() },
         ] {
-            assert_eq!(provider(&wanted, Some(&other), false), PlanStep::ImportReport);
+            assert_eq!(provider(&wanted, Some(&other), false), PlanStep::KeepDifferent);
             assert_eq!(provider(&wanted, Some(&other), true), PlanStep::Write);
         }
     }
@@ -171,13 +171,13 @@ mod tests {
             (wanted.clone(), PlanStep::Skip),
             (inventories(&[("VCPU", wide), ("DISK_GB", stock)]), PlanStep::Write),
             (inventories(&[("VCPU", wide), ("DISK_GB", wide)]), PlanStep::Write),
-            (inventories(&[("VCPU", wide)]), PlanStep::ImportReport),
-            (inventories(&[("VCPU", stock), ("PCPU", stock)]), PlanStep::ImportReport),
-            (inventories(&[("VCPU", wide), ("DISK_GB", more)]), PlanStep::ImportReport),
-            (inventories(&[("VCPU", stock), ("DISK_GB", more)]), PlanStep::ImportReport),
+            (inventories(&[("VCPU", wide)]), PlanStep::KeepDifferent),
+            (inventories(&[("VCPU", stock), ("PCPU", stock)]), PlanStep::KeepDifferent),
+            (inventories(&[("VCPU", wide), ("DISK_GB", more)]), PlanStep::KeepDifferent),
+            (inventories(&[("VCPU", stock), ("DISK_GB", more)]), PlanStep::KeepDifferent),
         ] {
             assert_eq!(part(&wanted, &there, false), step, "{there:?}");
-            let replaced = if step == PlanStep::ImportReport { PlanStep::Write } else { step };
+            let replaced = if step == PlanStep::KeepDifferent { PlanStep::Write } else { step };
             assert_eq!(part(&wanted, &there, true), replaced, "{there:?}");
         }
         let traits = |names: &[&str]| {
@@ -185,9 +185,9 @@ mod tests {
         };
         assert_eq!(part(&traits(&["A"]), &traits(&[]), false), PlanStep::Write);
         assert_eq!(part(&traits(&["A", "B"]), &traits(&["B", "A"]), false), PlanStep::Skip);
-        assert_eq!(part(&traits(&[]), &traits(&["A"]), false), PlanStep::ImportReport);
+        assert_eq!(part(&traits(&[]), &traits(&["A"]), false), PlanStep::KeepDifferent);
         let of = |uuid| ProviderPart::Aggregates([Uuid(uuid)].into());
-        assert_eq!(part(&of(1), &of(2), false), PlanStep::ImportReport);
+        assert_eq!(part(&of(1), &of(2), false), PlanStep::KeepDifferent);
     }
 
     #[test]
@@ -204,11 +204,11 @@ mod tests {
         let table = [
             (held(1, "INSTANCE"), empty.clone(), true, PlanStep::Write),
             (held(1, "INSTANCE"), held(1, "INSTANCE"), true, PlanStep::Skip),
-            (held(1, "INSTANCE"), held(2, "INSTANCE"), true, PlanStep::ImportReport),
-            (held(1, "INSTANCE"), held(1, "MIGRATION"), true, PlanStep::ImportReport),
-            (held(1, "INSTANCE"), held(1, "unknown"), true, PlanStep::ImportReport),
+            (held(1, "INSTANCE"), held(2, "INSTANCE"), true, PlanStep::KeepDifferent),
+            (held(1, "INSTANCE"), held(1, "MIGRATION"), true, PlanStep::KeepDifferent),
+            (held(1, "INSTANCE"), held(1, "unknown"), true, PlanStep::KeepDifferent),
             (held(1, "INSTANCE"), held(1, "unknown"), false, PlanStep::Skip),
-            (empty.clone(), held(1, "INSTANCE"), true, PlanStep::ImportReport),
+            (empty.clone(), held(1, "INSTANCE"), true, PlanStep::KeepDifferent),
             (empty.clone(), empty, true, PlanStep::Skip),
         ];
         for (wanted, there, has_types, step) in table {

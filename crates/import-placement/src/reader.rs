@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use allod_core::capacity::Uuid;
 use allod_outbound::{
-    Answer, BaseUrl, Endpoint, HttpClient, OutboundError, Repeatable, TrustedRoots, path_segment,
+    BaseUrl, Endpoint, HttpAnswer, HttpClient, OutboundError, Repeatable, TrustedRoots,
+    path_segment,
 };
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST};
@@ -297,7 +298,7 @@ impl PlacementReader {
 
     async fn whole(
         &self,
-        answer: Result<Answer, OutboundError>,
+        answer: Result<HttpAnswer, OutboundError>,
     ) -> Result<WholeAnswer, OutboundError> {
         let answer = answer?;
         let status = answer.status;

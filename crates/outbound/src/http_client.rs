@@ -98,12 +98,12 @@ impl HttpClient {
         request: Request<Full<Bytes>>,
         repeatable: Repeatable,
         wait_max: Duration,
-    ) -> Result<Answer, OutboundError> {
+    ) -> Result<HttpAnswer, OutboundError> {
         let exchange = tokio::time::timeout(wait_max, self.exchange(request, repeatable));
         let (connection, response) =
             exchange.await.unwrap_or(Err(OutboundError::TimedOut(wait_max)))?;
         let (head, body) = response.into_parts();
-        Ok(Answer {
+        Ok(HttpAnswer {
             status: head.status,
             headers: head.headers,
             body,
@@ -168,7 +168,7 @@ impl IdleConnections {
 
 /// An answer of any status, with its body still to be read.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     body: Incoming,
@@ -176,7 +176,7 @@ pub struct Answer {
     idle: Arc<IdleConnections>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// The next bytes of the body, or `None` at its end.
     pub async fn chunk(&mut self, wait_max: Duration) -> Result<Option<Bytes>, OutboundError> {
         let next = tokio::time::timeout(wait_max, self.next_data());

@@ -15,7 +15,7 @@ mod url;
 #[cfg(feature = "http")]
 pub use endpoint::{Endpoint, Origin};
 #[cfg(feature = "http")]
-pub use http_client::{Answer, HttpClient, OutboundError, Repeatable};
+pub use http_client::{HttpAnswer, HttpClient, OutboundError, Repeatable};
 pub use tls::{TlsSetupError, TrustedRoots};
 #[cfg(feature = "http")]
 pub use url::{BaseUrl, path_segment};

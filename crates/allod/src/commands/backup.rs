@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use allod_journal::SegmentError;
 use allod_journal::segment::{SegmentHeader, SegmentKind, SegmentPart, SegmentReader, Trailer};
-use allod_outbound::Answer;
+use allod_outbound::HttpAnswer;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
 use clap::Args;
@@ -21,7 +21,7 @@ use crate::client::ApiRequest;
 use crate::commands::journal::{RecordProgress, ReportFormat, SummaryRows, print_summary, text};
 use crate::connection::ConnectionArguments;
 use crate::error::{CommandError, with_advice};
-use crate::journal_location::{JournalLocation, OpenJournal};
+use crate::journal_location::{JournalLocation, OpenedJournal};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -112,7 +112,7 @@ fn from_journal(
     location: &JournalLocation,
     out: &mut dyn Write,
 ) -> Result<WrittenBackup, CommandError> {
-    let OpenJournal { journal, checkpoints, .. } = location.open_existing()?;
+    let OpenedJournal { journal, checkpoints, .. } = location.open_existing()?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
     let mut bar = RecordProgress::new("backing up");
@@ -187,7 +187,7 @@ fn from_server(
 /// Reads the backup from the server, and writes it to `to` at the same time.
 struct ReceivedBackup<'a> {
     runtime: Runtime,
-    answer: Answer,
+    answer: HttpAnswer,
     chunk: Bytes,
     wait_max: Duration,
     to: &'a mut dyn Write,

@@ -76,7 +76,7 @@ pub struct CandidatesArguments {
 
 #[derive(Deserialize)]
 struct CandidatesAnswer {
-    candidates: Vec<CandidateRow>,
+    candidates: Vec<CandidateEntry>,
     /// Names by UUID.
     providers: BTreeMap<String, String>,
     cut: Option<String>,
@@ -84,7 +84,7 @@ struct CandidatesAnswer {
 }
 
 #[derive(Deserialize)]
-struct CandidateRow {
+struct CandidateEntry {
     root: String,
     allocations: BTreeMap<String, BTreeMap<String, u64>>,
     mappings: BTreeMap<String, Vec<String>>,
@@ -282,10 +282,8 @@ mod tests {
             "member_of": ["u1"], "not_member_of": ["u2", "u3"], "in_tree": "u4",
         });
         assert_eq!(group("net", parts).unwrap(), wanted);
-        for (path_segment, text) in
-            [("resources", "VCPU"), ("resources", "VCPU:x"), ("colour", "red")]
-        {
-            assert!(group("net", [(path_segment, text)]).is_err(), "{path_segment}={text}");
+        for (part, text) in [("resources", "VCPU"), ("resources", "VCPU:x"), ("colour", "red")] {
+            assert!(group("net", [(part, text)]).is_err(), "{part}={text}");
         }
     }
 }

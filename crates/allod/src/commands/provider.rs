@@ -230,11 +230,11 @@ fn stock(inventories: &BTreeMap<String, InventoryRow>) -> Table {
 pub async fn uuid_of(client: &Client, named: &str) -> Result<String, CommandError> {
     #[derive(Deserialize)]
     struct NamesPage {
-        providers: Vec<NameRow>,
+        providers: Vec<ProviderName>,
         next: Option<String>,
     }
     #[derive(Deserialize)]
-    struct NameRow {
+    struct ProviderName {
         uuid: String,
         name: String,
     }

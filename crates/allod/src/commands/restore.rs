@@ -13,7 +13,7 @@ use crate::commands::journal::{
     RecordProgress, ReportFormat, describe, print_summary, restore_error,
 };
 use crate::error::CommandError;
-use crate::journal_location::{JournalLocation, OpenJournal, open_file};
+use crate::journal_location::{JournalLocation, OpenedJournal, open_file};
 use crate::output;
 
 pub const EXAMPLES: &str = "\
@@ -104,7 +104,7 @@ fn into_location(
     from: BackupSource,
     location: &JournalLocation,
 ) -> Result<RestoreSummary, RestoreFailure> {
-    let OpenJournal { journal, checkpoints, .. } =
+    let OpenedJournal { journal, checkpoints, .. } =
         location.open(false).map_err(RestoreFailure::Target)?;
     let mut bar = RecordProgress::new("restoring");
     let mut at = |record, last| bar.at(record, last);

@@ -19,7 +19,7 @@ use tracing_subscriber::EnvFilter;
 use crate::config::{LogFormat, ServeArguments, ServerSettings};
 use crate::error::CommandError;
 use crate::index_folder::IndexFolder;
-use crate::journal_location::{JournalLocation, OpenJournal};
+use crate::journal_location::{JournalLocation, OpenedJournal};
 use crate::security::Security;
 use crate::{open_files, output};
 
@@ -137,7 +137,7 @@ fn start_engine(
     location: &JournalLocation,
     index: &IndexFolder,
 ) -> Result<Engine, CommandError> {
-    let OpenJournal { journal, checkpoints, torn } = location.open(settings.ha)?;
+    let OpenedJournal { journal, checkpoints, torn } = location.open(settings.ha)?;
     if let Some(torn) = torn {
         warn!(?torn, "dropped an incomplete write of a crash; it had not been acknowledged");
     }

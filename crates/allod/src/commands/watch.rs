@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allod_core::event::projection::EventKind;
-use allod_outbound::Answer;
+use allod_outbound::HttpAnswer;
 use clap::Args;
 use http::HeaderName;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -66,7 +66,7 @@ pub fn run(arguments: WatchArguments) -> Result<(), CommandError> {
     let common = arguments.common.clone();
     common.run(async move |client, output| {
         let (path, left) = (arguments.path(), arguments.count.unwrap_or(u64::MAX));
-        until_output_closed(Watcher { client, output, path, last: None, left }.run()).await
+        until_output_closed(WatchClient { client, output, path, last: None, left }.run()).await
     })
 }
 
@@ -85,7 +85,7 @@ impl WatchArguments {
     }
 }
 
-struct Watcher<'a> {
+struct WatchClient<'a> {
     client: &'a Client,
     output: OutputFormat,
     path: String,
@@ -95,7 +95,7 @@ struct Watcher<'a> {
     left: u64,
 }
 
-impl Watcher<'_> {
+impl WatchClient<'_> {
     async fn run(mut self) -> Result<(), CommandError> {
         // An error of the first connection ends the command; later ones are retried.
         let mut stream = self.open().await?;
@@ -111,7 +111,7 @@ impl Watcher<'_> {
         Ok(())
     }
 
-    async fn open(&self) -> Result<Answer, CommandError> {
+    async fn open(&self) -> Result<HttpAnswer, CommandError> {
         let mut request = ApiRequest::get(&self.path)
             .header(ACCEPT, "text/event-stream, application/problem+json")?;
         if let Some(last) = &self.last {
@@ -129,7 +129,7 @@ impl Watcher<'_> {
     }
 
     /// Prints changes until the stream ends. Returns whether anything was received.
-    async fn read(&mut self, stream: &mut Answer) -> Result<bool, CommandError> {
+    async fn read(&mut self, stream: &mut HttpAnswer) -> Result<bool, CommandError> {
         let mut reader = SseReader::default();
         let mut any = false;
         // A timeout, an error and the end of the stream are treated alike: the watcher reconnects.
@@ -158,7 +158,7 @@ impl Watcher<'_> {
     }
 
     /// Reconnects, retrying without limit. Only a permanent error ends the command.
-    async fn reconnect(&mut self, pause: &mut Duration) -> Result<Answer, CommandError> {
+    async fn reconnect(&mut self, pause: &mut Duration) -> Result<HttpAnswer, CommandError> {
         let mut reported = false;
         loop {
             tokio::time::sleep(*pause).await;

@@ -116,7 +116,7 @@ pub static KEYS: &[ConfigKey] = &[
         name: "history",
         value: "RETENTION",
         default: "all",
-        about: "How page of the journal to keep: all, since-checkpoint (only what the oldest checkpoint needs), a time as in 30d or 12h, a size as in 10GB or 500MB, or both as in 30d,10GB",
+        about: "How much history to retain: all, since-checkpoint (only what the oldest checkpoint needs), a time such as 30d or 12h, a size such as 10GB or 500MB, or both, such as 30d,10GB",
         choices: &[],
         set: |settings, text| {
             settings.history = history::parse(text)?;

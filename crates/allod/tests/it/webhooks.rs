@@ -68,7 +68,7 @@ fn queue(data: &Path, services: &[&str]) {
     eventually("the engine is not ready", || handle.status().ready);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let put = |put: PutRequestPool| {
-        // Nobody else edits: whatever has changed since is known.
+        // No other client edits, so there are no concurrent changes.
         let seen = u64::MAX;
         let pools = vec![("p".into(), RequestPoolEdit::Put(Box::new(put)))];
         let edit = RequestsCommand::Edit(EditRequests { seen, seen_all: false, pools });

@@ -9,7 +9,7 @@ use crate::load::Script;
 
 /// The request that a connection repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlacementRequest {
+pub enum MeasuredRequest {
     /// Three classes, a required and a forbidden trait, one availability zone.
     Candidates {
         limit: u64,
@@ -49,7 +49,7 @@ pub struct SeenReplies {
 }
 
 pub struct PlacementScript {
-    ask: PlacementRequest,
+    ask: MeasuredRequest,
     hosts: u64,
     dice: u64,
     /// The first consumer number of this connection.
@@ -64,7 +64,7 @@ pub struct PlacementScript {
 
 impl PlacementScript {
     pub fn scripts(
-        ask: PlacementRequest,
+        ask: MeasuredRequest,
         hosts: u64,
         connections: usize,
         round: usize,
@@ -119,7 +119,7 @@ impl Script for PlacementScript {
         let of_host =
             |what: &str| format!("/resource_providers/{}{what}", uuid(UuidKind::Host, host));
         match self.ask {
-            PlacementRequest::Candidates { limit } => {
+            MeasuredRequest::Candidates { limit } => {
                 let zone = uuid(UuidKind::Zone, self.random(ZONES));
                 get(
                     out,
@@ -128,7 +128,7 @@ impl Script for PlacementScript {
                     ),
                 );
             }
-            PlacementRequest::AnyHost { limit } => {
+            MeasuredRequest::AnyHost { limit } => {
                 get(
                     out,
                     &format!(
@@ -136,22 +136,22 @@ impl Script for PlacementScript {
                     ),
                 );
             }
-            PlacementRequest::NestedCandidates { limit } => get(
+            MeasuredRequest::NestedCandidates { limit } => get(
                 out,
                 &format!(
                     "/allocation_candidates?resources=DISK_GB:10&resources_N0=VCPU:2,MEMORY_MB:1024&resources_N1=VCPU:2,MEMORY_MB:1024&resources_P0=SRIOV_NET_VF:1&required_P0=CUSTOM_PHYSNET_A&resources_P1=SRIOV_NET_VF:1&required_P1=CUSTOM_PHYSNET_B&group_policy=isolate&limit={limit}"
                 ),
             ),
-            PlacementRequest::CloudProvider => get(out, &of_host("")),
-            PlacementRequest::Inventories => get(out, &of_host("/inventories")),
-            PlacementRequest::Usages => get(out, &of_host("/usages")),
-            PlacementRequest::Allocations => get(out, &of_host("/allocations")),
-            PlacementRequest::Put => self.put(out, &uuid(UuidKind::Host, host)),
-            PlacementRequest::PutHot(hosts) => {
+            MeasuredRequest::CloudProvider => get(out, &of_host("")),
+            MeasuredRequest::Inventories => get(out, &of_host("/inventories")),
+            MeasuredRequest::Usages => get(out, &of_host("/usages")),
+            MeasuredRequest::Allocations => get(out, &of_host("/allocations")),
+            MeasuredRequest::Put => self.put(out, &uuid(UuidKind::Host, host)),
+            MeasuredRequest::PutHot(hosts) => {
                 let host = self.random(hosts.min(HOT));
                 self.put(out, &uuid(UuidKind::Hot, host));
             }
-            PlacementRequest::Move => {
+            MeasuredRequest::Move => {
                 let to = uuid(UuidKind::Host, host);
                 self.going = host;
                 let own = self.consumer(self.number >> 32 << 32);
@@ -169,8 +169,8 @@ impl Script for PlacementScript {
                 );
                 put_head(out, "POST", "/allocations", Some(body.as_bytes()));
             }
-            PlacementRequest::Blob(bytes) => get(out, &format!("/blob/{bytes}")),
-            PlacementRequest::Parse => self.put(out, &uuid(UuidKind::Host, host)),
+            MeasuredRequest::Blob(bytes) => get(out, &format!("/blob/{bytes}")),
+            MeasuredRequest::Parse => self.put(out, &uuid(UuidKind::Host, host)),
         }
         true
     }
@@ -180,7 +180,7 @@ impl Script for PlacementScript {
         self.seen.replies.set(self.seen.replies.get() + 1);
         match status {
             200 | 204 => {
-                if self.ask == PlacementRequest::Move {
+                if self.ask == MeasuredRequest::Move {
                     self.at =
                         Some((self.going, self.at.map_or(1, |(_, generation)| generation + 1)));
                 }

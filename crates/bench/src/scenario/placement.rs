@@ -12,25 +12,20 @@ use crate::load::latency::median;
 use crate::load::{self, Length};
 use crate::placement::cloud::{Cloud, CloudLoader};
 use crate::placement::real::RealPlacement;
-use crate::placement::script::{PlacementRequest, PlacementScript};
+use crate::placement::script::{MeasuredRequest, PlacementScript};
 use crate::process::{self, BenchServer};
 
 /// A request, the number of clients, and the required speed-up.
 struct Measurement {
     name: &'static str,
-    ask: PlacementRequest,
+    ask: MeasuredRequest,
     clients: usize,
     least: f64,
     /// Whether our p99 must be below a thirtieth of its median.
     tail: bool,
 }
 
-const fn cell(
-    name: &'static str,
-    ask: PlacementRequest,
-    clients: usize,
-    least: f64,
-) -> Measurement {
+const fn cell(name: &'static str, ask: MeasuredRequest, clients: usize, least: f64) -> Measurement {
     Measurement { name, ask, clients, least, tail: false }
 }
 
@@ -38,27 +33,27 @@ const fn cell(
 const FLAT: [Measurement; 12] = [
     Measurement {
         tail: true,
-        ..cell("candidates, limit 10", PlacementRequest::Candidates { limit: 10 }, 8, 300.0)
+        ..cell("candidates, limit 10", MeasuredRequest::Candidates { limit: 10 }, 8, 300.0)
     },
     Measurement {
         tail: true,
-        ..cell("candidates, limit 1000", PlacementRequest::Candidates { limit: 1000 }, 8, 150.0)
+        ..cell("candidates, limit 1000", MeasuredRequest::Candidates { limit: 1000 }, 8, 150.0)
     },
-    cell("one provider", PlacementRequest::CloudProvider, 8, 60.0),
-    cell("its inventories", PlacementRequest::Inventories, 8, 60.0),
-    cell("its usages", PlacementRequest::Usages, 8, 60.0),
-    cell("its allocations", PlacementRequest::Allocations, 8, 60.0),
-    cell("PUT allocations", PlacementRequest::Put, 8, 200.0),
-    cell("PUT allocations", PlacementRequest::Put, 32, 200.0),
-    cell("PUT allocations on one hot provider", PlacementRequest::PutHot(1), 8, 200.0),
-    cell("PUT allocations on one hot provider", PlacementRequest::PutHot(1), 32, 200.0),
-    cell("POST moves", PlacementRequest::Move, 8, 200.0),
-    cell("POST moves", PlacementRequest::Move, 32, 200.0),
+    cell("one provider", MeasuredRequest::CloudProvider, 8, 60.0),
+    cell("its inventories", MeasuredRequest::Inventories, 8, 60.0),
+    cell("its usages", MeasuredRequest::Usages, 8, 60.0),
+    cell("its allocations", MeasuredRequest::Allocations, 8, 60.0),
+    cell("PUT allocations", MeasuredRequest::Put, 8, 200.0),
+    cell("PUT allocations", MeasuredRequest::Put, 32, 200.0),
+    cell("PUT allocations on one hot provider", MeasuredRequest::PutHot(1), 8, 200.0),
+    cell("PUT allocations on one hot provider", MeasuredRequest::PutHot(1), 32, 200.0),
+    cell("POST moves", MeasuredRequest::Move, 8, 200.0),
+    cell("POST moves", MeasuredRequest::Move, 32, 200.0),
 ];
 
 const NESTED: [Measurement; 1] = [cell(
     "candidates, nested, limit 10",
-    PlacementRequest::NestedCandidates { limit: 10 },
+    MeasuredRequest::NestedCandidates { limit: 10 },
     8,
     300.0,
 )];
@@ -113,7 +108,7 @@ impl ServerRounds {
     fn add(
         &mut self,
         server: SocketAddr,
-        (ask, hosts, clients): (PlacementRequest, u64, usize),
+        (ask, hosts, clients): (MeasuredRequest, u64, usize),
         round: usize,
         length: Length,
         may_conflict: bool,
@@ -153,10 +148,10 @@ fn compare(
         own.add(ours.address, what, round, fast, false)?;
         its.add(real, what, round, slow, true)?;
         let ask = match cell.ask {
-            PlacementRequest::Put | PlacementRequest::PutHot(_) | PlacementRequest::Move => {
-                PlacementRequest::Parse
+            MeasuredRequest::Put | MeasuredRequest::PutHot(_) | MeasuredRequest::Move => {
+                MeasuredRequest::Parse
             }
-            _ => PlacementRequest::Blob(own.bytes as usize),
+            _ => MeasuredRequest::Blob(own.bytes as usize),
         };
         limit.add(bare.address, (ask, hosts, cell.clients), round, fast, false)?;
     }

@@ -10,7 +10,7 @@ use crate::figure::{Bar, ScenarioReport};
 use crate::load::latency::median;
 use crate::load::{self, Length, Script};
 use crate::placement::cloud::{Cloud, CloudLoader, UuidKind, uuid};
-use crate::placement::script::{PlacementRequest, PlacementScript, request};
+use crate::placement::script::{MeasuredRequest, PlacementScript, request};
 use crate::process::{self, BenchServer};
 
 const SMALL: u64 = 1_000;
@@ -32,7 +32,7 @@ pub fn run(effort: Effort) -> Result<ScenarioReport> {
     for round in 0..effort.rounds() {
         let p50 = |server: &BenchServer, hosts| -> Result<f64> {
             // Any host matches, so that both answers have a thousand candidates and only the search differs.
-            let ask = PlacementRequest::AnyHost { limit: 1000 };
+            let ask = MeasuredRequest::AnyHost { limit: 1000 };
             let (scripts, _) = PlacementScript::scripts(ask, hosts, CLIENTS, round, false);
             let measured = load::run(server.address, scripts, effort.round())?;
             Ok(measured.latencies.percentile(50.0).as_secs_f64() * 1e3)

@@ -48,7 +48,7 @@ impl Copier {
                     self.report().of(ItemKind::Consumers).equal += 1;
                     return Ok(());
                 }
-                PlanStep::ImportReport => {
+                PlanStep::KeepDifferent => {
                     self.report().of(ItemKind::Consumers).differing += 1;
                     return Ok(());
                 }

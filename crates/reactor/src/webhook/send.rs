@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allod_outbound::{Answer, HttpClient, OutboundError, Repeatable};
+use allod_outbound::{HttpAnswer, HttpClient, OutboundError, Repeatable};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
@@ -46,7 +46,7 @@ pub(super) async fn send(
 }
 
 /// The status and the beginning of the body, on one line.
-async fn error_answer(mut answer: Answer, wait_max: Duration, bytes_max: usize) -> String {
+async fn error_answer(mut answer: HttpAnswer, wait_max: Duration, bytes_max: usize) -> String {
     let mut body = Vec::new();
     while body.len() < bytes_max.min(4 * EXCERPT_CHARS_MAX) {
         match answer.chunk(wait_max).await {

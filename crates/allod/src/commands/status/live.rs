@@ -29,7 +29,7 @@ struct PoolsPage {
 }
 
 /// The state of the server at one moment.
-struct Sample {
+struct StatusSample {
     at: Instant,
     status: StatusAnswer,
     pools: PoolsPage,
@@ -66,7 +66,7 @@ async fn follow(
     count: Option<u64>,
     terminal: bool,
 ) -> Result<(), CommandError> {
-    let mut before: Option<Sample> = None;
+    let mut before: Option<StatusSample> = None;
     let mut lost = false;
     let mut samples = 0;
     loop {
@@ -106,7 +106,7 @@ async fn follow(
 async fn sample(
     client: &Client,
     output: OutputFormat,
-) -> Result<(bytes::Bytes, Option<Sample>), CommandError> {
+) -> Result<(bytes::Bytes, Option<StatusSample>), CommandError> {
     let body = fetch(client).await?;
     if output == OutputFormat::Json {
         return Ok((body, None));
@@ -120,13 +120,13 @@ async fn sample(
         Err(CommandError::Unavailable(_)) => PoolsPage { pools: Vec::new(), next: None },
         Err(failed) => return Err(failed),
     };
-    Ok((body, Some(Sample { at, status, pools })))
+    Ok((body, Some(StatusSample { at, status, pools })))
 }
 
 /// The rate of a counter between two samples.
 fn rate(
-    now: &Sample,
-    before: Option<&Sample>,
+    now: &StatusSample,
+    before: Option<&StatusSample>,
     count: impl Fn(&StatusAnswer) -> u64,
 ) -> Option<f64> {
     let before = before?;
@@ -162,7 +162,12 @@ fn fullest(pools: &PoolsPage) -> Vec<&PoolRow> {
 }
 
 /// The text for a terminal.
-fn screen(sample: &Sample, before: Option<&Sample>, server: &str, width: Option<usize>) -> String {
+fn screen(
+    sample: &StatusSample,
+    before: Option<&StatusSample>,
+    server: &str,
+    width: Option<usize>,
+) -> String {
     let status = &sample.status;
     let commands = rate(sample, before, |status| status.counters.commands);
     let records = rate(sample, before, |status| status.counters.records);
@@ -219,7 +224,7 @@ fn screen(sample: &Sample, before: Option<&Sample>, server: &str, width: Option<
 }
 
 /// One line, for output that is not a terminal.
-fn line(sample: &Sample, before: Option<&Sample>) -> String {
+fn line(sample: &StatusSample, before: Option<&StatusSample>) -> String {
     let status = &sample.status;
     let fullest = fullest(&sample.pools);
     let fullest = fullest.first().and_then(|pool| Some((pool, pool.usage.as_ref()?.fill())));
@@ -283,9 +288,9 @@ mod tests {
     #[test]
     fn rates_are_computed_from_two_samples() {
         let began = Instant::now();
-        let before = Sample { at: began, status: status("{}"), pools: pools("") };
+        let before = StatusSample { at: began, status: status("{}"), pools: pools("") };
         let counters = r#"{"counters":{"commands":250,"records":120,"bytes":22528,"conflicts":0,"checkpoints":1}}"#;
-        let now = Sample {
+        let now = StatusSample {
             at: began + Duration::from_secs(2),
             status: status(counters),
             pools: pools("a=10 b=90 c=50"),
@@ -296,7 +301,7 @@ mod tests {
         // After a restart, the counters are lower.
         let wanted = "commands -";
         assert!(
-            line(&before, Some(&Sample { at: began - Duration::from_secs(1), ..now }))
+            line(&before, Some(&StatusSample { at: began - Duration::from_secs(1), ..now }))
                 .contains(wanted)
         );
     }
@@ -304,7 +309,7 @@ mod tests {
     #[test]
     fn the_screen_lists_the_fullest_pools_first() {
         let many = (0..12).map(|n| format!("p{n}={}", n * 5)).collect::<Vec<_>>().join(" ");
-        let sample = Sample { at: Instant::now(), status: status("{}"), pools: pools(&many) };
+        let sample = StatusSample { at: Instant::now(), status: status("{}"), pools: pools(&many) };
         let text = screen(&sample, None, "http://h", None);
         let first =
             text.lines().find(|line| line.starts_with('p') && line.contains("id32")).unwrap();
