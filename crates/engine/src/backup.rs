@@ -1,7 +1,7 @@
-//! A backup: everything that the journal holds at one moment, as one stream, while writes go on.
+//! Writes a backup: all records of the journal at one moment, as one stream, while writes continue.
 //!
-//! Where the journal no longer begins at its first record, the checkpoint that it goes on from is in it, too. Not here:
-//! keeping records from being trimmed meanwhile, which is `keep`'s, and reading a backup, which is `restore`'s.
+//! If the journal has been trimmed, the backup contains a checkpoint to start from. `retention` keeps records from being
+//! trimmed meanwhile; `restore` reads backups.
 
 use std::io::{self, Write};
 
@@ -12,20 +12,18 @@ use tracing::warn;
 
 use crate::replay::Halt;
 
-/// How much is read at a time: appends wait for it where reading and writing share a connection.
+/// How many bytes are read at a time. Small, because appends to the embedded journal wait for a read.
 pub(crate) const PIECE_BYTES: usize = 1 << 20;
 
-/// Why there is no backup.
+/// Why a backup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The journal cannot be read, or is not sound.
+    /// The journal cannot be read.
     #[error(transparent)]
     Source(#[from] Halt),
     #[error("the backup cannot be written: {0}")]
     Writing(io::Error),
-    #[error(
-        "{backups_max} backups are being made already (backups_max); try again when one is done"
-    )]
+    #[error("{backups_max} backups are already in progress (backups_max); retry when one is done")]
     Busy { backups_max: usize },
     #[error("{what}")]
     NotReady { what: String },
@@ -35,25 +33,25 @@ impl From<SegmentError> for BackupError {
     fn from(error: SegmentError) -> BackupError {
         match error {
             SegmentError::Io(error) => BackupError::Writing(error),
-            // What was read does not fit together: the journal has changed under us.
+            // The journal has changed during the backup.
             other => BackupError::Writing(io::Error::other(other)),
         }
     }
 }
 
-/// What a backup has in it.
+/// What a backup contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackupSummary {
     pub header: SegmentHeader,
     pub trailer: Trailer,
-    /// The record that the checkpoint in it was taken at, if there is one.
+    /// The record of the checkpoint in it.
     pub checkpoint: Option<u64>,
 }
 
-/// Called as it goes, with the number of the record that was reached and that of the last.
+/// Reports progress: the number of the record reached, and of the last one.
 pub type BackupProgress<'a> = dyn FnMut(u64, u64) + 'a;
 
-/// Writes a backup of what the journal holds now. Nothing may be trimmed while it runs.
+/// Writes a backup of the journal as it is now. Nothing may be trimmed meanwhile.
 pub fn backup<W: Write>(
     journal: &dyn Journal,
     checkpoints: &dyn CheckpointStore,
@@ -66,7 +64,7 @@ pub fn backup<W: Write>(
     let first = journal.read(oldest, 0).map_err(Halt::from)?;
     let after = first.first().map_or_else(Link::default, before);
     let header = SegmentHeader { kind: SegmentKind::Backup, created_ms, after, end };
-    // Opened first, so that nothing is written when there is none.
+    // Opened before writing, so that a missing checkpoint leaves no partial output.
     let checkpoint = if after.seq == 0 {
         None
     } else {
@@ -87,12 +85,12 @@ pub fn backup<W: Write>(
     Ok((out, BackupSummary { header, trailer, checkpoint: taken_at }))
 }
 
-/// The record before this one.
+/// The predecessor of this record.
 pub(crate) fn before(frame: &RecordFrame) -> Link {
     Link { seq: frame.seq - 1, hash: frame.prev }
 }
 
-/// Hands out the records from `from` up to `end`, read in small pieces.
+/// Calls `take` for each record from `from` to `end`.
 pub(crate) fn each<E: From<Halt>>(
     journal: &dyn Journal,
     from: u64,
@@ -103,7 +101,7 @@ pub(crate) fn each<E: From<Halt>>(
     while next <= end.seq {
         let frames = journal.read(next, PIECE_BYTES).map_err(|error| E::from(error.into()))?;
         let Some(last) = frames.last().map(|frame| frame.seq) else {
-            let what = "it was there when reading began".to_owned();
+            let what = "the record disappeared during the read".to_owned();
             return Err(E::from(JournalError::Damaged { seq: next, what }.into()));
         };
         for frame in frames.iter().filter(|frame| frame.seq <= end.seq) {
@@ -114,8 +112,8 @@ pub(crate) fn each<E: From<Halt>>(
     Ok(())
 }
 
-/// The oldest checkpoint that the records from `oldest` on go on from: then as many of them as possible are replayed, and
-/// so checked, when the backup is restored.
+/// The oldest checkpoint that fits the records from `oldest` on. With the oldest one, a restore replays and thereby checks
+/// the most records.
 fn beginning(
     checkpoints: &dyn CheckpointStore,
     oldest: u64,
@@ -126,7 +124,9 @@ fn beginning(
     for meta in metas.iter().rev().filter(fits) {
         match checkpoints.open(meta) {
             Ok(contents) => return Ok(Some((*meta, contents))),
-            Err(error) => warn!(record = meta.seq, %error, "a checkpoint cannot be backed up"),
+            Err(error) => {
+                warn!(record = meta.seq, %error, "skipping a checkpoint that cannot be read")
+            }
         }
     }
     Ok(None)

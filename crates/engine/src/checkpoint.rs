@@ -1,4 +1,4 @@
-//! Checkpoints: the committed state written aside in the background, so that a start need not replay everything.
+//! Writes and loads checkpoints of the state, so that a start replays only the records after one.
 
 use std::io;
 
@@ -14,18 +14,18 @@ use allod_journal::{CheckpointStoreError, Hash, Journal, JournalError, Tail};
 use allod_record::{CheckpointError, CheckpointReader, CheckpointWriter, Header, Part};
 use tracing::{info, warn};
 
-use crate::replay::{Halt, Replayed};
+use crate::replay::{Halt, Replica};
 
-/// The newest checkpoint that is whole and that the journal goes on from.
-pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option<Replayed>, Halt> {
+/// Loads the newest valid checkpoint whose record is in the journal.
+pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option<Replica>, Halt> {
     let CheckpointList { metas, skipped } = store.survey()?;
-    // After that: where several servers share a journal, another one may just have written a record and a checkpoint of it.
+    // Read after the checkpoints: another server may just have appended a record and written a checkpoint of it.
     let end = journal.tail()?;
     for UnreadableCheckpoint { name, what } in skipped {
-        warn!(name, what, "a checkpoint cannot be read; it is not used");
+        warn!(name, what, "skipping a checkpoint that cannot be read");
     }
     for meta in metas {
-        // Before its contents are looked at: even one that cannot be read tells which record there was.
+        // Checked before the contents: even if those cannot be read, the header proves that the record existed.
         if meta.level > allod_record::LEVEL {
             let (found, known) = (meta.level, allod_record::LEVEL);
             return Err(Halt::TooNew { seq: meta.seq, found, known });
@@ -37,35 +37,35 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
             Ok(input) => input,
             Err(error @ CheckpointStoreError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
-                warn!(record = meta.seq, %error, "a checkpoint cannot be read; it is not used");
+                warn!(record = meta.seq, %error, "skipping a checkpoint that cannot be read");
                 continue;
             }
         };
         match read(input) {
             Ok((state, level)) if state.position == meta.position => {
-                info!(record = meta.seq, position = meta.position, "starting from a checkpoint");
+                info!(record = meta.seq, position = meta.position, "checkpoint loaded");
                 let tail = Tail {
                     seq: meta.seq,
                     hash: meta.hash,
                     position: meta.position,
                     epoch: meta.epoch,
                 };
-                return Ok(Some(Replayed { state, tail, level, bytes: 0 }));
+                return Ok(Some(Replica { state, tail, level, bytes: 0 }));
             }
             Ok(_) => {
-                warn!(record = meta.seq, "a checkpoint does not end where it says; it is not used")
+                warn!(record = meta.seq, "skipping a checkpoint with a wrong position")
             }
             Err(error) => {
-                warn!(record = meta.seq, %error, "a checkpoint cannot be read; it is not used")
+                warn!(record = meta.seq, %error, "skipping a checkpoint that cannot be read")
             }
         }
     }
     Ok(None)
 }
 
-/// Whether the journal goes on from this checkpoint: it has the very record that it was taken at, or the one after it.
-/// Both are written after the record is durable, so a checkpoint that the journal does not know means that the journal
-/// has lost what was acknowledged, or is another one.
+/// Whether the journal has the checkpoint's record, or at least its successor. A checkpoint is written only after its
+/// record is durable. So if the journal ends before it, or has a different record, the journal has lost acknowledged
+/// records or is another one: an error.
 fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<bool, Halt> {
     if meta.seq > end.seq {
         return Err(Halt::JournalTruncated { checkpoint: meta.seq, end: end.seq });
@@ -74,7 +74,7 @@ fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<
         Ok(frames) => {
             frames.first().is_some_and(|frame| frame.seq == meta.seq && frame.hash() == meta.hash)
         }
-        // The record itself may be gone; the next one then names its hash.
+        // The record itself may have been trimmed; its successor contains its hash.
         Err(JournalError::Trimmed { oldest, .. }) if oldest == meta.seq + 1 => {
             journal.read(oldest, 0)?.first().is_some_and(|frame| frame.prev == meta.hash)
         }
@@ -84,8 +84,8 @@ fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<
     if same { Ok(true) } else { Err(Halt::CheckpointMismatch { seq: meta.seq }) }
 }
 
-/// Reads a checkpoint that must be of the record that `meta` names.
-pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Replayed, Halt> {
+/// Reads a checkpoint and checks it against `meta`.
+pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Replica, Halt> {
     let unsound = |what: String| CheckpointStoreError::Unsound {
         name: format!("of record {}", meta.seq),
         what,
@@ -96,10 +96,10 @@ pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Rep
     }
     let (state, level) = read(input).map_err(|error| unsound(error.to_string()))?;
     if state.position != meta.position {
-        return Err(unsound("it does not end where it says".to_owned()).into());
+        return Err(unsound("its position is wrong".to_owned()).into());
     }
     let CheckpointMeta { seq, hash, position, epoch, .. } = *meta;
-    Ok(Replayed { state, tail: Tail { seq, hash, position, epoch }, level, bytes: 0 })
+    Ok(Replica { state, tail: Tail { seq, hash, position, epoch }, level, bytes: 0 })
 }
 
 fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
@@ -122,7 +122,7 @@ fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
     }
 }
 
-/// Writes a checkpoint of a state that was frozen at `tail`.
+/// Writes a checkpoint of a frozen state whose journal ended at `tail`.
 pub fn write(
     store: &dyn CheckpointStore,
     frozen: &Frozen,
@@ -171,7 +171,7 @@ fn put_capacity<W: io::Write>(
     consumers.try_for_each(|image| writer.consumer(&image))
 }
 
-/// A hash of everything that the state says, the same on every copy whatever way it came about.
+/// A hash of the whole state. Equal states have equal hashes, however they were computed.
 pub fn state_hash(state: &State, level: u32) -> Hash {
     let hashed = || -> io::Result<blake3::Hasher> {
         let header = Header { level, position: state.position, now_ms: state.now_ms };
@@ -191,7 +191,7 @@ pub fn state_hash(state: &State, level: u32) -> Hash {
         for request in &frozen.idempotency {
             writer.idempotency(request)?;
         }
-        // In the order of their names, which is the same on every copy.
+        // Sorted, because copies may have them in different orders.
         let capacity = &frozen.capacity;
         let mut providers: Vec<ProviderImage> = capacity.providers().collect();
         providers.sort_unstable_by_key(|image| image.uuid);

@@ -1,4 +1,4 @@
-//! What an operator can choose about the engine. Every limit has a name and a default.
+//! The settings of the engine, with their defaults.
 
 use std::path::PathBuf;
 
@@ -7,45 +7,46 @@ use allod_core::limits::Limits;
 #[derive(Debug, Clone)]
 pub struct Config {
     pub limits: Limits,
-    /// Commands that may wait to be decided; one more is refused.
+    /// The most commands in the queue; further ones are refused.
     pub queue_commands_max: usize,
-    /// Commands that become durable together.
+    /// The most commands in one record.
     pub batch_commands_max: usize,
-    /// Bytes of one journal record.
+    /// The most bytes in one record.
     pub batch_bytes_max: usize,
-    /// Bytes of the newest records that are kept in memory for those who listen.
+    /// How many bytes of the newest records the feed keeps in memory.
     pub feed_bytes_max: usize,
-    /// A checkpoint is written after this much journal.
+    /// A checkpoint is written after this many bytes of journal.
     pub checkpoint_bytes: u64,
-    /// How many checkpoints are kept.
+    /// How many checkpoints are retained.
     pub checkpoints_kept: usize,
     pub history: RetentionPolicy,
-    /// The folder that records are archived in before they are trimmed.
+    /// The folder where records are archived before they are trimmed.
     pub archive: Option<PathBuf>,
-    /// A segment of the archive is begun anew after this much journal.
+    /// The size of an archive segment, in bytes of journal.
     pub archive_segment_bytes: u64,
-    /// Backups that may be made at the same time.
+    /// The most backups at the same time.
     pub backups_max: usize,
-    /// Where the index of the history is kept. `None`: there is none, and questions about the past are not answered.
+    /// The folder of the history index. `None`: there is no index, and history queries are refused.
     pub index: Option<PathBuf>,
-    /// How much of the index is in memory before it goes into a file: 8 bytes for each posting, about 3 for an event.
+    /// How many postings of the index are held in memory before they are written to a file. A posting takes 8 bytes; an
+    /// event has about 3.
     pub index_postings_max: usize,
-    /// Records that are read for one page of history, or for one answer about the past.
+    /// The most records that are read for one history query.
     pub history_records_max: usize,
-    /// How long a question about the past waits for the index to come up with the journal.
+    /// How long a history query waits for the index to catch up with the journal.
     pub history_wait_ms_max: u64,
-    /// How this process calls itself in the journal.
+    /// The name of this process in the journal.
     pub writer: String,
 }
 
-/// How much of the journal is kept.
+/// How much of the journal is retained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetentionPolicy {
     /// All of it.
     All,
-    /// What the oldest checkpoint that is kept needs to go on from.
+    /// The records after the oldest retained checkpoint.
     SinceCheckpoint,
-    /// At least what was written within this time, at most this much: whichever is less.
+    /// The records within this time and this size, whichever is less.
     Within { ms_max: Option<u64>, bytes_max: Option<u64> },
 }
 

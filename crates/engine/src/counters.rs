@@ -1,27 +1,27 @@
-//! What the engine has done since it started, for [`EngineStatus`](crate::Status). It is measured here and nothing is decided on
-//! it, so the clock that is read here cannot change what happens.
+//! Counters for [`EngineStatus`](crate::EngineStatus). Nothing is decided on them, so the clock that is read here cannot
+//! change what happens.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use allod_journal::{AppendOutcome, Journal, RecordFrame, Tail};
 
-/// Counters since the engine started, and how its last write went.
+/// Counters since the engine started, and figures of the last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EngineCounters {
     /// Commands taken from the queue.
     pub commands: u64,
-    /// Records that became durable.
+    /// Records appended.
     pub records: u64,
-    /// Their bytes.
+    /// Bytes of these records.
     pub bytes: u64,
-    /// Appends that came too late, because another writer had appended.
+    /// Appends that failed because another writer had appended.
     pub conflicts: u64,
     /// Checkpoints written.
     pub checkpoints: u64,
     /// How long the last append took; 0 before the first.
     pub last_append_us: u64,
-    /// How many commands were decided together the last time.
+    /// Commands in the last batch.
     pub last_batch_commands: u64,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct AtomicCounters {
 }
 
 impl AtomicCounters {
-    /// Appends, and takes note of how that went.
+    /// Appends a record and counts the outcome.
     pub(crate) fn append(
         &self,
         journal: &dyn Journal,
@@ -59,7 +59,7 @@ impl AtomicCounters {
         ended
     }
 
-    /// Commands were decided together.
+    /// Counts a batch of commands.
     pub(crate) fn batch(&self, commands: usize) {
         self.commands.fetch_add(commands as u64, Ordering::Relaxed);
         self.last_batch_commands.store(commands as u64, Ordering::Relaxed);

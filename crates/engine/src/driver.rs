@@ -1,4 +1,5 @@
-//! The engine's thread: takes what has queued, has it decided, and answers.
+//! The engine's thread: the write loop, which takes commands from the queue, writes them, and answers; and the maintenance
+//! between batches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +18,7 @@ use crate::history::{HistoryReader, Indexer};
 use crate::metrics::EngineMetrics;
 use crate::queue::{CommandQueue, Job, Wakeup};
 use crate::reader::JournalReader;
-use crate::replay::{Halt, Replayed, recover};
+use crate::replay::{Halt, Replica, recover};
 use crate::retention::Retention;
 use crate::stamp::{Clock, SystemClock};
 use crate::writer::{BatchWriter, Pause};
@@ -25,13 +26,13 @@ use crate::writer::{BatchWriter, Pause};
 /// How long the thread sleeps when nothing happens.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// Others' records are taken in together when they come thick and fast.
+/// The shortest interval at which a follower reads new records, so that it reads several at once on a busy journal.
 const HINT_PAUSE: Duration = Duration::from_millis(10);
 
-/// How long a server that does not lead leaves to the one that does what time brings about.
+/// How long a follower leaves due expiries to the leader before it processes them itself.
 const FOLLOWER_GRACE_MS: u64 = 700;
 
-/// The least journal that makes a checkpoint worth its while when the server stops.
+/// A server that stops writes a checkpoint only after this much journal.
 const STOP_CHECKPOINT_BYTES: u64 = 1 << 20;
 
 /// A running engine. Dropping it stops it.
@@ -40,13 +41,13 @@ pub struct Engine {
     handle: Handle,
     thread: Option<JoinHandle<Result<(), Halt>>>,
     stop: Arc<AtomicBool>,
-    /// Stopped after the thread, by being dropped.
+    /// Stopped by drop, after the thread.
     _indexer: Option<Indexer>,
 }
 
 impl Engine {
-    /// Starts the engine's thread, which first replays the journal; until that is done, the handle answers that it is
-    /// not ready.
+    /// Starts the engine's thread, which first replays the journal. Until that is done, calls of the handle fail with
+    /// `Unavailable`.
     pub fn start(
         journal: Arc<dyn Journal>,
         checkpoints: Arc<dyn CheckpointStore>,
@@ -106,12 +107,12 @@ impl Engine {
         self.handle.clone()
     }
 
-    /// Whether the thread has ended, by itself or because it was told to.
+    /// Whether the thread has ended.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Finishes what is queued, then ends; says how it went. Blocks.
+    /// Finishes the queued commands and stops. Blocks.
     pub fn stop(mut self) -> Result<(), Halt> {
         self.end()
     }
@@ -142,17 +143,17 @@ struct Driver {
     shared: Arc<SharedState>,
     queue: Arc<CommandQueue>,
     stop: Arc<AtomicBool>,
-    /// For the thread that waits for records of others.
+    /// Stops the thread that waits for records of other servers.
     ended: Arc<AtomicBool>,
     retention: Arc<Retention>,
-    /// Writes a checkpoint, or tidies up.
+    /// Writes a checkpoint, or enforces retention.
     background: Option<JoinHandle<()>>,
     checkpointed: Checkpointed,
     enforced_ms: u64,
     meter: EngineMetrics,
 }
 
-/// The last checkpoint that was begun here: of which record, and when.
+/// The last checkpoint that this server began: its record, and when.
 #[derive(Debug, Clone, Copy, Default)]
 struct Checkpointed {
     seq: u64,
@@ -166,7 +167,7 @@ impl Driver {
         let failure = match &ended {
             Ok(()) => EngineError::Stopping,
             Err(halt) => {
-                error!(%halt, "the engine cannot go on");
+                error!(%halt, "the engine has stopped with an error");
                 self.shared.degrade(Some(halt.to_string()));
                 EngineError::Unavailable { what: halt.to_string() }
             }
@@ -198,7 +199,7 @@ impl Driver {
             let conflicts = writer.conflicts;
             match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
                 Wakeup::Jobs(jobs) => self.serve(&mut writer, jobs)?,
-                // News of others is no reason to ask again in a hurry.
+                // A new record of another server is no reason to probe sooner.
                 Wakeup::Idle if degraded && probed.elapsed() < IDLE => {}
                 Wakeup::Idle if degraded => {
                     writer.probe()?;
@@ -217,16 +218,16 @@ impl Driver {
             self.meter.conflicts.increment(writer.conflicts - conflicts);
             self.maintain(&mut writer);
         }
-        if writer.bytes >= STOP_CHECKPOINT_BYTES {
+        if writer.replica.bytes >= STOP_CHECKPOINT_BYTES {
             self.checkpoint(&mut writer);
         }
-        info!(position = writer.tail().position, "the engine has stopped");
+        info!(position = writer.tail().position, "engine stopped");
         Ok(())
     }
 
-    /// How long until time itself changes something; no longer than the thread may sleep.
+    /// How long until the next expiry is due, at most `IDLE`.
     fn until_due(&self, writer: &BatchWriter) -> Duration {
-        // What is due must wait, too, while the journal takes nothing.
+        // Expiries wait too while the journal cannot be written.
         let due = writer.next_due_ms().filter(|_| self.shared.degraded().is_none());
         let now_ms = self.shared.now_ms();
         let grace_ms = if writer.is_leading() { 0 } else { FOLLOWER_GRACE_MS };
@@ -234,15 +235,14 @@ impl Driver {
         due.map_or(IDLE, |due| Duration::from_millis(wait_ms(due))).min(IDLE)
     }
 
-    /// Replays the journal, for as long as it takes to reach it. `None`: told to stop meanwhile.
-    fn recover(&self) -> Result<Option<Replayed>, Halt> {
+    /// Replays the journal; retries while it is unavailable. `None`: the engine was stopped meanwhile.
+    fn recover(&self) -> Result<Option<Replica>, Halt> {
         let mut pause = self.pause();
         for attempt in 0.. {
             match self.replay() {
                 Err(halt) if halt.is_transient() => {
-                    // Once in a while is often enough.
                     if attempt % 16 == 0 {
-                        warn!(%halt, "the journal cannot be read at present; asking again");
+                        warn!(%halt, "the journal cannot be read; retrying");
                     }
                     self.shared.degrade(Some(halt.to_string()));
                     if !pause(attempt) {
@@ -258,7 +258,7 @@ impl Driver {
         Ok(None)
     }
 
-    fn replay(&self) -> Result<Replayed, Halt> {
+    fn replay(&self) -> Result<Replica, Halt> {
         let replayed = recover(&*self.journal, &*self.checkpoints)?;
         if let Some(newest) = self.checkpoints.list()?.first() {
             self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
@@ -267,7 +267,7 @@ impl Driver {
         Ok(replayed)
     }
 
-    /// Has a thread wait for records of other servers, and wake this one.
+    /// Starts a thread that waits for records of other servers and wakes the write loop.
     fn spawn_follower(&self) {
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let (queue, ended) = (self.queue.clone(), self.ended.clone());
@@ -275,7 +275,7 @@ impl Driver {
             while !ended.load(Ordering::Acquire) {
                 let seq = shared.seq();
                 journal.watch(seq, IDLE);
-                // What we wrote ourselves is no news.
+                // Otherwise the new record is our own.
                 if shared.seq() == seq {
                     queue.wake();
                 }
@@ -283,11 +283,11 @@ impl Driver {
             }
         };
         if let Err(error) = std::thread::Builder::new().name("allod-follow".into()).spawn(wait) {
-            warn!(%error, "records of other servers are only looked for now and then");
+            warn!(%error, "cannot start the follower thread; records of other servers are only polled");
         }
     }
 
-    /// What to do between two attempts to reach a journal that does not answer: tell those who wait, and wait.
+    /// Called between two attempts to reach the journal: fails the queued commands and waits.
     fn pause(&self) -> Pause {
         let (queue, stop, shared) = (self.queue.clone(), self.stop.clone(), self.shared.clone());
         Box::new(move |attempt| {
@@ -321,7 +321,7 @@ impl Driver {
             let answers = match writer.write_batch(&left) {
                 Ok(answers) => answers,
                 Err(halt) => {
-                    let what = format!("it is not known whether this was carried out: {halt}");
+                    let what = format!("the outcome of the command is not known: {halt}");
                     let failure = EngineError::Unavailable { what };
                     replies.for_each(|reply| drop(reply.send(Err(failure.clone()))));
                     barriers.into_iter().for_each(|reply| drop(reply.send(Err(failure.clone()))));
@@ -333,13 +333,13 @@ impl Driver {
             self.meter.batch_seconds.record(started.elapsed().as_secs_f64());
             left.drain(..answers.len());
             for (answer, reply) in answers.into_iter().zip(replies.by_ref()) {
-                // Whoever asked may have gone; the command stands all the same.
+                // The client may have disconnected; the command is committed all the same.
                 drop(reply.send(answer));
             }
         }
         if !barriers.is_empty() {
-            // A record of ours that was committed after the barrier came in proves that we know all that was written
-            // before; and where we followed others, we had asked for the end since.
+            // If the tail has moved, we have appended or read the tail since the barrier was queued, so the state has
+            // everything that was committed before it.
             let moved = writer.tail().seq > before;
             let confirmed = if moved { Ok(Ok(())) } else { writer.confirm_tail() };
             let answer = match &confirmed {
@@ -352,15 +352,15 @@ impl Driver {
         Ok(())
     }
 
-    /// Writes a checkpoint or tidies up, if it is time.
+    /// Writes a checkpoint or enforces retention, if due.
     fn maintain(&mut self, writer: &mut BatchWriter) {
         let now_ms = self.shared.now_ms();
         let age_ms = now_ms.saturating_sub(self.checkpointed.at_ms);
         let wanted = writer.tail().seq > self.checkpointed.seq
-            && self.retention.wants_checkpoint(writer.bytes, age_ms);
-        // One checkpoint will do for all who share a journal; a leader that makes none is not waited for for ever.
+            && self.retention.wants_checkpoint(writer.replica.bytes, age_ms);
+        // One checkpoint is enough for all servers that share a journal; followers write one only if the leader does not.
         let patience = if writer.is_leading() { 1 } else { 2 };
-        if writer.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) || wanted {
+        if writer.replica.bytes >= self.config.checkpoint_bytes.saturating_mul(patience) || wanted {
             return self.checkpoint(writer);
         }
         let every_ms = self.retention.enforce_interval_ms();
@@ -381,16 +381,16 @@ impl Driver {
         }
         match std::thread::Builder::new().name("allod-retention".into()).spawn(work) {
             Ok(thread) => self.background = Some(thread),
-            Err(error) => warn!(%error, "a thread for checkpoints could not be started"),
+            Err(error) => warn!(%error, "cannot start the thread for checkpoints and retention"),
         }
     }
 
-    /// Starts a checkpoint of what is committed now, unless one is still being written.
+    /// Starts a checkpoint of the committed state, unless background work is still in progress.
     fn checkpoint(&mut self, writer: &mut BatchWriter) {
         if self.is_busy() {
             return;
         }
-        writer.bytes = 0;
+        writer.replica.bytes = 0;
         let now_ms = self.shared.now_ms();
         self.checkpointed = Checkpointed { seq: writer.tail().seq, at_ms: now_ms };
         let (frozen, at_ms) =
@@ -402,15 +402,10 @@ impl Driver {
         let work = move || {
             let started = Instant::now();
             if let Err(error) = checkpoint::write(&*store, &frozen, &tail, level) {
-                return warn!(%error, "a checkpoint could not be written; the journal is complete without it");
+                return warn!(%error, "cannot write a checkpoint; the journal is complete without it");
             }
             let seconds = started.elapsed().as_secs_f64();
-            info!(
-                record = tail.seq,
-                position = tail.position,
-                seconds,
-                "a checkpoint has been written"
-            );
+            info!(record = tail.seq, position = tail.position, seconds, "checkpoint written");
             written.increment(1);
             shared.counts.checkpoint();
             shared.checkpoint_position.store(tail.position, Ordering::Relaxed);
@@ -423,6 +418,6 @@ impl Driver {
 
 fn enforce(retention: &Retention, now_ms: u64) {
     if let Err(error) = retention.enforce(now_ms) {
-        warn!(%error, "what is no longer needed could not be removed");
+        warn!(%error, "cannot enforce retention");
     }
 }

@@ -1,27 +1,27 @@
-//! The feed: the records that have become durable most lately, for whoever lives from them.
+//! The feed: a ring of the newest committed records, for watchers and the history index.
 //!
-//! The writer leaves each record here when it is committed, its own and those of others. A listener asks for what comes
-//! after the record that it knows, and waits when there is nothing. What is kept is bounded in bytes; who falls behind
-//! reads the journal (`reader`). While nobody listens nothing is kept, and the writer pays for a lock that nobody else
-//! takes.
+//! The writer adds each committed record, its own and those of other servers. A listener asks for the records after the
+//! last one that it knows, and waits if there is none. The ring is bounded in bytes; a listener that lags behind reads the
+//! journal (`reader`). Without listeners, nothing is stored.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use allod_core::event::Event;
-use allod_journal::Tail;
+use allod_journal::{RecordFrame, Tail};
 use allod_record::{Cause, Entry, Item};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use crate::handle::{EngineError, SharedState};
+use crate::replay::{Halt, decode_record};
 
-/// One durable record and what it says. Entry `n` stands at position `first_position + n`, and the last one at
-/// `tail.position`. An entry without events is a position that changed nothing.
+/// One committed record, decoded. Entry `n` has position `first_position + n`; the last one has `tail.position`. An entry
+/// without events is a position at which nothing changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedRecord {
-    /// The journal's end after this record.
+    /// The tail of the journal after this record.
     pub tail: Tail,
     pub first_position: u64,
     pub entries: Vec<Entry>,
@@ -33,7 +33,13 @@ impl FeedRecord {
         FeedRecord { tail, first_position, entries }
     }
 
-    /// From a record that was read. A raised level takes a position as an entry does.
+    /// Decodes a stored record.
+    pub(crate) fn decode(frame: &RecordFrame) -> Result<FeedRecord, Halt> {
+        let items = decode_record(frame)?;
+        Ok(FeedRecord::of_items(frame.tail(frame.hash()), frame.at_ms, items))
+    }
+
+    /// From the items of a stored record. A raised level has a position like an entry.
     pub(crate) fn of_items(tail: Tail, at_ms: u64, items: Vec<Item>) -> FeedRecord {
         let entry = |item| match item {
             Item::Entry(entry) => Some(entry),
@@ -48,8 +54,7 @@ impl FeedRecord {
         (self.first_position..).zip(&self.entries)
     }
 
-    /// About what it takes in memory. What the texts of an event take is guessed: to look at each would cost more than
-    /// to be wrong.
+    /// About its size in memory. The size of an event's texts is estimated, because measuring costs more than it is worth.
     fn bytes(&self) -> usize {
         const TEXTS: usize = 96;
         let events: usize = self.entries.iter().map(|entry| entry.events.len()).sum();
@@ -57,18 +62,18 @@ impl FeedRecord {
     }
 }
 
-/// What was asked for is no longer in the feed: read the journal up to record `oldest`, then go on here.
+/// The requested records are no longer in the feed: read the journal up to record `oldest`, then continue with the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged {
     pub oldest: u64,
 }
 
-/// Where the writer leaves records.
+/// The writer's side of the feed.
 #[derive(Debug)]
 pub(crate) struct Ring {
     inner: Mutex<RingState>,
     filled: Condvar,
-    /// The number of the last record, for those who wait without a thread.
+    /// The number of the last record, for asynchronous waiters.
     last: watch::Sender<u64>,
 }
 
@@ -87,7 +92,7 @@ impl Ring {
         Ring { inner: Mutex::default(), filled: Condvar::new(), last: watch::Sender::new(0) }
     }
 
-    /// The journal has been replayed up to here.
+    /// Starts at the end of the replayed journal.
     pub fn start(&self, tail: &Tail) {
         let mut inner = self.inner.lock();
         inner.records.clear();
@@ -105,7 +110,7 @@ impl Ring {
         self.inner.lock().bytes_max = bytes_max;
     }
 
-    /// A record has become durable, and everybody can see what it changed.
+    /// Adds a record that is committed and visible to readers.
     pub fn push(&self, tail: &Tail, entries: Vec<Entry>) {
         let mut inner = self.inner.lock();
         inner.tail = *tail;
@@ -126,7 +131,7 @@ impl Ring {
         drop(old);
     }
 
-    /// There will be no more.
+    /// Ends the feed; waiters get `Stopping`.
     pub fn close(&self) {
         let mut inner = self.inner.lock();
         inner.closed = true;
@@ -140,7 +145,7 @@ impl Ring {
         self.last.send_replace(seq);
     }
 
-    /// Whether there is something after this record; an error when there never will be.
+    /// Whether there is a record after this one; an error if the feed has ended.
     fn has_after(&self, seq: u64) -> Result<bool, EngineError> {
         let inner = self.inner.lock();
         if inner.tail.seq > seq {
@@ -155,7 +160,7 @@ impl Ring {
 pub struct Feed(Arc<SharedState>);
 
 impl Feed {
-    /// Listens from now on, until it is dropped.
+    /// Starts listening; dropping it stops.
     pub fn new(shared: Arc<SharedState>) -> Feed {
         shared.feed.inner.lock().listeners += 1;
         Feed(shared)
@@ -165,7 +170,7 @@ impl Feed {
         &self.0.feed
     }
 
-    /// The newest record that is or was here.
+    /// The newest committed record.
     pub fn tail(&self) -> Tail {
         self.ring().tail()
     }
@@ -181,7 +186,7 @@ impl Feed {
         Ok(inner.records.iter().skip((here - missing) as usize).cloned().collect())
     }
 
-    /// Waits until there is a record after this one. An error says that there will be none.
+    /// Waits until there is a record after this one. An error if the feed has ended.
     pub async fn wait(&self, seq: u64) -> Result<(), EngineError> {
         let mut last = self.ring().last.subscribe();
         while !self.ring().has_after(seq)? {
@@ -190,7 +195,7 @@ impl Feed {
         Ok(())
     }
 
-    /// The same on a thread that has nothing else to do; says whether there is one before the time is over.
+    /// Like `wait`, blocking, at most `wait_max`. Returns whether there is a record.
     pub fn wait_blocking(&self, seq: u64, wait_max: Duration) -> Result<bool, EngineError> {
         let mut inner = self.ring().inner.lock();
         if inner.tail.seq <= seq && !inner.closed {

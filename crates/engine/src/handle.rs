@@ -1,4 +1,4 @@
-//! What faces hold: a way to submit commands, and a consistent view of what is committed.
+//! The handle that faces use: submit commands, and read a consistent snapshot of the committed state.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -21,27 +21,27 @@ use crate::reader::JournalReader;
 use crate::retention::Retention;
 use crate::stamp::Clock;
 
-/// A place in the journal that is durable.
+/// A committed position, and the hash that proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommitPoint {
     pub position: u64,
-    /// Of the record that the journal ended with at the time, which holds the position or comes after it.
+    /// The hash of the last record at that time. It contains the position or a later one.
     pub hash: Hash,
 }
 
-/// The answer to a command, once everything that it was decided on is durable.
+/// The answer to a command. Sent once everything that it was decided on is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandReply {
     pub answer: Result<Receipt, Refused>,
-    /// Where the command stands if it changed something, else what it was decided on.
+    /// The position of the command if it changed something, else the position that it was decided at.
     pub at: CommitPoint,
 }
 
-/// Why there is no answer. Nothing has been changed, unless it says otherwise.
+/// Why there is no answer. Nothing was changed, unless the text says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
     #[error(
-        "{queue_commands_max} commands are waiting already (queue_commands_max); try again in a moment"
+        "the queue is full with {queue_commands_max} commands (queue_commands_max); retry in a moment"
     )]
     QueueFull { queue_commands_max: usize },
     #[error("{what}")]
@@ -52,12 +52,12 @@ pub enum EngineError {
         "the command would take {bytes} bytes in the journal, more than {max} (batch_bytes_max); split it"
     )]
     TooLarge { bytes: usize, max: usize },
-    /// The decision failed in a way that is a defect of the program. It has been taken back.
-    #[error("the command could not be decided because of an internal error, which has been logged")]
+    /// Deciding panicked, which is a defect of the program. The decision was undone.
+    #[error("the command failed with an internal error, which has been logged")]
     Internal,
 }
 
-/// The committed state at one moment. Hold it briefly: the next batch waits for it.
+/// The committed state at one position. Hold it briefly: the next batch waits for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot<'a> {
     pub state: &'a State,
@@ -65,40 +65,38 @@ pub struct Snapshot<'a> {
     pub at: CommitPoint,
 }
 
-/// How the engine is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineStatus {
-    /// The journal has been replayed; commands and reads are answered.
+    /// The journal has been replayed.
     pub ready: bool,
-    /// Why writes fail at present, if they do.
+    /// Why writes fail at present.
     pub degraded: Option<String>,
     pub at: CommitPoint,
     pub queue_commands: usize,
     pub queue_commands_max: usize,
     pub epoch: u64,
     pub checkpoint_position: u64,
-    /// When the state that the newest checkpoint holds was written.
+    /// The time of the newest checkpoint's state.
     pub checkpoint_ms: Option<u64>,
     pub now_ms: u64,
     pub uptime_ms: u64,
     pub counters: EngineCounters,
-    /// What the journal promises.
     pub journal: Guarantees,
 }
 
-/// What the writer publishes and everybody reads.
+/// The committed state and its status: published by the writer, read by everything else.
 pub struct SharedState {
     committed: RwLock<Committed>,
     position: watch::Sender<u64>,
     pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
-    /// The last record of the journal is this server's.
+    /// This server wrote the last record.
     pub(crate) leading: AtomicBool,
-    /// The last record that is applied.
+    /// The last applied record.
     seq: AtomicU64,
     pub(crate) checkpoint_position: AtomicU64,
-    /// 0 while there is none.
+    /// 0 if there is none.
     pub(crate) checkpoint_ms: AtomicU64,
     pub(crate) counts: AtomicCounters,
     started_ms: u64,
@@ -141,7 +139,7 @@ impl SharedState {
         self.clock.now_ms()
     }
 
-    /// Puts a replayed state in place.
+    /// Installs a replayed state.
     pub(crate) fn install(&self, state: State, tail: &Tail) {
         let position = state.position;
         *self.committed.write() =
@@ -152,20 +150,21 @@ impl SharedState {
         self.ready.store(true, Ordering::Release);
     }
 
-    /// Applies durable entries in slices, so that a reader never waits for a whole batch.
-    pub(crate) fn apply<'a>(
+    /// Applies the entries or items of a committed record in slices, so that a reader never waits for a whole batch.
+    pub(crate) fn apply<'a, T: 'a>(
         &self,
         tail: &Tail,
-        entries: impl Iterator<Item = (u64, &'a [allod_core::event::Event])>,
+        changes: &'a [T],
+        apply: impl Fn(&mut State, &'a T),
     ) {
         const SLICE: usize = 32;
         let mut committed = self.committed.write();
         committed.at.hash = tail.hash;
-        for (n, (at_ms, events)) in entries.enumerate() {
+        for (n, change) in changes.iter().enumerate() {
             if n > 0 && n.is_multiple_of(SLICE) {
                 RwLockWriteGuard::bump(&mut committed);
             }
-            committed.state.apply_entry(at_ms, events);
+            apply(&mut committed.state, change);
             committed.at.position = committed.state.position;
         }
         let position = committed.state.position;
@@ -174,7 +173,7 @@ impl SharedState {
         self.position.send_replace(position);
     }
 
-    /// A record, and perhaps a position, that changes nothing has become durable.
+    /// Advances past a committed record that changes nothing.
     pub(crate) fn skip_to(&self, tail: &Tail, position: u64) {
         let mut committed = self.committed.write();
         committed.state.position = position;
@@ -184,7 +183,7 @@ impl SharedState {
         self.position.send_replace(position);
     }
 
-    /// Looks at the committed state.
+    /// Reads the committed state.
     pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> T {
         let committed = self.committed.read();
         let now_ms = self.now_ms().max(committed.state.now_ms);
@@ -225,18 +224,18 @@ impl std::fmt::Debug for Handle {
 }
 
 impl Handle {
-    /// Has a command decided. Answers, refusals too, once what they rest on is durable.
+    /// Submits a command. The answer, also a refusal, is sent once everything that it was decided on is durable.
     pub async fn submit(&self, command: Command) -> Result<CommandReply, EngineError> {
         self.send(|reply| Job::Command { command, reply }).await
     }
 
-    /// Reads what is committed; never waits for a write to become durable.
+    /// Reads the committed state. Never waits for the disk.
     pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, EngineError> {
         self.ready()?;
         Ok(self.shared.read(look))
     }
 
-    /// Waits until this position is visible to `read`.
+    /// Waits until `read` shows this position.
     pub async fn wait_for(&self, position: u64) -> Result<(), EngineError> {
         self.ready()?;
         let mut seen = self.shared.position.subscribe();
@@ -259,28 +258,28 @@ impl Handle {
         }
     }
 
-    /// Waits until `read` shows everything that any server had acknowledged when this was called.
+    /// Waits until `read` shows everything that any server had acknowledged before this call.
     pub async fn confirm_tail(&self) -> Result<(), EngineError> {
         self.send(|reply| Job::Barrier { reply }).await
     }
 
-    /// Whether this server has written last. One that is alone always has; of several that share a journal one has,
-    /// until another writes. It is no leave to do anything: only the append gives that.
+    /// Whether this server is the leader: it wrote the last record. A server that is alone always is. Leadership is only a
+    /// hint about who does shared work; the append alone decides who may write.
     pub fn leads(&self) -> bool {
         self.shared.leading.load(Ordering::Relaxed)
     }
 
-    /// Writes a backup of what is committed now, while everything else goes on. Blocks for as long as that takes.
+    /// Writes a backup of what is committed now. Blocks the caller; other work continues.
     pub fn backup(&self, out: impl Write) -> Result<BackupSummary, BackupError> {
         self.ready().map_err(|failure| BackupError::NotReady { what: failure.to_string() })?;
         Ok(self.retention.backup(self.shared.now_ms(), out, &mut |_, _| {})?.1)
     }
 
-    /// Questions about the past; `Err` when nobody keeps an index of it.
+    /// The history; an error if this server has no index of it.
     pub fn history(&self) -> Result<&Arc<HistoryReader>, EngineError> {
         self.ready()?;
         self.history.as_ref().ok_or_else(|| EngineError::Unavailable {
-            what: "this server keeps no history index".into(),
+            what: "this server has no history index".into(),
         })
     }
 
@@ -308,7 +307,7 @@ impl Handle {
             return Ok(());
         }
         Err(EngineError::Unavailable {
-            what: "the journal is being replayed; try again in a moment".into(),
+            what: "the journal is being replayed; retry in a moment".into(),
         })
     }
 

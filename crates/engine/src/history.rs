@@ -1,16 +1,15 @@
-//! What happened, and who had what when: questions about the past, answered from the journal alone.
+//! History queries: what changed, and which claim held a value at a past moment.
 //!
-//! The answers come from journal records. Which records to read is found in an index beside the journal, which holds nothing
-//! that the journal does not: it may be deleted at any time, and is made again from the journal when it is missing, damaged
-//! or of another journal. So it can be late or slow, but it cannot be wrong: every record that it points at is read and
-//! looked at again.
+//! Answers come from journal records. An index beside the journal finds the records to read. The index is derived: it may be
+//! deleted at any time, and is rebuilt from the journal if it is missing, damaged or of another journal. It may lag behind,
+//! but it cannot cause wrong answers, because every record that it names is read and checked.
 //!
-//! - `term`, `posting`: what a record is found by
-//! - `recent`, `segment`, `build`, `shelf`: the parts of the index, in memory and in files
-//! - `indexer`, `stuck`: the thread that keeps up with the journal, and what may keep it from that
-//! - `lookup`, `records`: from a question to records
-//! - `changes`, `value`: the two questions
-//! - `complete`: what events of feature level 1 do not say
+//! - `term`, `posting`: the keys of the index
+//! - `memtable`, `segment`, `build`, `index`: the parts of the index, in memory and in files
+//! - `indexer`, `indexer_error`: the thread that keeps the index up to date
+//! - `lookup`, `records`: from a query to records
+//! - `changes`, `value`: the two queries
+//! - `complete`: adds fields that events of feature level 1 do not have
 
 mod build;
 mod changes;
@@ -46,36 +45,36 @@ pub use value::HistoricalValue;
 
 use index::Index;
 
-/// How many questions are worked on at once; more wait. Each reads the journal, which appends need, too.
+/// The most concurrent queries; further ones wait. Each reads the journal, which appends need too.
 const AT_ONCE: usize = 4;
 
-/// A moment of the journal, as people name it.
+/// A moment in the past, by position or by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     Position(u64),
     TimeMs(u64),
 }
 
-/// Why a question about the past has no answer.
+/// Why a history query has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// Everything after `oldest_position` is kept.
-    #[error("what happened up to position {oldest_position} is no longer kept")]
+    /// Everything after `oldest_position` is available.
+    #[error("the history up to position {oldest_position} has been trimmed")]
     Trimmed { oldest_position: u64 },
     #[error("position {asked} is in the future; the journal ends at {end}")]
     PositionUnknown { asked: u64, end: u64 },
-    #[error("the time asked for is in the future")]
+    #[error("the requested time is in the future")]
     TimeUnknown,
     #[error("there was no pool '{pool}' at position {position}")]
     PoolUnknown { pool: Arc<str>, position: u64, at: CommitPoint },
     #[error("{error}")]
     NotAValue { error: NotAValue, at: CommitPoint },
     #[error(
-        "the question is too wide: more than {history_records_max} records would have to be read (history_records_max); ask for a smaller value"
+        "the query is too wide: it would read more than {history_records_max} records (history_records_max); ask for a smaller value"
     )]
     TooWide { history_records_max: usize },
-    /// It will be answered later.
-    #[error("the history index has come to record {indexed} of {end}; try again in a moment")]
+    /// Retrying helps.
+    #[error("the history index has reached record {indexed} of {end}; retry in a moment")]
     Building { indexed: u64, end: u64 },
     #[error("{what}")]
     Unavailable { what: String },
@@ -90,7 +89,7 @@ impl From<std::io::Error> for HistoryError {
 impl From<JournalError> for HistoryError {
     fn from(error: JournalError) -> HistoryError {
         match error {
-            // It was trimmed while we looked; `HistoryReader::ask` says what is left.
+            // Trimmed during the query; `HistoryReader::ask` sets the position.
             JournalError::Trimmed { .. } => HistoryError::Trimmed { oldest_position: 0 },
             error => HistoryError::Unavailable { what: error.to_string() },
         }
@@ -103,26 +102,26 @@ impl From<Halt> for HistoryError {
     }
 }
 
-/// How far the index has come.
+/// The end of the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct IndexPosition {
     pub seq: u64,
     pub position: u64,
 }
 
-/// The past of one engine.
+/// Answers history queries of one engine.
 pub struct HistoryReader {
     journal: Arc<dyn Journal>,
     shared: Arc<SharedState>,
-    /// `None` until what is in the folder has been looked at.
+    /// `None` until the indexer has opened it.
     index: RwLock<Option<Index>>,
-    /// Only those who wait for the index to come further listen to this.
+    /// Only waiting queries subscribe to this.
     reached: watch::Sender<IndexPosition>,
-    /// Its thread, which may be napping.
+    /// The indexer's thread, to wake it.
     indexer: Mutex<Option<Thread>>,
-    /// Why the index does not go on at present, or never will.
+    /// Why the indexer does not make progress.
     failed: Mutex<Option<String>>,
-    /// The oldest record, and the first position that it has.
+    /// The oldest record and its first position, cached.
     oldest: Mutex<(u64, u64)>,
     turns: Semaphore,
     records_max: usize,
@@ -157,7 +156,7 @@ impl HistoryReader {
         }
     }
 
-    /// Changes that fit a question, a page of them.
+    /// A page of changes that match a query.
     pub async fn changes(
         self: &Arc<HistoryReader>,
         ask: ChangeQuery,
@@ -165,7 +164,7 @@ impl HistoryReader {
         self.ask(move |reader, at| reader.find_changes(&ask, at)).await
     }
 
-    /// What could be said of a value at a moment. `text` is the value as people of that time wrote it.
+    /// The state of a value at a moment. `text` is parsed by the kind that the pool had then.
     pub async fn value(
         self: &Arc<HistoryReader>,
         pool: Arc<str>,
@@ -175,7 +174,7 @@ impl HistoryReader {
         self.ask(move |reader, at| reader.find_value(&pool, &text, moment, at)).await
     }
 
-    /// Answers once the index covers everything that is committed now.
+    /// Runs a query once the index covers everything that is committed now.
     async fn ask<T: Send + 'static>(
         self: &Arc<HistoryReader>,
         answer: impl FnOnce(&HistoryReader, CommitPoint) -> Result<T, HistoryError> + Send + 'static,
@@ -199,9 +198,7 @@ impl HistoryReader {
         })
         .await;
         answered.unwrap_or_else(|error| {
-            Err(HistoryError::Unavailable {
-                what: format!("the question could not be answered: {error}"),
-            })
+            Err(HistoryError::Unavailable { what: format!("the history query failed: {error}") })
         })
     }
 
@@ -210,7 +207,7 @@ impl HistoryReader {
         reached.wait_for(|reached| reached.position >= position).await.map(drop)
     }
 
-    /// For as long as the answer lives, the index hurries.
+    /// While the returned receiver exists, the indexer does not pause.
     fn wait_for_index(&self, position: u64) -> watch::Receiver<IndexPosition> {
         let reached = self.reached.subscribe();
         if reached.borrow().position < position
@@ -225,7 +222,7 @@ impl HistoryReader {
         self.reached.receiver_count() > 0
     }
 
-    /// Why the index does not cover this yet.
+    /// The error if the index does not cover `at` in time.
     fn late(&self, at: CommitPoint) -> HistoryError {
         if let Some(what) = self.failed.lock().clone() {
             return HistoryError::Unavailable { what };
@@ -236,8 +233,7 @@ impl HistoryReader {
                 HistoryError::Building { indexed: reached.seq, end: tail.seq }
             }
             Ok(_) => HistoryError::Unavailable {
-                what: "too many questions about the past are being answered; try again in a moment"
-                    .into(),
+                what: "too many history queries at once; retry in a moment".into(),
             },
             Err(error) => error.into(),
         }

@@ -1,7 +1,13 @@
-//! The engine: stamps commands, decides them, makes them durable, applies and publishes them.
+//! The engine: stamps commands with time and a random seed, lets the core decide them, appends the events to the journal,
+//! and publishes the new state.
 //!
-//! It turns the wheel and nothing else: what a command means is `allod-core`'s, how bytes are kept is `allod-journal`'s.
-//! This is the only place that reads a clock or rolls dice for the core.
+//! - `driver`, `queue`, `writer`: the write loop; `stamp`: the clock and random numbers, which the core may not use
+//! - `handle`, `feed`, `reader`: what faces use to submit, read and follow
+//! - `replay`, `checkpoint`, `verify`: from the journal to a state
+//! - `backup`, `restore`, `retention`: copies of the journal, and what is removed from it
+//! - `history`: questions about the past
+//!
+//! What a command means is defined in `allod-core`; how bytes are stored, in `allod-journal`.
 
 mod backup;
 mod checkpoint;
@@ -33,7 +39,7 @@ pub use handle::{
     CommandReply, CommitPoint, EngineError, EngineStatus, Handle, SharedState, Snapshot,
 };
 pub use reader::JournalReadError;
-pub use replay::{Halt, Replayed, recover};
+pub use replay::{Halt, Replica, apply_item, decode_record, recover};
 pub use restore::{RestoreError, RestoreSummary, restore, verify_segment};
 pub use retention::{Archive, ArchiveError, ArchiveSegment};
 pub use stamp::{Clock, SystemClock};

@@ -1,4 +1,4 @@
-//! Metrics of the engine. All of them are there from the start, at zero, so that an alarm on one can rely on it.
+//! Metrics of the engine. All exist from the start, at zero, so that alerting rules can rely on them.
 
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram,
@@ -16,14 +16,14 @@ pub(crate) struct EngineMetrics {
 
 impl EngineMetrics {
     pub(crate) fn new() -> EngineMetrics {
-        describe_gauge!("allod_queue_commands", "Commands that wait to be decided");
+        describe_gauge!("allod_queue_commands", "Commands in the queue");
         describe_counter!("allod_commands_total", "Commands taken from the queue");
-        describe_histogram!("allod_batch_commands", "Commands that became durable together");
-        describe_histogram!("allod_batch_seconds", "From deciding a batch to its being durable");
+        describe_histogram!("allod_batch_commands", "Commands in one batch");
+        describe_histogram!("allod_batch_seconds", "Time to decide and commit a batch");
         describe_counter!("allod_checkpoints_total", "Checkpoints written");
         describe_counter!(
             "allod_journal_conflicts_total",
-            "Records that were decided anew because another server had written"
+            "Batches that were decided again because another server had written"
         );
         EngineMetrics {
             queue_commands: gauge!("allod_queue_commands"),

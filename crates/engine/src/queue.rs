@@ -1,6 +1,4 @@
-//! The bounded queue between the faces and the one thread that decides.
-//!
-//! The thread takes all that is there at once; that is what makes a batch.
+//! The bounded queue between the faces and the write loop, which takes everything queued as one batch.
 
 use std::time::Duration;
 
@@ -18,7 +16,7 @@ pub(crate) enum Job {
 
 impl Job {
     pub fn fail(self, failure: EngineError) {
-        // Whoever asked may have gone; then there is nobody to tell.
+        // The client may have disconnected.
         match self {
             Job::Command { reply, .. } => drop(reply.send(Err(failure))),
             Job::Barrier { reply } => drop(reply.send(Err(failure))),
@@ -36,14 +34,14 @@ pub(crate) struct CommandQueue {
 #[derive(Debug, Default)]
 struct QueueState {
     jobs: Vec<Job>,
-    /// Whether the thread sleeps and must be woken.
+    /// The write loop sleeps and must be woken.
     waiting: bool,
-    /// There may be something to do besides what is queued.
+    /// There may be something to do other than jobs.
     woken: bool,
     closed: Option<EngineError>,
 }
 
-/// What the thread woke up to.
+/// Why the write loop woke up.
 pub(crate) enum Wakeup {
     Jobs(Vec<Job>),
     Idle,
@@ -80,7 +78,7 @@ impl CommandQueue {
         Ok(())
     }
 
-    /// Everything that has queued, up to `count`; waits for the first for at most this long.
+    /// All queued jobs, at most `count`; waits up to `wait_max` for the first one.
     pub fn take(&self, count: usize, wait_max: Duration) -> Wakeup {
         let mut inner = self.inner.lock();
         if inner.jobs.is_empty() && inner.closed.is_none() && !inner.woken {
@@ -99,25 +97,25 @@ impl CommandQueue {
         Wakeup::Jobs(std::mem::replace(&mut inner.jobs, rest))
     }
 
-    /// Wakes the thread although nothing has queued.
+    /// Wakes the write loop although no job is queued.
     pub fn wake(&self) {
         self.inner.lock().woken = true;
         self.filled.notify_one();
     }
 
-    /// Takes no more; what is queued is still done.
+    /// Refuses further jobs; queued ones are still done.
     pub fn close(&self, failure: EngineError) {
         self.inner.lock().closed.get_or_insert(failure);
         self.filled.notify_one();
     }
 
-    /// Takes no more, and fails what is queued.
+    /// Refuses further jobs and fails the queued ones.
     pub fn abort(&self, failure: &EngineError) {
         self.close(failure.clone());
         self.fail_all(failure);
     }
 
-    /// Fails what is queued.
+    /// Fails all queued jobs.
     pub fn fail_all(&self, failure: &EngineError) {
         let jobs = std::mem::take(&mut self.inner.lock().jobs);
         jobs.into_iter().for_each(|job| job.fail(failure.clone()));

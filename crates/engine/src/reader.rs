@@ -1,7 +1,7 @@
-//! Old records out of the journal, for those who hold a handle.
+//! Reads old records from the journal through a handle.
 //!
-//! The embedded journal has one connection, which every append needs: so one reader has its turn at a time, and takes a
-//! bounded piece. A hundred who catch up are slower; the writer waits for one piece at the most.
+//! The embedded journal has one connection, which appends need too. So only one reader reads at a time, and at most
+//! `PIECE_BYTES_MAX`: an append waits for one such read at most, however many readers catch up.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use tokio::sync::Semaphore;
 
 use crate::feed::{Feed, FeedRecord};
 use crate::handle::{EngineError, Handle};
-use crate::replay::{Halt, decode};
+use crate::replay::Halt;
 
-/// The most that one turn takes, unless a single record is larger.
+/// The most bytes of one read, unless a single record is larger.
 const PIECE_BYTES_MAX: usize = 1 << 20;
 
-/// Why old records cannot be had.
+/// Why old records cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JournalReadError {
-    /// They are no longer kept. Everything after `oldest_position` is.
+    /// They were trimmed. Everything after `oldest_position` is available.
     Trimmed {
         oldest_position: u64,
     },
@@ -41,8 +41,8 @@ impl JournalReader {
         JournalReader { journal, turn: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Asks the journal when it is this reader's turn, and makes something of the answer when the turn is over; both on
-    /// a thread that may block.
+    /// Calls `ask` with the journal, one reader at a time, and `make` on its result after the next reader may go on. Both
+    /// run on a thread that may block.
     async fn ask<A: 'static, T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn Journal) -> Result<A, JournalError> + Send + 'static,
@@ -70,25 +70,21 @@ fn unread(journal: &dyn Journal, halt: &Halt) -> JournalReadError {
     }
 }
 
-/// The smallest position after which everything is kept.
+/// The smallest position after which everything is available.
 fn oldest_position(journal: &dyn Journal) -> Result<u64, Halt> {
     match journal.read(journal.oldest()?, 0)?.first() {
-        Some(frame) => Ok(record(frame)?.first_position - 1),
+        Some(frame) => Ok(FeedRecord::decode(frame)?.first_position - 1),
         None => Ok(journal.tail()?.position),
     }
 }
 
-fn record(frame: &RecordFrame) -> Result<FeedRecord, Halt> {
-    Ok(FeedRecord::of_items(frame.tail(frame.hash()), frame.at_ms, decode(frame)?))
-}
-
 impl Handle {
-    /// Listens to what becomes durable from now on.
+    /// Listens to records committed after this call.
     pub fn feed(&self) -> Feed {
         Feed::new(self.shared.clone())
     }
 
-    /// The number of the record from which on to read for everything after this position.
+    /// The number of the record that contains the first position after this one.
     pub async fn record_after(&self, position: u64) -> Result<u64, JournalReadError> {
         self.ready()?;
         let next = position.saturating_add(1);
@@ -98,10 +94,10 @@ impl Handle {
             let first = if oldest { journal.read(seq, 0)? } else { Vec::new() };
             Ok((seq, first))
         };
-        // In the oldest record the position may be missing: then it was in one that is gone.
+        // If the oldest record begins after the position, the position was in a trimmed one.
         let is_there = move |(seq, first): (u64, Vec<RecordFrame>)| match first
             .first()
-            .map(record)
+            .map(FeedRecord::decode)
             .transpose()?
         {
             Some(first) if first.first_position > next => {
@@ -112,8 +108,8 @@ impl Handle {
         self.reader.ask(find, is_there).await
     }
 
-    /// Records from this one on that reads on this server can already see: at least one if there is one, then no more
-    /// than fit in `bytes_max`, and in any case no more than a piece that does not hold up the writer.
+    /// Records from this one on, as far as this server has applied them: the first, and further ones within `bytes_max`
+    /// (at most `PIECE_BYTES_MAX`).
     pub async fn read_journal(
         &self,
         from: u64,
@@ -126,7 +122,7 @@ impl Handle {
         }
         let bytes_max = bytes_max.min(PIECE_BYTES_MAX);
         let seen = move |frames: Vec<RecordFrame>| {
-            frames.iter().take_while(|frame| frame.seq <= last).map(record).collect()
+            frames.iter().take_while(|frame| frame.seq <= last).map(FeedRecord::decode).collect()
         };
         self.reader.ask(move |journal| journal.read(from, bytes_max), seen).await
     }

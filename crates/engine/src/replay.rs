@@ -1,4 +1,5 @@
-//! From journal to state: start-up, and catching up with another writer. The lower half of the picture, alone.
+//! From journal records to a state. `Replica::apply_record` and `apply_item` are the only code that does this: start-up,
+//! followers, `verify`, `restore` and the simulation all use them.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,10 @@ use tracing::{info, warn};
 
 use crate::checkpoint;
 
-/// How much is read at a time.
-const READ_BYTES: usize = 4 << 20;
+/// How many bytes of journal are read at a time.
+pub(crate) const READ_BYTES: usize = 4 << 20;
 
-/// Why the engine cannot go on.
+/// Why the engine stops, or a journal cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum Halt {
     #[error(transparent)]
@@ -29,27 +30,27 @@ pub enum Halt {
     )]
     TooNew { seq: u64, found: u32, known: u32 },
     #[error(
-        "the journal has changed under this server: {0}; it was restored, or a fail-over lost what had been acknowledged: compare it with a backup before anything is written"
+        "the journal has changed under this server: {0}; it was restored, or a fail-over lost acknowledged records: compare it with a backup before anything is written"
     )]
     Forked(BrokenChain),
     #[error(
-        "the journal starts at record {oldest}, and no checkpoint reaches that far; restore a backup or the missing checkpoint"
+        "the journal starts at record {oldest}, and there is no checkpoint to start from; restore a backup or the missing checkpoint"
     )]
     MissingCheckpoint { oldest: u64 },
     #[error(
-        "the journal ends at record {end}, but there is a checkpoint of record {checkpoint}: records that were acknowledged are lost; restore the journal, or move the checkpoint away to go on without them"
+        "the journal ends at record {end}, but there is a checkpoint of record {checkpoint}: acknowledged records are lost; restore the journal, or move the checkpoint away to continue without them"
     )]
     JournalTruncated { checkpoint: u64, end: u64 },
     #[error(
-        "record {seq} of the journal is not the one that a checkpoint was taken at: one of them is from elsewhere; restore the journal, or move the checkpoint away"
+        "record {seq} of the journal is not the one that the checkpoint was made from: they belong to different journals; restore the journal, or move the checkpoint away"
     )]
     CheckpointMismatch { seq: u64 },
-    #[error("the engine was told to stop")]
+    #[error("the engine was stopped")]
     Stopped,
 }
 
 impl Halt {
-    /// Whether asking again may help, without anybody doing anything.
+    /// Whether retrying may help.
     pub(crate) fn is_transient(&self) -> bool {
         matches!(
             self,
@@ -59,56 +60,58 @@ impl Halt {
     }
 }
 
-/// A state, and the end of the journal that it follows from.
+/// A copy of the state, and the tail of the journal that it reflects.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct Replica {
     pub state: State,
     pub tail: Tail,
-    /// The feature level in force.
+    /// The current feature level.
     pub level: u32,
-    /// Journal bytes since the checkpoint that it started from.
+    /// Journal bytes since the last checkpoint.
     pub bytes: u64,
 }
 
-impl Replayed {
-    pub fn empty() -> Replayed {
-        Replayed { state: State::new(), tail: Tail::default(), level: 0, bytes: 0 }
+impl Replica {
+    pub fn empty() -> Replica {
+        Replica { state: State::new(), tail: Tail::default(), level: 0, bytes: 0 }
     }
 
-    /// Takes in one record, if it follows what is here.
-    pub(crate) fn take_in(&mut self, frame: &RecordFrame) -> Result<(), Halt> {
+    /// Applies one record and returns its items. An error if it does not follow the tail, cannot be decoded, or does not
+    /// end at the position that it names.
+    pub(crate) fn apply_record(&mut self, frame: &RecordFrame) -> Result<Vec<Item>, Halt> {
         frame.follows(&self.tail).map_err(Halt::Forked)?;
-        let items = decode(frame)?;
+        let items = decode_record(frame)?;
         for item in &items {
-            match item {
-                Item::Entry(entry) => self.state.apply_entry(entry.at_ms, &entry.events),
-                Item::Level { level } => {
-                    self.state.position += 1;
-                    self.level = self.level.max(*level);
-                }
-                Item::Epoch { .. } => {}
+            apply_item(&mut self.state, item);
+            if let Item::Level { level } = item {
+                self.level = self.level.max(*level);
             }
         }
-        ensure_end_position(frame, &self.state)?;
+        if self.state.position != frame.position {
+            let what = format!(
+                "its header names position {}, but its entries end at {}; {DAMAGE_ADVICE}",
+                frame.position, self.state.position
+            );
+            return Err(JournalError::Damaged { seq: frame.seq, what }.into());
+        }
         self.bytes += frame.body.len() as u64;
         self.tail = frame.tail(frame.hash());
-        Ok(())
+        Ok(items)
     }
 }
 
-/// Refuses a record whose entries do not end at the position that it names.
-pub(crate) fn ensure_end_position(frame: &RecordFrame, state: &State) -> Result<(), Halt> {
-    if state.position == frame.position {
-        return Ok(());
+/// Applies one item of a record.
+pub fn apply_item(state: &mut State, item: &Item) {
+    match item {
+        Item::Entry(entry) => state.apply_entry(entry.at_ms, &entry.events),
+        // A raised level has a position and changes nothing else.
+        Item::Level { .. } => state.position += 1,
+        Item::Epoch { .. } => {}
     }
-    let what = format!(
-        "it says that it ends at position {}, its entries end at {}; {DAMAGE_ADVICE}",
-        frame.position, state.position
-    );
-    Err(Halt::Journal(JournalError::Damaged { seq: frame.seq, what }))
 }
 
-pub(crate) fn decode(frame: &RecordFrame) -> Result<Vec<Item>, Halt> {
+/// Decodes the items of a record.
+pub fn decode_record(frame: &RecordFrame) -> Result<Vec<Item>, Halt> {
     let known = allod_record::LEVEL;
     if frame.level > known {
         return Err(Halt::TooNew { seq: frame.seq, found: frame.level, known });
@@ -124,39 +127,39 @@ pub(crate) fn decode(frame: &RecordFrame) -> Result<Vec<Item>, Halt> {
     })
 }
 
-/// Reads the newest checkpoint that can be trusted, then the journal from there to its end.
-pub fn recover(journal: &dyn Journal, checkpoints: &dyn CheckpointStore) -> Result<Replayed, Halt> {
+/// Loads the newest valid checkpoint, then replays the journal from there to its end.
+pub fn recover(journal: &dyn Journal, checkpoints: &dyn CheckpointStore) -> Result<Replica, Halt> {
     let started = Instant::now();
-    let mut replayed = checkpoint::load(journal, checkpoints)?.unwrap_or_else(Replayed::empty);
+    let mut replayed = checkpoint::load(journal, checkpoints)?.unwrap_or_else(Replica::empty);
     let oldest = journal.oldest()?;
     if replayed.tail.seq + 1 < oldest {
         return Err(Halt::MissingCheckpoint { oldest });
     }
     let end = journal.tail()?;
     let from = replayed.tail.seq;
-    let mut told = Instant::now();
+    let mut logged = Instant::now();
     catch_up(journal, &mut replayed, &mut |now| {
-        if told.elapsed() > Duration::from_secs(2) {
-            told = Instant::now();
+        if logged.elapsed() > Duration::from_secs(2) {
+            logged = Instant::now();
             info!(record = now.seq, of = end.seq, position = now.position, "replaying the journal");
         }
     })?;
     if replayed.tail.seq < end.seq {
-        warn!(record = replayed.tail.seq, expected = end.seq, "the journal ended early");
+        warn!(record = replayed.tail.seq, expected = end.seq, "the journal ends before its tail");
     }
     info!(
         records = replayed.tail.seq - from,
         position = replayed.tail.position,
         seconds = started.elapsed().as_secs_f64(),
-        "the journal has been replayed"
+        "journal replayed"
     );
     Ok(replayed)
 }
 
-/// Takes in all records that come after what is here.
+/// Applies all records after the replica's tail.
 pub(crate) fn catch_up(
     journal: &dyn Journal,
-    replayed: &mut Replayed,
+    replayed: &mut Replica,
     progress: &mut dyn FnMut(&Tail),
 ) -> Result<(), Halt> {
     loop {
@@ -165,7 +168,7 @@ pub(crate) fn catch_up(
             return Ok(());
         }
         for frame in &frames {
-            replayed.take_in(frame)?;
+            replayed.apply_record(frame)?;
         }
         progress(&replayed.tail);
     }

@@ -1,7 +1,7 @@
-//! From a backup to a journal: everything is verified on its way in, replayed, and read back at the end.
+//! Restores a backup into an empty journal. Everything is verified and replayed on the way in, and read back at the end.
 //!
-//! Nothing in a backup is believed. A journal that is filled here is of use only when this has returned without an error;
-//! keeping it out of everybody's sight until then is the caller's (`Restoring`, for a data folder) or the back end's.
+//! A backup is untrusted input. If `restore` fails, the target is not usable; the caller (`Restoring`, for a data folder) or
+//! the back end keeps servers from using it before `restore` has succeeded.
 
 mod intake;
 
@@ -17,21 +17,21 @@ use allod_journal::{Journal, JournalError, RecordFrame, SegmentError, Tail};
 use self::intake::{Intake, IntakeSummary};
 use crate::backup::BackupProgress;
 use crate::checkpoint::{self, state_hash};
-use crate::replay::{Halt, Replayed};
+use crate::replay::{Halt, Replica};
 use crate::retention::{Archive, ArchiveError, ArchiveSegment, open_segment};
 use crate::verify::{Verification, verify};
 
-/// Why nothing was restored.
+/// Why a restore failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     #[error("{0}")]
     Segment(#[from] SegmentError),
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// What is in it cannot be replayed.
+    /// The records cannot be replayed.
     #[error(transparent)]
     Contents(Halt),
-    /// Where it should go to does not take it.
+    /// The target journal or checkpoint store failed.
     #[error(transparent)]
     Target(Halt),
     #[error(
@@ -39,16 +39,16 @@ pub enum RestoreError {
     )]
     NotABackup { first: u64, last: u64 },
     #[error(
-        "there is something already: it ends at record {records} and has {checkpoints} checkpoints; restore into an empty one"
+        "the target is not empty: it has {records} records and {checkpoints} checkpoints; restore into an empty one"
     )]
     NotEmpty { records: u64, checkpoints: usize },
     #[error(
-        "the checkpoint of record {record} in the backup is not what the records before it lead to: one of them is from elsewhere"
+        "the checkpoint of record {record} in the backup does not match the records before it: they belong to different journals"
     )]
     Differs { record: u64 },
-    #[error("the state that it leads to is wrong:\n  {}", .0.join("\n  "))]
+    #[error("the restored state violates invariants:\n  {}", .0.join("\n  "))]
     Violations(Vec<String>),
-    #[error("what was restored reads back as another state; the storage cannot be trusted")]
+    #[error("the restored journal reads back as a different state; the storage cannot be trusted")]
     ReadBack,
 }
 
@@ -58,35 +58,34 @@ impl From<Halt> for RestoreError {
     }
 }
 
-/// What was restored, or would be.
+/// The result of a restore or of `verify_segment`.
 #[derive(Debug)]
 pub struct RestoreSummary {
-    /// Of the backup.
+    /// The header of the backup.
     pub header: SegmentHeader,
-    /// The first record, how many there are, and where they end.
+    /// The first record; 0 if there is none.
     pub first: u64,
     pub records: u64,
     pub tail: Tail,
-    /// When the first and the last of them were written.
+    /// When the first and the last record were written.
     pub between_ms: Option<(u64, u64)>,
-    /// What reading all of it adds up to.
     pub verified: Verification,
 }
 
-/// The records that lead to a state: those of the archive, if there is one, and then those of the backup.
+/// The records to restore: those of the archive, then those of the backup.
 struct IncomingRecords<'a, R> {
     archived: VecDeque<ArchiveSegment>,
     segment: Option<SegmentReader<BufReader<File>>>,
     backup: &'a mut SegmentReader<R>,
-    /// What was read of the backup while looking for its checkpoint.
+    /// Records of the backup that were read while looking for its checkpoint.
     ahead: Option<Vec<RecordFrame>>,
-    /// The last record that is taken from the archive.
+    /// The last record that the archive supplies.
     archived_upto: u64,
     next: u64,
 }
 
 impl<R: Read> IncomingRecords<'_, R> {
-    /// The next records; none at the end of everything, which then was whole.
+    /// The next records; empty at the end, when everything has been verified as complete.
     fn next(&mut self) -> Result<Vec<RecordFrame>, RestoreError> {
         loop {
             if let Some(frames) = self.next_archived()? {
@@ -101,13 +100,13 @@ impl<R: Read> IncomingRecords<'_, R> {
             return match self.backup.next_part()? {
                 SegmentPart::Frames(frames) => Ok(frames),
                 SegmentPart::End(_) => Ok(Vec::new()),
-                // The reader lets one stand only before the first record, where it has been taken.
+                // Not reached: the reader allows a checkpoint only before the records, and `begin_any` has read it.
                 SegmentPart::Checkpoint(meta) => Err(RestoreError::Differs { record: meta.seq }),
             };
         }
     }
 
-    /// The next records of the archive, perhaps none of which is wanted; `None` when it has no more.
+    /// The next records of the archive, possibly empty; `None` at its end.
     fn next_archived(&mut self) -> Result<Option<Vec<RecordFrame>>, RestoreError> {
         if self.segment.is_none() {
             let Some(archived) = self.archived.pop_front() else { return Ok(None) };
@@ -122,14 +121,14 @@ impl<R: Read> IncomingRecords<'_, R> {
                 Vec::new()
             }
         };
-        // Segments may have some records twice, and go on into those that the backup has.
+        // Segments may overlap each other and the backup.
         frames.retain(|frame| (self.next..=self.archived_upto).contains(&frame.seq));
         self.next = frames.last().map_or(self.next, |frame| frame.seq + 1);
         Ok(Some(frames))
     }
 }
 
-/// Restores a backup into an empty journal and an empty store of checkpoints. With an archive, its records come first.
+/// Restores a backup, preceded by the records of `archive`, into an empty journal and an empty checkpoint store.
 pub fn restore(
     input: impl Read,
     archive: Option<&Archive>,
@@ -137,7 +136,7 @@ pub fn restore(
     checkpoints: &dyn CheckpointStore,
     progress: &mut BackupProgress<'_>,
 ) -> Result<RestoreSummary, RestoreError> {
-    must_be_empty(journal, checkpoints)?;
+    ensure_empty(journal, checkpoints)?;
     let mut backup = SegmentReader::open(input)?;
     let stored = |backup: &mut SegmentReader<_>, meta: &CheckpointMeta| {
         store(backup, meta, checkpoints)?;
@@ -174,7 +173,7 @@ pub fn restore(
         return Err(RestoreError::ReadBack);
     }
     if tail.seq > 0 {
-        // So that the first start need not replay everything once more.
+        // So that the first start does not replay everything again.
         checkpoint::write(checkpoints, &replayed.state.freeze(), &tail, replayed.level)
             .map_err(Halt::from)?;
     }
@@ -182,8 +181,8 @@ pub fn restore(
     Ok(RestoreSummary { header, first, records, tail, between_ms, verified })
 }
 
-/// Reads a backup or an archive segment and checks all that can be checked, without putting it anywhere. Of an archive
-/// segment that is the records as such: what they lead to depends on what came before.
+/// Verifies a backup or an archive segment without restoring it. An archive segment has no state to check, because that
+/// depends on earlier records.
 pub fn verify_segment(
     input: impl Read,
     progress: &mut BackupProgress<'_>,
@@ -192,7 +191,7 @@ pub fn verify_segment(
     let parsed = |backup: &mut SegmentReader<_>, meta: &CheckpointMeta| {
         let mut contents = backup.contents();
         let replayed = checkpoint::read_at(&mut contents, meta);
-        // What is wrong with the file itself counts more than what a checkpoint's reader makes of it.
+        // An error of the file has precedence over an error of the checkpoint, which may be its consequence.
         match io::copy(&mut contents, &mut io::sink()) {
             Err(error) => Err(SegmentError::from(error).into()),
             Ok(_) => replayed.map_err(RestoreError::Contents),
@@ -219,7 +218,7 @@ pub fn verify_segment(
     Ok(RestoreSummary { header, first, records, tail: header.end, between_ms, verified })
 }
 
-fn must_be_empty(
+fn ensure_empty(
     journal: &dyn Journal,
     checkpoints: &dyn CheckpointStore,
 ) -> Result<(), RestoreError> {
@@ -231,7 +230,7 @@ fn must_be_empty(
     Err(RestoreError::NotEmpty { records, checkpoints })
 }
 
-/// Takes the next records in; at the end, makes sure that what they lead to is in order.
+/// Reads and checks the next records; at the end, checks the resulting state.
 fn next<R: Read>(
     incoming: &mut IncomingRecords<'_, R>,
     intake: &mut Intake,
@@ -249,7 +248,7 @@ fn next<R: Read>(
 fn begin<'a, R: Read>(
     backup: &'a mut SegmentReader<R>,
     archive: Option<&Archive>,
-    load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replayed, RestoreError>,
+    load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replica, RestoreError>,
 ) -> Result<(IncomingRecords<'a, R>, Intake), RestoreError> {
     let SegmentHeader { kind, after, end, .. } = *backup.header();
     if kind != SegmentKind::Backup {
@@ -258,11 +257,11 @@ fn begin<'a, R: Read>(
     begin_any(backup, archive, load)
 }
 
-/// Finds where everything begins: the archive's segments, and the checkpoint.
+/// Finds the archive segments, the checkpoint, and the record to begin with.
 fn begin_any<'a, R: Read>(
     backup: &'a mut SegmentReader<R>,
     archive: Option<&Archive>,
-    load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replayed, RestoreError>,
+    load: impl FnOnce(&mut SegmentReader<R>, &CheckpointMeta) -> Result<Replica, RestoreError>,
 ) -> Result<(IncomingRecords<'a, R>, Intake), RestoreError> {
     let SegmentHeader { kind, after, .. } = *backup.header();
     let archived = match archive {
@@ -292,7 +291,7 @@ fn begin_any<'a, R: Read>(
     Ok((incoming, intake))
 }
 
-/// Puts the checkpoint that the backup has next into the store.
+/// Copies the checkpoint that the reader is at into the store.
 fn store<R: Read>(
     backup: &mut SegmentReader<R>,
     meta: &CheckpointMeta,

@@ -1,10 +1,10 @@
-//! What is kept of the journal, and for how long: old checkpoints go, records that are no longer wanted are archived and
-//! then trimmed. A backup that is being made holds on to what it reads.
+//! Retention: removes old checkpoints, and archives and trims old records.
 //!
-//! - `retention`: up to which record the journal may be forgotten
-//! - `archive`: segments of what will be
+//! - `cutoff`: up to which record the retention policy allows trimming
+//! - `archive`: the archive of trimmed records
 //!
-//! Nothing is ever trimmed that a kept checkpoint needs, that a backup reads, or that should be archived and is not.
+//! Records are never trimmed while the oldest retained checkpoint or a backup in progress needs them, or before they are
+//! archived if there is an archive.
 
 mod archive;
 mod cutoff;
@@ -27,10 +27,10 @@ use crate::backup::{BackupError, BackupProgress, BackupSummary, backup};
 use crate::config::{Config, RetentionPolicy};
 use crate::replay::Halt;
 
-/// How often what is no longer wanted is looked for when no checkpoint is written.
+/// The longest interval between two runs without a checkpoint.
 const ENFORCE_MS_MAX: u64 = 60_000;
 
-/// Looks after one journal.
+/// The retention of one journal.
 pub(crate) struct Retention {
     journal: Arc<dyn Journal>,
     checkpoints: Arc<dyn CheckpointStore>,
@@ -38,12 +38,12 @@ pub(crate) struct Retention {
     checkpoints_kept: usize,
     backups_max: usize,
     archive: Option<Archive>,
-    /// The oldest record that each backup still needs.
+    /// The oldest record that each backup in progress needs.
     pins: Mutex<Vec<u64>>,
     sizes: Mutex<JournalSizes>,
     /// Trimming waits for a newer checkpoint.
     wants_checkpoint: AtomicBool,
-    /// Nothing long is begun or gone on with any more.
+    /// Set when the engine stops: long work ends early.
     stop: Arc<AtomicBool>,
     meter: RetentionMetrics,
 }
@@ -57,11 +57,11 @@ struct RetentionMetrics {
 
 impl RetentionMetrics {
     fn new() -> RetentionMetrics {
-        describe_counter!("allod_backups_total", "Backups made whole");
+        describe_counter!("allod_backups_total", "Completed backups");
         describe_counter!("allod_archived_records_total", "Records written to archive segments");
         describe_counter!(
             "allod_archive_failures_total",
-            "Times that records could not be archived, and so were not trimmed"
+            "Failed attempts to archive records; they were not trimmed"
         );
         describe_counter!("allod_trimmed_records_total", "Records removed from the journal");
         RetentionMetrics {
@@ -73,7 +73,7 @@ impl RetentionMetrics {
     }
 }
 
-/// Keeps records from being trimmed for as long as it lives.
+/// Keeps the records of a backup from being trimmed while it exists.
 struct BackupPin<'a> {
     retention: &'a Retention,
     oldest: u64,
@@ -114,7 +114,7 @@ impl Retention {
         }
     }
 
-    /// Writes a backup of what is committed now. Blocks for as long as that takes; writes go on.
+    /// Writes a backup of what is committed now. Blocks the caller; writes continue.
     pub(crate) fn backup<W: Write>(
         &self,
         created_ms: u64,
@@ -124,12 +124,16 @@ impl Retention {
         let _pin = self.pin()?;
         let made = backup(&*self.journal, &*self.checkpoints, created_ms, out, progress)?;
         self.meter.backups.increment(1);
-        info!(records = made.1.trailer.records, position = made.1.header.end.position, "backed up");
+        info!(
+            records = made.1.trailer.records,
+            position = made.1.header.end.position,
+            "backup written"
+        );
         Ok(made)
     }
 
     fn pin(&self) -> Result<BackupPin<'_>, BackupError> {
-        // Whoever trims holds the lock, so that what is the oldest now stays.
+        // Trimming takes this lock too, so the oldest record cannot change before it is pinned.
         let mut pins = self.pins.lock();
         if pins.len() >= self.backups_max {
             return Err(BackupError::Busy { backups_max: self.backups_max });
@@ -139,7 +143,7 @@ impl Retention {
         Ok(BackupPin { retention: self, oldest })
     }
 
-    /// How often to tidy up without an occasion; `None` when time changes nothing.
+    /// How often to run `enforce` without a new checkpoint. `None`: never.
     pub(crate) fn enforce_interval_ms(&self) -> Option<u64> {
         match self.history {
             RetentionPolicy::All => None,
@@ -150,7 +154,7 @@ impl Retention {
         }
     }
 
-    /// How long to wait between two checkpoints that are written for no other reason than trimming.
+    /// The shortest interval between two checkpoints that are written only to allow trimming.
     fn checkpoint_every_ms(&self) -> u64 {
         match self.history {
             RetentionPolicy::Within { ms_max: Some(ms_max), .. } => ms_max / cutoff::SLACK,
@@ -158,8 +162,8 @@ impl Retention {
         }
     }
 
-    /// Whether a checkpoint should be written so that more can be trimmed. `bytes` is what was journalled since the last
-    /// one, `age_ms` how long ago that was.
+    /// Whether to write a checkpoint so that more can be trimmed. `bytes` is the journal since the last one, `age_ms` its
+    /// age.
     pub(crate) fn wants_checkpoint(&self, bytes: u64, age_ms: u64) -> bool {
         let full = match self.history {
             RetentionPolicy::Within { bytes_max: Some(bytes_max), .. } => {
@@ -171,11 +175,11 @@ impl Retention {
             && age_ms >= self.checkpoint_every_ms())
     }
 
-    /// Removes old checkpoints, and from the journal what is no longer wanted.
+    /// Removes old checkpoints, and archives and trims old records.
     pub(crate) fn enforce(&self, now_ms: u64) -> Result<(), Halt> {
         {
             let pins = self.pins.lock();
-            // A backup may be about to open one of those that would go.
+            // A backup may be about to open an old checkpoint.
             if pins.is_empty() {
                 self.checkpoints.keep_newest(self.checkpoints_kept)?;
             }
@@ -197,12 +201,12 @@ impl Retention {
             self.journal.trim(upto)?;
             self.sizes.lock().forget(upto);
             self.meter.trimmed.increment(upto + 1 - oldest);
-            info!(records = upto + 1 - oldest, upto, "the journal has been trimmed");
+            info!(records = upto + 1 - oldest, upto, "journal trimmed");
         }
         Ok(())
     }
 
-    /// The last record that need not be kept any longer; 0 when all are to stay.
+    /// The last record that the policy allows to trim; 0 if none.
     fn unwanted(&self, now_ms: u64) -> Result<u64, Halt> {
         let RetentionPolicy::Within { ms_max, bytes_max } = self.history else {
             return Ok(if self.history == RetentionPolicy::All { 0 } else { u64::MAX });
@@ -222,14 +226,14 @@ impl Retention {
         Ok(by_time.max(by_size))
     }
 
-    /// Archives the records from `oldest` up to `upto`, if that is wanted; how far it came.
+    /// Archives the records `oldest..=upto`, if there is an archive. Returns the last archived one.
     fn archived(&self, oldest: u64, upto: u64, now_ms: u64) -> u64 {
         let Some(archive) = &self.archive else { return upto };
         let done = archive.store(&*self.journal, oldest, upto, (now_ms, &self.stop));
         self.meter.archived.increment(done.records);
         if let Some(error) = done.error {
             self.meter.archive_failures.increment(1);
-            warn!(%error, archive = %archive.folder().display(), "records cannot be archived; they are not trimmed");
+            warn!(%error, archive = %archive.folder().display(), "cannot archive records; they are not trimmed");
         }
         done.upto.min(upto)
     }

@@ -1,4 +1,4 @@
-//! Where time and chance come from.
+//! The clock and the source of random numbers.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use allod_core::random;
 
 pub trait Clock: Send + Sync {
-    /// Milliseconds since 1970. May step back; the engine does not follow.
+    /// Milliseconds since 1970. May go back; the engine's time does not.
     fn now_ms(&self) -> u64;
 }
 

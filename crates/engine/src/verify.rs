@@ -1,4 +1,4 @@
-//! Reading a whole journal and checking all that can be checked: `allod journal verify`.
+//! Verifies a whole journal: `allod journal verify`.
 
 use allod_core::invariant;
 use allod_core::state::State;
@@ -6,23 +6,23 @@ use allod_journal::checkpoint::CheckpointStore;
 use allod_journal::{Hash, Journal, Tail};
 
 use crate::checkpoint::{self, state_hash};
-use crate::replay::{Halt, Replayed};
+use crate::replay::{Halt, Replica};
 
-/// What a journal that is in order adds up to.
+/// The result of verifying a journal.
 #[derive(Debug)]
 pub struct Verification {
     pub records: u64,
-    /// Where reading began: at the first record, or at a checkpoint when the first ones have been trimmed.
+    /// The first record that was read: record 1, or the one after a checkpoint if the journal has been trimmed.
     pub from: u64,
     pub tail: Tail,
     pub state_hash: Hash,
-    /// What is wrong with the state that it leads to; empty in a sound journal.
+    /// Violated invariants of the resulting state; empty if the journal is sound.
     pub violations: Vec<String>,
     pub state: State,
 }
 
-/// Replays a journal from its beginning, checking every record against the one before it and the state at the end
-/// against its invariants.
+/// Replays a journal from its beginning, checks every record against its predecessor, and checks the invariants of the
+/// final state.
 pub fn verify(
     journal: &dyn Journal,
     checkpoints: &dyn CheckpointStore,
@@ -30,7 +30,7 @@ pub fn verify(
 ) -> Result<Verification, Halt> {
     let oldest = journal.oldest()?;
     let mut replayed = if oldest <= 1 {
-        Replayed::empty()
+        Replica::empty()
     } else {
         checkpoint::load(journal, checkpoints)?.ok_or(Halt::MissingCheckpoint { oldest })?
     };

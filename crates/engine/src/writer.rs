@@ -1,7 +1,8 @@
-//! One turn of the wheel: decide a batch on the speculative copy, make it durable, apply it to the committed one.
+//! Writes batches: decides commands on the speculative copy, appends their events to the journal, and applies them to the
+//! committed state.
 //!
-//! Blocking and single-threaded on purpose, with no clock and no thread of its own, so that the simulation can drive it
-//! step by step. `driver` gives it a thread and a queue.
+//! Blocking and single-threaded, without a clock or thread of its own, so that the simulation can drive it step by step.
+//! `driver` gives it a thread and a queue.
 
 mod follow;
 
@@ -22,93 +23,86 @@ use tracing::{error, info, warn};
 
 use crate::config::Config;
 use crate::handle::{CommandReply, CommitPoint, EngineError, SharedState};
-use crate::replay::{Halt, Replayed};
+use crate::replay::{Halt, Replica};
 use crate::stamp::Dice;
 
-/// Called between two attempts to reach the journal with the number of the attempt; `false` gives up.
+/// Called between two attempts to reach the journal, with the number of the attempt. `false`: give up.
 pub type Pause = Box<dyn FnMut(u32) -> bool + Send>;
 
-/// What the beginning of an epoch takes in a record, at the most.
+/// The most bytes that the beginning of an epoch takes in a record.
 const OPENING_BYTES_MAX: usize = 4096;
 
-/// How many ticks one turn makes at the most, so that clients do not wait behind a crowd of expiries.
+/// The most ticks in one batch, so that clients do not wait for many expiries.
 const TICKS_MAX: usize = 4;
 
 pub struct BatchWriter {
     journal: Arc<dyn Journal>,
     shared: Arc<SharedState>,
-    /// The speculative copy: what is committed, and what is being decided.
-    state: State,
-    tail: Tail,
-    level: u32,
+    /// The speculative copy: the committed state, and the batch that is being decided.
+    pub(crate) replica: Replica,
     epoch: u64,
-    /// The last record is one of ours. If it is not, the next one of ours begins an epoch.
+    /// This writer wrote the last record. If not, its next record begins an epoch.
     leading: bool,
-    /// Others may append to the same journal.
+    /// Other servers may append to the same journal.
     is_shared: bool,
-    /// How often another writer was faster.
+    /// Appends that failed because another writer had appended.
     pub(crate) conflicts: u64,
     name: Arc<str>,
     limits: Limits,
     bytes_max: usize,
     dice: Dice,
     pause: Pause,
-    /// Journal bytes written or replayed since the last checkpoint.
-    pub(crate) bytes: u64,
 }
 
 impl std::fmt::Debug for BatchWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BatchWriter")
-            .field("tail", &self.tail)
+            .field("tail", &self.replica.tail)
             .field("epoch", &self.epoch)
             .finish_non_exhaustive()
     }
 }
 
-/// A batch that has been decided and is not yet durable.
+/// A decided batch that is not yet durable.
 #[derive(Default)]
 struct Batch {
     entries: Vec<Entry>,
-    /// The hash in them is filled in once it is known.
+    /// Their hash is set once it is known.
     answers: Vec<Result<CommandReply, EngineError>>,
     body: BodyWriter,
-    /// How to take it back; `None` once that is no longer possible and the copy must be made anew.
+    /// How to undo it. `None` after a panic: then the speculative copy must be rebuilt.
     undo: Option<Vec<Undo>>,
 }
 
-/// How an attempt to make a record durable ended.
+/// The certain outcome of an append.
 enum CommitOutcome {
     Committed(Tail),
-    /// It is not in the journal and never will be.
+    /// The record is not in the journal and never will be.
     NotCommitted(JournalError),
-    /// Another writer has appended; where the journal ends now, if that is known.
+    /// Another writer has appended. The new tail, if known.
     Overtaken(Option<Tail>),
 }
 
 impl BatchWriter {
-    /// Takes over the journal at the end of what was replayed: the first append is the epoch record, and only when it
-    /// is durable may anything be decided.
+    /// Takes over the journal at the end of what was replayed. Appends an epoch record; nothing is decided before it is
+    /// durable.
     pub fn lead(
         journal: Arc<dyn Journal>,
         shared: Arc<SharedState>,
-        replayed: Replayed,
+        replayed: Replica,
         config: &Config,
         seed: Option<u64>,
         pause: Pause,
     ) -> Result<BatchWriter, Halt> {
-        let Replayed { state, tail, level, bytes } = replayed;
         shared.feed.limit(config.feed_bytes_max);
-        shared.install(state.clone(), &tail);
+        shared.install(replayed.state.clone(), &replayed.tail);
         let guarantees = journal.guarantees();
         let bytes_max = config.batch_bytes_max.min(guarantees.body_bytes_max - OPENING_BYTES_MAX);
         let mut writer = BatchWriter {
             journal,
             shared,
-            state,
-            tail,
-            level,
-            epoch: tail.epoch,
+            epoch: replayed.tail.epoch,
+            replica: replayed,
             leading: false,
             is_shared: guarantees.shared,
             conflicts: 0,
@@ -117,43 +111,41 @@ impl BatchWriter {
             bytes_max,
             dice: seed.map_or_else(Dice::new, Dice::seeded),
             pause,
-            bytes,
         };
         writer.begin_epoch()?;
         Ok(writer)
     }
 
     pub fn tail(&self) -> &Tail {
-        &self.tail
+        &self.replica.tail
     }
 
     pub fn state(&self) -> &State {
-        &self.state
+        &self.replica.state
     }
 
     pub fn level(&self) -> u32 {
-        self.level
+        self.replica.level
     }
 
-    /// When time itself will next change something.
+    /// When the next expiry is due.
     pub fn next_due_ms(&self) -> Option<u64> {
-        self.state.next_due_ms()
+        self.replica.state.next_due_ms()
     }
 
-    /// Whether the journal's last record is ours: nobody else writes, as far as we know.
+    /// Whether this writer wrote the last record, as far as it knows.
     pub fn is_leading(&self) -> bool {
         self.leading
     }
 
-    /// Decides the commands in order and makes what they change durable, all in one record as far as it fits. The
-    /// answers are in the order of the commands; there may be fewer than commands, when not all fitted: the rest is for
-    /// the next turn. `Err` means that nothing more can be written.
+    /// Decides the commands in order and appends their events as one record. Returns the answers in the order of the
+    /// commands; fewer than commands if not all fit into the record. `Err` means that the engine must stop.
     pub fn write_batch(
         &mut self,
         commands: &[&Command],
     ) -> Result<Vec<Result<CommandReply, EngineError>>, Halt> {
-        // Whether what we decide on has everything that anybody had acknowledged when the commands came in. A record of
-        // ours proves it; a refusal writes none, and must not be given from the past.
+        // Whether the state includes everything that was acknowledged before the commands arrived. A successful append
+        // proves it. Refusals append nothing, so the tail must be checked before they are answered.
         let mut current = !self.is_shared;
         let conflicts_before = self.conflicts;
         loop {
@@ -162,7 +154,7 @@ impl BatchWriter {
                 if !current && !batch.answers.is_empty() {
                     current = true;
                     match self.journal.tail() {
-                        Ok(end) if end == self.tail => {}
+                        Ok(end) if end == self.replica.tail => {}
                         Ok(end) => {
                             self.follow(Some(end))?;
                             continue;
@@ -181,18 +173,19 @@ impl BatchWriter {
             let frame = self.frame(positions, level, batch.body.into_bytes());
             match self.commit(&frame)? {
                 CommitOutcome::Committed(tail) => {
-                    self.bytes += frame.body.len() as u64;
-                    self.tail = tail;
+                    self.replica.bytes += frame.body.len() as u64;
+                    self.replica.tail = tail;
                     self.set_leading(frame.epoch);
-                    let entries = batch.entries.iter().map(|entry| (entry.at_ms, &*entry.events));
-                    self.shared.apply(&tail, entries);
+                    self.shared.apply(&tail, &batch.entries, |state, entry| {
+                        state.apply_entry(entry.at_ms, &entry.events);
+                    });
                     self.shared.feed.push(&tail, batch.entries);
                     self.shared.degrade(None);
                     return Ok(self.answers(batch.answers));
                 }
                 CommitOutcome::NotCommitted(error) => {
                     self.undo_batch(batch.undo);
-                    warn!(%error, commands = commands.len(), "commands were refused because the journal did not take them");
+                    warn!(%error, commands = commands.len(), "commands failed because the journal cannot be written");
                     return Ok(self.refuse(batch.answers.len(), &error));
                 }
                 CommitOutcome::Overtaken(end) => {
@@ -204,7 +197,7 @@ impl BatchWriter {
         }
     }
 
-    /// The answers when nothing can be written.
+    /// The answers if the journal cannot be written.
     fn refuse(&self, count: usize, error: &JournalError) -> Vec<Result<CommandReply, EngineError>> {
         self.shared.degrade(Some(error.to_string()));
         vec![Err(EngineError::Unavailable { what: error.to_string() }); count]
@@ -214,27 +207,27 @@ impl BatchWriter {
         &self,
         mut answers: Vec<Result<CommandReply, EngineError>>,
     ) -> Vec<Result<CommandReply, EngineError>> {
-        answers.iter_mut().flatten().for_each(|reply| reply.at.hash = self.tail.hash);
+        answers.iter_mut().flatten().for_each(|reply| reply.at.hash = self.replica.tail.hash);
         answers
     }
 
-    /// What is answered at the position that the speculative copy has now.
+    /// A reply at the current position of the speculative copy.
     fn reply(&self, answer: Result<Receipt, Refused>) -> Result<CommandReply, EngineError> {
         Ok(CommandReply {
             answer,
-            at: CommitPoint { position: self.state.position, hash: Hash::default() },
+            at: CommitPoint { position: self.replica.state.position, hash: Hash::default() },
         })
     }
 
     fn decide_batch(&mut self, commands: &[&Command]) -> Batch {
-        let now_ms = self.shared.now_ms().max(self.state.now_ms);
+        let now_ms = self.shared.now_ms().max(self.replica.state.now_ms);
         let mut batch = Batch { undo: Some(Vec::new()), ..Batch::default() };
         if !self.leading {
             batch.body.push(&Item::Epoch { writer: self.name.clone() });
         }
         let opening = batch.body.len();
         for _ in 0..TICKS_MAX {
-            if self.state.next_due_ms().is_none_or(|due| due > now_ms) {
+            if self.replica.state.next_due_ms().is_none_or(|due| due > now_ms) {
                 break;
             }
             self.decide_one(&mut batch, opening, now_ms, &Command::Tick);
@@ -249,14 +242,15 @@ impl BatchWriter {
         batch
     }
 
-    /// Decides one command into the batch, whose beginning does not count. Leaves no answer when the batch is full.
+    /// Decides one command and adds it to the batch. Adds no answer if the batch is full. `opening` is the size of the
+    /// epoch item, which does not count.
     fn decide_one(&mut self, batch: &mut Batch, opening: usize, now_ms: u64, command: &Command) {
         let stamp = Stamp { now_ms, seed: self.dice.roll() };
         let decided = catch_unwind(AssertUnwindSafe(|| {
-            decide(&mut self.state, &stamp, command, &self.limits)
+            decide(&mut self.replica.state, &stamp, command, &self.limits)
         }));
         let Ok(decided) = decided else {
-            error!(?command, "deciding a command panicked; it has been taken back");
+            error!(?command, "deciding a command panicked; it was undone");
             self.rebuild(batch);
             return batch.answers.push(Err(EngineError::Internal));
         };
@@ -267,10 +261,13 @@ impl BatchWriter {
         if events.is_empty() {
             return batch.answers.push(self.reply(Ok(receipt)));
         }
-        let item =
-            Item::Entry(Entry { at_ms: self.state.now_ms, cause: Cause::of(command), events });
+        let item = Item::Entry(Entry {
+            at_ms: self.replica.state.now_ms,
+            cause: Cause::of(command),
+            events,
+        });
         if !batch.body.push_within(&item, opening + self.bytes_max) {
-            self.state.undo(undo);
+            self.replica.state.undo(undo);
             if batch.entries.is_empty() {
                 let mut alone = BodyWriter::new();
                 alone.push(&item);
@@ -289,39 +286,39 @@ impl BatchWriter {
         batch.answers.push(self.reply(Ok(receipt)));
     }
 
-    /// Takes back a batch that did not become durable.
+    /// Undoes a batch that was not committed.
     fn undo_batch(&mut self, undo: Option<Vec<Undo>>) {
         match undo {
-            Some(undo) => undo.into_iter().rev().for_each(|undo| self.state.undo(undo)),
-            None => self.state = self.shared.read(|committed| committed.state.clone()),
+            Some(undo) => undo.into_iter().rev().for_each(|undo| self.replica.state.undo(undo)),
+            None => self.replica.state = self.shared.read(|committed| committed.state.clone()),
         }
     }
 
-    /// Makes the speculative copy anew after a panic has left it in an unknown state.
+    /// Rebuilds the speculative copy after a panic has left it in an unknown state.
     fn rebuild(&mut self, batch: &mut Batch) {
-        self.state = self.shared.read(|committed| committed.state.clone());
+        self.replica.state = self.shared.read(|committed| committed.state.clone());
         for entry in &batch.entries {
-            self.state.apply_entry(entry.at_ms, &entry.events);
+            self.replica.state.apply_entry(entry.at_ms, &entry.events);
         }
         batch.undo = None;
     }
 
     fn frame(&mut self, positions: u64, level: u32, body: Vec<u8>) -> RecordFrame {
         RecordFrame {
-            seq: self.tail.seq + 1,
-            epoch: if self.leading { self.epoch } else { self.tail.epoch + 1 },
+            seq: self.replica.tail.seq + 1,
+            epoch: if self.leading { self.epoch } else { self.replica.tail.epoch + 1 },
             batch: self.dice.batch(),
-            prev: self.tail.hash,
+            prev: self.replica.tail.hash,
             level,
-            position: self.tail.position + positions,
-            at_ms: self.state.now_ms,
+            position: self.replica.tail.position + positions,
+            at_ms: self.replica.state.now_ms,
             body,
         }
     }
 
-    /// Appends a record and finds out for certain whether it is there.
+    /// Appends a record and determines the outcome with certainty.
     fn commit(&mut self, frame: &RecordFrame) -> Result<CommitOutcome, Halt> {
-        let error = match self.shared.counts.append(&*self.journal, &self.tail, frame) {
+        let error = match self.shared.counts.append(&*self.journal, &self.replica.tail, frame) {
             AppendOutcome::Committed(tail) => return Ok(CommitOutcome::Committed(tail)),
             AppendOutcome::Conflict(end) => {
                 self.conflicts += 1;
@@ -337,12 +334,12 @@ impl BatchWriter {
             }
             AppendOutcome::Unknown(error) => error,
         };
-        warn!(%error, seq = frame.seq, "it is not known whether a record was appended; reading back");
+        warn!(%error, seq = frame.seq, "the outcome of an append is unknown; reading back");
         self.resolve(frame, error)
     }
 
-    /// Reads back whether a record is there. If its place is still empty, puts an epoch record there, so that it can
-    /// never come late.
+    /// Determines whether a record was appended. If there is no record with its number, appends an epoch record there, so
+    /// that the first one can never be appended later.
     fn resolve(
         &mut self,
         frame: &RecordFrame,
@@ -359,20 +356,20 @@ impl BatchWriter {
                     return Ok(CommitOutcome::NotCommitted(error));
                 }
                 Ok(Some(_)) => return Ok(CommitOutcome::Overtaken(None)),
-                Ok(None) => match self.journal.append(&self.tail, &fence) {
+                Ok(None) => match self.journal.append(&self.replica.tail, &fence) {
                     AppendOutcome::Committed(_) => {
                         self.enter_epoch(&fence);
                         return Ok(CommitOutcome::NotCommitted(error));
                     }
-                    // The journal ends before the place where it was when we last looked: it has lost records.
+                    // The journal has lost records that we had read.
                     AppendOutcome::Conflict(end) if end.seq < frame.seq => {
                         return Ok(CommitOutcome::Overtaken(Some(end)));
                     }
-                    // Something is there now; the next look tells what.
+                    // There is a record now; read it in the next round.
                     AppendOutcome::Conflict(_) => continue,
                     AppendOutcome::Unknown(again) => error = ensure_transient(again)?,
                 },
-                // Others have written so much that its place is no longer kept.
+                // Other writers have appended so much that it has been trimmed.
                 Err(JournalError::Trimmed { .. }) => return Ok(CommitOutcome::Overtaken(None)),
                 Err(again) => error = ensure_transient(again)?,
             }
@@ -387,41 +384,43 @@ impl BatchWriter {
     fn epoch_frame(&mut self, epoch: u64) -> RecordFrame {
         let mut body = BodyWriter::new();
         body.push(&Item::Epoch { writer: self.name.clone() });
-        if self.level < allod_record::LEVEL {
+        if self.replica.level < allod_record::LEVEL {
             body.push(&Item::Level { level: allod_record::LEVEL });
         }
         let (positions, level) = (body.positions(), body.level());
         RecordFrame { epoch, ..self.frame(positions, level, body.into_bytes()) }
     }
 
-    /// An epoch record of ours is in the journal.
+    /// Our epoch record has been committed.
     fn enter_epoch(&mut self, frame: &RecordFrame) {
-        let before = self.tail.position;
-        self.tail = frame.tail(frame.hash());
+        let before = self.replica.tail.position;
+        self.replica.tail = frame.tail(frame.hash());
         self.set_leading(frame.epoch);
-        self.level = allod_record::LEVEL;
-        // A raised level takes a position without changing anything.
-        self.state.position = self.state.position.max(frame.position);
-        self.shared.skip_to(&self.tail, frame.position);
-        // There are as many entries as positions, and they say nothing.
+        self.replica.level = allod_record::LEVEL;
+        // A raised level has a position and changes nothing else.
+        self.replica.state.position = self.replica.state.position.max(frame.position);
+        self.shared.skip_to(&self.replica.tail, frame.position);
+        // The feed needs one entry for each position.
         let nothing = Entry { at_ms: frame.at_ms, cause: Cause::Tick, events: Vec::new() };
-        self.shared.feed.push(&self.tail, vec![nothing; (frame.position - before) as usize]);
+        self.shared
+            .feed
+            .push(&self.replica.tail, vec![nothing; (frame.position - before) as usize]);
         self.shared.degrade(None);
     }
 
-    /// The last record is one of ours, of this epoch.
+    /// Our record of this epoch is the last one.
     fn set_leading(&mut self, epoch: u64) {
         if !self.leading {
-            info!(epoch, position = self.tail.position, "writing from here on");
+            info!(epoch, position = self.replica.tail.position, "this server is now the writer");
         }
         (self.leading, self.epoch) = (true, epoch);
         self.shared.leading.store(true, Ordering::Relaxed);
         self.shared.epoch.store(epoch, Ordering::Relaxed);
     }
 
-    /// Finds out whether a journal that did not take records does so again, by beginning an epoch.
+    /// Checks whether the journal can be written again, by beginning an epoch.
     pub fn probe(&mut self) -> Result<(), Halt> {
-        let frame = self.epoch_frame(self.tail.epoch + 1);
+        let frame = self.epoch_frame(self.replica.tail.epoch + 1);
         match self.commit(&frame)? {
             CommitOutcome::Committed(_) => self.enter_epoch(&frame),
             CommitOutcome::Overtaken(end) => {
@@ -436,14 +435,14 @@ impl BatchWriter {
 
     fn begin_epoch(&mut self) -> Result<(), Halt> {
         for attempt in 0.. {
-            let frame = self.epoch_frame(self.tail.epoch + 1);
+            let frame = self.epoch_frame(self.replica.tail.epoch + 1);
             match self.commit(&frame)? {
                 CommitOutcome::Committed(_) => {
                     self.enter_epoch(&frame);
                     return Ok(());
                 }
                 CommitOutcome::Overtaken(end) => self.follow(end)?,
-                // A fence took its place, or there was no room; either way, try again.
+                // Another record took its place, or there was no room. Retry in both cases.
                 CommitOutcome::NotCommitted(error) => {
                     self.shared.degrade(Some(error.to_string()));
                     if !(self.pause)(attempt) {
@@ -456,7 +455,7 @@ impl BatchWriter {
     }
 }
 
-/// An error after which asking again may help; any other ends the writer.
+/// Passes on an error after which a retry may help; any other one stops the engine.
 fn ensure_transient(error: JournalError) -> Result<JournalError, Halt> {
     match error {
         JournalError::Unavailable { .. }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allod_core::invariant;
 use allod_core::state::State;
-use allod_engine::state_hash;
+use allod_engine::{apply_item, decode_record, state_hash};
 use allod_journal::memory::MemoryStorage;
 use allod_journal::{Hash, Journal, RecordFrame, Tail};
 use allod_record::{Cause, Item};
@@ -72,7 +72,7 @@ impl JournalContents {
     fn take_in(&mut self, frame: RecordFrame) -> Result<(), String> {
         let seq = frame.seq;
         frame.follows(&self.tail()).map_err(|broken| broken.to_string())?;
-        let items = allod_record::decode(&frame.body).map_err(|error| error.to_string())?;
+        let items = decode_record(&frame).map_err(|error| error.to_string())?;
         let mut asked = Vec::new();
         for item in &items {
             match item {
@@ -80,7 +80,7 @@ impl JournalContents {
                     if entry.at_ms < self.state.now_ms {
                         return Err(format!("time goes back in record {seq}"));
                     }
-                    self.state.apply_entry(entry.at_ms, &entry.events);
+                    apply_item(&mut self.state, item);
                     let wrong = invariant::check(&self.state);
                     if !wrong.is_empty() {
                         return Err(format!("after {}: {wrong:?}", self.state.position));
@@ -91,7 +91,7 @@ impl JournalContents {
                 }
                 Item::Level { level } => {
                     self.level = *level;
-                    self.state.position += 1;
+                    apply_item(&mut self.state, item);
                 }
                 Item::Epoch { writer } => {
                     if self.writers.insert(frame.epoch, writer.clone()).is_some() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use allod_core::event::Event;
-use allod_engine::Hash;
+use allod_engine::{Hash, decode_record};
 use allod_journal::{Journal, RecordFrame, Tail};
 use allod_record::Item;
 
@@ -76,8 +76,7 @@ impl Chain {
     /// Adds a record, if it follows the chain and can be decoded.
     pub fn take_in(&mut self, frame: &RecordFrame) -> Result<(), String> {
         frame.follows(&self.tail).map_err(|broken| broken.to_string())?;
-        let items = allod_record::decode(&frame.body)
-            .map_err(|error| format!("record {}: {error}", frame.seq))?;
+        let items = decode_record(frame).map_err(|error| error.to_string())?;
         for item in items {
             match item {
                 Item::Entry(entry) => self.entries.push(Some((entry.at_ms, entry.events))),

@@ -1,6 +1,6 @@
-//! Making segments: from what is in memory, or from smaller ones.
+//! Builds segments, from the memtable or by merging smaller ones.
 //!
-//! A file is written under another name, synced, and only then given its own, so that what bears the name is whole.
+//! A file is written under a temporary name, synced, and only then renamed, so that a file with the final name is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,25 +11,25 @@ use super::posting::{Posting, fingerprint_of, posting, record_of};
 use super::segment::{IndexHeader, RecordMark, Segment};
 use super::term::BlockSizes;
 
-/// How many postings a range of the directory has on average.
+/// The average number of postings in a range of the directory.
 const RANGE_POSTINGS: u64 = 64;
-/// How many postings of each segment are in memory while it is merged.
+/// The postings of each segment that are in memory during a merge.
 const READ_POSTINGS: u64 = 1 << 14;
 
 pub(super) const SUFFIX: &str = "index";
 pub(super) const UNFINISHED_SUFFIX: &str = "unfinished";
 
-/// The name of a segment: its first and its last record.
+/// A segment is named after its first and last record.
 pub(super) fn path_of(folder: &Path, first_seq: u64, last_seq: u64) -> PathBuf {
     folder.join(format!("{first_seq:020}-{last_seq:020}.{SUFFIX}"))
 }
 
-/// The header of a segment with this many postings, which says nothing else yet.
+/// The size of the directory for this many postings, as a power of two.
 pub(super) fn directory_bits(postings: u64) -> u32 {
     (postings / RANGE_POSTINGS).max(1).ilog2().min(32)
 }
 
-/// Writes a segment. `postings` hands out all of them, sorted.
+/// Writes a segment. `postings` returns all postings in order.
 pub(super) fn write(
     folder: &Path,
     header: IndexHeader,
@@ -46,7 +46,7 @@ pub(super) fn write(
     match written {
         Ok(file) => Ok(Segment::written(path, file, header)),
         Err(error) => {
-            // A disk that is full needs the room.
+            // Frees the space, because the disk may be full.
             drop(fs::remove_file(&unfinished));
             Err(error)
         }
@@ -88,13 +88,13 @@ fn write_to(
     let mut file = out.out.into_inner().map_err(io::IntoInnerError::into_error)?;
     let len = file.seek(SeekFrom::End(0))?;
     if u64::from(written) != header.postings || len != header.bytes() {
-        return Err(io::Error::other("a segment has not become what it was to be"));
+        return Err(io::Error::other("the written segment does not match its header"));
     }
     file.sync_all()?;
     Ok(file)
 }
 
-/// Everything that is written also goes into the hash.
+/// Hashes what is written through it.
 struct IndexFileWriter {
     out: BufWriter<File>,
     hash: blake3::Hasher,
@@ -115,7 +115,7 @@ impl Write for IndexFileWriter {
     }
 }
 
-/// Whether neighbours can become one: records and postings are counted with 32 bits.
+/// Whether adjacent segments can be merged: records and postings are counted with 32 bits.
 pub(super) fn can_merge(parts: &[Arc<Segment>]) -> bool {
     let postings: u64 = parts.iter().map(|part| part.header.postings).sum();
     let records = match (parts.first(), parts.last()) {
@@ -125,7 +125,7 @@ pub(super) fn can_merge(parts: &[Arc<Segment>]) -> bool {
     postings < u64::from(u32::MAX) && records < u64::from(u32::MAX)
 }
 
-/// Makes one segment of neighbours, which are in order.
+/// Merges adjacent segments, which are in order.
 pub(super) fn merge(folder: &Path, parts: &[Arc<Segment>]) -> io::Result<Segment> {
     let (Some(first), Some(last)) = (parts.first(), parts.last()) else {
         return Err(io::Error::other("nothing to merge"));
@@ -173,7 +173,7 @@ pub(super) fn merge(folder: &Path, parts: &[Arc<Segment>]) -> io::Result<Segment
 /// A segment that is being merged.
 struct MergeInput {
     segment: Arc<Segment>,
-    /// By how much its records are counted differently in what it becomes part of.
+    /// The offset of its record numbers in the merged segment.
     moved: u32,
     read: u64,
     buffer: std::vec::IntoIter<Posting>,

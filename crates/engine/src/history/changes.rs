@@ -1,4 +1,4 @@
-//! What happened: changes by pool, value, key, owner, provider, consumer and time.
+//! Finds changes by pool, value, key, owner, provider, consumer and time.
 
 use std::sync::Arc;
 
@@ -14,32 +14,32 @@ use super::records::HistoryRecord;
 use super::{HistoryError, HistoryReader, Moment};
 use crate::handle::CommitPoint;
 
-/// Which changes are asked for; every part that is given must hold.
+/// A query for changes. A change must match every field that is set.
 #[derive(Debug, Clone)]
 pub struct ChangeQuery {
     pub pool: Option<Arc<str>>,
     /// Only pools whose name begins with this.
     pub pool_prefix: Arc<str>,
-    /// Changes of claims that have one of these, or a part of it; what a value means is the kind of its pool. Empty: of
-    /// any. Goes with a pool.
+    /// Only claims whose values overlap one of these, which is interpreted by the kind of the pool. Empty: all claims.
+    /// Requires `pool`.
     pub values: Vec<(Kind, Span)>,
     pub key: Option<Arc<str>>,
     pub owner: Option<Arc<str>>,
-    /// Changes of this provider, or of what is held of it.
+    /// Only changes of this provider, or of allocations from it.
     pub provider: Option<Uuid>,
     pub consumer: Option<Uuid>,
-    /// From here on, this included.
+    /// Inclusive.
     pub since: Option<Moment>,
-    /// Up to here, this included.
+    /// Inclusive.
     pub until: Option<Moment>,
     pub order: HistoryOrder,
-    /// How many changes at the most.
+    /// The most changes of a page.
     pub limit: usize,
-    /// Go on after this position, in the direction of the order.
+    /// Continue after this position, in the direction of `order`.
     pub after: Option<u64>,
 }
 
-/// What one command did, as far as it was asked for.
+/// The matching events of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryEntry {
     pub position: u64,
@@ -51,11 +51,11 @@ pub struct HistoryEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoryPage {
     pub changes: Vec<HistoryEntry>,
-    /// To be given back as `after`. `None`: this was the end.
+    /// The `after` of the next page. `None`: this is the last page.
     pub next: Option<u64>,
-    /// Everything after this position is still kept.
+    /// Everything after this position is available.
     pub oldest_position: u64,
-    /// What the answer covers.
+    /// The end of what the answer covers.
     pub at: CommitPoint,
 }
 
@@ -78,7 +78,7 @@ impl ChangeQuery {
             && self.consumer.is_none()
     }
 
-    /// Capacity belongs to no pool, and has neither key nor owner.
+    /// Capacity events have no pool, key or owner.
     fn fits_capacity(&self, about: &Projection<'_>) -> bool {
         self.pool_prefix.is_empty()
             && self.pool.is_none()
@@ -132,7 +132,7 @@ impl HistoryReader {
             let record = match walk.next_record() {
                 Ok(Some(record)) => record,
                 Ok(None) => return Ok(page),
-                // What was looked for is rare: the next page goes on from here.
+                // Few records match: the next page continues from here.
                 Err(HistoryError::TooWide { .. }) => {
                     page.next = seen;
                     return Ok(page);
@@ -164,7 +164,7 @@ impl HistoryReader {
         }
     }
 
-    /// The positions that are asked about, both included.
+    /// The positions that the query covers, inclusive.
     fn between(
         &self,
         ask: &ChangeQuery,
@@ -174,11 +174,11 @@ impl HistoryReader {
         let mut from = match ask.since {
             None => oldest,
             Some(Moment::Position(since)) => since.max(1),
-            // What was made at that very time is meant, too.
+            // Inclusive: from the first position after the millisecond before.
             Some(Moment::TimeMs(at_ms)) => {
                 let before = at_ms.checked_sub(1).map(Moment::TimeMs);
                 let before = before.map_or(Ok(0), |before| self.position_at(before, at))?;
-                // Nothing that is kept is older: then something that is not kept may be younger.
+                // All available records are younger, so trimmed ones may match.
                 if before < oldest && oldest > 1 { 0 } else { before.saturating_add(1) }
             }
         };

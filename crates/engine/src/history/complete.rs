@@ -1,8 +1,8 @@
-//! Events of feature level 1 do not say whose values they are about. Here they are made to, from what happened before.
+//! Completes events of feature level 1, which lack owner, values and kind, from earlier events.
 //!
-//! A claim has the owner and the values that it was granted with, until it is gone. So the last grant under its key tells,
-//! and for the end of a quarantine the last grant that began with its first value. What is no longer kept cannot be told;
-//! such an event is then found by its pool and its key alone.
+//! Owner and values of a claim do not change, so they are taken from the last grant with its key; for the end of a
+//! quarantine, from the last grant that began with its first value. If that grant has been trimmed, the event stays
+//! incomplete and is found only by its pool and key.
 
 use allod_core::event::ClaimEvent;
 use allod_core::event::PoolEvent;
@@ -14,7 +14,7 @@ use allod_record::Entry;
 use super::lookup::{HistoryOrder, TermGroup};
 use super::{HistoryError, HistoryReader};
 
-/// Whether an event lacks what later ones say.
+/// Whether an event lacks fields that later feature levels have.
 pub(super) fn lacks(event: &Event) -> bool {
     match event {
         Event::Claim(ClaimEvent::Granted(event)) => event.kind.is_none(),
@@ -31,7 +31,7 @@ pub(super) fn lacks(event: &Event) -> bool {
 }
 
 impl HistoryReader {
-    /// Completes the entries of one record. What is before it must be in the index.
+    /// Completes the entries of one record. The records before it must be in the index.
     pub(super) fn complete(
         &self,
         before: u64,
@@ -52,7 +52,7 @@ impl HistoryReader {
     }
 }
 
-/// What happened before an event: earlier in its own record, or in records before.
+/// The events before one event, in its own record and in earlier ones.
 struct PriorEvents<'a> {
     reader: &'a HistoryReader,
     before: u64,
@@ -101,7 +101,7 @@ impl PriorEvents<'_> {
 
     fn complete_end(&self, ended: &mut QuarantineEnded) -> Result<(), HistoryError> {
         let first = ended.first;
-        // Only what is of one kind can have begun there; which one does not matter for finding it.
+        // The kind does not matter for the lookup of a single value.
         let values = [(Kind::Id64, Span::one(first))];
         let groups = [TermGroup::Values(&ended.pool, &values)];
         let grant = self.last(&groups, |event| match event {
@@ -124,7 +124,7 @@ impl PriorEvents<'_> {
         })
     }
 
-    /// The last event before this one that `find` takes.
+    /// The last event before this one for which `find` returns something.
     fn last<T>(
         &self,
         groups: &[TermGroup<'_>],

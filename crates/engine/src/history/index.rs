@@ -1,7 +1,7 @@
-//! The parts of the index: segments in files, oldest first and without a gap between them, and what is in memory.
+//! The index: segments in files, oldest first and without gaps, and the memtable.
 //!
-//! Everything here can be made again from the journal. So a file that is damaged, of another version or of another
-//! journal is not a problem to solve but a file to remove.
+//! Everything can be rebuilt from the journal. So a file that is damaged, of another version or of another journal is simply
+//! removed.
 
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
@@ -17,22 +17,22 @@ use super::memtable::Memtable;
 use super::segment::Segment;
 use crate::stamp::Dice;
 
-/// How many segments of one size become one of the next.
+/// How many segments of one size are merged into one of the next size.
 const FAN: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Index {
     pub folder: PathBuf,
-    /// Of all fingerprints.
+    /// The seed of all fingerprints.
     pub seed: u64,
     pub segments: Vec<Arc<Segment>>,
     pub memtable: Memtable,
-    /// The next record to be added, and the hash of the one before it, if that is known.
+    /// The next record to add, and the hash of its predecessor if known.
     pub next_seq: u64,
     pub last_hash: Option<Hash>,
-    /// When the last record was made that was added.
+    /// The time of the last added record.
     pub last_ms: u64,
-    /// Held for as long as this lives: two who write into one folder would remove each other's files.
+    /// Exclusive, because two processes in one folder would remove each other's files.
     lock: File,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum IndexError {
 }
 
 impl Index {
-    /// Takes what is usable in the folder and removes the rest.
+    /// Opens the usable segments in the folder and removes the others.
     pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Index, IndexError> {
         let unusable = |error| IndexError::Folder { folder: folder.to_path_buf(), error };
         let lock = lock(folder).map_err(unusable)?;
@@ -58,15 +58,15 @@ impl Index {
             let last = journal.read(header.last_seq.max(oldest), 0)?;
             let last = last.first().map(|frame| (frame.hash(), frame.at_ms));
             let why = if header.last_seq < next_seq {
-                "it holds nothing that is still needed"
+                "its records are no longer needed"
             } else if header.first_seq > next_seq
                 || segments.first().is_some_and(|first| {
                     first.header.seed != header.seed || header.first_seq != next_seq
                 })
             {
-                "it does not continue the others"
+                "it does not continue the other files"
             } else if last.is_none_or(|(hash, _)| hash != header.last_hash) {
-                "it is of another journal"
+                "it belongs to another journal"
             } else {
                 (next_seq, last_hash) = (header.last_seq + 1, Some(header.last_hash));
                 last_ms = last.map_or(0, |(_, at_ms)| at_ms);
@@ -88,7 +88,7 @@ impl Index {
         })
     }
 
-    /// Makes the folder again if somebody has removed it. What was read from it can still be read: the files are open.
+    /// Creates the folder again if it was removed. The old files stay readable, because they are open.
     pub(super) fn keep_folder(&mut self) -> io::Result<()> {
         let place = |file: Metadata| (file.dev(), file.ino());
         let ours = self.lock.metadata().map(place)?;
@@ -99,7 +99,7 @@ impl Index {
         Ok(())
     }
 
-    /// Neighbours that are to become one.
+    /// Adjacent segments that should be merged.
     pub(super) fn due(&self, base: usize) -> Option<Vec<Arc<Segment>>> {
         let tier = |segment: &Arc<Segment>| {
             let times = segment.header.postings / (base as u64).max(1);
@@ -116,13 +116,13 @@ impl Index {
         })
     }
 
-    /// Puts a segment in the place of those that it was made of. If they are no longer there, it is not needed either.
+    /// Replaces segments by their merged one. If they are no longer part of the index, the merged one is removed.
     pub(super) fn replace(&mut self, parts: &[Arc<Segment>], whole: Segment) {
         let at = self.segments.windows(parts.len().max(1)).position(|window| {
             window.iter().zip(parts).all(|(here, part)| Arc::ptr_eq(here, part))
         });
         let Some(at) = at else {
-            return remove(&whole.path, "it holds nothing that is still needed");
+            return remove(&whole.path, "its records are no longer needed");
         };
         let before = self.segments.splice(at..at + parts.len(), [Arc::new(whole)]);
         for part in before {
@@ -130,11 +130,11 @@ impl Index {
         }
     }
 
-    /// Removes what is only about records before `oldest`.
+    /// Removes segments that contain only records before `oldest`.
     pub(super) fn forget_before(&mut self, oldest: u64) {
         let gone = self.segments.partition_point(|segment| segment.header.last_seq < oldest);
         for segment in self.segments.drain(..gone) {
-            info!(file = %segment.path.display(), oldest, "a segment of the history index is removed with the journal that it was about");
+            info!(file = %segment.path.display(), oldest, "removing a history segment whose records were trimmed");
             remove_file(&segment.path);
         }
     }
@@ -149,12 +149,12 @@ fn lock(folder: &Path) -> io::Result<File> {
     let file = File::create(lock_in(folder))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(io::Error::other("another server uses it")),
+        Err(TryLockError::WouldBlock) => Err(io::Error::other("another server is using it")),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-/// All segments that read, in order.
+/// All valid segments, in order.
 fn segments_in(folder: &Path) -> io::Result<Vec<Segment>> {
     let mut segments = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -168,13 +168,13 @@ fn segments_in(folder: &Path) -> io::Result<Vec<Segment>> {
             _ => {}
         }
     }
-    // Of two that begin alike, the longer one was made of the other.
+    // Of two that begin with the same record, the longer one was merged from the other.
     segments.sort_by_key(|segment| (segment.header.first_seq, u64::MAX - segment.header.last_seq));
     Ok(segments)
 }
 
 fn remove(path: &Path, why: &str) {
-    info!(file = %path.display(), why, "a file of the history index is removed; what is missing is made anew");
+    info!(file = %path.display(), why, "removing a file of the history index; its part is rebuilt");
     remove_file(path);
 }
 
@@ -182,6 +182,6 @@ fn remove_file(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound
     {
-        warn!(file = %path.display(), %error, "a file of the history index cannot be removed");
+        warn!(file = %path.display(), %error, "cannot remove a file of the history index");
     }
 }

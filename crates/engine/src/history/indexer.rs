@@ -1,8 +1,7 @@
-//! The thread that keeps the index up with the journal.
+//! The thread that keeps the index up to date with the journal.
 //!
-//! It never stands in the way of a commit: what it reads from the journal is read in small pieces, and files are merged on a
-//! thread of their own. When its folder or the journal is away it waits and tries again, and nobody but those who ask about
-//! the past notices. What it has in memory meanwhile stays within its limit.
+//! It does not delay commits: it reads the journal in small pieces, and merges files on another thread. If its folder or the
+//! journal is unavailable it retries, and only history queries are affected. Its memory stays within its limit.
 
 use std::io;
 use std::path::PathBuf;
@@ -22,19 +21,19 @@ use super::indexer_error::{IndexerError, RetryBackoff};
 use super::segment::{RecordMark, Segment};
 use super::{HistoryReader, IndexPosition};
 use crate::feed::{Feed, FeedRecord, Lagged};
-use crate::replay::{Halt, decode};
+use crate::replay::Halt;
 
-/// How much of the journal is read at a time.
+/// How many bytes of journal are read at a time.
 const READ_BYTES: usize = 256 << 10;
-/// How long it leaves what comes in to become more, unless somebody waits for it: to be waked for each record would take
-/// from the machine what those need who make them.
+/// How long it lets records accumulate unless a query waits, because waking up for each record costs too much.
 const NAP: Duration = Duration::from_millis(5);
-/// How long it sleeps when nothing happens, and how often it looks what the journal has forgotten.
+/// How long it sleeps when nothing happens.
 const IDLE: Duration = Duration::from_millis(200);
+/// How often it checks up to which record the journal was trimmed.
 const TRIM_EVERY: Duration = Duration::from_secs(2);
-/// How soon it notices that it is to stop while it waits for something to come back.
+/// How soon it notices a stop while it waits for a retry.
 const STOP_WITHIN: Duration = Duration::from_millis(20);
-/// How long files that could not be merged stay as they are. Nothing is missing in them.
+/// The delay before a failed merge is retried. The unmerged files remain usable.
 const MERGE_AGAIN: Duration = Duration::from_secs(10);
 
 /// The running thread. Dropping it stops it.
@@ -45,15 +44,15 @@ pub(crate) struct Indexer {
     reader: Arc<HistoryReader>,
 }
 
-/// Where the records came from that were taken in.
+/// Where the latest records came from.
 enum RecordSource {
     Nothing,
     OfFeed,
-    /// It is so far behind that the feed does not have them any more.
+    /// The indexer lags so far behind that the feed no longer has them.
     OfJournal,
 }
 
-/// Neighbours, and what becomes of them.
+/// The segments that are being merged, and the thread.
 type RunningMerge = (Vec<Arc<Segment>>, JoinHandle<io::Result<Segment>>);
 
 struct IndexerThread {
@@ -63,10 +62,10 @@ struct IndexerThread {
     postings_max: usize,
     stop: Arc<AtomicBool>,
     merging: Option<RunningMerge>,
-    /// When merging last failed.
+    /// When a merge last failed.
     unmerged: Option<Instant>,
     trimmed: Instant,
-    /// When it began, until it was up to date once.
+    /// When it started, until the index is up to date for the first time.
     began: Option<Instant>,
     meter: IndexerMetrics,
 }
@@ -80,12 +79,12 @@ struct IndexerMetrics {
 
 impl IndexerMetrics {
     fn new() -> IndexerMetrics {
-        describe_counter!("allod_history_records_total", "Records taken into the history index");
+        describe_counter!("allod_history_records_total", "Records added to the history index");
         describe_gauge!("allod_history_segments", "Files of the history index");
-        describe_gauge!("allod_history_bytes", "Bytes of the history index in files");
+        describe_gauge!("allod_history_bytes", "Size of the files of the history index");
         describe_gauge!(
             "allod_history_behind_positions",
-            "Positions that are committed and not yet in the history index"
+            "Committed positions that are not yet in the history index"
         );
         IndexerMetrics {
             records: counter!("allod_history_records_total"),
@@ -118,7 +117,7 @@ impl Indexer {
         let thread = std::thread::Builder::new().name("allod-history".into());
         let thread = thread.spawn(move || {
             if let Err(error) = work.run() {
-                error!(%error, "the history index does not go on; questions about the past are not answered");
+                error!(%error, "the history index has failed; history queries are refused");
                 *work.reader.failed.lock() = Some(error.to_string());
             }
             if let Some((_, thread)) = work.merging.take() {
@@ -137,7 +136,7 @@ impl Drop for Indexer {
         {
             error!("the thread of the history index panicked");
         }
-        // Whoever still has a handle must not keep the folder from the next one.
+        // Releases the lock of the folder, although handles may still exist.
         *self.reader.index.write() = None;
     }
 }
@@ -148,7 +147,7 @@ impl IndexerThread {
     }
 
     fn run(&mut self) -> Result<(), IndexerError> {
-        // Replaying the journal comes first: nobody can ask anything before it is done.
+        // Waits for the replay of the journal; before that there are no queries.
         while !self.reader.shared.is_ready() {
             if self.stopping() {
                 return Ok(());
@@ -162,7 +161,7 @@ impl IndexerThread {
             match self.turn() {
                 Ok(goes_on) => {
                     if failures.end() {
-                        info!("the history index goes on");
+                        info!("the history index has recovered");
                         *self.reader.failed.lock() = None;
                     }
                     if !goes_on {
@@ -170,9 +169,9 @@ impl IndexerThread {
                     }
                 }
                 Err(error) if error.is_transient() => {
-                    let (told, pause) = failures.add();
-                    if told {
-                        warn!(%error, "the history index does not go on at present; trying again");
+                    let (log, pause) = failures.add();
+                    if log {
+                        warn!(%error, "the history index cannot be updated; retrying");
                     }
                     *self.reader.failed.lock() = Some(error.to_string());
                     self.measure();
@@ -184,7 +183,7 @@ impl IndexerThread {
         Ok(())
     }
 
-    /// Waits, unless it is to stop.
+    /// Waits, unless the engine stops.
     fn pause(&self, pause: Duration) {
         let until = Instant::now() + pause;
         while !self.stopping() && Instant::now() < until {
@@ -192,15 +191,15 @@ impl IndexerThread {
         }
     }
 
-    /// Takes in what there is, or waits for it. Says whether there may be more.
+    /// Adds new records, or waits for them. False if there will be no more.
     fn turn(&mut self) -> Result<bool, IndexerError> {
         if self.reader.index.read().is_none() {
             let index = Index::open(&self.folder, &*self.reader.journal)?;
             let (segments, from) = (index.segments.len(), index.next_seq);
-            info!(segments, from, "the history index is being brought up to date");
+            info!(segments, from, "updating the history index");
             *self.reader.index.write() = Some(index);
         }
-        // What could not be written stays in memory. More must not come to it.
+        // If the memtable could not be written, nothing may be added to it.
         self.write_out()?;
         match self.take_in_some()? {
             RecordSource::OfFeed => {
@@ -221,13 +220,13 @@ impl IndexerThread {
     }
 
     fn nap(&self) {
-        // Whoever begins to wait now has us waked.
+        // A query that starts to wait after this check wakes the thread.
         if !self.reader.is_waited_for() {
             std::thread::park_timeout(NAP);
         }
     }
 
-    /// Takes in what comes next.
+    /// Adds the next records.
     fn take_in_some(&mut self) -> Result<RecordSource, IndexerError> {
         let seen = match &*self.reader.index.read() {
             Some(index) => index.next_seq - 1,
@@ -252,20 +251,20 @@ impl IndexerThread {
         Ok(taken)
     }
 
-    /// Shows how far it is behind.
+    /// Sets the gauge of the lag.
     fn measure(&self) {
         let reached = self.reader.reached.borrow().position;
         let behind = self.feed.tail().position.saturating_sub(reached);
         self.meter.behind.set(behind as f64);
     }
 
-    /// A piece of the journal. `None`: the journal begins later by now.
+    /// Reads records from the journal. `None`: the journal has been trimmed past `from`.
     fn read_journal(&mut self, from: u64) -> Result<Option<Vec<Arc<FeedRecord>>>, IndexerError> {
         let frames = match self.reader.journal.read(from, READ_BYTES) {
             Ok(frames) => frames,
-            // It was trimmed faster than we read.
+            // Trimmed faster than we read.
             Err(JournalError::Trimmed { oldest, .. }) => {
-                self.begin_anew(oldest);
+                self.reset(oldest);
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
@@ -276,11 +275,8 @@ impl IndexerThread {
         {
             return Err(Halt::Forked(BrokenChain::Fork { seq: first.seq }).into());
         }
-        let record = |frame: &RecordFrame| {
-            let tail = frame.tail(frame.hash());
-            Ok(Arc::new(FeedRecord::of_items(tail, frame.at_ms, decode(frame)?)))
-        };
-        // What nobody can see yet must not be found either.
+        let record = |frame: &RecordFrame| Ok(Arc::new(FeedRecord::decode(frame)?));
+        // Records that are not yet applied must not be found.
         let last = self.feed.tail().seq;
         let frames = frames.iter().take_while(|frame| frame.seq <= last);
         frames.map(record).collect::<Result<_, IndexerError>>().map(Some)
@@ -312,8 +308,8 @@ impl IndexerThread {
         self.reader.reached.send_replace(IndexPosition { seq, position });
     }
 
-    /// Drops everything: the journal begins later now.
-    fn begin_anew(&mut self, oldest: u64) {
+    /// Empties the index, because the journal has been trimmed past its end.
+    fn reset(&mut self, oldest: u64) {
         if let Some(index) = &mut *self.reader.index.write() {
             index.forget_before(oldest);
             index.segments.clear();
@@ -322,11 +318,11 @@ impl IndexerThread {
         }
     }
 
-    /// Writes and merges what is due.
+    /// Writes and merges files if due.
     fn tend(&mut self) -> Result<(), IndexerError> {
         self.write_out()?;
         if let Err(error) = self.merge() {
-            warn!(%error, "files of the history index cannot be merged; they stay as they are for now");
+            warn!(%error, "cannot merge files of the history index; will retry");
             self.unmerged = Some(Instant::now());
         }
         if let Some(index) = &*self.reader.index.read() {
@@ -337,7 +333,7 @@ impl IndexerThread {
         Ok(())
     }
 
-    /// Writes what is in memory, once it is enough for a file.
+    /// Writes the memtable to a file once it is full.
     fn write_out(&self) -> io::Result<()> {
         let is_due = |index: &Index| index.memtable.postings() >= self.postings_max;
         if !self.reader.index.read().as_ref().is_some_and(is_due) {
@@ -357,7 +353,7 @@ impl IndexerThread {
         Ok(())
     }
 
-    /// Takes a merged file in, and begins with the next.
+    /// Finishes a merge, and starts the next one.
     fn merge(&mut self) -> io::Result<()> {
         let mut index = self.reader.index.write();
         let Some(index) = &mut *index else { return Ok(()) };

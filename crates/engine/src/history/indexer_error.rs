@@ -1,4 +1,4 @@
-//! Why the index does not go on, whether that passes by itself, and how long to wait before trying again.
+//! Why the indexer makes no progress, whether a retry may help, and the delay before it.
 
 use std::io;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use super::HistoryError;
 use super::index::IndexError;
 use crate::replay::Halt;
 
-/// How long is waited after the first failure; each further one doubles it, up to so many times.
+/// The delay after the first failure. It doubles with each further one, at most `DOUBLED_MAX` times.
 const PAUSE: Duration = Duration::from_millis(20);
 const DOUBLED_MAX: u32 = 6;
-/// One in so many failures is logged: a full disk must not be filled with that.
-const TOLD_EVERY: u32 = 16;
+/// One in this many failures is logged, because the log may be on the same full disk.
+const LOG_EVERY: u32 = 16;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IndexerError {
@@ -34,9 +34,9 @@ impl From<JournalError> for IndexerError {
 }
 
 impl IndexerError {
-    /// Whether trying again may help: a disk gets room again, a folder comes back, a database is started again.
+    /// Whether a retry may help, for example after a full disk, a missing folder, or a database restart.
     pub(super) fn is_transient(&self) -> bool {
-        // What was trimmed while we looked is not missed when we look again.
+        // Trimmed during the read; a retry starts after the trimmed records.
         let journal = |error: &JournalError| {
             matches!(error, JournalError::Unavailable { .. } | JournalError::Trimmed { .. })
         };
@@ -55,19 +55,19 @@ impl IndexerError {
     }
 }
 
-/// How often it has failed since it last went on.
+/// The number of failures since the last success.
 #[derive(Debug, Default)]
 pub(super) struct RetryBackoff(u32);
 
 impl RetryBackoff {
-    /// One more. Says whether it is to be logged, and how long to wait now.
+    /// Counts a failure. Returns whether to log it, and the delay before the retry.
     pub(super) fn add(&mut self) -> (bool, Duration) {
         let before = self.0;
         self.0 = before.saturating_add(1);
-        (before.is_multiple_of(TOLD_EVERY), PAUSE * (1 << before.min(DOUBLED_MAX)))
+        (before.is_multiple_of(LOG_EVERY), PAUSE * (1 << before.min(DOUBLED_MAX)))
     }
 
-    /// It has gone on. Says whether it had failed before.
+    /// Resets it. Returns whether there was a failure.
     pub(super) fn end(&mut self) -> bool {
         std::mem::take(&mut self.0) > 0
     }
@@ -78,13 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_up_to_a_bound_and_few_failures_are_told() {
+    fn delays_grow_up_to_a_bound_and_few_failures_are_logged() {
         let mut failures = RetryBackoff::default();
         assert!(!failures.end());
-        let (told, pauses): (Vec<_>, Vec<_>) = (0..100).map(|_| failures.add()).unzip();
+        let (logged, pauses): (Vec<_>, Vec<_>) = (0..100).map(|_| failures.add()).unzip();
         assert_eq!(pauses[..3], [20, 40, 80].map(Duration::from_millis));
         assert!(pauses.iter().all(|pause| *pause < Duration::from_secs(2)), "{pauses:?}");
-        assert_eq!(told.iter().filter(|told| **told).count(), 7);
+        assert_eq!(logged.iter().filter(|logged| **logged).count(), 7);
         assert!(failures.end());
         assert_eq!(failures.add(), (true, PAUSE));
     }

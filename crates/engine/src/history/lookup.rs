@@ -1,4 +1,4 @@
-//! Which records to look at for a question: those that have one term of each of its groups.
+//! Finds the candidate records of a query: those with at least one term of each of its groups.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::posting::PostingRun;
 use super::segment::Segment;
 use super::term::{self, BlockSizes, Fingerprint, Term};
 
-/// What a record is looked for by. It must have at least one term of each group.
+/// A group of terms. A record must have at least one term of each group.
 #[derive(Debug, Clone)]
 pub(super) enum TermGroup<'a> {
     Pool(&'a str),
@@ -33,21 +33,21 @@ pub enum HistoryOrder {
     OldestFirst,
 }
 
-/// The records between two, in order, that a question is about; perhaps also some that it is not.
+/// The candidate records within a range, in order. May include records that do not match.
 #[derive(Debug)]
 pub(super) struct Lookup {
     order: HistoryOrder,
-    /// Between these; empty when the first is above the second.
+    /// The remaining range; empty if the first is greater than the second.
     seqs: (u64, u64),
-    /// `None`: every record is looked at.
+    /// `None`: every record is a candidate.
     parts: Option<Vec<PartRuns>>,
 }
 
-/// What a part of the index knows about a question.
+/// The postings of a query in one part of the index.
 #[derive(Debug)]
 struct PartRuns {
     seqs: (u64, u64),
-    /// The smallest first.
+    /// Smallest first.
     groups: Vec<Vec<PostingRun>>,
 }
 
@@ -61,7 +61,7 @@ impl TermGroup<'_> {
             TermGroup::Removals(pool) => put(Term::Removal(pool)),
             TermGroup::Grants(key) => put(Term::Grant(key)),
             TermGroup::Key(key) => [Term::Grant(key), Term::Later(key)].into_iter().for_each(put),
-            // An owner that is the key as well leaves no term of its own.
+            // An owner that equals the key has no term of its own.
             TermGroup::Owner(owner) => {
                 let terms = [Term::Owner(owner), Term::Grant(owner), Term::Later(owner)];
                 terms.into_iter().for_each(put);
@@ -153,7 +153,7 @@ fn in_segment(segment: &Arc<Segment>, group: &TermGroup<'_>) -> io::Result<Vec<P
 }
 
 impl PartRuns {
-    /// The first record between two, in order, that all groups have.
+    /// The first record in the range, in order, that all groups contain.
     fn find(&mut self, from: u64, upto: u64, order: HistoryOrder) -> io::Result<Option<u64>> {
         let (first, last) = self.seqs;
         let (from, upto) = (from.max(first), upto.min(last));
@@ -178,7 +178,7 @@ impl PartRuns {
     }
 }
 
-/// The record of any of these runs that is nearest to `bound` in the direction of the order.
+/// The record of any of these runs that is nearest to `bound`, in the direction of `order`.
 fn nearest(runs: &mut [PostingRun], bound: u32, order: HistoryOrder) -> io::Result<Option<u32>> {
     let mut best: Option<u32> = None;
     for run in runs {

@@ -1,4 +1,4 @@
-//! The newest part of the index: in memory, and lost when the server stops, because it is quickly made again.
+//! The newest part of the index, in memory. It is lost when the server stops, and quickly rebuilt from the journal.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::posting::{Posting, PostingRun, posting, record_of};
 use super::segment::{IndexHeader, RecordMark, Segment};
 use super::term::{self, BlockSizes, Fingerprint, Term};
 
-/// A segment keeps the mark of one in this many records.
+/// A segment stores the mark of one in this many records.
 const MARKED: usize = 64;
 
 #[derive(Debug, Default)]
@@ -74,7 +74,7 @@ impl Memtable {
         found.into_iter().map(PostingRun::in_memory).collect()
     }
 
-    /// Writes all of it to a file. `None`: there is nothing.
+    /// Writes it to a file. `None` if it is empty.
     pub(super) fn write(&self, folder: &Path, seed: u64) -> io::Result<Option<Segment>> {
         let (Some(first), Some(last)) = (self.marks.first(), self.marks.last()) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Postings: the pairs of fingerprint and record that the index consists of, and runs of them.
+//! Postings: the pairs of fingerprint and record that make up the index, and runs of them.
 
 use std::io;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::segment::Segment;
 use super::term::Fingerprint;
 
-/// A fingerprint in the upper half, a record in the lower one, counted from the first of the part that it is in. Sorted,
-/// they bring together what one term has, in the order of the records.
+/// A fingerprint in the upper half and a record in the lower half, counted from the first record of the part. Sorting
+/// groups the postings of a term in the order of their records.
 pub(super) type Posting = u64;
 
 pub(super) fn posting(fingerprint: Fingerprint, record: u32) -> Posting {
@@ -30,14 +30,14 @@ const CHUNK: u64 = 512;
 pub(super) struct PostingRun {
     source: PostingStorage,
     len: u64,
-    /// What was read last, and where it begins.
+    /// The records read last, and the index of the first one.
     chunk: Vec<u32>,
     chunk_at: u64,
 }
 
 #[derive(Debug)]
 enum PostingStorage {
-    /// All of it is in the chunk.
+    /// The chunk has all records.
     Memory,
     File {
         segment: Arc<Segment>,
@@ -64,13 +64,13 @@ impl PostingRun {
         self.len
     }
 
-    /// The first record that is not below `bound`.
+    /// The first record at or above `bound`.
     pub(super) fn from(&mut self, bound: u32) -> io::Result<Option<u32>> {
         let at = self.count_below(bound)?;
         if at == self.len { Ok(None) } else { self.get(at).map(Some) }
     }
 
-    /// The last record that is not above `bound`.
+    /// The last record at or below `bound`.
     pub(super) fn upto(&mut self, bound: u32) -> io::Result<Option<u32>> {
         let upto = match bound.checked_add(1) {
             Some(above) => self.count_below(above)?,
@@ -79,10 +79,10 @@ impl PostingRun {
         if upto == 0 { Ok(None) } else { self.get(upto - 1).map(Some) }
     }
 
-    /// How many records are below `bound`.
+    /// The number of records below `bound`.
     fn count_below(&mut self, bound: u32) -> io::Result<u64> {
         let (mut low, mut high) = (0, self.len);
-        // Whoever walks finds the next one where the last one was.
+        // A walk usually finds the next record in the same chunk.
         if let (Some(&first), Some(&last)) = (self.chunk.first(), self.chunk.last()) {
             if first < bound && bound <= last {
                 let within = self.chunk.partition_point(|record| *record < bound);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_finds_what_is_nearest_in_both_directions() {
+    fn run_finds_the_nearest_record_in_both_directions() {
         let mut run = PostingRun::in_memory(vec![2, 5, 9]);
         for (bound, from, upto) in [
             (0, Some(2), None),

@@ -1,22 +1,22 @@
-//! Reading records for a question: by number, by position, by time.
+//! Reads the records of a query, and finds records by position and by time.
 
 use allod_journal::{JournalError, RecordFrame};
-use allod_record::{Entry, Item, with_positions};
+use allod_record::Entry;
 
 use super::lookup::{HistoryOrder, Lookup, TermGroup};
 use super::segment::RecordMark;
 use super::{HistoryError, HistoryReader, Moment};
+use crate::feed::FeedRecord;
 use crate::handle::CommitPoint;
-use crate::replay::decode;
 
-/// How much is read at a time at the most, in records and in bytes: an append may be waiting.
+/// The most records and bytes of one read, because an append may be waiting.
 const READ_RECORDS_MAX: usize = 64;
 const READ_BYTES_MAX: usize = 1 << 20;
 
-/// What one record did.
+/// A decoded record, with the position of each entry.
 #[derive(Debug)]
 pub(super) struct HistoryRecord {
-    /// The position before it.
+    /// The position before the record.
     pub before: u64,
     pub at_ms: u64,
     pub entries: Vec<(u64, Entry)>,
@@ -24,38 +24,28 @@ pub(super) struct HistoryRecord {
 
 impl HistoryRecord {
     fn of(frame: &RecordFrame) -> Result<HistoryRecord, HistoryError> {
-        let items = decode(frame)?;
-        let taken = items.iter().filter(|item| item.takes_position()).count() as u64;
-        let positions: Vec<u64> = with_positions(&items, frame.position)
-            .into_iter()
-            .flat_map(|items| items.map(|(position, _)| position))
-            .collect();
-        let entries = positions.into_iter().zip(items).filter_map(|(position, item)| match item {
-            Item::Entry(entry) => Some((position, entry)),
-            Item::Epoch { .. } | Item::Level { .. } => None,
-        });
-        let entries = entries.collect();
-        let before = frame.position.saturating_sub(taken);
-        Ok(HistoryRecord { before, at_ms: frame.at_ms, entries })
+        let FeedRecord { first_position, entries, .. } = FeedRecord::decode(frame)?;
+        let entries = (first_position..).zip(entries).collect();
+        Ok(HistoryRecord { before: first_position - 1, at_ms: frame.at_ms, entries })
     }
 }
 
-/// Records of a lookup, read a few at a time.
+/// Iterates over the records of a lookup; reads a few at a time.
 #[derive(Debug)]
 pub(super) struct RecordWalk<'a> {
     reader: &'a HistoryReader,
     lookup: Lookup,
     ready: std::collections::VecDeque<HistoryRecord>,
-    /// Found, and not yet read.
+    /// Records found but not yet read.
     seqs: Vec<u64>,
     at_once: usize,
     read: usize,
-    /// Records are not completed.
+    /// Events are returned as stored, not completed.
     as_stored: bool,
 }
 
 impl HistoryReader {
-    /// Walks over the records between two positions that have a term of each group.
+    /// Iterates over the records between two positions that have a term of each group.
     pub(super) fn walk<'a>(
         &'a self,
         groups: &[TermGroup<'_>],
@@ -83,7 +73,7 @@ impl HistoryReader {
         self.journal.read(seq, 0)?.first().map(HistoryRecord::of).transpose()
     }
 
-    /// The first position that is still kept; at least 1.
+    /// The first available position; at least 1.
     pub(super) fn first_kept(&self) -> Result<u64, HistoryError> {
         let oldest = self.journal.oldest()?;
         let (known, position) = *self.oldest.lock();
@@ -95,7 +85,7 @@ impl HistoryReader {
         Ok(position)
     }
 
-    /// The last position that a moment has seen. Zero: it is before the first one.
+    /// The last position at or before a moment. Zero: there is none.
     pub(super) fn position_at(&self, moment: Moment, at: CommitPoint) -> Result<u64, HistoryError> {
         let position = match moment {
             Moment::Position(asked) if asked > at.position => {
@@ -107,11 +97,11 @@ impl HistoryReader {
         Ok(position.min(at.position))
     }
 
-    /// The position of the last entry that was made at this time or before.
+    /// The last position with this time or an earlier one.
     fn position_by(&self, at_ms: u64, at: CommitPoint) -> Result<u64, HistoryError> {
         let oldest = self.journal.oldest()?;
         let end = self.journal.seq_of_position(at.position)?;
-        // The first record that was written after that time is above `low` and not above `high`.
+        // Invariant: the first record after that time is above `low` and at most `high`.
         let (mut low, mut high) = (oldest.saturating_sub(1), end.saturating_add(1));
         if let Some(index) = &*self.index.read() {
             let until = |mark: &RecordMark| mark.at_ms <= at_ms;
@@ -128,7 +118,7 @@ impl HistoryReader {
                 }
             }
         }
-        // What a mark tells of may have been trimmed since.
+        // The record of a mark may have been trimmed since.
         high = high.max(oldest);
         while low + 1 < high {
             let middle = low + (high - low) / 2;
@@ -138,7 +128,7 @@ impl HistoryReader {
             }
         }
         match self.record(high)?.filter(|_| high <= end) {
-            // A record may have begun before the time at which it was written.
+            // Entries of a record may be older than the record.
             Some(record) => {
                 let within = record.entries.iter().filter(|(_, entry)| entry.at_ms <= at_ms);
                 Ok(within.map(|(position, _)| *position).max().unwrap_or(record.before))
@@ -149,12 +139,12 @@ impl HistoryReader {
 }
 
 impl RecordWalk<'_> {
-    /// The same, with events as they are in the journal.
+    /// Returns events as stored, without completing them.
     pub(super) fn uncompleted(self) -> Self {
         RecordWalk { as_stored: true, ..self }
     }
 
-    /// The next record, already read. Says `TooWide` after `history_records_max` of them.
+    /// The next record. `TooWide` after `history_records_max` records.
     pub(super) fn next_record(&mut self) -> Result<Option<HistoryRecord>, HistoryError> {
         if self.ready.is_empty() {
             self.read_some()?;
@@ -179,7 +169,7 @@ impl RecordWalk<'_> {
             return Ok(());
         }
         let frames = match self.reader.journal.read_each(&self.seqs, READ_BYTES_MAX) {
-            // It was trimmed while we looked: what is gone is not part of the answer.
+            // Trimmed during the query: these records are not part of the answer.
             Err(JournalError::Trimmed { oldest, .. }) => {
                 self.seqs.retain(|seq| *seq >= oldest);
                 return self.read_some();

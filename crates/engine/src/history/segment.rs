@@ -1,13 +1,12 @@
-//! A segment of the index: an immutable file with the postings of a range of records.
+//! A segment: an immutable file of the index with the postings of a range of records.
 //!
 //! ```text
 //! header (128 bytes) · marks · postings, sorted · directory · blake3 hash of all before it
 //! ```
 //!
-//! A mark says where in the journal every so many records end, for questions by time and by position. The directory
-//! says where among the postings each range of fingerprints begins, so that one is found with two or three reads of a few
-//! hundred bytes and nothing is kept in memory. Numbers are little-endian. How segments are made is `build`'s, which of them
-//! there are is `shelf`'s.
+//! Marks give the position and time of every 64th record, for queries by time. The directory gives the start of each range
+//! of fingerprints among the postings, so that a term is found with two or three reads of a few hundred bytes and nothing
+//! is kept in memory. Numbers are little-endian. `build` writes segments; `index` manages them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,12 +20,12 @@ use super::posting::{Posting, PostingRun, posting};
 use super::term::{BlockSizes, Fingerprint};
 
 pub(super) const MAGIC: [u8; 8] = *b"allodidx";
-/// Also to be raised when what terms an event leaves changes: older files are then made anew.
+/// Must also be raised when the terms of an event change; older files are then rebuilt.
 pub(super) const VERSION: u32 = 2;
 pub(super) const HEADER_BYTES: u64 = 128;
 pub(super) const MARK_BYTES: u64 = 24;
 
-/// Where in the journal a record ends.
+/// The position and time of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordMark {
     pub seq: u64,
@@ -34,18 +33,18 @@ pub(super) struct RecordMark {
     pub at_ms: u64,
 }
 
-/// What the head of a file says about it.
+/// The header of a segment file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct IndexHeader {
     pub seed: u64,
     pub first_seq: u64,
     pub last_seq: u64,
-    /// The hash of the last record, and so of the journal that this was made from.
+    /// The hash of the last record, which identifies the journal.
     pub last_hash: Hash,
     pub sizes: BlockSizes,
     pub marks: u64,
     pub postings: u64,
-    /// The directory has 2^this ranges.
+    /// The directory has two to the power of this many ranges.
     pub directory_bits: u32,
 }
 
@@ -56,16 +55,16 @@ pub(super) struct Segment {
     file: File,
 }
 
-/// Why a file is not used. It is removed and made anew.
+/// Why a file cannot be used. It is removed, and its part of the index rebuilt.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnusableSegment {
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("it does not begin like a segment of the index")]
+    #[error("it is not a segment of the index")]
     NotASegment,
-    #[error("it has version {found}, and this program writes version {VERSION}")]
+    #[error("it has version {found}; this program uses version {VERSION}")]
     OtherVersion { found: u32 },
-    #[error("it does not have the hash that it ends with")]
+    #[error("it does not match its hash")]
     Damaged,
 }
 
@@ -127,7 +126,7 @@ impl IndexHeader {
         self.directory_at().saturating_add(directory).saturating_add(32)
     }
 
-    /// Which range of the directory a fingerprint is in.
+    /// The range of the directory that contains a fingerprint.
     pub(super) fn range_of(&self, fingerprint: Fingerprint) -> u64 {
         u64::from(fingerprint) >> (32 - self.directory_bits)
     }
@@ -142,7 +141,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
 }
 
 impl Segment {
-    /// Opens a file after reading all of it once, to see that it is as it was written.
+    /// Opens a file after verifying its hash.
     pub(super) fn open(path: &Path) -> Result<Segment, UnusableSegment> {
         let mut file = File::open(path)?;
         let len = file.metadata()?.len();
@@ -193,7 +192,7 @@ impl Segment {
         Ok(PostingRun::in_file(self.clone(), start, end - start))
     }
 
-    /// The first posting between two that is not below `bound`.
+    /// The first posting in a range that is at or above `bound`.
     fn lower_bound(&self, mut low: u64, mut high: u64, bound: Posting) -> io::Result<u64> {
         const READ_AT_ONCE: u64 = 128;
         while high - low > READ_AT_ONCE {
@@ -226,8 +225,7 @@ impl Segment {
         Ok(marks.collect())
     }
 
-    /// The last mark for which `before` holds, and the one after it. It must hold for all marks up to some one, and for
-    /// none after it.
+    /// The last mark for which `before` holds, and the one after it. `before` must be monotonic.
     pub(super) fn marks_around(
         &self,
         before: impl Fn(&RecordMark) -> bool,

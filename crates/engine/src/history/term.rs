@@ -1,12 +1,11 @@
-//! What a record is found by: each event leaves a few terms, each term a fingerprint of 32 bits.
+//! The terms by which the index finds a record. Each event has a few terms, and each term a fingerprint of 32 bits.
 //!
-//! A fingerprint may be shared by two terms. Whoever finds a record by one reads the record and looks again, so a
-//! collision costs time and never truth.
+//! Two terms may have the same fingerprint. A query checks every record that it reads, so a collision costs time but never
+//! gives a wrong answer.
 //!
-//! Values are found by aligned blocks of 2^n numbers. A span of values leaves the fewest blocks that make it up: one for
-//! a single value or a prefix. Whoever holds a value left a block that has it, of some size; so a value is found by
-//! asking for the block of each size in use. A prefix that is asked for may also have smaller ones in it: each prefix
-//! also leaves a few larger blocks that cover it, by which it is found from above.
+//! Values are indexed by aligned blocks of 2^n numbers. An event has a term for each of the fewest blocks that make up its
+//! values: one for a single value or a prefix. So a value is found by looking up the block of each size in use that
+//! contains it. To find prefixes inside a queried prefix, each prefix also has terms for a few larger blocks that cover it.
 
 use allod_core::capacity::Uuid;
 use allod_core::event::Event;
@@ -18,16 +17,16 @@ pub(super) type Fingerprint = u32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Term<'a> {
-    /// Everything that happened in a pool.
+    /// Every event of a pool.
     Pool(&'a str),
     /// A pool was defined or removed.
     Definition(&'a str),
     Removal(&'a str),
     /// A claim was granted under this key, in any pool.
     Grant(&'a str),
-    /// Something else happened to a claim of this key, or to a request for one.
+    /// Any other event of a claim or request with this key.
     Later(&'a str),
-    /// Where it is not the key.
+    /// The owner, if it differs from the key.
     Owner(&'a str),
     Block {
         pool: &'a str,
@@ -39,7 +38,7 @@ pub(super) enum Term<'a> {
         bits: u32,
         base: u128,
     },
-    /// Something happened to a provider, or to what is held of it.
+    /// A change of a provider, or of allocations from it.
     Provider(Uuid),
     Consumer(Uuid),
 }
@@ -67,8 +66,8 @@ impl Term<'_> {
     }
 }
 
-/// Stored with every segment: it must give the same on every machine for ever, which the standard library's hashers do
-/// not promise. The seed is secret enough that nobody can choose keys that collide.
+/// Fingerprints are stored, so this must give the same result on every machine for ever, which the hashers of the standard
+/// library do not promise. The random seed prevents clients from choosing keys that collide.
 fn fold(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash ^ word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
     (product as u64) ^ ((product >> 64) as u64)
@@ -86,7 +85,7 @@ fn text(hash: u64, text: &str) -> u64 {
     fold(fold(hash, u64::from_le_bytes(last)), text.len() as u64)
 }
 
-/// Which sizes of blocks are in use: bit n for blocks of 2^n.
+/// The block sizes in use: bit n for blocks of 2^n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct BlockSizes(pub u128);
 
@@ -100,7 +99,7 @@ impl BlockSizes {
     }
 }
 
-/// Every term of an event, some perhaps twice.
+/// Calls `put` for every term of an event, possibly with duplicates.
 pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
     let Some(about) = Projection::of(event) else { return };
     about.providers().for_each(|provider| put(Term::Provider(provider)));
@@ -129,7 +128,7 @@ pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
     }
 }
 
-/// The fewest aligned blocks that make up a span, none larger than half the line.
+/// The fewest aligned blocks that make up a span; none is larger than 2^127.
 pub(super) fn blocks(span: Span) -> impl Iterator<Item = (u32, u128)> {
     let mut rest = Some(span);
     std::iter::from_fn(move || {
@@ -145,12 +144,12 @@ pub(super) fn blocks(span: Span) -> impl Iterator<Item = (u32, u128)> {
     })
 }
 
-/// How far apart the sizes of covering blocks are.
+/// The step between the sizes of covering blocks, in bits.
 fn cover_step(kind: Kind) -> u32 {
     if kind.width() <= 32 { 8 } else { 16 }
 }
 
-/// The blocks that cover a prefix. The whole line is not among them: the pool's own term does for it.
+/// The blocks that cover a prefix. The whole range is not among them; the term of the pool is used for it.
 fn covers(kind: Kind, prefix: Span) -> impl Iterator<Item = (u32, u128)> {
     let bits = bits_of(prefix);
     let sizes = (cover_step(kind)..kind.width()).step_by(cover_step(kind) as usize);
@@ -159,12 +158,12 @@ fn covers(kind: Kind, prefix: Span) -> impl Iterator<Item = (u32, u128)> {
         .map(move |size| (size, prefix.first & !low_ones(size)))
 }
 
-/// The size of an aligned block.
+/// The size of an aligned block, in bits.
 fn bits_of(block: Span) -> u32 {
     128 - (block.last - block.first).leading_zeros()
 }
 
-/// The terms of which one is left by every event whose values overlap this one: a point, or a prefix.
+/// Calls `put` for terms such that every event whose values overlap `value` (a single value or a prefix) has one of them.
 pub(super) fn of_value<'a>(
     pool: &'a str,
     kind: Kind,
@@ -194,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_the_fewest_blocks() {
+    fn span_is_split_into_the_fewest_blocks() {
         assert_eq!(shown(7, 7), [(0, 7)]);
         assert_eq!(shown(8, 15), [(3, 8)]);
         assert_eq!(shown(5, 12), [(0, 5), (1, 6), (2, 8), (0, 12)]);
@@ -208,9 +207,8 @@ mod tests {
         }
     }
 
-    /// Whatever overlaps what is asked for left one of the terms that are looked for.
     #[test]
-    fn a_prefix_finds_what_it_is_in_and_what_is_in_it() {
+    fn prefix_finds_overlapping_prefixes_of_any_length() {
         for (kind, outer, inner) in [
             (Kind::Prefix4, "10.0.0.0/8", "10.20.30.0/24"),
             (Kind::Prefix4, "10.20.0.0/18", "10.20.30.0/24"),
@@ -240,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn fingerprints_never_change() {
+    fn fingerprints_are_stable() {
         let block = Term::Block { pool: "vlans", bits: 3, base: 1 << 100 };
         let uuid = Uuid(0x4e8e_5957_649f_477b_9e5b_f1f7_5b21_c03c);
         let terms = [

@@ -1,8 +1,8 @@
-//! Who had a value at a moment of the past.
+//! The state of a value at a moment in the past.
 //!
-//! The last change of the value up to that moment tells, and the pool's last definition up to then tells what a value is
-//! that nobody had. Where the journal no longer reaches back to either, what is committed now may still tell: what has not
-//! changed since then was the same then.
+//! It follows from the last change of the value before that moment; for an unclaimed value, from the definition of its pool
+//! at that time. If these have been trimmed, the present state may give the answer: what has not changed since then was the
+//! same then.
 
 use std::sync::Arc;
 
@@ -20,41 +20,41 @@ use super::lookup::{HistoryOrder, TermGroup};
 use super::{HistoryError, HistoryReader, Moment};
 use crate::handle::CommitPoint;
 
-/// What could be said of a value at a moment.
+/// The state of a value at a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HistoricalValue {
-    /// The last position that the moment has seen.
+    /// The last position at or before the moment.
     pub position: u64,
-    /// The time asked for, or when that position was made.
+    /// The requested time, or the time of that position.
     pub at_ms: u64,
     pub kind: Kind,
     pub value: Span,
     pub view: ValueView,
-    /// What the answer rests on.
+    /// The end of the journal that the answer covers.
     pub at: CommitPoint,
 }
 
-/// A claim that was there at the moment, as the last event about it says.
+/// A claim that existed at the moment, according to its last event.
 struct LiveClaim {
-    /// Where it begins; the live view shows the first.
+    /// The first of its values that overlaps the queried one. The claim with the lowest is reported.
     first: u128,
     found: FoundClaim,
 }
 
 enum FoundClaim {
-    /// Not in need of anything else.
+    /// Complete.
     Whole(Claim),
-    /// Without what only its grant says.
+    /// Lacks the fields that only its grant has.
     Changed { position: u64, claim: Claim },
 }
 
-/// How far the answer has come.
+/// The progress of a query.
 struct ValueSearch<'a> {
     reader: &'a HistoryReader,
     pool: &'a Arc<str>,
     kind: Kind,
     value: Span,
-    /// What has been found out of the value; sorted, disjoint.
+    /// The parts of the value whose state is known; sorted, disjoint.
     decided: Vec<Span>,
     alive: Vec<LiveClaim>,
 }
@@ -105,7 +105,7 @@ impl HistoryReader {
         Ok(HistoricalValue { position, at_ms, kind, value, view, at })
     }
 
-    /// The last position that a moment has seen, if that and what it rests on can still be told.
+    /// The last position at or before a moment. An error if it is in the future or has been trimmed.
     fn moment(&self, moment: Moment, oldest: u64, at: CommitPoint) -> Result<u64, HistoryError> {
         if let Moment::TimeMs(at_ms) = moment
             && at_ms > self.shared.read(|snapshot| snapshot.now_ms)
@@ -113,7 +113,7 @@ impl HistoryReader {
             return Err(HistoryError::TimeUnknown);
         }
         let position = self.position_at(moment, at)?;
-        // Before the first entry that is kept, only a position says how long before.
+        // A time before the first available entry may be anywhere among the trimmed ones.
         let kept = match moment {
             Moment::Position(_) => position + 1 >= oldest,
             Moment::TimeMs(_) => position >= oldest || oldest <= 1,
@@ -121,7 +121,7 @@ impl HistoryReader {
         if kept { Ok(position) } else { Err(HistoryError::Trimmed { oldest_position: oldest - 1 }) }
     }
 
-    /// When a position was made.
+    /// The time of a position.
     fn time_of(&self, position: u64) -> Result<u64, HistoryError> {
         let oldest = self.journal.oldest()?;
         let seq = self.journal.seq_of_position(position)?.max(oldest);
@@ -130,7 +130,7 @@ impl HistoryReader {
         Ok(entry.map_or(record.at_ms, |(_, entry)| entry.at_ms))
     }
 
-    /// How a pool was defined. `None`: it did not exist.
+    /// The definition of a pool at a position. `None`: it did not exist.
     fn definition(
         &self,
         pool: &Arc<str>,
@@ -163,7 +163,7 @@ impl HistoryReader {
         }
     }
 
-    /// The last event between two positions that `find` takes.
+    /// The last event between two positions for which `find` returns something.
     fn last_event<T>(
         &self,
         groups: &[TermGroup<'_>],
@@ -185,7 +185,7 @@ impl HistoryReader {
         Ok(None)
     }
 
-    /// The first event between two positions that `find` takes.
+    /// The first event between two positions for which `find` returns something.
     fn first_event<T>(
         &self,
         groups: &[TermGroup<'_>],
@@ -208,7 +208,7 @@ impl HistoryReader {
         Ok(None)
     }
 
-    /// Waits until the index covers what was just seen.
+    /// Waits until the index covers a position.
     fn await_position(&self, position: u64, at: CommitPoint) -> Result<(), HistoryError> {
         let until = std::time::Instant::now() + self.wait;
         let reached = self.wait_for_index(position);
@@ -227,7 +227,7 @@ impl ValueSearch<'_> {
         span::subtract(&[self.value], &self.decided).is_empty()
     }
 
-    /// Takes what an event says about what is not decided yet; gives the first value of the claim, if it says anything.
+    /// Marks the values of an event as known. Returns the first one that was not known before.
     fn decide(&mut self, values: impl Iterator<Item = Span>) -> Option<u128> {
         let here: Vec<Span> = values.filter_map(|span| span.intersection(self.value)).collect();
         let new = span::subtract(&span::normalise(here.clone()), &self.decided);
@@ -236,7 +236,7 @@ impl ValueSearch<'_> {
         Some(first)
     }
 
-    /// Looks at the changes up to the moment, the last one first.
+    /// Examines the changes up to the moment, latest first.
     fn look_back(&mut self, from: u64, upto: u64) -> Result<(), HistoryError> {
         if from > upto {
             return Ok(());
@@ -264,7 +264,7 @@ impl ValueSearch<'_> {
         matches!(event, Event::Pool(PoolEvent::Removed(event)) if event.pool == *self.pool)
     }
 
-    /// The values that an event was about, and what was there after it.
+    /// The values that an event concerns, and the claim after it.
     fn found(&self, position: u64, event: &Event) -> Option<(Vec<Span>, Option<FoundClaim>)> {
         let of = |was: &Was| was.values.spans().collect::<Vec<_>>();
         match event {
@@ -294,8 +294,8 @@ impl ValueSearch<'_> {
         }
     }
 
-    /// The journal does not reach back to the last change of something: looks whether it changed after the moment, and if
-    /// not, what it is now.
+    /// For values whose last change has been trimmed: if they did not change after the moment, their present state is the
+    /// answer.
     fn look_ahead(&mut self, position: u64, oldest: u64) -> Result<(), HistoryError> {
         if self.done() {
             return Ok(());
@@ -322,7 +322,7 @@ impl ValueSearch<'_> {
         let Some(mut live) = live else {
             return Err(HistoryError::TooWide { history_records_max: self.reader.records_max });
         };
-        // What came after the pool was removed is another pool's, even under the same name.
+        // After a removal, a pool of the same name is a different one.
         let mut end = end;
         if let Some((removed, ())) = self.reader.first_event(
             &[TermGroup::Removals(self.pool)],
@@ -343,7 +343,7 @@ impl ValueSearch<'_> {
                 for event in after.flat_map(|(_, entry)| &entry.events) {
                     let Some((values, _)) = self.found(position, event) else { continue };
                     let decided = self.decide(values.into_iter()).is_some();
-                    // It was there before this change, and what made it so is no longer kept.
+                    // The claim existed before this change, and its grant has been trimmed.
                     if decided && !matches!(event, Event::Claim(ClaimEvent::Granted(_))) {
                         return Err(HistoryError::Trimmed { oldest_position: oldest - 1 });
                     }
@@ -361,7 +361,7 @@ impl ValueSearch<'_> {
         Ok(())
     }
 
-    /// The claim that has the lowest of the values, with all that is known of it.
+    /// The claim with the lowest value, complete.
     fn first_claim(self, oldest: u64) -> Result<Option<Claim>, HistoryError> {
         let Some(LiveClaim { found, .. }) = self.alive.into_iter().min_by_key(|alive| alive.first)
         else {
@@ -384,7 +384,7 @@ impl ValueSearch<'_> {
             let Claim { created_ms, labels, params, .. } = grant;
             return Ok(Some(Claim { created_ms, labels, params, ..claim }));
         }
-        // What a grant says never changes: if it is still the same claim, it is there to be seen.
+        // The fields of a grant never change, so if the claim still exists, the present state has them.
         let (live, end) = self.reader.shared.read(|snapshot| {
             (view::claim(snapshot.state, self.pool, &claim.key), snapshot.at.position)
         });
@@ -415,7 +415,7 @@ fn granted(event: &ClaimGranted) -> Claim {
     }
 }
 
-/// What a later event says of a claim; its grant says the rest.
+/// A claim from a later event, without the fields that only its grant has.
 fn changed(
     key: &Arc<str>,
     was: &Was,

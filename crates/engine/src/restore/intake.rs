@@ -1,7 +1,7 @@
-//! Takes records in on their way to a journal and follows what they lead to.
+//! Checks the records of a restore and computes the state that they lead to.
 //!
-//! There are two ways to a state: from the very first record, and from a checkpoint. Where a backup and an archive
-//! together offer both, they must come to the same.
+//! The state is computed from the first record, or from a checkpoint. If a backup and an archive allow both, the results
+//! must be equal.
 
 use allod_core::invariant;
 use allod_journal::segment::Link;
@@ -9,42 +9,42 @@ use allod_journal::{RecordFrame, Tail};
 
 use super::RestoreError;
 use crate::checkpoint::state_hash;
-use crate::replay::{Halt, Replayed, decode};
+use crate::replay::{Halt, Replica, decode_record};
 
 pub(super) struct Intake {
-    /// What the records lead to, from where that is known on.
-    replayed: Option<Replayed>,
-    /// The state at a record that is still to come.
-    checkpoint: Option<Replayed>,
-    /// The record that the first must follow, when it is not the first of all.
+    /// The state after the records so far; `None` before the checkpoint is reached.
+    replayed: Option<Replica>,
+    /// The state after a later record.
+    checkpoint: Option<Replica>,
+    /// The predecessor of the first record.
     before: Option<Link>,
     last: Option<Tail>,
     first: u64,
     between_ms: Option<(u64, u64)>,
-    /// Whether the records need not lead to a state.
+    /// The records need not lead to a state.
     stateless: bool,
 }
 
-/// What all the records came to.
+/// The result after all records.
 pub(super) struct IntakeSummary {
-    pub replayed: Replayed,
-    /// The first of them; 0 when there was none.
+    pub replayed: Replica,
+    /// The first record; 0 if there is none.
     pub first: u64,
-    /// When the first and the last of them were written.
+    /// When the first and the last record were written.
     pub between_ms: Option<(u64, u64)>,
 }
 
 impl Intake {
-    /// For records from `first` on.
+    /// For records that begin with `first`.
     pub(super) fn new(
         first: u64,
         before: Option<Link>,
-        checkpoint: Option<Replayed>,
+        checkpoint: Option<Replica>,
         stateless: bool,
     ) -> Intake {
         let (mut replayed, mut checkpoint) = (None, checkpoint);
         if first == 1 {
-            replayed = Some(Replayed::empty());
+            replayed = Some(Replica::empty());
         } else if checkpoint.as_ref().is_some_and(|state| state.tail.seq + 1 == first) {
             replayed = checkpoint.take();
         }
@@ -55,9 +55,9 @@ impl Intake {
     pub(super) fn take_in(&mut self, frame: &RecordFrame) -> Result<(), RestoreError> {
         self.follows(frame)?;
         match &mut self.replayed {
-            Some(replayed) => replayed.take_in(frame).map_err(RestoreError::Contents)?,
-            // What leads up to a checkpoint must at least be readable.
-            None => drop(decode(frame).map_err(RestoreError::Contents)?),
+            Some(replayed) => drop(replayed.apply_record(frame).map_err(RestoreError::Contents)?),
+            // Records before the checkpoint must at least be decodable.
+            None => drop(decode_record(frame).map_err(RestoreError::Contents)?),
         }
         self.last = Some(frame.tail(frame.hash()));
         self.first = if self.first == 0 { frame.seq } else { self.first };
@@ -80,11 +80,10 @@ impl Intake {
         }
     }
 
-    /// The record that the checkpoint was taken at has come: from here on its state is known, or must be the one that we
-    /// have.
+    /// The checkpoint's record has been reached: compares its state with ours, or continues from it.
     fn reach_checkpoint(&mut self, record: u64) -> Result<(), RestoreError> {
         let Some(state) = self.checkpoint.take() else { return Ok(()) };
-        let hash = |state: &Replayed| state_hash(&state.state, state.level);
+        let hash = |state: &Replica| state_hash(&state.state, state.level);
         let same = self.last == Some(state.tail)
             && self.replayed.as_ref().is_none_or(|replayed| hash(replayed) == hash(&state));
         if !same {
@@ -94,7 +93,7 @@ impl Intake {
         Ok(())
     }
 
-    /// At the end of all records: whether what they lead to is in order.
+    /// After all records: checks the resulting state.
     pub(super) fn check(&self) -> Result<(), RestoreError> {
         if let Some(state) = &self.checkpoint {
             return Err(RestoreError::Differs { record: state.tail.seq });
@@ -108,7 +107,7 @@ impl Intake {
         let Intake { first, between_ms, .. } = self;
         let replayed = match self.replayed {
             Some(replayed) => replayed,
-            None if self.stateless => Replayed::empty(),
+            None if self.stateless => Replica::empty(),
             None => return Err(RestoreError::Contents(Halt::MissingCheckpoint { oldest: first })),
         };
         Ok(IntakeSummary { replayed, first, between_ms })

@@ -1,7 +1,7 @@
-//! The archive: a folder of segments with what was trimmed from the journal, each named after its first and last record.
+//! The archive: a folder of segments with trimmed records. Each segment is named after its first and last record.
 //!
-//! A segment is written under another name, synced, read back and verified, and only then renamed: a name that ends as a
-//! segment's does stands for one that is whole. Whoever moves segments elsewhere takes the oldest.
+//! A segment is written under a temporary name, synced, verified, and only then renamed, so that a file with the final name
+//! is complete. Operators may move segments elsewhere, the oldest first.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
@@ -21,7 +21,7 @@ use crate::replay::Halt;
 const SUFFIX: &str = ".segment";
 const SUFFIX_UNFINISHED: &str = ".tmp";
 
-/// Why something cannot be archived, or cannot be had from the archive.
+/// Why records cannot be archived, or read from the archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     #[error("{path}: {source}")]
@@ -31,14 +31,14 @@ pub enum ArchiveError {
     #[error(transparent)]
     Source(#[from] Halt),
     #[error(
-        "{path} does not belong to this journal: record {seq} follows another one; give each journal an archive of its own"
+        "{path} does not belong to this journal: record {seq} follows a different one; give each journal its own archive"
     )]
     OtherJournal { path: String, seq: u64 },
-    #[error("the archive in {folder} does not reach record {needed}, before which the backup ends")]
+    #[error("the archive in {folder} has no segment with record {needed}, which the backup needs")]
     Gap { folder: String, needed: u64 },
 }
 
-/// A segment by its name.
+/// A segment of the archive, as its name describes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ArchiveSegment {
     pub first: u64,
@@ -46,12 +46,12 @@ pub struct ArchiveSegment {
     pub path: PathBuf,
 }
 
-/// How far archiving came.
+/// The result of archiving.
 #[derive(Debug)]
 pub(super) struct ArchiveProgress {
-    /// Up to here everything is archived.
+    /// Everything up to this record is archived.
     pub upto: u64,
-    /// How many records that is more than before.
+    /// The number of newly archived records.
     pub records: u64,
     pub error: Option<ArchiveError>,
 }
@@ -73,7 +73,7 @@ fn unsound(path: &Path) -> impl FnOnce(SegmentError) -> ArchiveError {
 }
 
 impl Archive {
-    /// The archive in `folder`, whose segments are begun anew after about so many bytes of records.
+    /// The archive in `folder`, with segments of about `segment_bytes` bytes of records.
     pub fn new(folder: PathBuf, segment_bytes: u64) -> Archive {
         Archive { folder, segment_bytes }
     }
@@ -82,7 +82,7 @@ impl Archive {
         &self.folder
     }
 
-    /// All segments, the oldest first.
+    /// All segments, oldest first.
     pub fn list(&self) -> Result<Vec<ArchiveSegment>, ArchiveError> {
         let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
         let mut found = Vec::new();
@@ -100,7 +100,7 @@ impl Archive {
         Ok(found)
     }
 
-    /// The segments that together lead from as early a record as there is to record `upto`, the oldest first.
+    /// The contiguous segments that end with record `upto`, oldest first.
     pub fn leading_to(&self, upto: u64) -> Result<Vec<ArchiveSegment>, ArchiveError> {
         let all = self.list()?;
         let mut needed = upto;
@@ -119,7 +119,7 @@ impl Archive {
         Ok(chosen)
     }
 
-    /// Makes sure that the records from `oldest` up to `upto` are in segments.
+    /// Archives the records `oldest..=upto` that are not yet archived.
     pub(super) fn store(
         &self,
         journal: &dyn Journal,
@@ -144,8 +144,7 @@ impl Archive {
         done
     }
 
-    /// Makes the folder, removes what was never finished, and finds up to where records are archived that the journal
-    /// still has, or had last.
+    /// Creates the folder if missing, removes unfinished segments, and returns the last archived record.
     fn begin(&self, journal: &dyn Journal, oldest: u64) -> Result<u64, ArchiveError> {
         fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
         let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
@@ -173,7 +172,7 @@ impl Archive {
         }
     }
 
-    /// Writes one segment from record `first` on; the number of its last.
+    /// Writes one segment that begins with record `first`, and returns its last record.
     fn segment(
         &self,
         journal: &dyn Journal,
@@ -190,18 +189,18 @@ impl Archive {
             .and_then(|()| verify(&unfinished))
             .and_then(|()| fs::rename(&unfinished, &path).map_err(failed(&path)));
         if let Err(error) = written {
-            // The error that counts is the one before; what cannot be removed now is removed next time.
+            // Ignored: the next run removes it, and the first error is the one to report.
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
         File::open(&self.folder)
             .and_then(|folder| folder.sync_all())
             .map_err(failed(&self.folder))?;
-        info!(first, last, path = %path.display(), "records have been archived");
+        info!(first, last, path = %path.display(), "records archived");
         Ok(last)
     }
 
-    /// Looks how far a segment from record `first` on goes.
+    /// Determines the end of a segment that begins with record `first`.
     fn plan(
         &self,
         journal: &dyn Journal,

@@ -1,7 +1,7 @@
-//! Up to which record a journal may be forgotten, by age and by size.
+//! Up to which record a journal may be trimmed, by age and by size.
 //!
-//! Both are looked at in steps of a sixteenth, so that there is something to archive and to trim each time: of what is to be
-//! kept for a time at most a sixteenth more is, and what may have a size is cut to a sixteenth less.
+//! Both limits have a slack of a sixteenth, so that each run has a useful amount to archive and trim: records may stay a
+//! sixteenth longer than the age limit, and trimming reduces the journal to a sixteenth below the size limit.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use crate::backup::PIECE_BYTES;
 
 pub(super) const SLACK: u64 = 16;
 
-/// How much is read to find the first record that tells the time.
+/// How much is read to find the first record with a time.
 const FIRST_BYTES: usize = 64 << 10;
 
-/// The last record that is older than `ms_max`; 0 while the oldest is not older by a sixteenth more.
+/// The last record that is older than `ms_max`; 0 while the oldest one is within the slack.
 pub(super) fn older_than(
     journal: &dyn Journal,
     ms_max: u64,
@@ -26,13 +26,13 @@ pub(super) fn older_than(
     let wanted_from = now_ms.saturating_sub(ms_max);
     let (mut low, mut high) = (journal.oldest()?, journal.tail()?.seq.saturating_add(1));
     let at_ms = |seq| Ok::<_, JournalError>(journal.read(seq, 0)?.first().map(|frame| frame.at_ms));
-    // A journal's very first records tell no time: nothing had happened yet.
+    // The first records of a journal have time 0, because no command had been decided yet.
     let first = journal.read(low, FIRST_BYTES)?;
     match first.iter().map(|frame| frame.at_ms).find(|at_ms| *at_ms > 0) {
         Some(oldest_ms) if oldest_ms < wanted_from.saturating_sub(ms_max / SLACK) => {}
         _ => return Ok(0),
     }
-    // Time never goes back in a journal, so this needs no index.
+    // Times never decrease in a journal, so a binary search works.
     while low < high {
         let middle = low + (high - low) / 2;
         match at_ms(middle)? {
@@ -43,11 +43,11 @@ pub(super) fn older_than(
     Ok(low - 1)
 }
 
-/// How large the journal is, in runs of records. Found out by reading it once, slowly, and then what was added.
+/// The size of the journal, in buckets of records. Measured by reading the journal once, and then what was added.
 #[derive(Debug, Default)]
 pub(super) struct JournalSizes {
     runs: VecDeque<SizeBucket>,
-    /// The first record that was not counted yet.
+    /// The first record that is not yet counted.
     next: u64,
 }
 
@@ -58,7 +58,7 @@ struct SizeBucket {
 }
 
 impl JournalSizes {
-    /// Counts what has come since the last time.
+    /// Counts the records since the last call.
     pub(super) fn measure(
         &mut self,
         journal: &dyn Journal,
@@ -79,13 +79,13 @@ impl JournalSizes {
                 }
             }
             self.next = last + 1;
-            // Whoever appends shall not notice: half of the time the journal is theirs.
+            // Leaves the journal to appends for half of the time.
             std::thread::sleep(started.elapsed());
         }
         Ok(())
     }
 
-    /// The last record that must go so that the rest has less than `bytes_max`; 0 while it has.
+    /// The last record to trim so that the rest is below `bytes_max`; 0 if nothing has to be trimmed.
     pub(super) fn beyond(&self, bytes_max: u64) -> u64 {
         let mut bytes: u64 = self.runs.iter().map(|run| run.bytes).sum();
         if bytes <= bytes_max {
@@ -103,7 +103,7 @@ impl JournalSizes {
         upto
     }
 
-    /// Records up to this one are gone.
+    /// Records up to this one were trimmed.
     pub(super) fn forget(&mut self, upto: u64) {
         while self.runs.front().is_some_and(|run| run.last <= upto) {
             self.runs.pop_front();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn time_keeps_at_least_what_was_said_and_a_sixteenth_more_at_most() {
+    fn age_limit_retains_at_most_a_sixteenth_more() {
         let journal = journal(1000).open();
         for (now_ms, upto) in [(1_000_000, 839), (160_000, 0), (172_000, 0), (172_001, 12)] {
             let found = older_than(&journal, 160_000, now_ms);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn size_keeps_at_most_what_was_said_and_a_sixteenth_less_at_least() {
+    fn size_limit_trims_to_a_sixteenth_less() {
         let storage = journal(160);
         let (mut sizes, stop) = (JournalSizes::default(), AtomicBool::new(false));
         let beyond = |sizes: &mut JournalSizes| {
@@ -163,10 +163,10 @@ mod tests {
         journal.trim(upto).expect("trim");
         sizes.forget(upto);
         assert_eq!(beyond(&mut sizes), 0);
-        // Another one that begins now comes to the same.
-        let mut anew = JournalSizes::default();
-        assert_eq!(beyond(&mut anew), 0);
-        assert_eq!(anew.beyond(100_000), sizes.beyond(100_000));
+        // Measuring from the start gives the same result.
+        let mut again = JournalSizes::default();
+        assert_eq!(beyond(&mut again), 0);
+        assert_eq!(again.beyond(100_000), sizes.beyond(100_000));
         assert!(sizes.beyond(100_000) > upto);
     }
 }

@@ -1,21 +1,19 @@
-//! A writer takes in what others have written.
+//! Applies the records of other writers.
 
 use std::sync::atomic::Ordering;
-
-use allod_journal::{BrokenChain, Journal, JournalError, Tail};
-use allod_record::Item;
 
 use super::{BatchWriter, ensure_transient};
 use crate::feed::FeedRecord;
 use crate::handle::EngineError;
-use crate::replay::{Halt, decode, ensure_end_position};
+use crate::replay::{Halt, READ_BYTES, apply_item};
+use allod_journal::{BrokenChain, Journal, JournalError, Tail};
 
 impl BatchWriter {
-    /// Makes sure that the committed copy has everything that any writer had acknowledged before this call. `Err` means
-    /// that nothing more can be written.
+    /// Brings the committed state up to everything that any writer had acknowledged before this call. The outer `Err` means
+    /// that the engine must stop.
     pub fn confirm_tail(&mut self) -> Result<Result<(), EngineError>, Halt> {
         match self.journal.tail() {
-            Ok(tail) if tail == self.tail => Ok(Ok(())),
+            Ok(tail) if tail == self.replica.tail => Ok(Ok(())),
             Ok(tail) => self.follow(Some(tail)).map(Ok),
             Err(error) => {
                 Ok(Err(EngineError::Unavailable { what: ensure_transient(error)?.to_string() }))
@@ -23,7 +21,7 @@ impl BatchWriter {
         }
     }
 
-    /// Takes in what others have written, when there is nothing of our own to write.
+    /// Applies the records of other writers while there is nothing to write.
     pub fn catch_up(&mut self) -> Result<(), Halt> {
         if let Err(failure) = self.confirm_tail()? {
             self.shared.degrade(Some(failure.to_string()));
@@ -31,64 +29,45 @@ impl BatchWriter {
         Ok(())
     }
 
-    /// Takes in what other writers have appended, up to `end` at least, or to where the journal ends now. The next record
-    /// of ours says that we are back.
+    /// Applies the records of other writers, at least up to `end` or the current tail. Our next record begins an epoch.
     pub(super) fn follow(&mut self, end: Option<Tail>) -> Result<(), Halt> {
-        const READ_BYTES: usize = 4 << 20;
         let mut end = match end {
             Some(end) => end,
             None => self.retry_while_unavailable(|journal| journal.tail())?,
         };
         loop {
-            if end.seq < self.tail.seq || (end.seq == self.tail.seq && end.hash != self.tail.hash) {
+            if end.seq < self.replica.tail.seq
+                || (end.seq == self.replica.tail.seq && end.hash != self.replica.tail.hash)
+            {
                 return Err(Halt::Forked(BrokenChain::Fork { seq: end.seq.max(1) }));
             }
-            if end.seq == self.tail.seq {
+            if end.seq == self.replica.tail.seq {
                 return Ok(());
             }
-            let from = self.tail.seq + 1;
+            let from = self.replica.tail.seq + 1;
             let frames = self.retry_while_unavailable(|journal| journal.read(from, READ_BYTES))?;
             if frames.is_empty() {
-                // It has become shorter since.
+                // The journal has become shorter.
                 end = self.retry_while_unavailable(|journal| journal.tail())?;
                 continue;
             }
             self.leading = false;
             self.shared.leading.store(false, Ordering::Relaxed);
             for frame in &frames {
-                frame.follows(&self.tail).map_err(Halt::Forked)?;
-                let items = decode(frame)?;
-                let tail = frame.tail(frame.hash());
-                for item in &items {
-                    match item {
-                        Item::Entry(entry) => {
-                            self.state.apply_entry(entry.at_ms, &entry.events);
-                            self.shared
-                                .apply(&tail, std::iter::once((entry.at_ms, &*entry.events)));
-                        }
-                        Item::Level { level } => {
-                            self.level = self.level.max(*level);
-                            self.state.position += 1;
-                            self.shared.skip_to(&tail, self.state.position);
-                        }
-                        Item::Epoch { .. } => self.shared.skip_to(&tail, self.state.position),
-                    }
-                }
-                ensure_end_position(frame, &self.state)?;
-                self.shared
-                    .feed
-                    .push(&tail, FeedRecord::of_items(tail, frame.at_ms, items).entries);
-                self.bytes += frame.body.len() as u64;
-                self.tail = tail;
+                let items = self.replica.apply_record(frame)?;
+                let tail = self.replica.tail;
+                self.shared.apply(&tail, &items, apply_item);
+                let record = FeedRecord::of_items(tail, frame.at_ms, items);
+                self.shared.feed.push(&tail, record.entries);
                 self.shared.epoch.store(tail.epoch, Ordering::Relaxed);
             }
-            if self.tail.seq >= end.seq {
+            if self.replica.tail.seq >= end.seq {
                 return Ok(());
             }
         }
     }
 
-    /// Asks the journal until it answers.
+    /// Calls the journal until it is available.
     fn retry_while_unavailable<T>(
         &mut self,
         ask: impl Fn(&dyn Journal) -> Result<T, JournalError>,

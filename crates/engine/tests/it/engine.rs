@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ fn claim(pool: &str, key: &str) -> Command {
     })))
 }
 
-/// Waits for something that another thread brings about.
+/// Waits for a condition that another thread fulfils.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
@@ -58,17 +58,37 @@ fn ready(engine: &Engine) -> Handle {
     handle
 }
 
-/// An engine whose appends each wait for a word, and fail as it says.
-fn led_by_hand(storage: &MemoryStorage, config: Config) -> (Engine, Sender<InjectedFault>) {
-    let (say, words): (Sender<InjectedFault>, Receiver<InjectedFault>) = channel();
-    let words = Mutex::new(words);
+/// Controls the appends of an engine.
+struct Appends {
+    /// Each append waits for one of these. Once this is dropped, all appends succeed.
+    faults: Sender<InjectedFault>,
+    begun: Arc<AtomicU32>,
+}
+
+impl Appends {
+    fn next(&self, fault: InjectedFault) {
+        self.faults.send(fault).unwrap();
+    }
+
+    fn wait_for(&self, count: u32) {
+        eventually("the append does not begin", || self.begun.load(Ordering::Relaxed) == count);
+    }
+}
+
+fn with_controlled_appends(storage: &MemoryStorage, config: Config) -> (Engine, Appends) {
+    let (faults, received): (Sender<InjectedFault>, Receiver<InjectedFault>) = channel();
+    let (received, begun) = (Mutex::new(received), Arc::new(AtomicU32::new(0)));
+    let counted = begun.clone();
     let journal = storage.open_with(Box::new(move |attempt| match attempt.operation {
-        // When nobody speaks any more, everything works.
-        JournalOperation::Append { .. } => words.lock().recv().unwrap_or(InjectedFault::None),
+        JournalOperation::Append { .. } => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            received.lock().recv().unwrap_or(InjectedFault::None)
+        }
         _ => InjectedFault::None,
     }));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
-    (Engine::start(Arc::new(journal), checkpoints, config).unwrap(), say)
+    let engine = Engine::start(Arc::new(journal), checkpoints, config).unwrap();
+    (engine, Appends { faults, begun })
 }
 
 fn given(reply: Result<CommandReply, EngineError>) -> bool {
@@ -76,26 +96,25 @@ fn given(reply: Result<CommandReply, EngineError>) -> bool {
 }
 
 #[test]
-fn a_full_queue_refuses_and_loses_nothing() {
+fn full_queue_refuses_commands_and_loses_none() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let config = Config { queue_commands_max: 4, ..Config::default() };
-    let (engine, say) = led_by_hand(&storage, config);
-    say.send(InjectedFault::None).unwrap();
+    let (engine, appends) = with_controlled_appends(&storage, config);
+    appends.next(InjectedFault::None);
     let handle = ready(&engine);
     let submit = |command| {
         let handle = handle.clone();
         runtime.spawn(async move { handle.submit(command).await })
     };
     let first = submit(pool("p", 99, None));
-    // Once the first is being appended, the queue is empty again and takes four.
-    eventually("the first is not taken", || handle.status().queue_commands == 0);
-    std::thread::sleep(Duration::from_millis(50));
+    // While the first command is being appended, the queue is empty and has room for four.
+    appends.wait_for(2);
     let waiting: Vec<_> = (0..4).map(|n| submit(claim("p", &n.to_string()))).collect();
     eventually("the queue does not fill", || handle.status().queue_commands == 4);
     let refused = runtime.block_on(handle.submit(claim("p", "one too many")));
     assert_eq!(refused, Err(EngineError::QueueFull { queue_commands_max: 4 }));
-    drop(say);
+    drop(appends);
     assert!(given(runtime.block_on(first).unwrap()));
     for one in waiting {
         assert!(given(runtime.block_on(one).unwrap()));
@@ -107,19 +126,20 @@ fn a_full_queue_refuses_and_loses_nothing() {
 }
 
 #[test]
-fn a_stop_answers_what_was_queued_and_refuses_what_comes_later() {
+fn stop_answers_queued_commands_and_refuses_later_ones() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
-    let (engine, say) = led_by_hand(&storage, Config::default());
-    say.send(InjectedFault::None).unwrap();
+    let (engine, appends) = with_controlled_appends(&storage, Config::default());
+    appends.next(InjectedFault::None);
     let handle = ready(&engine);
-    let queued: Vec<_> = (0..3)
-        .map(|_| {
-            let handle = handle.clone();
-            runtime.spawn(async move { handle.submit(pool("p", 9, None)).await })
-        })
-        .collect();
-    std::thread::sleep(Duration::from_millis(50));
+    let submit = || {
+        let handle = handle.clone();
+        runtime.spawn(async move { handle.submit(pool("p", 9, None)).await })
+    };
+    let mut queued = vec![submit()];
+    appends.wait_for(2);
+    queued.extend([submit(), submit()]);
+    eventually("they are not queued", || handle.status().queue_commands == 2);
     let stopping = std::thread::spawn(move || engine.stop());
     eventually("the queue is still open", || {
         runtime.block_on(async {
@@ -128,7 +148,7 @@ fn a_stop_answers_what_was_queued_and_refuses_what_comes_later() {
             matches!(asked.await, Ok(Err(EngineError::Stopping)))
         })
     });
-    drop(say);
+    drop(appends);
     for one in queued {
         assert!(given(runtime.block_on(one).unwrap()));
     }
@@ -136,33 +156,33 @@ fn a_stop_answers_what_was_queued_and_refuses_what_comes_later() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_its_end_is_noticed_without_a_write() {
+fn full_disk_is_reported_and_recovery_needs_no_command() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
-    let (engine, say) = led_by_hand(&storage, Config::default());
-    say.send(InjectedFault::None).unwrap();
+    let (engine, appends) = with_controlled_appends(&storage, Config::default());
+    appends.next(InjectedFault::None);
     let handle = ready(&engine);
-    say.send(InjectedFault::None).unwrap();
+    appends.next(InjectedFault::None);
     assert!(given(runtime.block_on(handle.submit(pool("p", 9, Some(1))))));
-    say.send(InjectedFault::None).unwrap();
+    appends.next(InjectedFault::None);
     assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
-    // The lease has run out and the pool reaps: from now on there is always something due.
+    // The lease expires and the pool reaps, so the engine writes without a command.
     for _ in 0..3 {
-        say.send(InjectedFault::Full).unwrap();
+        appends.next(InjectedFault::Full);
     }
     eventually("it is not degraded", || handle.status().degraded.is_some());
     assert!(handle.status().degraded.unwrap().contains("no room left"));
     assert!(handle.read(|snapshot| snapshot.state.pool("p").is_some()).unwrap());
-    drop(say);
+    drop(appends);
     eventually("it stays degraded", || handle.status().degraded.is_none());
-    eventually("what is due is not done", || {
+    eventually("the claim does not expire", || {
         handle.read(|snapshot| allod_core::view::claim(snapshot.state, "p", "a")).unwrap().is_none()
     });
     engine.stop().unwrap();
 }
 
 #[test]
-fn a_full_disk_is_not_asked_without_a_break() {
+fn full_disk_is_retried_with_pauses() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let appends = Arc::new(Mutex::new((0u32, false)));
@@ -182,17 +202,17 @@ fn a_full_disk_is_not_asked_without_a_break() {
     let handle = ready(&engine);
     assert!(given(runtime.block_on(handle.submit(pool("p", 9, Some(1))))));
     assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
+    let started = Instant::now();
     appends.lock().1 = true;
-    eventually("the full journal is not asked", || appends.lock().0 > 0);
-    std::thread::sleep(Duration::from_millis(700));
-    let asked = appends.lock().0;
-    assert!(asked < 10, "the full journal was asked {asked} times");
+    // The first two attempts may follow each other directly; then there is half a second before each.
+    eventually("the full journal is not retried", || appends.lock().0 >= 4);
+    assert!(started.elapsed() >= Duration::from_millis(900), "{:?}", started.elapsed());
     appends.lock().1 = false;
     engine.stop().unwrap();
 }
 
 #[test]
-fn a_command_of_unknown_fate_is_not_called_undone() {
+fn command_of_unknown_outcome_is_reported_as_unknown() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let journal = storage.open_with(Box::new(move |attempt| match attempt.operation {
@@ -210,11 +230,11 @@ fn a_command_of_unknown_fate_is_not_called_undone() {
     let Err(EngineError::Unavailable { what }) = runtime.block_on(asked).unwrap() else {
         panic!("it was answered")
     };
-    assert!(what.contains("not known whether"), "{what}");
+    assert!(what.contains("outcome of the command is not known"), "{what}");
 }
 
 #[test]
-fn history_is_trimmed_to_what_the_checkpoints_need() {
+fn journal_is_trimmed_up_to_the_oldest_retained_checkpoint() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let store = MemoryCheckpoints::new();
@@ -239,7 +259,7 @@ fn history_is_trimmed_to_what_the_checkpoints_need() {
     assert!(storage.open().oldest().unwrap() <= oldest_kept + 1);
     let again = recover(&storage.open(), &store).unwrap();
     assert_eq!(state_hash(&again.state, again.level), hash);
-    // The older of the two is enough as well.
+    // The older checkpoint is sufficient too.
     let newest = store.list().unwrap()[0].seq;
     assert!(store.alter(newest, |bytes| bytes.truncate(5)));
     let again = recover(&storage.open(), &store).unwrap();
@@ -247,7 +267,7 @@ fn history_is_trimmed_to_what_the_checkpoints_need() {
 }
 
 #[test]
-fn a_linearizable_read_sees_what_another_server_acknowledged() {
+fn linearizable_read_sees_commands_of_another_server() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let start = || {
@@ -265,7 +285,7 @@ fn a_linearizable_read_sees_what_another_server_acknowledged() {
     };
     runtime.block_on(first.confirm_tail()).unwrap();
     assert!(seen("a"));
-    // One that has nothing to do takes it in by itself, and writes nothing for that.
+    // An idle server follows too, without writing anything.
     assert!(given(runtime.block_on(second.submit(claim("p", "b")))));
     eventually("it does not follow", || seen("b"));
     assert_eq!(storage.open().tail().unwrap().epoch, second.status().epoch);
@@ -275,7 +295,7 @@ fn a_linearizable_read_sees_what_another_server_acknowledged() {
 }
 
 #[test]
-fn the_status_counts_what_was_done_and_what_a_rival_took() {
+fn status_counts_commands_records_and_conflicts() {
     let runtime = runtime();
     let storage = MemoryStorage::new();
     let store = MemoryCheckpoints::new();
@@ -284,7 +304,7 @@ fn the_status_counts_what_was_done_and_what_a_rival_took() {
     let handle = ready(&one);
     assert!(given(runtime.block_on(handle.submit(pool("p", 0, None)))));
     assert!(given(runtime.block_on(handle.submit(claim("p", "a")))));
-    // A refusal is decided and writes nothing.
+    // A refusal counts as a command and writes no record.
     assert!(!given(runtime.block_on(handle.submit(claim("p", "b")))));
     let counted = handle.status().counters;
     assert_eq!((counted.commands, counted.records, counted.conflicts), (3, 3, 0));
@@ -293,12 +313,12 @@ fn the_status_counts_what_was_done_and_what_a_rival_took() {
     let checkpoint = handle.status();
     assert!(checkpoint.checkpoint_position > 0 && checkpoint.checkpoint_ms.is_some());
 
-    // Another server says from its start how old the newest checkpoint is; and the first one finds itself overtaken.
+    // Another server knows the newest checkpoint from its start; its writes cause conflicts on the first server.
     let two = start(Config::default()).unwrap();
     let second = ready(&two);
     assert!(second.status().checkpoint_position > 0 && second.status().checkpoint_ms.is_some());
     assert!(given(runtime.block_on(second.submit(claim("p", "a")))));
-    // It may have read what the other wrote before it writes itself; but not every time.
+    // The first server may read the record before it writes, but not every time.
     let overtaken = (0..1000).any(|n| {
         assert!(given(runtime.block_on(second.submit(pool(&format!("q{n}"), 9, None)))));
         assert!(given(runtime.block_on(handle.submit(pool(&format!("r{n}"), 9, None)))));
@@ -310,7 +330,7 @@ fn the_status_counts_what_was_done_and_what_a_rival_took() {
 }
 
 #[test]
-fn a_journal_that_is_away_at_the_start_is_waited_for() {
+fn start_waits_for_an_unavailable_journal() {
     let storage = MemoryStorage::new();
     let away = Arc::new(AtomicBool::new(true));
     let is_away = away.clone();
@@ -324,7 +344,7 @@ fn a_journal_that_is_away_at_the_start_is_waited_for() {
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
     let handle = engine.handle();
-    eventually("it does not say why", || handle.status().degraded.is_some());
+    eventually("it is not degraded", || handle.status().degraded.is_some());
     assert!(!handle.status().ready && !engine.has_ended());
     away.store(false, Ordering::Relaxed);
     let handle = ready(&engine);
@@ -334,15 +354,15 @@ fn a_journal_that_is_away_at_the_start_is_waited_for() {
 }
 
 #[test]
-fn an_engine_that_waits_for_its_journal_can_be_stopped() {
+fn engine_that_waits_for_its_journal_can_be_stopped() {
     let journal = MemoryStorage::new().open_with(Box::new(|_| InjectedFault::Unavailable));
     let checkpoints = Arc::new(MemoryCheckpoints::new());
     let engine = Engine::start(Arc::new(journal), checkpoints, Config::default()).unwrap();
-    eventually("it does not say why", || engine.handle().status().degraded.is_some());
+    eventually("it is not degraded", || engine.handle().status().degraded.is_some());
     engine.stop().unwrap();
 }
 
-/// A store in which something happens just before it is looked at.
+/// A checkpoint store that calls a function before it lists its checkpoints.
 struct Meanwhile<F>(MemoryCheckpoints, F);
 
 impl<F: Fn() + Send + Sync> CheckpointStore for Meanwhile<F> {
@@ -369,7 +389,7 @@ impl<F: Fn() + Send + Sync> CheckpointStore for Meanwhile<F> {
 }
 
 #[test]
-fn a_start_while_another_server_writes_a_checkpoint_is_no_loss_of_records() {
+fn checkpoint_written_during_a_start_is_not_taken_for_a_loss_of_records() {
     let (storage, store) = (MemoryStorage::new(), MemoryCheckpoints::new());
     let config = Config { checkpoint_bytes: 1, ..Config::default() };
     let other = Engine::start(Arc::new(storage.open()), Arc::new(store.clone()), config).unwrap();

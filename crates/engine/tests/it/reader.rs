@@ -93,20 +93,20 @@ async fn everything_after_any_position_can_be_read_until_it_is_trimmed() {
 }
 
 #[tokio::test]
-async fn a_listener_waits_for_the_next_record_and_learns_of_the_end() {
+async fn listener_waits_for_the_next_record_and_gets_the_end() {
     let storage = MemoryStorage::new();
     let (engine, handle) = started(&storage).await;
     let feed = handle.feed();
     let seq = feed.tail().seq;
-    let waiting = tokio::spawn(async move {
-        feed.wait(seq).await.unwrap();
-        let news = feed.after(seq).unwrap();
-        let end = feed.wait(news.last().unwrap().tail.seq).await;
-        (news.len(), end)
-    });
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    let is_waiting =
+        async |seq| tokio::time::timeout(Duration::ZERO, feed.wait(seq)).await.is_err();
+    assert!(is_waiting(seq).await);
     put_pool(&handle).await;
-    tokio::time::sleep(Duration::from_millis(20)).await;
+    feed.wait(seq).await.unwrap();
+    let new = feed.after(seq).unwrap();
+    assert_eq!(new.len(), 1);
+    let last = new[0].tail.seq;
+    assert!(is_waiting(last).await);
     tokio::task::spawn_blocking(|| engine.stop()).await.unwrap().unwrap();
-    assert_eq!(waiting.await.unwrap(), (1, Err(EngineError::Stopping)));
+    assert_eq!(feed.wait(last).await, Err(EngineError::Stopping));
 }

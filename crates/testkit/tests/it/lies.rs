@@ -13,7 +13,7 @@ use allod_core::event::{Event, Was};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_engine::{BatchWriter, Clock, Config, Hash, Replayed, SharedState};
+use allod_engine::{BatchWriter, Clock, Config, Hash, Replica, SharedState};
 use allod_journal::memory::MemoryStorage;
 use allod_testkit::history::PoolSeen;
 use allod_testkit::{
@@ -43,7 +43,7 @@ impl Run {
         let clock = Arc::new(StillClock(AtomicU64::new(1_000_000)));
         let shared = Arc::new(SharedState::new(clock.clone()));
         let journal = Arc::new(storage.open());
-        let (empty, config) = (Replayed::empty(), Config::default());
+        let (empty, config) = (Replica::empty(), Config::default());
         let pause = Box::new(|_| false);
         let writer =
             BatchWriter::lead(journal, shared.clone(), empty, &config, Some(1), pause).unwrap();

@@ -79,17 +79,14 @@ fn a_server_starts_before_its_database_and_survives_its_restart() {
     let mut cluster = Cluster::start(&[]).unwrap();
     let url = cluster.url().replace("allod@", "allod:s3cret@");
     cluster.stop().unwrap();
-    let command = command(&url, &["--log", "trace"]);
-    let starting = std::thread::spawn(move || Server::of(command));
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    let server = Server::listening(command(&url, &["--log", "trace"]));
+    until("it is not ready", || server.get("/readyz").status == 503);
     cluster.resume().unwrap();
-    let server = starting.join().unwrap();
+    until("it is ready", || server.get("/readyz").status == 200);
     assert_eq!(server.put("/v1/pools/p", POOL).status, 201);
 
     cluster.stop().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    let answer = server.put("/v1/pools/p/claims/a", "{}");
-    assert_eq!(answer.status, 503, "{}", answer.text());
+    until("writes fail", || server.put("/v1/pools/p/claims/a", "{}").status == 503);
     assert_eq!(server.get("/v1/pools/p").status, 200);
     cluster.resume().unwrap();
     until("it writes again", || server.put("/v1/pools/p/claims/a", "{}").status < 300);
@@ -157,7 +154,7 @@ fn a_backup_of_a_folder_restores_into_postgresql_and_back() {
     assert_eq!(restored.0, Some(0), "{restored:?}");
     // Not into a database that has a journal.
     let again = allod(&["restore", &one, "--journal", &cluster.url()]);
-    assert!(again.0 != Some(0) && again.2.contains("there is something already"), "{again:?}");
+    assert!(again.0 != Some(0) && again.2.contains("the target is not empty"), "{again:?}");
 
     let server = start(&cluster.url());
     assert_eq!(server.get("/v1/pools/p/claims/k49").status, 200);

@@ -1,4 +1,4 @@
-//! What keeps the index from going on, and passes: then it goes on, as if nothing had been.
+//! Failures of the journal or of the index folder from which the indexer recovers.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use crate::history::story::{self, Dice};
 use crate::history::world::World;
 use crate::history::{all_pages, compare, everything, files};
 
-/// A world in which nobody waits for long.
+/// A world whose queries wait only briefly for the index.
 fn world(index_postings_max: usize) -> World {
     let mut world = World::new(index_postings_max);
     world.config.history_wait_ms_max = 100;
@@ -17,7 +17,7 @@ fn world(index_postings_max: usize) -> World {
     world
 }
 
-/// Asks until there is an answer.
+/// Repeats the query until there is an answer.
 fn answer(world: &World) -> Vec<HistoryEntry> {
     let began = Instant::now();
     loop {
@@ -36,7 +36,7 @@ fn reason(world: &World) -> String {
     }
 }
 
-/// Asks once. When there is an answer, or a reason for none, what came before has been looked at.
+/// Queries once. Afterwards the indexer has processed the earlier records, or has failed to.
 fn answer_or_reason(world: &World) {
     match all_pages(world, everything()) {
         Ok(_) | Err(HistoryError::Unavailable { .. }) => {}
@@ -45,27 +45,30 @@ fn answer_or_reason(world: &World) {
 }
 
 #[test]
-fn a_journal_that_is_away_when_the_index_starts_is_waited_for() {
+fn indexer_starts_once_the_journal_is_available() {
     let mut world = world(8);
     world.play(&mut Dice(1), 60);
     let before = answer(&world);
     world.silent.store(true, Ordering::Relaxed);
     world.restart(|_| {});
     assert!(reason(&world).contains("injected fault"), "{}", reason(&world));
-    // Nobody else notices.
+    // Commands are not affected.
     world.play(&mut Dice(2), 10);
     world.silent.store(false, Ordering::Relaxed);
     assert_eq!(answer(&world)[..before.len()], before);
 }
 
 #[test]
-fn a_journal_that_goes_away_later_is_waited_for() {
+fn indexer_recovers_after_the_journal_was_unavailable() {
     let mut world = world(8);
     world.play(&mut Dice(1), 60);
     answer(&world);
     world.silent.store(true, Ordering::Relaxed);
-    // Long enough for the index to ask what the journal has forgotten.
-    std::thread::sleep(Duration::from_millis(2500));
+    let began = Instant::now();
+    while world.refused.load(Ordering::Relaxed) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(20), "the index does not call the journal");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     world.silent.store(false, Ordering::Relaxed);
     world.play(&mut Dice(2), 60);
     let whole = story::read(&*world.journal());
@@ -74,12 +77,12 @@ fn a_journal_that_goes_away_later_is_waited_for() {
 }
 
 #[test]
-fn a_folder_that_is_away_for_a_while_is_made_again_and_nothing_is_missing() {
+fn indexer_recovers_after_its_folder_was_blocked() {
     let mut world = world(8);
     world.play(&mut Dice(1), 60);
     answer(&world);
     let blocked = files::block(&world.index());
-    // More than goes into memory. All of that may be taken in at once; what comes later is not, before that is in a file.
+    // More than fits into memory. All of it may be added at once; later records are added only after a file is written.
     let mut dice = Dice(2);
     world.play(&mut dice, 60);
     answer_or_reason(&world);
@@ -91,14 +94,14 @@ fn a_folder_that_is_away_for_a_while_is_made_again_and_nothing_is_missing() {
     let whole = story::read(&*world.journal());
     compare(&world, &whole, &mut Dice(3), 100);
     assert!(!files::segments(&world.index()).is_empty());
-    // The folder is its own again, and what is not in it any more is made anew.
+    // The missing files are rebuilt after a restart.
     world.restart(|_| {});
     answer(&world);
     compare(&world, &story::read(&*world.journal()), &mut Dice(4), 100);
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_at_the_start_is_made_later() {
+fn blocked_folder_at_the_start_is_created_later() {
     let mut world = world(8);
     world.play(&mut Dice(1), 60);
     let before = answer(&world);
@@ -106,7 +109,7 @@ fn a_folder_that_cannot_be_made_at_the_start_is_made_later() {
     world.restart(|folder| blocked = Some(files::block(folder)));
     let what = reason(&world);
     assert!(what.contains("of the index cannot be used"), "{what}");
-    // Also when it stops meanwhile, nobody waits for it.
+    // A stop does not wait for the folder.
     let began = Instant::now();
     world.restart(|_| {});
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());

@@ -33,8 +33,10 @@ pub struct World {
     pub config: Config,
     /// Whether providers and consumers play a part.
     pub capacity: bool,
-    /// The index gets no answer from the journal when it starts, for as long as this is so.
+    /// While set, the journal is unavailable to the indexer.
     pub silent: Arc<AtomicBool>,
+    /// Calls that failed because of `silent`.
+    pub refused: Arc<AtomicU64>,
 }
 
 impl World {
@@ -62,19 +64,23 @@ impl World {
             config,
             capacity: true,
             silent: Arc::default(),
+            refused: Arc::default(),
         };
         world.start();
         world
     }
 
     fn start(&mut self) {
-        let (silent, mut replayed) = (self.silent.clone(), false);
+        let (silent, refused, mut replayed) = (self.silent.clone(), self.refused.clone(), false);
         let journal = self.storage.open_with(Box::new(move |attempt| {
             let asked = matches!(attempt.operation, JournalOperation::Oldest);
-            // The first to ask this is whoever replays.
+            // The first such call is from the replay.
             let first = asked && !std::mem::replace(&mut replayed, true);
             match asked && !first && silent.load(Ordering::Relaxed) {
-                true => InjectedFault::Unavailable,
+                true => {
+                    refused.fetch_add(1, Ordering::Relaxed);
+                    InjectedFault::Unavailable
+                }
                 false => InjectedFault::None,
             }
         }));

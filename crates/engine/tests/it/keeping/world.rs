@@ -1,4 +1,4 @@
-//! An engine on a journal in memory, with a clock that is moved by hand.
+//! An engine on a journal in memory, with a settable clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_engine::{Clock, Config, Engine, Handle, Hash, recover, state_hash};
 use allod_journal::checkpoint::MemoryCheckpoints;
-use allod_journal::memory::MemoryStorage;
+use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
 use allod_journal::{Journal, RecordFrame};
 use tokio::runtime::Runtime;
 
@@ -31,6 +31,8 @@ pub struct World {
     pub runtime: Runtime,
     engine: Option<Engine>,
     claims: u64,
+    /// How often the journal was asked for its oldest record: twice in each run of retention.
+    pub oldest_calls: Arc<AtomicU64>,
 }
 
 /// Many checkpoints.
@@ -48,6 +50,7 @@ impl World {
             runtime: tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap(),
             engine: None,
             claims: 0,
+            oldest_calls: Arc::default(),
         };
         world.engine = Some(world.engine(config));
         let range = PoolRange { span: Span { first: 0, last: 1 << 31 }, subnet_len: None };
@@ -58,7 +61,13 @@ impl World {
     }
 
     fn engine(&self, config: Config) -> Engine {
-        let (journal, checkpoints) = (self.storage.open(), self.checkpoints.clone());
+        let (calls, checkpoints) = (self.oldest_calls.clone(), self.checkpoints.clone());
+        let journal = self.storage.open_with(Box::new(move |attempt| {
+            if matches!(attempt.operation, JournalOperation::Oldest) {
+                calls.fetch_add(1, Ordering::Relaxed);
+            }
+            InjectedFault::None
+        }));
         let clock = Arc::new(self.clock.clone());
         let engine =
             Engine::start_with_clock(Arc::new(journal), Arc::new(checkpoints), config, clock);

@@ -12,7 +12,7 @@ use allod_core::receipt::Outcome;
 use allod_core::span::Span;
 use allod_core::value::{Kind, ValueText};
 use allod_engine::{
-    BatchWriter, Clock, CommandReply, Config, EngineError, Halt, Hash, Replayed, SharedState,
+    BatchWriter, Clock, CommandReply, Config, EngineError, Halt, Hash, Replica, SharedState,
     state_hash,
 };
 use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
@@ -53,7 +53,7 @@ pub fn lead(storage: &MemoryStorage, config: &Config) -> Server {
 pub fn lead_with(
     storage: &MemoryStorage,
     config: &Config,
-    replayed: Replayed,
+    replayed: Replica,
     mut between: impl FnMut(&MemoryStorage) + Send + 'static,
 ) -> Result<Server, Halt> {
     let faults = SharedFaults::default();
@@ -81,7 +81,7 @@ pub fn lead_with(
 }
 
 /// Everything from the first record on.
-pub fn replay(storage: &MemoryStorage) -> Replayed {
+pub fn replay(storage: &MemoryStorage) -> Replica {
     let none = allod_journal::checkpoint::MemoryCheckpoints::new();
     allod_engine::recover(&storage.open(), &none).expect("it can be replayed")
 }
