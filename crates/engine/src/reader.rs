@@ -41,8 +41,8 @@ impl JournalReader {
         JournalReader { journal, turn: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Calls `ask` with the journal, one reader at a time, and `make` on its result after the next reader may go on. Both
-    /// run on a thread that may block.
+    /// Calls `ask` with the journal, one reader at a time, and then `make` on its result, while the next reader may read.
+    /// Both run on a thread that may block.
     async fn ask<A: 'static, T: Send + 'static>(
         &self,
         ask: impl FnOnce(&dyn Journal) -> Result<A, JournalError> + Send + 'static,

@@ -39,7 +39,7 @@ pub enum RestoreError {
     )]
     NotABackup { first: u64, last: u64 },
     #[error(
-        "the target is not empty: it has {records} records and {checkpoints} checkpoints; restore into an empty one"
+        "the target is not empty: it ends at record {records} and has {checkpoints} checkpoints; restore into an empty one"
     )]
     NotEmpty { records: u64, checkpoints: usize },
     #[error(

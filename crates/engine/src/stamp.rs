@@ -20,7 +20,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Numbers that nobody can foresee at the start, and quick ones after that.
+/// A random generator with an unpredictable seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(u64);
 

@@ -1,6 +1,6 @@
-//! Journals written by every released level must replay to the state that they had then, for ever.
+//! Golden journals: a journal of every released level must replay to its recorded state, for ever.
 //!
-//! A golden journal is text: a record a line, then the hash of the state that it leads to. An existing one is never
+//! A golden journal is text: one record for each line, then the hash of the final state. An existing one is never
 //! rewritten; `ALLOD_GOLDEN_NEW=1` makes the one of the current level if it is missing.
 
 use std::fmt::Write as _;
@@ -111,7 +111,7 @@ fn release(pool: &str, key: &str) -> Op {
     Op::Release(ReleaseOp { pool: pool.into(), key: key.into(), expect: Expect::Any })
 }
 
-/// A little of everything that can be journalled, with the time at which it is done.
+/// Commands that produce every event of levels 1 and 2, with their times.
 fn script() -> Vec<(u64, Command)> {
     let ids = |name: &str, change: fn(&mut PoolSpec)| put(name, Kind::Id32, &["1-4094"], change);
     let one = |op| Command::Transact(Transact::one(op));
@@ -193,7 +193,7 @@ fn script() -> Vec<(u64, Command)> {
     ]
 }
 
-/// A little of everything that level 3 can journal beside that.
+/// Commands that produce the events that level 3 adds.
 fn capacity_script() -> Vec<(u64, Command)> {
     let capacity = |command| (9100, Command::Capacity(command));
     let provider = |n: u128, name: &str, parent: Option<u128>| {
@@ -276,7 +276,7 @@ fn capacity_script() -> Vec<(u64, Command)> {
     ]
 }
 
-/// A little of everything that level 4 can journal beside that.
+/// Commands that produce the events that level 4 adds.
 fn ids_script() -> Vec<(u64, Command)> {
     let pool = || "parcels".into();
     let child = || "parcels.1".into();
@@ -317,7 +317,7 @@ fn ids_script() -> Vec<(u64, Command)> {
     ]
 }
 
-/// A little of everything that level 5 can journal beside that.
+/// Commands that produce the events that level 5 adds.
 fn resource_script() -> Vec<(u64, Command)> {
     let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
     let lan = |start, end| {
@@ -387,7 +387,7 @@ fn write_golden(level: u32) {
     std::fs::write(golden(level), text).unwrap();
 }
 
-/// The journal of a level, and the hash of the state that it leads to.
+/// The journal of a level, and the hash of its final state.
 fn open_golden(level: u32) -> (impl Journal + 'static, String) {
     let text = std::fs::read_to_string(golden(level)).unwrap();
     let (records, state) = text.trim_end().rsplit_once("\nstate ").unwrap();
@@ -403,7 +403,7 @@ fn open_golden(level: u32) -> (impl Journal + 'static, String) {
 }
 
 #[test]
-fn every_released_level_replays_to_the_state_it_had() {
+fn every_released_level_replays_to_its_recorded_state() {
     for level in 1..=allod_record::LEVEL {
         if !golden(level).exists() && std::env::var_os("ALLOD_GOLDEN_NEW").is_some() {
             write_golden(level);
@@ -423,7 +423,7 @@ fn every_released_level_replays_to_the_state_it_had() {
     }
 }
 
-/// The event as level 1 would have it.
+/// The event as level 1 stores it.
 fn without_whose(event: &Event) -> Event {
     match event.clone() {
         Event::Claim(ClaimEvent::Granted(event)) => {
@@ -447,7 +447,7 @@ fn without_whose(event: &Event) -> Event {
 }
 
 #[test]
-fn the_state_does_not_depend_on_whose_values_the_events_say_they_were() {
+fn state_does_not_depend_on_the_fields_added_in_level_2() {
     let (journal, _) = open_golden(2);
     let (mut with, mut without, mut differ) = (State::new(), State::new(), 0);
     for frame in journal.read(1, usize::MAX).unwrap() {
@@ -464,7 +464,7 @@ fn the_state_does_not_depend_on_whose_values_the_events_say_they_were() {
 }
 
 #[test]
-fn a_journal_of_level_1_is_raised_before_anything_else_is_written() {
+fn level_is_raised_before_anything_else_is_written() {
     let journal: Arc<dyn Journal> = Arc::new(open_golden(1).0);
     let end = journal.tail().unwrap();
     let clock = Arc::new(Steps(AtomicU64::new(9000)));

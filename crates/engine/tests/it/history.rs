@@ -1,5 +1,5 @@
-//! Questions about the past: whatever happened to the pools, to the server and to the index, the answers are those that a
-//! look at the whole journal gives.
+//! History queries: whatever happens to the pools, the server and the index, the answers are the same as those of a naive
+//! implementation that reads the whole journal.
 
 mod files;
 mod naive;
@@ -25,7 +25,7 @@ use allod_record::Item;
 use story::{Dice, POOLS, Whole};
 use world::World;
 
-/// A question with a random part of everything that can be asked.
+/// A random query.
 fn random_ask(dice: &mut Dice, whole: &Whole) -> ChangeQuery {
     let end = whole.states.len() as u64 + 1;
     let last_ms = whole.entries.last().map_or(0, |(_, entry)| entry.at_ms);
@@ -46,7 +46,7 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> ChangeQuery {
     let since = moment(dice).filter(|_| dice.one_in(2));
     let until = moment(dice).filter(|_| dice.one_in(2));
     if dice.one_in(3) {
-        // About capacity; now and then together with a pool, of which nothing can be both.
+        // About capacity; sometimes together with a pool, which no event matches.
         let order = *dice.pick(&[HistoryOrder::NewestFirst, HistoryOrder::OldestFirst]);
         return ChangeQuery {
             pool: pool.filter(|_| dice.one_in(8)),
@@ -75,7 +75,7 @@ fn random_ask(dice: &mut Dice, whole: &Whole) -> ChangeQuery {
     }
 }
 
-/// Whatever happened, from the beginning on.
+/// All changes from the beginning.
 fn everything() -> ChangeQuery {
     ChangeQuery {
         pool: None,
@@ -93,7 +93,7 @@ fn everything() -> ChangeQuery {
     }
 }
 
-/// All pages of a question.
+/// All pages of a query.
 fn all_pages(world: &World, mut ask: ChangeQuery) -> Result<Vec<HistoryEntry>, HistoryError> {
     let mut all = Vec::new();
     loop {
@@ -107,7 +107,7 @@ fn all_pages(world: &World, mut ask: ChangeQuery) -> Result<Vec<HistoryEntry>, H
     }
 }
 
-/// Asks at random, and compares with what is found by looking at everything.
+/// Compares random queries with the naive implementation.
 fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usize, usize) {
     let oldest = world.oldest_position(whole);
     let (mut answered, mut trimmed) = (0, 0);
@@ -144,7 +144,7 @@ fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usiz
                 answered += 1;
                 assert_eq!(Some(then.view), expected, "{what}");
                 assert_eq!((then.kind, then.value), (kind.unwrap(), span), "{what}");
-                // A raised level takes a position, too, at the time of the entry before it.
+                // A raised level has a position too, at the time of the entry before it.
                 let near = (position..=position + 1).contains(&then.position);
                 assert!(near || position < oldest, "{what}");
             }
@@ -157,7 +157,7 @@ fn compare(world: &World, whole: &Whole, dice: &mut Dice, times: usize) -> (usiz
 }
 
 #[test]
-fn answers_are_those_of_the_whole_journal_whatever_becomes_of_the_index() {
+fn answers_match_the_journal_after_damage_to_the_index() {
     let (mut answered, mut trimmed) = (0, 0);
     for seed in 0..24 {
         let mut dice = Dice(seed);
@@ -181,7 +181,7 @@ fn answers_are_those_of_the_whole_journal_whatever_becomes_of_the_index() {
 }
 
 #[test]
-fn every_value_at_every_position() {
+fn state_of_every_value_at_every_position() {
     let mut dice = Dice(77);
     let mut world = World::new(40);
     world.play(&mut dice, 220);
@@ -203,7 +203,7 @@ fn every_value_at_every_position() {
 }
 
 #[test]
-fn what_happened_to_every_provider_and_every_consumer() {
+fn changes_of_every_provider_and_consumer() {
     let mut dice = Dice(41);
     let mut world = World::new(30);
     world.play(&mut dice, 900);
@@ -218,7 +218,7 @@ fn what_happened_to_every_provider_and_every_consumer() {
         }
     }
     assert!(found.iter().all(|found| *found > 50), "{found:?}");
-    // A token that is for some pools only sees none of it.
+    // A query that is limited to some pools sees no capacity.
     let some = ChangeQuery { pool_prefix: "p".into(), ..everything() };
     let all = all_pages(&world, some).unwrap();
     let events = all.iter().flat_map(|change| &change.events);
@@ -227,7 +227,7 @@ fn what_happened_to_every_provider_and_every_consumer() {
 }
 
 #[test]
-fn beyond_the_last_position_there_is_nothing_however_far_beyond() {
+fn positions_beyond_the_end_are_refused() {
     let mut world = World::new(40);
     world.play(&mut Dice(3), 60);
     let moments = [Moment::Position(u64::MAX), Moment::TimeMs(u64::MAX)];
@@ -248,7 +248,7 @@ fn beyond_the_last_position_there_is_nothing_however_far_beyond() {
     }
 }
 
-/// The same journal as a server of feature level 1 would have written it.
+/// The same journal as written by a server of feature level 1.
 fn as_level_1(journal: &dyn Journal) -> MemoryStorage {
     let storage = MemoryStorage::new();
     let (copy, mut tail) = (storage.open(), Tail::default());
@@ -282,11 +282,11 @@ fn forget_whose(event: &mut Event) {
 }
 
 #[test]
-fn a_journal_of_level_1_answers_as_if_its_events_said_whose_they_were() {
+fn journal_of_level_1_gives_the_same_answers() {
     for seed in 100..106 {
         let mut dice = Dice(seed);
         let mut world = World::new(1000);
-        // There was no capacity yet.
+        // Level 1 had no capacity.
         world.capacity = false;
         world.play(&mut dice, 150);
         let whole = story::read(&*world.journal());
@@ -294,14 +294,14 @@ fn a_journal_of_level_1_answers_as_if_its_events_said_whose_they_were() {
         assert!(old.open().read(1, usize::MAX).unwrap().iter().all(|frame| frame.level == 1));
         let mut world = World::on(old, world.now_ms(), 1 + dice.below(60) as usize);
         compare(&world, &whole, &mut dice, 150);
-        // And it goes on: the level is raised, and what comes now says it by itself.
+        // The level is raised, and new events are complete.
         world.play(&mut dice, 40);
         assert!(story::read(&*world.journal()).states.len() > whole.states.len());
     }
 }
 
 #[test]
-fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
+fn files_are_merged_and_foreign_files_are_replaced() {
     let mut dice = Dice(5);
     let mut world = World::new(8);
     world.play(&mut dice, 400);
@@ -321,7 +321,7 @@ fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
         let mut newer = std::fs::read(&files[0]).unwrap();
         newer[8] += 1;
         std::fs::write(&files[0], newer).unwrap();
-        // Whole in itself, but its records are not ours.
+        // A valid file of another journal.
         let (name, bytes) = World::new(8).foreign_segment();
         std::fs::write(folder.join(name), bytes).unwrap();
     });
@@ -331,7 +331,7 @@ fn files_are_merged_and_those_of_another_version_or_journal_are_made_anew() {
 }
 
 #[test]
-fn a_pool_that_came_back_says_nothing_of_the_one_before_it() {
+fn history_of_a_removed_pool_is_not_that_of_its_successor() {
     let world = World::new(100);
     let put = |kind: Kind, exclude: &[&str]| {
         let (span, subnet_len) = kind.parse_range("10.0.0.0/28").unwrap();
@@ -362,7 +362,7 @@ fn a_pool_that_came_back_says_nothing_of_the_one_before_it() {
     let positions = commands.map(|command| world.submit(command).at.position);
     assert_eq!(positions, [2, 3, 4, 5, 6]);
     let view = |text: &str, at| world.value("p", text, Moment::Position(at)).map(|then| then.view);
-    // The first definition is gone, so nobody can see that everything was free from the beginning.
+    // The first definition has been trimmed, so the state at the beginning is unknown.
     world.journal().trim(2).unwrap();
     assert_eq!(view("10.0.0.8/29", 3).unwrap(), ValueView::Free);
     assert_eq!(view("10.0.0.0/29", 3).unwrap(), ValueView::Excluded);

@@ -1,4 +1,4 @@
-//! What is kept and what is carried elsewhere: backups, restores, retention, archives.
+//! Backups, restores, retention and archives.
 
 mod backups;
 mod restores;

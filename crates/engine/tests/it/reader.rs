@@ -1,4 +1,4 @@
-//! Old records, read while the engine runs.
+//! Reading old records while the engine runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn claim(handle: &Handle, key: &str) -> u64 {
     reply.at.position
 }
 
-/// The positions of everything after this one that says something, read in small pieces.
+/// The positions of all entries with events after this one, read in small pieces.
 async fn positions_after(handle: &Handle, position: u64) -> Result<Vec<u64>, JournalReadError> {
     let mut from = handle.record_after(position).await?;
     let mut all = Vec::new();
@@ -61,7 +61,7 @@ async fn positions_after(handle: &Handle, position: u64) -> Result<Vec<u64>, Jou
 }
 
 #[tokio::test]
-async fn everything_after_any_position_can_be_read_until_it_is_trimmed() {
+async fn records_after_any_position_are_readable_until_trimmed() {
     let storage = MemoryStorage::new();
     let (engine, handle) = started(&storage).await;
     put_pool(&handle).await;
@@ -86,7 +86,7 @@ async fn everything_after_any_position_can_be_read_until_it_is_trimmed() {
         };
         assert_eq!(positions_after(&handle, position).await, wanted, "{position}");
     }
-    // Trimmed between finding the place and reading it.
+    // Trimmed between finding the record and reading it.
     let read = handle.read_journal(trimmed, 1000).await;
     assert_eq!(read, Err(JournalReadError::Trimmed { oldest_position }));
     engine.stop().unwrap();

@@ -1,4 +1,4 @@
-//! The writer, one turn at a time, on a journal in memory that fails as it is told.
+//! The writer, batch by batch, on a journal in memory with injected faults.
 
 mod checkpoints;
 mod faults;

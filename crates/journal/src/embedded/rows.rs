@@ -37,7 +37,7 @@ const SELECT: &str =
     "SELECT seq, epoch, batch, prev, hash, level, position, at_ms, body FROM journal
     WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq";
 
-/// Outside a transaction this is one by itself: durable when it returns, or not done.
+/// Outside a transaction this is one of its own: durable when it returns, or not done.
 pub fn insert(db: &Connection, frame: &RecordFrame, hash: &Hash) -> rusqlite::Result<()> {
     db.prepare_cached(INSERT)?.execute(params![
         frame.seq.cast_signed(),

@@ -1,4 +1,4 @@
-//! Checkpoints: what both stores promise, and what the files may suffer.
+//! Checkpoint stores: their common contract, and damaged files.
 
 use std::fs;
 use std::io::{self, Read};
@@ -25,7 +25,7 @@ fn meta(seq: u64) -> CheckpointMeta {
 
 #[track_caller]
 fn put(store: &dyn CheckpointStore, seq: u64, contents: &[u8]) {
-    // In two parts, as an encoder would.
+    // In two writes, as an encoder does.
     let (first, second) = contents.split_at(contents.len() / 2);
     let mut write =
         |out: &mut dyn io::Write| out.write_all(first).and_then(|()| out.write_all(second));
@@ -43,7 +43,7 @@ fn seqs(store: &dyn CheckpointStore) -> Vec<u64> {
     store.list().expect("list").iter().map(|meta| meta.seq).collect()
 }
 
-/// The newest one that is sound, and how many are not.
+/// The newest valid checkpoint, and how many newer ones are invalid.
 fn newest(store: &dyn CheckpointStore) -> (Option<u64>, usize) {
     let CheckpointList { metas, skipped } = store.survey().expect("survey");
     let (sound, bad): (Vec<&CheckpointMeta>, Vec<_>) =
@@ -51,8 +51,8 @@ fn newest(store: &dyn CheckpointStore) -> (Option<u64>, usize) {
     (sound.first().map(|meta| meta.seq), skipped.len() + bad.len())
 }
 
-/// What any store promises. `open` opens the same storage again.
-fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
+/// The contract of every store. `open` reopens the same storage.
+fn fulfils_the_contract(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
     let store = open();
     assert_eq!(seqs(&*store), [0_u64; 0]);
     assert_eq!(newest(&*store), (None, 0));
@@ -72,11 +72,11 @@ fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
     assert!(contents(&*store, 100) == large);
     assert_eq!(newest(&*store), (Some(100), 0));
 
-    // Of the same record of another history.
+    // For the same record number of another journal.
     let fork = CheckpointMeta { hash: Hash([7; 32]), ..meta(20) };
     assert!(matches!(store.open(&fork), Err(CheckpointStoreError::Unsound { .. })));
 
-    // One that fails leaves the one that was there.
+    // A failed write keeps the previous checkpoint.
     let outcome = store.put(&meta(100), &mut |out| {
         out.write_all(b"half")?;
         Err(io::Error::other("the encoder failed"))
@@ -93,27 +93,27 @@ fn keeps_its_promises(open: &dyn Fn() -> Box<dyn CheckpointStore>) {
 }
 
 #[test]
-fn files_keep_their_promises() {
+fn files_fulfil_the_contract() {
     let data = tempfile::tempdir().expect("a folder");
-    keeps_its_promises(&|| Box::new(FileCheckpoints::open(data.path()).expect("open")));
-    // Whatever happened, nothing unfinished is left.
+    fulfils_the_contract(&|| Box::new(FileCheckpoints::open(data.path()).expect("open")));
+    // No temporary file is left.
     let names = fs::read_dir(data.path().join(CHECKPOINT_FOLDER)).expect("read_dir");
     assert_eq!(names.count(), 1);
 }
 
 #[test]
-fn memory_keeps_its_promises() {
+fn memory_fulfils_the_contract() {
     let storage = MemoryCheckpoints::new();
-    keeps_its_promises(&|| Box::new(storage.clone()));
+    fulfils_the_contract(&|| Box::new(storage.clone()));
 }
 
 #[test]
-fn postgresql_keeps_its_promises() {
+fn postgresql_fulfils_the_contract() {
     let cluster = Cluster::start(&[]).expect("a cluster");
     let address = PostgresAddress::parse(&cluster.url()).expect("an address");
     let open = || Postgres::open(&address, false).expect("open").checkpoints();
-    keeps_its_promises(&|| Box::new(open()));
-    // Of several parts, of which one suffers.
+    fulfils_the_contract(&|| Box::new(open()));
+    // Several parts, one of them damaged.
     let store = open();
     let large: Vec<u8> = (0..3_500_000_u32).map(|at| (at % 241) as u8).collect();
     put(&store, 200, &large);
@@ -132,7 +132,7 @@ fn postgresql_keeps_its_promises() {
 }
 
 #[test]
-fn altered_memory_is_passed_over() {
+fn changed_checkpoint_in_memory_is_refused() {
     let store = MemoryCheckpoints::new();
     put(&store, 1, b"one");
     put(&store, 2, b"two");
@@ -151,7 +151,7 @@ fn two_files() -> (TempDir, FileCheckpoints, PathBuf) {
 }
 
 #[test]
-fn a_bad_byte_anywhere_makes_the_older_one_be_used() {
+fn damaged_file_is_skipped_for_an_older_one() {
     let (_data, store, path) = two_files();
     let whole = fs::read(&path).expect("read");
     for at in 0..whole.len() {
@@ -162,16 +162,16 @@ fn a_bad_byte_anywhere_makes_the_older_one_be_used() {
     }
     for length in 0..whole.len() {
         fs::write(&path, &whole[..length]).expect("write");
-        assert_eq!(newest(&store), (Some(1), 1), "cut off at {length}");
+        assert_eq!(newest(&store), (Some(1), 1), "truncated to {length}");
     }
     fs::write(&path, [&whole[..], b"x"].concat()).expect("write");
-    assert_eq!(newest(&store), (Some(1), 1), "with a byte too many");
+    assert_eq!(newest(&store), (Some(1), 1), "with an additional byte");
     fs::write(&path, &whole).expect("write");
     assert_eq!(newest(&store), (Some(2), 0));
 }
 
 #[test]
-fn what_was_never_finished_is_removed_and_strangers_are_left() {
+fn unfinished_files_are_removed_and_unrelated_files_are_kept() {
     let (data, store, path) = two_files();
     drop(store);
     let unfinished = path.with_extension("tmp");
@@ -181,7 +181,7 @@ fn what_was_never_finished_is_removed_and_strangers_are_left() {
     let store = FileCheckpoints::open(data.path()).expect("open");
     assert!(!unfinished.exists());
     assert_eq!(newest(&store), (Some(2), 0));
-    // One under another's name is not used.
+    // A file with the name of another record is not used.
     fs::copy(&path, path.with_file_name(format!("{:020}.checkpoint", 3))).expect("copy");
     assert_eq!(newest(&store), (Some(2), 1));
     store.keep_newest(1).expect("keep_newest");

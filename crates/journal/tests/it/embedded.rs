@@ -19,7 +19,7 @@ fn passes_the_suite() {
 }
 
 #[test]
-fn can_be_filled_from_any_record_on() {
+fn can_be_filled_from_any_record() {
     suite::run_fill(fresh);
 }
 
@@ -32,7 +32,7 @@ fn refused(folder: &Path) -> JournalError {
 }
 
 #[test]
-fn a_missing_folder_is_made() {
+fn missing_folder_is_created() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("not/yet");
     let opened = Embedded::open(&path).expect("open");
@@ -43,7 +43,7 @@ fn a_missing_folder_is_made() {
 }
 
 #[test]
-fn an_empty_file_is_a_new_journal() {
+fn empty_file_is_a_new_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join(JOURNAL_FILE), b"").expect("write");
     let journal = Embedded::open(folder.path()).expect("open").journal;
@@ -52,10 +52,10 @@ fn an_empty_file_is_a_new_journal() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_refused_by_its_name() {
+fn error_names_a_folder_that_cannot_be_written() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("file"), b"").expect("write");
-    // Below a file, and where not even root makes files.
+    // Below a file, and where not even root can create files.
     for path in [folder.path().join("file/below"), "/proc/self/fdinfo".into()] {
         let error = refused(&path);
         assert!(matches!(error, JournalError::Unusable { .. }), "{error:?}");
@@ -64,7 +64,7 @@ fn a_folder_that_cannot_be_written_is_refused_by_its_name() {
 }
 
 #[test]
-fn what_is_not_a_journal_is_left_alone() {
+fn unrelated_file_is_refused_and_not_changed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(JOURNAL_FILE);
     let foreign = folder.path().join("foreign.sqlite");
@@ -81,7 +81,7 @@ fn what_is_not_a_journal_is_left_alone() {
 }
 
 #[test]
-fn a_newer_format_is_refused() {
+fn newer_format_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     append_many(&journal, 2);
@@ -95,7 +95,7 @@ fn a_newer_format_is_refused() {
     let error = refused(folder.path());
     assert!(matches!(error, JournalError::TooNew { found: 2, known: 1 }), "{error:?}");
 
-    // Also while the change is still in the write-ahead log only.
+    // Also while the change is only in the write-ahead log.
     set_version(1);
     let db = rusqlite::Connection::open(&path).expect("open");
     db.pragma_update(None, "user_version", 3).expect("user_version");
@@ -113,7 +113,7 @@ fn a_newer_format_is_refused() {
 }
 
 #[test]
-fn a_second_open_is_refused_at_once() {
+fn second_open_is_refused_at_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let journal = Embedded::open(folder.path()).expect("open").journal;
     append_many(&journal, 1);
@@ -130,9 +130,9 @@ fn a_second_open_is_refused_at_once() {
 
 const HOLD: &str = "ALLOD_TEST_HOLD_FOLDER";
 
-/// Run by the test below, in a process of its own: holds the journal until its input ends.
+/// Run by the test below in its own process: holds the journal open until its input ends.
 #[test]
-fn holds_a_folder_when_told() {
+fn holds_a_folder_when_asked() {
     let Some(folder) = std::env::var_os(HOLD) else { return };
     let journal = Embedded::open(Path::new(&folder)).expect("open").journal;
     append_many(&journal, 3);
@@ -144,7 +144,7 @@ fn holds_a_folder_when_told() {
 fn another_process_is_refused_until_this_one_is_gone() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut holder = Command::new(std::env::current_exe().expect("this program"))
-        .args(["holds_a_folder_when_told", "--exact"])
+        .args(["holds_a_folder_when_asked", "--exact"])
         .env(HOLD, folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -158,7 +158,7 @@ fn another_process_is_refused_until_this_one_is_gone() {
     assert!(matches!(error, JournalError::InUse { .. }), "{error:?}");
     assert!(error.to_string().contains(&format!("process {}", holder.id())), "{error}");
 
-    // Killed, so that it lets go of nothing itself.
+    // Killed, so that it cannot release the lock itself.
     holder.kill().expect("kill");
     holder.wait().expect("wait");
     assert!(folder.path().join(LOCK_FILE).exists());
@@ -168,7 +168,7 @@ fn another_process_is_refused_until_this_one_is_gone() {
 }
 
 #[test]
-fn a_program_that_holds_the_database_open_is_noticed() {
+fn database_open_in_another_program_is_in_use() {
     let folder = tempfile::tempdir().expect("a folder");
     drop(Embedded::open(folder.path()).expect("open"));
     let db = rusqlite::Connection::open(folder.path().join(JOURNAL_FILE)).expect("open");

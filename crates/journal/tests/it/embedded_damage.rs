@@ -1,5 +1,5 @@
-//! What the embedded journal's files may suffer: writes that a crash cut off, and bytes that went bad. The rule is that
-//! a journal opens with every record that was acknowledged, or refuses; it never comes up silently different.
+//! Damage to the files of the embedded journal: interrupted writes and changed bytes. A journal either opens with every
+//! acknowledged record, or is refused.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,13 @@ const WAL_FILE: &str = "journal.sqlite-wal";
 const WAL_HEADER_BYTES: usize = 32;
 const WAL_FRAME_BYTES: usize = 24 + 4096;
 
-/// In memory where there is a folder for it: these tests open thousands of journals, and none of them pulls a plug.
+/// On a memory file system if there is one, because these tests open thousands of journals.
 fn scratch() -> TempDir {
     let memory = tempfile::tempdir_in("/dev/shm");
     memory.or_else(|_| tempfile::tempdir()).expect("a folder")
 }
 
-/// Both files of a journal, as they were at one instant.
+/// Both files of a journal at one moment.
 #[derive(Clone, Default)]
 struct Files {
     main: Vec<u8>,
@@ -44,7 +44,7 @@ impl Files {
         Self { wal, ..self.clone() }
     }
 
-    /// Opens and reads everything. Returns what a crash had left.
+    /// Opens the journal and checks all records. Returns the interrupted write that was found.
     #[track_caller]
     fn assert_holds(&self, frames: &[RecordFrame], hint: &str) -> Option<TornTail> {
         let (_folder, opened) = self.open();
@@ -54,7 +54,7 @@ impl Files {
         torn
     }
 
-    /// Opens, reads everything, and goes on writing. Returns what a crash had left.
+    /// Like `assert_holds`, and then appends more records.
     #[track_caller]
     fn assert_goes_on(&self, frames: &[RecordFrame], hint: &str) -> Option<TornTail> {
         let (folder, opened) = self.open();
@@ -84,7 +84,7 @@ impl Files {
     }
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -99,15 +99,15 @@ impl Numbers {
     }
 }
 
-/// A journal written record by record, and its files after each.
+/// A journal, and its files after each record.
 struct Story {
     frames: Vec<RecordFrame>,
-    /// `files[n]` is how they were once `n` records were committed.
+    /// `files[n]` are the files after `n` records.
     files: Vec<Files>,
 }
 
 impl Story {
-    /// `opened_at` is after how many records the journal is closed and opened again, which empties its log.
+    /// After `opened_at` records the journal is closed and reopened, which empties its log.
     fn write(sizes: &[usize], opened_at: usize) -> Self {
         let folder = scratch();
         let mut journal = Embedded::open(folder.path()).expect("open").journal;
@@ -130,8 +130,7 @@ impl Story {
         story
     }
 
-    /// The last transaction of the first `count` records, as a range of the log; without the log's header, which is
-    /// synced before.
+    /// The range in the log of the last transaction after `count` records, without the header, which is synced before.
     fn last_transaction(&self, count: usize) -> std::ops::Range<usize> {
         self.files[count - 1].wal.len().max(WAL_HEADER_BYTES)..self.files[count].wal.len()
     }
@@ -142,7 +141,7 @@ fn crash_story() -> Story {
 }
 
 #[test]
-fn every_commit_is_there_without_closing() {
+fn committed_records_survive_a_crash() {
     let story = crash_story();
     for (count, files) in story.files.iter().enumerate() {
         let torn = files.assert_goes_on(&story.frames[..count], &format!("{count} records"));
@@ -151,7 +150,7 @@ fn every_commit_is_there_without_closing() {
 }
 
 #[test]
-fn a_log_that_was_cut_off_loses_only_the_last_transaction() {
+fn truncated_log_loses_only_the_last_transaction() {
     let story = crash_story();
     for count in 1..=story.frames.len() {
         let files = &story.files[count];
@@ -166,12 +165,12 @@ fn a_log_that_was_cut_off_loses_only_the_last_transaction() {
         }
     }
     let wal = story.files[1].wal[..7].to_vec();
-    let torn = story.files[1].with_wal(wal).assert_holds(&[], "a header that was cut off");
+    let torn = story.files[1].with_wal(wal).assert_holds(&[], "a truncated header");
     assert_eq!(torn, Some(TornTail { frames: 0, bytes: 7 }));
 }
 
 #[test]
-fn a_log_with_lost_sectors_loses_only_the_last_transaction() {
+fn log_with_lost_sectors_loses_only_the_last_transaction() {
     let story = crash_story();
     let mut numbers = Numbers(2);
     for count in 1..=story.frames.len() {
@@ -184,7 +183,7 @@ fn a_log_with_lost_sectors_loses_only_the_last_transaction() {
             let torn = files.with_wal(wal).assert_holds(&story.frames[..count - 1], &hint);
             assert!(torn.is_some(), "{hint}: not reported");
         };
-        // One sector after the other, as zeros and as noise.
+        // Each sector in turn, as zeros and as random bytes.
         for at in range.clone().step_by(512) {
             let noise = numbers.next() as u8;
             for (name, fill) in [("zeros", 0), ("noise", noise | 1)] {
@@ -195,7 +194,7 @@ fn a_log_with_lost_sectors_loses_only_the_last_transaction() {
                 check(wal, format!("{count} records, {name} at {at} of {range:?}"));
             }
         }
-        // Any of the sectors that the transaction touched, and single bytes anywhere.
+        // Random subsets of the sectors, and single bytes.
         for round in 0..20 {
             let mut wal = files.wal.clone();
             for at in range.clone().step_by(512) {
@@ -212,7 +211,7 @@ fn a_log_with_lost_sectors_loses_only_the_last_transaction() {
 }
 
 #[test]
-fn a_bad_byte_before_an_acknowledged_record_is_refused() {
+fn damage_before_an_acknowledged_record_is_refused() {
     let story = Story::write(&[10, 4096, 100, 9000, 0, 300], 2);
     let count = story.frames.len();
     let files = &story.files[count];
@@ -241,9 +240,9 @@ fn a_bad_byte_before_an_acknowledged_record_is_refused() {
     assert!(flips > 500, "{flips} flips only");
 }
 
-/// The commit mark of a frame is a number of pages. If it goes to zero, then the frame's transaction seems to go on.
+/// The commit mark of a frame is a number of pages. If it becomes zero, the transaction seems to continue.
 #[test]
-fn a_lost_commit_mark_does_not_hide_a_lost_record() {
+fn lost_commit_mark_is_detected() {
     let story = Story::write(&[10, 20, 30], 0);
     let files = &story.files[3];
     let mark = files_mark(&story.files[2].wal);
@@ -252,7 +251,7 @@ fn a_lost_commit_mark_does_not_hide_a_lost_record() {
     files.with_wal(wal).assert_refused("the commit mark of record 2");
 }
 
-/// Where the last frame of a log says that it ends a transaction.
+/// The offset of the commit mark of the last frame.
 fn files_mark(wal: &[u8]) -> usize {
     wal.len() - WAL_FRAME_BYTES + 4
 }
@@ -268,33 +267,33 @@ fn frames_of_an_older_log_are_not_damage() {
         tail = committed(journal.append(&tail, &frame));
         frames.push(frame);
     };
-    // Enough to start the log anew twice, and then some frames over the beginning of the old ones.
+    // Enough to restart the log twice, and then to overwrite the first of the older frames.
     (0..20).for_each(|_| append(1 << 19));
     let before = Files::of(folder.path()).wal;
     append(5000);
     append(5000);
     let files = Files::of(folder.path());
     assert!(files.wal.len() < 8 << 20, "the log grows: {}", files.wal.len());
-    assert_eq!(files.wal.len(), before.len(), "the log was not written from its start again");
-    assert_eq!(files.assert_goes_on(&frames, "older frames behind"), None);
+    assert_eq!(files.wal.len(), before.len(), "the log was not restarted");
+    assert_eq!(files.assert_goes_on(&frames, "older frames follow"), None);
 
-    // The last transaction's first frame is torn, with older frames behind it.
+    // The first frame of the last transaction is torn, and older frames follow.
     let changed =
         (0..before.len()).rev().find(|at| before[*at] != files.wal[*at]).expect("a change");
     let last_frame = (changed - WAL_HEADER_BYTES) / WAL_FRAME_BYTES;
     let mut wal = files.wal.clone();
     wal[WAL_HEADER_BYTES + last_frame * WAL_FRAME_BYTES + 100] ^= 1;
-    let torn = files.with_wal(wal).assert_goes_on(&frames[..21], "torn, older frames behind");
+    let torn = files.with_wal(wal).assert_goes_on(&frames[..21], "torn, older frames follow");
     assert!(torn.is_some_and(|torn| torn.frames <= 4), "{torn:?}");
 
-    // The first transaction of the new log is bad, with one behind it.
+    // The first transaction of the new log is damaged, and another one follows.
     let mut wal = files.wal.clone();
     wal[WAL_HEADER_BYTES + 100] ^= 1;
-    files.with_wal(wal).assert_refused("bad, older frames behind");
+    files.with_wal(wal).assert_refused("damaged, older frames follow");
 }
 
 #[test]
-fn a_bad_byte_in_the_database_is_found_at_the_latest_when_it_is_read() {
+fn damage_in_the_database_is_detected_when_read() {
     for sizes in [&[10, 0, 4096, 300, 700, 9000, 40][..], &[200; 60][..]] {
         let folder = scratch();
         let journal = Embedded::open(folder.path()).expect("open").journal;
@@ -310,7 +309,7 @@ fn a_bad_byte_in_the_database_is_found_at_the_latest_when_it_is_read() {
 
         let mut numbers = Numbers(4);
         let mut found = 0;
-        // Every byte of the pages' headers and cell pointers, and a sample of the rest.
+        // Every byte of the page headers and cell pointers, and a sample of the rest.
         let offsets = (0..files.main.len()).filter(|at| at % 4096 < 40 || at % 41 == 0);
         for at in offsets {
             let mut flipped = files.clone();
@@ -323,8 +322,8 @@ fn a_bad_byte_in_the_database_is_found_at_the_latest_when_it_is_read() {
             let read = read_all(&journal);
             found += usize::from(read.is_err());
             if let Ok(read) = read {
-                assert_eq!(journal.tail().expect("tail"), tail, "byte {at}: another end");
-                assert!(read == frames, "byte {at}: other records were read");
+                assert_eq!(journal.tail().expect("tail"), tail, "byte {at}: a different tail");
+                assert!(read == frames, "byte {at}: different records");
             }
         }
         assert!(found > 100, "{found} flips were found");
@@ -345,7 +344,7 @@ fn read_all(journal: &dyn Journal) -> Result<Vec<RecordFrame>, JournalError> {
 }
 
 #[test]
-fn an_empty_database_with_a_log_is_refused() {
+fn empty_database_with_a_log_is_refused() {
     let story = Story::write(&[10, 20], 0);
     let files = Files { main: Vec::new(), wal: story.files[2].wal.clone() };
     files.assert_refused("an empty database");
@@ -359,7 +358,7 @@ fn an_empty_database_with_a_log_is_refused() {
 }
 
 #[test]
-fn a_record_that_was_changed_on_purpose_is_found() {
+fn changed_record_is_detected() {
     let story = Story::write(&[10, 20, 30, 40], 4);
     let (folder, opened) = story.files[4].open();
     drop(opened);
@@ -382,7 +381,7 @@ fn a_record_that_was_changed_on_purpose_is_found() {
 }
 
 #[test]
-fn a_creation_that_was_cut_off_is_done_again() {
+fn interrupted_creation_is_repeated() {
     let folder = scratch();
     fs::write(folder.path().join(JOURNAL_FILE), b"").expect("write");
     fs::write(folder.path().join("journal.sqlite-journal"), [0; 512]).expect("write");
@@ -394,7 +393,7 @@ fn a_creation_that_was_cut_off_is_done_again() {
     assert_eq!(read_whole(&journal, 1000).len(), 2);
 }
 
-/// A second crash, before the first one's remains are overwritten.
+/// A second crash before the remains of the first one are overwritten.
 #[test]
 fn crash_after_crash() {
     let story = crash_story();

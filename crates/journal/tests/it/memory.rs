@@ -1,4 +1,4 @@
-//! The journal in memory: the conformance suite, and each fault that a plan can ask for.
+//! The journal in memory: the conformance suite, and each injected fault.
 
 use std::collections::VecDeque;
 
@@ -22,11 +22,11 @@ fn passes_the_suite_for_several_handles() {
 }
 
 #[test]
-fn can_be_filled_from_any_record_on() {
+fn can_be_filled_from_any_record() {
     suite::run_fill(fresh);
 }
 
-/// A plan that lets the appends have these faults in turn, and then none.
+/// A plan with these faults for the next appends.
 fn plan(faults: impl IntoIterator<Item = InjectedFault>) -> allod_journal::memory::FaultPlan {
     let mut faults = faults.into_iter().collect::<VecDeque<_>>();
     Box::new(move |attempt| match attempt.operation {
@@ -44,7 +44,7 @@ fn append_unknown(journal: &dyn Journal, tail: &Tail, body: &[u8]) -> JournalErr
 }
 
 #[test]
-fn a_lost_answer_leaves_the_record_there() {
+fn lost_acknowledgement_leaves_the_record() {
     let journal = MemoryStorage::new().open_with(plan([InjectedFault::LoseAck]));
     let error = append_unknown(&journal, &Tail::default(), b"x");
     assert!(!error.changed_nothing());
@@ -52,7 +52,7 @@ fn a_lost_answer_leaves_the_record_there() {
 }
 
 #[test]
-fn a_lost_append_leaves_nothing() {
+fn dropped_append_leaves_nothing() {
     for fault in [InjectedFault::DropAppend, InjectedFault::Unavailable, InjectedFault::Full] {
         let journal = MemoryStorage::new().open_with(plan([fault.clone()]));
         let error = append_unknown(&journal, &Tail::default(), b"x");
@@ -63,7 +63,7 @@ fn a_lost_append_leaves_nothing() {
 }
 
 #[test]
-fn a_late_append_lands_when_it_is_due() {
+fn late_append_happens_when_due() {
     let journal = MemoryStorage::new().open_with(plan([InjectedFault::Late { after: 3 }]));
     append_unknown(&journal, &Tail::default(), b"late");
     assert_eq!(journal.tail().expect("tail").seq, 0);
@@ -73,7 +73,7 @@ fn a_late_append_lands_when_it_is_due() {
 }
 
 #[test]
-fn a_late_append_is_fenced_by_any_other_record() {
+fn late_append_is_prevented_by_another_record() {
     let storage = MemoryStorage::new();
     let journal = storage.open_with(plan([InjectedFault::Late { after: 2 }]));
     append_unknown(&journal, &Tail::default(), b"late");
@@ -84,7 +84,7 @@ fn a_late_append_is_fenced_by_any_other_record() {
 }
 
 #[test]
-fn an_intruder_comes_first() {
+fn intruder_is_appended_first() {
     let journal = MemoryStorage::new().open_with(Box::new({
         let mut once = true;
         move |attempt: &OperationAttempt<'_>| match attempt.operation {
@@ -103,7 +103,7 @@ fn an_intruder_comes_first() {
 }
 
 #[test]
-fn a_fork_does_not_chain() {
+fn fork_breaks_the_chain() {
     let storage = MemoryStorage::new();
     let journal = storage.open();
     let lost = append_many(&journal, 5);
@@ -122,7 +122,7 @@ fn a_fork_does_not_chain() {
 }
 
 #[test]
-fn an_altered_record_is_not_read() {
+fn changed_record_is_not_returned() {
     let storage = MemoryStorage::new();
     let journal = storage.open();
     append_many(&journal, 3);
@@ -136,7 +136,7 @@ fn an_altered_record_is_not_read() {
 }
 
 #[test]
-fn reads_may_be_unavailable_and_operations_are_counted() {
+fn reads_can_fail_and_operations_are_counted() {
     let journal = MemoryStorage::new().open_with(Box::new(|attempt| {
         if attempt.number % 2 == 0 { InjectedFault::Unavailable } else { InjectedFault::LoseAck }
     }));

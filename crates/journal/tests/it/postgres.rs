@@ -1,4 +1,4 @@
-//! The journal in PostgreSQL, on a real server: the conformance suite, opening, and what only this back end can suffer.
+//! The journal in PostgreSQL, on a real server: the conformance suite, opening, and faults of this back end.
 
 mod lost;
 mod open;
@@ -12,13 +12,13 @@ use allod_journal::postgres::{Postgres, PostgresAddress};
 use allod_journal::suite;
 use allod_testkit::postgres::Cluster;
 
-/// One server for all tests that do not stop it. Its keeper removes it when this process ends.
+/// One server for all tests that do not stop it. It is removed when this process ends.
 fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(|| Cluster::start(&[]).expect("a cluster"))
 }
 
-/// The address of a journal that nobody has used yet.
+/// The address of a new journal.
 fn fresh(cluster: &Cluster) -> PostgresAddress {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +44,7 @@ fn passes_the_suite() {
 }
 
 #[test]
-fn passes_the_suite_for_beginning_anywhere() {
+fn passes_the_suite_for_fills() {
     suite::run_fill(fresh_storage);
 }
 

@@ -1,4 +1,4 @@
-//! A data folder that is being filled: nobody starts on half of it, and nobody's folder is filled.
+//! Restoring into a data folder: a partial restore cannot be started, and existing data is not overwritten.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn what<T: std::fmt::Debug>(refused: Result<T, JournalError>) -> String {
 }
 
 #[test]
-fn it_is_there_when_it_is_finished_and_not_before() {
+fn restored_folder_is_usable_only_when_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("new/data");
     let restoring = Restoring::begin(&data).expect("begin");
@@ -46,7 +46,7 @@ fn it_is_there_when_it_is_finished_and_not_before() {
 }
 
 #[test]
-fn what_was_begun_and_dropped_is_gone() {
+fn dropped_restore_is_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let restoring = Restoring::begin(folder.path()).expect("begin");
     fill(&restoring);
@@ -54,9 +54,9 @@ fn what_was_begun_and_dropped_is_gone() {
     assert_eq!(names(folder.path()), [LOCK_FILE]);
 }
 
-/// As a kill leaves it: the process is gone, and had no time to tidy up.
+/// As after a kill of the process.
 #[test]
-fn what_was_cut_off_does_not_start_and_can_be_begun_again() {
+fn interrupted_restore_prevents_a_start_and_can_be_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
     let within = folder.path().join(RESTORING_FOLDER);
     append_many(&Embedded::open(&within).expect("open").journal, 3);
@@ -68,10 +68,10 @@ fn what_was_cut_off_does_not_start_and_can_be_begun_again() {
     assert_eq!(Embedded::open(folder.path()).expect("open").journal.tail().expect("tail").seq, 5);
 }
 
-/// A kill between the two moves leaves a checkpoint whose journal is not there: the engine refuses that; and the next
-/// restore says what is in its way.
+/// A kill between the two moves leaves checkpoints without a journal. The engine refuses that, and the next restore reports
+/// it.
 #[test]
-fn what_is_not_empty_is_left_alone() {
+fn folder_that_is_not_empty_is_refused() {
     for name in ["journal.sqlite", "checkpoints", "notes.txt"] {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join(name), "mine").expect("write");

@@ -1,4 +1,4 @@
-//! What is queued is told: in order, at least once, however the other side behaves.
+//! Delivery of notifications: in order, at least once, however the receiver behaves.
 
 mod hook;
 mod tls;
@@ -20,12 +20,12 @@ fn names(asked: &[Asked]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_service_is_told_once_for_each_transaction_and_in_order() {
+async fn service_is_notified_once_for_each_transaction_in_order() {
     let world = World::new().await;
     let hook = Hook::start(|_| Manner::Answer(204)).await;
     world.pool("p").await;
     let reactor = world.react(&plain(&hook.url()), hasty());
-    // Two answers of one service in one transaction are one notice.
+    // Two answers for one service in one transaction are one notification.
     world.ask("p", &[("a", "/s1"), ("b", "/s1"), ("c", "/s2")]).await;
     for n in 0..20 {
         world.ask("p", &[(&format!("k{n}"), "/s1")]).await;
@@ -42,15 +42,15 @@ async fn a_service_is_told_once_for_each_transaction_and_in_order() {
     assert!(first[0].body.contains(
         r#""how":"touch","pools":[{"pool":"p","allocation":"a"},{"pool":"p","allocation":"b"}]"#
     ));
-    let told: Vec<u64> =
+    let delivered: Vec<u64> =
         names(&first).iter().map(|name| name.split_once('-').unwrap().0.parse().unwrap()).collect();
-    assert!(told.is_sorted(), "{told:?}");
+    assert!(delivered.is_sorted(), "{delivered:?}");
     assert_eq!(first[0].header("authorization"), "");
     reactor.stop().await;
 }
 
 #[tokio::test]
-async fn what_was_not_taken_is_told_again_and_what_comes_after_it_waits() {
+async fn failed_delivery_is_retried_before_later_ones() {
     let world = World::new().await;
     let mut count = 0;
     let hook = Hook::start(move |_| {
@@ -77,7 +77,7 @@ async fn what_was_not_taken_is_told_again_and_what_comes_after_it_waits() {
 }
 
 #[tokio::test]
-async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
+async fn delivery_is_given_up_with_an_alarm_and_later_ones_continue() {
     let world = World::new().await;
     let hook = Hook::start(|_| Manner::Answer(500)).await;
     world.pool("p").await;
@@ -95,10 +95,10 @@ async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
         world.read(|state| state.alarms()[&key].cleared_ms.is_none())
     };
     assert!(raised(&world));
-    // Later ones are told, and a retry tells this one.
+    // Later ones are delivered, and a manual retry delivers this one.
     hook.now(|_| Manner::Answer(200));
     world.ask("p", &[("b", "/s")]).await;
-    world.until("the later one is not told", |notices| notices.len() == 1).await;
+    world.until("the later one is not delivered", |notices| notices.len() == 1).await;
     world.notice(OutboxCommand::Retry { number: dead.number }).await;
     world.empty().await;
     assert!(!raised(&world));
@@ -107,7 +107,7 @@ async fn what_is_never_taken_is_given_up_with_an_alarm_and_holds_up_nothing() {
 }
 
 #[tokio::test]
-async fn all_attempts_are_anew_though_one_is_under_way_when_somebody_says_so() {
+async fn manual_retry_resets_the_attempts_during_an_attempt() {
     let world = World::new().await;
     let mut count = 0;
     let hook = Hook::start(move |_| {
@@ -133,7 +133,7 @@ async fn all_attempts_are_anew_though_one_is_under_way_when_somebody_says_so() {
 }
 
 #[tokio::test]
-async fn a_slow_webhook_holds_up_no_other_and_no_server() {
+async fn slow_webhook_delays_neither_others_nor_the_stop() {
     let world = World::new().await;
     let slow = Hook::start(|_| Manner::Silent).await;
     let quick = Hook::start(|_| Manner::Answer(200)).await;
@@ -167,7 +167,7 @@ async fn a_slow_webhook_holds_up_no_other_and_no_server() {
 }
 
 #[tokio::test]
-async fn however_many_wait_for_a_slow_webhook_others_are_found_behind_them() {
+async fn notifications_behind_a_full_webhook_are_found() {
     let world = World::new().await;
     let slow = Hook::start(|_| Manner::Silent).await;
     let quick = Hook::start(|_| Manner::Answer(200)).await;
@@ -177,7 +177,7 @@ async fn however_many_wait_for_a_slow_webhook_others_are_found_behind_them() {
         slow.url(),
         quick.url()
     ));
-    // More than one look takes in.
+    // More than one scan covers.
     let many: Vec<(String, String)> =
         (0..2500).map(|n| (format!("k{n}"), format!("/slow/{n}"))).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(key, to)| (&**key, &**to)).collect();
@@ -187,7 +187,7 @@ async fn however_many_wait_for_a_slow_webhook_others_are_found_behind_them() {
     slow.wait_for(8).await;
     world.ask("p", &[("q", "/quick")]).await;
     assert_eq!(quick.wait_for(1).await[0].target(), "/quick");
-    // What comes after it is found, too: looks begin anew at the front.
+    // Later ones are found too: scans start again at the beginning.
     world.ask("p", &[("r", "/quick")]).await;
     quick.wait_for(2).await;
     assert_eq!(slow.asked().len(), 8);
@@ -195,7 +195,7 @@ async fn however_many_wait_for_a_slow_webhook_others_are_found_behind_them() {
 }
 
 #[tokio::test]
-async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
+async fn misbehaving_server_is_a_failed_delivery() {
     let world = World::new().await;
     world.pool("p").await;
     for (manner, words) in [
@@ -207,7 +207,7 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
         let hook = Hook::start(move |_| manner.clone()).await;
         let limits = ReactorLimits { outbox_attempts_max: 1, webhook_ms_max: 100, ..hasty() };
         let limits = match words {
-            // It must be the size that ends it, not the time.
+            // The size limit must end it, not the time limit.
             "broke: " => ReactorLimits { webhook_ms_max: 20_000, ..limits },
             _ => limits,
         };
@@ -219,7 +219,7 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
         world.notice(OutboxCommand::Drop { number: dead.number }).await;
         reactor.stop().await;
     }
-    // Nobody is there at all.
+    // No server at all.
     let reactor = world.react(&plain("http://127.0.0.1:1/"), hasty());
     world.ask("p", &[("nobody", "/s")]).await;
     world.until("it is not tried", |all| all.iter().any(|one| one.attempts > 0)).await;
@@ -227,7 +227,7 @@ async fn a_server_that_misbehaves_is_a_failure_like_any_other() {
     reactor.stop().await;
 }
 
-/// Panics when it is first asked to tell something, and then tells everything.
+/// Panics on the first delivery, and then delivers everything.
 struct Nervous(AtomicBool);
 
 impl Transport for Nervous {
@@ -246,11 +246,11 @@ impl Transport for Nervous {
 }
 
 #[tokio::test]
-async fn a_courier_that_panics_has_not_told_and_is_asked_again() {
+async fn panic_of_the_transport_is_a_failed_delivery() {
     let world = World::new().await;
     world.pool("p").await;
     world.ask("p", &[("a", "/s")]).await;
-    // One at a time: whoever kept the place would be the last.
+    // One at a time, so a slot that is not released would block all others.
     let limits = ReactorLimits { webhook_parallel_max: 1, ..hasty() };
     let transport = Arc::new(Nervous(AtomicBool::new(false)));
     let reactor = Reactor::start(world.handle.clone(), transport, limits);
@@ -261,7 +261,7 @@ async fn a_courier_that_panics_has_not_told_and_is_asked_again() {
 }
 
 #[tokio::test]
-async fn what_no_webhook_is_for_is_told_to_nobody() {
+async fn notification_without_a_webhook_is_discarded() {
     let world = World::new().await;
     let hook = Hook::start(|_| Manner::Answer(200)).await;
     world.pool("p").await;
@@ -274,7 +274,7 @@ async fn what_no_webhook_is_for_is_told_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_target_that_the_shape_cannot_say_is_given_up_at_once() {
+async fn invalid_target_is_given_up_at_once() {
     let world = World::new().await;
     let hook = Hook::start(|_| Manner::Answer(200)).await;
     world.pool("p").await;
@@ -297,7 +297,7 @@ async fn a_target_that_the_shape_cannot_say_is_given_up_at_once() {
 }
 
 #[tokio::test]
-async fn a_new_server_goes_on_where_the_last_one_ended() {
+async fn restarted_server_continues_deliveries() {
     let world = World::new().await;
     let hook = Hook::start(|_| Manner::Silent).await;
     world.pool("p").await;
@@ -305,7 +305,7 @@ async fn a_new_server_goes_on_where_the_last_one_ended() {
     world.ask("p", &[("b", "/s")]).await;
     let reactor = world.react(&plain(&hook.url()), hasty());
     hook.wait_for(1).await;
-    // It was sent, and nobody knows whether it arrived.
+    // It was sent, and its outcome is unknown.
     reactor.stop().await;
     world.engine.stop().unwrap();
     hook.now(|_| Manner::Answer(200));
@@ -319,12 +319,12 @@ async fn a_new_server_goes_on_where_the_last_one_ended() {
 }
 
 #[tokio::test]
-async fn of_servers_that_share_a_journal_one_tells_and_another_takes_over() {
+async fn leader_delivers_and_another_server_takes_over() {
     let first = World::new().await;
     let hook = Hook::start(|_| Manner::Answer(200)).await;
     first.pool("p").await;
     let second = World::on(first.storage.clone()).await;
-    // The first has written last.
+    // The first server is the leader.
     first.ask("p", &[("a", "/s")]).await;
     second.handle.confirm_tail().await.unwrap();
     assert!(first.handle.leads() && !second.handle.leads());
@@ -332,7 +332,7 @@ async fn of_servers_that_share_a_journal_one_tells_and_another_takes_over() {
     let began = Instant::now();
     let reactor = second.react(&plain(&hook.url()), patient);
     second.empty().await;
-    assert!(began.elapsed() >= Duration::from_millis(400), "it did not wait for the other one");
+    assert!(began.elapsed() >= Duration::from_millis(400), "it did not wait for the leader");
     assert!(second.handle.leads());
     assert_eq!(hook.asked().len(), 1);
     reactor.stop().await;

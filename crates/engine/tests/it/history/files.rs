@@ -1,4 +1,4 @@
-//! What may become of the files of the index while nobody looks.
+//! Damage to the files of the index while the server is stopped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ pub fn segments(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Moves the folder away, so that nothing can be written where it was until `Blocked` is dropped.
+/// Moves the folder away and blocks its path until `Blocked` is dropped.
 pub fn block(folder: &Path) -> Blocked {
     let [away, wall] = ["away", "wall"].map(|name| folder.with_file_name(name));
     fs::write(&wall, b"").unwrap();
-    // Whoever writes just now may make the folder again in between.
+    // The indexer may create the folder again in between.
     while fs::rename(&wall, folder).is_err() {
         drop(fs::remove_dir_all(&away));
         fs::rename(folder, &away).unwrap();
@@ -33,9 +33,9 @@ impl Drop for Blocked {
     }
 }
 
-/// Deletes, damages, cuts off or leaves alone.
+/// Deletes, damages, truncates or keeps files at random.
 pub fn meddle(folder: &Path, dice: &mut Dice) {
-    // A server that stops at once has not come to its index.
+    // A server that stops at once may not have created its index.
     fs::create_dir_all(folder).unwrap();
     if dice.one_in(6) {
         return fs::remove_dir_all(folder).unwrap();

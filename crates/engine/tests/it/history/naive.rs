@@ -1,4 +1,4 @@
-//! The same questions, answered by looking at everything.
+//! A naive implementation of the history queries, which reads everything.
 
 use allod_core::alarm::event::AlarmEvent;
 use allod_core::capacity::Uuid;
@@ -95,7 +95,7 @@ fn consumer(event: &Event) -> Option<Uuid> {
     }
 }
 
-/// Whether it is shown and about no pool.
+/// Whether the event is shown and has no pool.
 fn of_capacity(event: &Event) -> bool {
     !matches!(
         event,
@@ -136,7 +136,7 @@ fn fits(ask: &ChangeQuery, event: &Event) -> bool {
         && valued
 }
 
-/// All changes that fit, from the first position that is kept on, in order; without regard to pages.
+/// All matching changes from the first available position, in order, without pages.
 pub fn changes(whole: &Whole, ask: &ChangeQuery, oldest: u64) -> Vec<HistoryEntry> {
     let since = |position: u64, at_ms: u64| match ask.since {
         None => true,
@@ -163,7 +163,7 @@ pub fn changes(whole: &Whole, ask: &ChangeQuery, oldest: u64) -> Vec<HistoryEntr
     all
 }
 
-/// The last position that was made at this time or before.
+/// The last position at this time or before.
 pub fn position_by(whole: &Whole, at_ms: u64) -> u64 {
     let until = whole.entries.iter().filter(|(_, entry)| entry.at_ms <= at_ms);
     until.map(|(position, _)| *position).max().unwrap_or(0)

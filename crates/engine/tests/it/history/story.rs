@@ -1,4 +1,4 @@
-//! Random commands on a few crowded pools that come, change and go, and what they left in the journal.
+//! Random commands on a few crowded pools, and the journal that they produce.
 
 use std::sync::Arc;
 
@@ -26,14 +26,14 @@ use allod_journal::Journal;
 use allod_record::{Entry, Item, decode, with_positions};
 
 pub const POOLS: [&str; 4] = ["p", "q", "r", LAN];
-/// The resource-manager keeps it.
+/// A pool of the resource-manager.
 const LAN: &str = "lan";
 pub const PROVIDERS: [Uuid; 3] = [Uuid(1), Uuid(2), Uuid(3 << 90)];
-/// One of them has the uuid of a provider.
+/// One of them has the UUID of a provider.
 pub const CONSUMERS: [Uuid; 4] = [Uuid(1), Uuid(11), Uuid(12), Uuid(13 << 90)];
 const KEYS: u64 = 9;
 const OWNERS: u64 = 4;
-/// Each pool plays on this many values.
+/// The number of values of each pool.
 const SIZE: u128 = 16;
 
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +69,7 @@ pub fn owner(dice: &mut Dice) -> Arc<str> {
     }
 }
 
-/// A value of a kind: a point, or for prefixes also a block.
+/// A random value: a single one, or a prefix.
 pub fn value(dice: &mut Dice, kind: Kind) -> Span {
     let at = base(kind) + u128::from(dice.below(SIZE as u64 + 2));
     let bits = if kind.is_prefix() { dice.below(6) as u32 } else { 0 };
@@ -132,7 +132,7 @@ pub fn consumer(dice: &mut Dice) -> Uuid {
     *dice.pick(&CONSUMERS)
 }
 
-/// Something about providers and consumers, of which there are few, so that most of it happens.
+/// A random capacity command. There are few providers and consumers, so that most commands succeed.
 pub fn of_capacity(dice: &mut Dice) -> Command {
     let (provider, consumer) = (provider(dice), consumer(dice));
     let expect = Expect::Any;
@@ -197,7 +197,7 @@ pub fn of_capacity(dice: &mut Dice) -> Command {
     Command::Capacity(command)
 }
 
-/// Something about requests that stay, and a pool that is too small for all of them and says so.
+/// A random command on standing requests, with a pool that is too small for all of them.
 pub fn of_resources(dice: &mut Dice) -> Command {
     let config = dice.one_in(6).then(|| {
         let end = dice.below(6) as u32;
@@ -248,10 +248,10 @@ pub fn command(dice: &mut Dice, kinds: impl Fn(&str) -> Option<Kind>) -> Command
     }
 }
 
-/// The whole journal, entry by entry.
+/// The journal, entry by entry.
 pub struct Whole {
     pub entries: Vec<(u64, Entry)>,
-    /// The state after each position, beginning with none.
+    /// The state after each position, beginning with position 0.
     pub states: Vec<State>,
 }
 

@@ -1,4 +1,4 @@
-//! A real engine on a journal in memory, with an index in a folder, asked from outside.
+//! An engine on a journal in memory, with a history index in a folder.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct World {
     folder: TempDir,
     runtime: Runtime,
     pub config: Config,
-    /// Whether providers and consumers play a part.
+    /// Whether to use capacity commands.
     pub capacity: bool,
     /// While set, the journal is unavailable to the indexer.
     pub silent: Arc<AtomicBool>,
@@ -44,13 +44,13 @@ impl World {
         World::on(MemoryStorage::new(), 1000, index_postings_max)
     }
 
-    /// On a journal that is already there.
+    /// On an existing journal.
     pub fn on(storage: MemoryStorage, now_ms: u64, index_postings_max: usize) -> World {
         let folder = TempDir::new().unwrap();
         let config = Config {
             index: Some(folder.path().join("index")),
             index_postings_max,
-            // So few that pages end early now and then.
+            // Low, so that some pages end early.
             history_records_max: 40,
             ..Config::default()
         };
@@ -93,7 +93,7 @@ impl World {
         self.engine = Some(engine);
     }
 
-    /// Stops, lets somebody at the files of the index, and starts again.
+    /// Stops, calls `meddle` with the folder of the index, and starts again.
     pub fn restart(&mut self, meddle: impl FnOnce(&Path)) {
         self.stop();
         meddle(&self.index());
@@ -139,7 +139,7 @@ impl World {
             };
             self.submit(command);
         }
-        // What is due by now happens before the next command: then nothing happens by itself until time goes on.
+        // Processes due expiries, so that nothing changes until the clock advances.
         let (pool, key) = ("nowhere".into(), "nobody".into());
         let nothing = Op::Release(ReleaseOp { pool, key, expect: Expect::Any });
         self.submit(Command::Transact(Transact::one(nothing)));
@@ -161,17 +161,17 @@ impl World {
         self.runtime.block_on(past.value(pool.into(), text.into(), moment))
     }
 
-    /// A file of the index of a journal of its own.
+    /// A segment of another journal's index.
     pub fn foreign_segment(mut self) -> (OsString, Vec<u8>) {
         self.play(&mut Dice(99), 60);
-        // Whoever asks waits for the index.
+        // A query waits for the index.
         drop(self.value("p", "1", Moment::Position(1)));
         self.stop();
         let file = crate::history::files::segments(&self.index()).remove(0);
         (file.file_name().unwrap().to_owned(), std::fs::read(file).unwrap())
     }
 
-    /// The first position that the journal still has.
+    /// The first available position.
     pub fn oldest_position(&self, _: &Whole) -> u64 {
         let journal = self.journal();
         let frame = journal.read(journal.oldest().unwrap(), 0).unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! Making backups of a journal that is being written.
+//! Backups of a journal that is being written.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub fn restored(bytes: &[u8]) -> (MemoryStorage, MemoryCheckpoints) {
 }
 
 #[test]
-fn a_whole_journal_is_restored_record_by_record() {
+fn restored_journal_has_the_same_records() {
     let mut world = World::start(config());
     world.claims(60);
     let bytes = backed_up(&world);
@@ -39,7 +39,7 @@ fn a_whole_journal_is_restored_record_by_record() {
     let found = verify_segment(&bytes[..], &mut |_, _| {}).unwrap();
     assert_eq!((found.first, found.tail), (1, world.storage.open().tail().unwrap()));
     assert_eq!(found.verified.state_hash, world.hash());
-    // A backup of what was restored is the same again, record for record.
+    // A backup of the restored journal has the same records again.
     let mut again = Vec::new();
     backup(&storage.open(), &checkpoints, 1, &mut again, &mut |_, _| {}).unwrap();
     let (third, _) = restored(&again);
@@ -47,7 +47,7 @@ fn a_whole_journal_is_restored_record_by_record() {
 }
 
 #[test]
-fn an_empty_journal_can_be_backed_up_too() {
+fn empty_journal_can_be_backed_up() {
     let (storage, none) = (MemoryStorage::new(), MemoryCheckpoints::new());
     let (bytes, made) = backup(&storage.open(), &none, 1, Vec::new(), &mut |_, _| {}).unwrap();
     assert_eq!((made.trailer.records, made.checkpoint), (0, None));
@@ -56,7 +56,7 @@ fn an_empty_journal_can_be_backed_up_too() {
 }
 
 #[test]
-fn a_trimmed_journal_has_its_checkpoint_in_the_backup() {
+fn backup_of_a_trimmed_journal_contains_a_checkpoint() {
     let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     let bytes = backed_up(&world);
@@ -70,7 +70,7 @@ fn a_trimmed_journal_has_its_checkpoint_in_the_backup() {
 }
 
 #[test]
-fn without_its_checkpoint_a_trimmed_journal_cannot_be_backed_up() {
+fn trimmed_journal_without_a_checkpoint_cannot_be_backed_up() {
     let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     world.stop();
@@ -78,10 +78,10 @@ fn without_its_checkpoint_a_trimmed_journal_cannot_be_backed_up() {
     let none = MemoryCheckpoints::new();
     let refused = backup(&world.storage.open(), &none, 1, &mut out, &mut |_, _| {});
     assert!(matches!(refused, Err(BackupError::Source(Halt::MissingCheckpoint { .. }))));
-    assert_eq!(out, [], "nothing is written when nothing can be");
+    assert_eq!(out, [], "a failed backup must not write anything");
 }
 
-/// Writes on when it is told to.
+/// A writer that waits for a signal before each write.
 struct ByHand {
     bytes: Arc<Mutex<Vec<u8>>>,
     words: Receiver<()>,
@@ -105,9 +105,9 @@ fn by_hand() -> (ByHand, Sender<()>, Arc<Mutex<Vec<u8>>>) {
     (ByHand { bytes: bytes.clone(), words }, say, bytes)
 }
 
-/// Checkpoints, and trims if nothing keeps it from that, while a backup is under way.
+/// Checkpoints are written while a backup is in progress.
 #[test]
-fn what_a_backup_reads_is_not_trimmed_under_it() {
+fn records_are_not_trimmed_during_a_backup() {
     let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
     world.claims_until_trimmed();
     let (out, say, bytes) = by_hand();
@@ -121,15 +121,15 @@ fn what_a_backup_reads_is_not_trimmed_under_it() {
         world.claims(20);
         world.handle().status().checkpoint_position > checkpoint + 200
     });
-    assert_eq!(world.oldest(), oldest, "it was trimmed while a backup was being made");
+    assert_eq!(world.oldest(), oldest, "records were trimmed during a backup");
     let more = std::thread::spawn(move || while say.send(()).is_ok() {});
     let made = making.join().unwrap().unwrap();
     more.join().unwrap();
     assert_eq!(made.header.after.seq + 1, oldest);
-    assert!(made.header.end.seq <= end, "what came later is not in it");
+    assert!(made.header.end.seq <= end, "the backup has later records");
     let (storage, _) = restored(&bytes.lock());
     assert_eq!(storage.open().tail().unwrap(), made.header.end);
-    // Once it is done, trimming goes on.
+    // Trimming continues after the backup.
     eventually("nothing is trimmed any more", || {
         world.claims(20);
         world.oldest() > oldest
@@ -137,7 +137,7 @@ fn what_a_backup_reads_is_not_trimmed_under_it() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_its_backup_and_lets_go() {
+fn failed_write_ends_a_backup_and_releases_its_records() {
     let mut world = World::start(Config { backups_max: 1, ..config() });
     world.claims(10);
     let (out, say, bytes) = by_hand();
@@ -152,7 +152,7 @@ fn a_reader_that_goes_away_ends_its_backup_and_lets_go() {
     backed_up(&world);
 }
 
-/// Backups again and again while commands, checkpoints and trims go on: each is whole.
+/// Repeated backups during commands, checkpoints and trims are all complete.
 #[test]
 fn every_backup_under_load_is_sound() {
     let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });
@@ -164,7 +164,7 @@ fn every_backup_under_load_is_sound() {
             let mut bytes = Vec::new();
             handle.backup(&mut bytes).unwrap();
             made.push(bytes);
-            // Nothing is trimmed while one is being made; so there must be times when none is.
+            // A pause between backups, because nothing is trimmed during one.
             std::thread::sleep(Duration::from_millis(3));
         }
         made
@@ -181,7 +181,7 @@ fn every_backup_under_load_is_sound() {
 }
 
 #[test]
-fn a_server_goes_on_from_what_was_restored() {
+fn server_continues_on_a_restored_journal() {
     let mut world = World::start(config());
     world.claims(5);
     let (storage, checkpoints) = restored(&backed_up(&world));

@@ -1,4 +1,4 @@
-//! What is wrong with a backup, or with where it should go, is found out.
+//! Restores of damaged backups, and into unsuitable targets.
 
 use allod_core::state::State;
 use allod_engine::{
@@ -24,13 +24,13 @@ fn trimmed() -> World {
 fn refused(bytes: &[u8]) -> RestoreError {
     let (storage, checkpoints) = (MemoryStorage::new(), MemoryCheckpoints::new());
     let error = restore(bytes, None, &storage.open(), &checkpoints, &mut |_, _| {}).unwrap_err();
-    assert_eq!(storage.open().tail().unwrap(), Tail::default(), "something was left");
+    assert_eq!(storage.open().tail().unwrap(), Tail::default(), "a failed restore left records");
     assert!(verify_segment(bytes, &mut |_, _| {}).is_err(), "only a restore notices: {error}");
     error
 }
 
 #[test]
-fn every_kind_of_damage_is_noticed() {
+fn damaged_backup_is_refused() {
     let mut world = World::start(Config::default());
     world.claims(3);
     for bytes in [backed_up(&world), backed_up(&trimmed())] {
@@ -43,7 +43,7 @@ fn every_kind_of_damage_is_noticed() {
     }
 }
 
-/// A backup that is well made of records that are not.
+/// A valid backup of invalid records.
 fn forged(frames: &[RecordFrame]) -> Vec<u8> {
     let end = frames.last().map_or_else(Tail::default, |frame| frame.tail(frame.hash()));
     let after = Link::default();
@@ -54,7 +54,7 @@ fn forged(frames: &[RecordFrame]) -> Vec<u8> {
 }
 
 #[test]
-fn what_does_not_replay_is_refused() {
+fn backup_that_cannot_be_replayed_is_refused() {
     let mut world = World::start(Config::default());
     world.claims(2);
     let good = frames(&world.storage.open());
@@ -64,14 +64,13 @@ fn what_does_not_replay_is_refused() {
         change(frames.last_mut().unwrap());
         forged(&frames)
     };
-    let told = refused(&last(|frame| frame.body.truncate(3))).to_string();
-    assert!(told.contains("damaged at record 4"), "{told}");
-    let told = refused(&last(|frame| frame.position += 1)).to_string();
-    assert!(told.contains("ends at position"), "{told}");
-    let told = refused(&last(|frame| frame.level = 99)).to_string();
-    assert!(told.contains("start a newer one"), "{told}");
-    // The same claim once more: each record is fine, and what they lead to is not. (Applying is total, so it is the
-    // position that gives it away.)
+    let text = refused(&last(|frame| frame.body.truncate(3))).to_string();
+    assert!(text.contains("damaged at record 4"), "{text}");
+    let text = refused(&last(|frame| frame.position += 1)).to_string();
+    assert!(text.contains("but its entries end at"), "{text}");
+    let text = refused(&last(|frame| frame.level = 99)).to_string();
+    assert!(text.contains("start a newer one"), "{text}");
+    // The same claim twice: each record is valid, but the resulting position is wrong.
     let mut twice = good.clone();
     let before = good[3].tail(good[3].hash());
     twice.push(RecordFrame { seq: 5, prev: before.hash, ..good[3].clone() });
@@ -79,30 +78,30 @@ fn what_does_not_replay_is_refused() {
 }
 
 #[test]
-fn only_what_is_empty_is_filled() {
+fn restore_into_a_target_that_is_not_empty_is_refused() {
     let mut world = World::start(config());
     world.claims(1);
     let bytes = backed_up(&world);
     let (storage, checkpoints) = restored(&bytes);
     let again = restore(&bytes[..], None, &storage.open(), &checkpoints, &mut |_, _| {});
-    let told = again.unwrap_err().to_string();
+    let text = again.unwrap_err().to_string();
     assert!(
-        told.contains("ends at record 3") && told.contains("restore into an empty one"),
-        "{told}"
+        text.contains("ends at record 3") && text.contains("restore into an empty one"),
+        "{text}"
     );
-    // Checkpoints alone are something, too.
+    // Checkpoints alone make a target not empty.
     let again =
         restore(&bytes[..], None, &MemoryStorage::new().open(), &checkpoints, &mut |_, _| {});
     assert!(matches!(again, Err(RestoreError::NotEmpty { records: 0, checkpoints: 1 })));
 }
 
-/// What a checkpoint says cannot be held against records that are gone; but against those of the archive it can.
+/// A checkpoint can be checked only if the archive has the records before it.
 #[test]
-fn a_checkpoint_that_is_not_of_these_records_is_refused() {
+fn checkpoint_that_does_not_match_the_archive_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let world = archived(folder.path());
     let (storage, checkpoints) = (world.storage.clone(), MemoryCheckpoints::new());
-    // One that says that it was taken at the record before the oldest, and is of an empty state.
+    // A checkpoint of the record before the oldest, with an empty state.
     let first = &frames(&storage.open())[0];
     let (seq, hash, position) = (first.seq - 1, first.prev, first.position - 1);
     let tail = Tail { seq, hash, position, epoch: first.epoch };
@@ -118,7 +117,7 @@ fn a_checkpoint_that_is_not_of_these_records_is_refused() {
 }
 
 #[test]
-fn a_backup_of_one_back_end_restores_into_another() {
+fn backup_of_one_back_end_restores_into_another() {
     for world in [World::start(config()), trimmed()] {
         let mut world = world;
         world.claims(10);
@@ -142,7 +141,7 @@ fn a_backup_of_one_back_end_restores_into_another() {
 }
 
 #[test]
-fn a_target_that_fails_is_told_from_a_backup_that_is_bad() {
+fn failing_target_is_distinguished_from_a_bad_backup() {
     let mut world = World::start(config());
     world.claims(1);
     let journal = MemoryStorage::new().open_with(Box::new(|attempt| match attempt.operation {

@@ -1,4 +1,4 @@
-//! How much of the journal is kept, and what is archived before it goes.
+//! Retention by age and size, and the archive.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn age_limit_trims_older_records_only() {
 }
 
 #[test]
-fn size_keeps_the_newest() {
+fn size_limit_retains_the_newest_records() {
     let mut world =
         World::start(Config { checkpoint_bytes: 1 << 30, ..within(None, Some(30_000)) });
     world.claims_until_trimmed();
@@ -67,14 +67,14 @@ fn size_keeps_the_newest() {
         world.claims(1);
         size(&world) <= 32_000
     });
-    assert!(size(&world) > 20_000, "too much went");
+    assert!(size(&world) > 20_000, "too much was trimmed");
     world.stop();
     world.start_again(config());
     assert_eq!(world.handle().status().at.position, world.storage.open().tail().unwrap().position);
 }
 
 #[test]
-fn whichever_bites_first_counts() {
+fn stricter_of_age_and_size_limit_applies() {
     let mut world = World::start(within(Some(1 << 40), Some(30_000)));
     world.claims_until_trimmed();
     let mut world = World::start(within(Some(1000), Some(1 << 40)));
@@ -102,7 +102,7 @@ fn archiving(folder: &Path) -> Config {
     Config { history, archive, archive_segment_bytes: 3000, ..config() }
 }
 
-/// Lets a few rounds of checkpoints, archiving and trimming pass.
+/// Runs until checkpoints, archiving and trimming have happened several times.
 pub fn archived(folder: &Path) -> World {
     let mut world = World::start(archiving(folder));
     for _ in 0..3 {
@@ -116,10 +116,10 @@ pub fn archived(folder: &Path) -> World {
 }
 
 #[test]
-fn what_is_trimmed_is_in_the_archive_and_comes_back_with_a_backup() {
+fn trimmed_records_are_archived_and_restored_with_a_backup() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::new(folder.path().to_owned(), 1);
-    // What was never trimmed is the yardstick.
+    // Compared with a journal that is never trimmed.
     let mut world = archived(folder.path());
     world.stop();
     let segments = archive.list().unwrap();
@@ -149,7 +149,7 @@ fn what_is_trimmed_is_in_the_archive_and_comes_back_with_a_backup() {
     let kept = frames(&world.storage.open());
     let whole = frames(&storage.open());
     assert_eq!(whole[whole.len() - kept.len()..], kept);
-    // Without the first segment it begins later, and with a hole in the middle it does not fit.
+    // Without the first segment it begins later; with a gap in the middle it is refused.
     fs::remove_file(&segments[0].path).unwrap();
     let fresh = MemoryStorage::new();
     let done = restore(
@@ -174,7 +174,7 @@ fn what_is_trimmed_is_in_the_archive_and_comes_back_with_a_backup() {
 }
 
 #[test]
-fn an_archive_that_was_changed_or_is_anothers_does_not_come_back() {
+fn damaged_or_foreign_archive_is_refused() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let world = archived(folder.path());
     let bytes = backed_up(&world);
@@ -196,11 +196,11 @@ fn an_archive_that_was_changed_or_is_anothers_does_not_come_back() {
     let elsewhere = archived(other.path());
     drop(elsewhere);
     let foreign = into(&Archive::new(other.path().to_owned(), 1));
-    assert!(foreign.is_err(), "the records of another server were taken: {foreign:?}");
+    assert!(foreign.is_err(), "records of another server were accepted: {foreign:?}");
 }
 
 #[test]
-fn what_cannot_be_archived_is_not_trimmed() {
+fn records_that_cannot_be_archived_are_not_trimmed() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("archive");
     fs::write(&place, "not a folder").unwrap();
@@ -211,11 +211,11 @@ fn what_cannot_be_archived_is_not_trimmed() {
         world.checkpoints.list().unwrap().len() > 1 && checkpoint(&world) > 100
     });
     assert_eq!(world.oldest(), 1);
-    // Once it can be, it goes on by itself.
+    // It continues once the folder is usable.
     fs::remove_file(&place).unwrap();
     world.claims_until_trimmed();
     assert!(names(&place)[0].starts_with("00000000000000000001-"));
-    // The segments of another server are not added to.
+    // The archive of another server is not extended.
     let mut other = World::start(archiving(&place));
     let before = names(&place);
     eventually("there are no checkpoints", || {
@@ -227,9 +227,9 @@ fn what_cannot_be_archived_is_not_trimmed() {
     assert!(names(&place).len() >= before.len());
 }
 
-/// A crash between archiving and trimming, or in the middle of a segment.
+/// After a crash between archiving and trimming, or during the write of a segment.
 #[test]
-fn archiving_goes_on_where_it_was() {
+fn archiving_continues_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let mut world = archived(folder.path());
     world.stop();

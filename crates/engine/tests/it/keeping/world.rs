@@ -35,13 +35,13 @@ pub struct World {
     pub oldest_calls: Arc<AtomicU64>,
 }
 
-/// Many checkpoints.
+/// With frequent checkpoints.
 pub fn config() -> Config {
     Config { checkpoint_bytes: 2000, ..Config::default() }
 }
 
 impl World {
-    /// A server with a pool that does not run out.
+    /// A server with a large pool.
     pub fn start(config: Config) -> World {
         let mut world = World {
             storage: MemoryStorage::new(),
@@ -85,7 +85,7 @@ impl World {
         self.runtime.block_on(self.handle().submit(command)).unwrap().answer.unwrap();
     }
 
-    /// So many claims, each in a record of its own.
+    /// Submits this many claims, each in its own record.
     pub fn claims(&mut self, count: u64) {
         for _ in 0..count {
             self.claims += 1;
@@ -117,7 +117,7 @@ impl World {
         hash(&self.storage.open(), &self.checkpoints)
     }
 
-    /// Claims until the journal no longer begins at its first record.
+    /// Claims until the journal is trimmed.
     pub fn claims_until_trimmed(&mut self) {
         let started = Instant::now();
         while self.oldest() == 1 {
@@ -139,7 +139,7 @@ pub fn claim(key: &str) -> Command {
     })))
 }
 
-/// Waits for something that another thread brings about.
+/// Waits for a condition that another thread fulfils.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {

@@ -1,4 +1,4 @@
-//! Starting from what is stored.
+//! Starting from a journal and its checkpoints.
 
 use std::fs;
 use std::io::Read;
@@ -29,7 +29,7 @@ fn history() -> (MemoryStorage, MemoryCheckpoints, Server) {
 }
 
 #[test]
-fn checkpoint_and_tail_are_the_same_as_everything() {
+fn checkpoint_and_later_records_give_the_same_state() {
     let (storage, store, server) = history();
     let short = recover(&storage.open(), &store).unwrap();
     let long = replay(&storage);
@@ -41,7 +41,7 @@ fn checkpoint_and_tail_are_the_same_as_everything() {
 }
 
 #[test]
-fn a_damaged_checkpoint_is_passed_over() {
+fn damaged_checkpoint_is_skipped() {
     let (storage, store, server) = history();
     let newest = store.list().unwrap()[0].seq;
     let whole = recover(&storage.open(), &store).unwrap().bytes;
@@ -56,9 +56,9 @@ fn a_damaged_checkpoint_is_passed_over() {
     assert_eq!(state_hash(&none.state, none.level), server.hash());
 }
 
-/// The beginning of a file says which record it is of. What it says must not be believed before it is verified.
+/// The header names the record of a checkpoint, so it must be verified before it is used.
 #[test]
-fn a_checkpoint_with_a_bad_byte_in_its_header_is_passed_over() {
+fn checkpoint_with_a_damaged_header_is_skipped() {
     let (storage, memory, server) = history();
     let data = tempfile::tempdir().unwrap();
     let store = FileCheckpoints::open(data.path()).unwrap();
@@ -81,7 +81,7 @@ fn a_checkpoint_with_a_bad_byte_in_its_header_is_passed_over() {
 }
 
 #[test]
-fn damage_says_what_to_do() {
+fn damage_error_tells_the_operator_what_to_do() {
     let (storage, store, _) = history();
     let journal = storage.open();
     let tail = journal.tail().unwrap();
@@ -107,7 +107,7 @@ fn damage_says_what_to_do() {
 }
 
 #[test]
-fn a_trimmed_journal_starts_from_its_checkpoint_or_not_at_all() {
+fn trimmed_journal_needs_its_checkpoint() {
     let (storage, store, server) = history();
     let metas = store.list().unwrap();
     storage.open().trim(metas[0].seq).unwrap();
@@ -124,21 +124,21 @@ fn a_trimmed_journal_starts_from_its_checkpoint_or_not_at_all() {
 }
 
 #[test]
-fn a_checkpoint_of_lost_records_stops_the_start() {
+fn checkpoint_of_lost_records_prevents_the_start() {
     let (storage, store, _) = history();
     storage.drop_last(2);
     assert!(matches!(recover(&storage.open(), &store), Err(Halt::JournalTruncated { .. })));
-    // It bears witness even when it can no longer be read.
+    // Its header is enough, even if its contents cannot be read.
     let newest = store.list().unwrap()[0].seq;
     assert!(store.alter(newest, |bytes| bytes[20] ^= 1));
     assert!(matches!(recover(&storage.open(), &store), Err(Halt::JournalTruncated { .. })));
-    // Somebody else has written on from there.
+    // Another server has written different records.
     lead(&storage, &Config::default()).write_batch(&[claim("p", "x")]);
     assert!(matches!(recover(&storage.open(), &store), Err(Halt::CheckpointMismatch { .. })));
 }
 
 #[test]
-fn a_newer_level_stops_the_start() {
+fn newer_level_prevents_the_start() {
     let (storage, store, _) = history();
     let journal = storage.open();
     let tail = journal.tail().unwrap();
@@ -163,7 +163,7 @@ fn a_newer_level_stops_the_start() {
 }
 
 #[test]
-fn a_record_that_ends_elsewhere_than_it_says_stops_the_start() {
+fn record_with_a_wrong_end_position_prevents_the_start() {
     let (storage, store, mut server) = history();
     let journal = storage.open();
     let tail = journal.tail().unwrap();
@@ -178,9 +178,9 @@ fn a_record_that_ends_elsewhere_than_it_says_stops_the_start() {
         body: Vec::new(),
     };
     assert!(matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)));
-    assert!(recover(&journal, &store).unwrap_err().to_string().contains("ends at position"));
-    // Whoever follows it is not fooled either.
+    assert!(recover(&journal, &store).unwrap_err().to_string().contains("but its entries end at"));
+    // A follower detects it too.
     let command = claim("p", "d");
     let ended = server.writer.write_batch(&[&command]).unwrap_err();
-    assert!(ended.to_string().contains("ends at position"), "{ended}");
+    assert!(ended.to_string().contains("but its entries end at"), "{ended}");
 }

@@ -1,4 +1,4 @@
-//! A single writer and a journal that fails.
+//! One writer on a journal with faults.
 
 use allod_engine::{Config, EngineError, Halt};
 use allod_journal::Journal;
@@ -7,7 +7,7 @@ use allod_journal::memory::{InjectedFault, MemoryStorage};
 use crate::writer::world::{claim, code, epochs, frames, lead, lead_with, pool, replay, value};
 
 #[test]
-fn a_lost_acknowledgement_is_found_to_have_landed() {
+fn lost_acknowledgement_is_resolved_as_committed() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4)]);
@@ -19,7 +19,7 @@ fn a_lost_acknowledgement_is_found_to_have_landed() {
 }
 
 #[test]
-fn a_dropped_append_fails_and_leaves_no_trace() {
+fn dropped_append_fails_and_is_undone() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4)]);
@@ -31,7 +31,7 @@ fn a_dropped_append_fails_and_leaves_no_trace() {
         [Err(EngineError::Unavailable { .. }), Err(EngineError::Unavailable { .. })]
     ));
     assert_eq!(server.hash(), before);
-    // Its place is taken by a new epoch, and what was not given is there to give.
+    // An epoch record has its number, and the values are free again.
     assert_eq!(epochs(&storage), [1, 2]);
     assert_eq!(value(&server.write_batch(&[claim("p", "c")])[0]), Some(0));
     assert_eq!(
@@ -41,7 +41,7 @@ fn a_dropped_append_fails_and_leaves_no_trace() {
 }
 
 #[test]
-fn a_late_append_is_fenced_off() {
+fn late_append_is_prevented_by_an_epoch_record() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4)]);
@@ -54,18 +54,18 @@ fn a_late_append_is_fenced_off() {
 }
 
 #[test]
-fn a_late_append_that_comes_before_the_fence_has_landed() {
+fn late_append_before_the_epoch_record_is_committed() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4)]);
-    // It arrives while the fence is on its way, which then finds its place taken.
+    // It is appended just before the epoch record, which then conflicts.
     server.fail([InjectedFault::Late { after: 2 }]);
     assert_eq!(value(&server.write_batch(&[claim("p", "a")])[0]), Some(0));
     assert_eq!(epochs(&storage), [1]);
 }
 
 #[test]
-fn a_fence_of_unknown_outcome_is_looked_for_too() {
+fn epoch_record_of_unknown_outcome_is_read_back_too() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4)]);
@@ -79,7 +79,7 @@ fn a_fence_of_unknown_outcome_is_looked_for_too() {
 }
 
 #[test]
-fn a_full_journal_refuses_and_recovers() {
+fn full_journal_refuses_commands_and_recovers() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4), claim("p", "a")]);
@@ -91,14 +91,14 @@ fn a_full_journal_refuses_and_recovers() {
         assert!(what.contains("no room left"), "{what}");
         assert_eq!(server.hash(), before);
     }
-    // What changes nothing is answered all the same.
+    // A command that changes nothing is still answered.
     assert_eq!(value(&server.write_batch(&[claim("p", "a")])[0]), Some(0));
     assert_eq!(value(&server.write_batch(&[claim("p", "b")])[0]), Some(1));
     assert_eq!(epochs(&storage), [1]);
 }
 
 #[test]
-fn a_command_that_is_too_large_fails_alone() {
+fn too_large_command_fails_alone() {
     let storage = MemoryStorage::new();
     let config = Config { batch_bytes_max: 300, ..Config::default() };
     let mut server = lead(&storage, &config);
@@ -110,7 +110,7 @@ fn a_command_that_is_too_large_fails_alone() {
 }
 
 #[test]
-fn what_does_not_fit_in_one_record_is_left_for_the_next() {
+fn commands_that_do_not_fit_are_left_for_the_next_batch() {
     let storage = MemoryStorage::new();
     let config = Config { batch_bytes_max: 300, ..Config::default() };
     let mut server = lead(&storage, &config);
@@ -128,12 +128,12 @@ fn what_does_not_fit_in_one_record_is_left_for_the_next() {
 }
 
 #[test]
-fn a_refusal_is_lost_with_what_it_rests_on() {
+fn refusal_fails_with_the_batch_that_it_depends_on() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("one", 1)]);
     server.fail([InjectedFault::DropAppend]);
-    // The second would be told that the value is gone, because of a claim that never was.
+    // Otherwise the second would be refused because of a claim that was never committed.
     let answers = server.write_batch(&[claim("one", "a"), claim("one", "b")]);
     assert!(answers.iter().all(Result::is_err), "{answers:?}");
     let answers = server.write_batch(&[claim("one", "b"), claim("one", "a")]);
@@ -141,7 +141,7 @@ fn a_refusal_is_lost_with_what_it_rests_on() {
 }
 
 #[test]
-fn a_refusal_stands_at_the_position_that_it_rests_on() {
+fn refusal_has_the_position_that_it_was_decided_at() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("one", 1)]);
@@ -152,7 +152,7 @@ fn a_refusal_stands_at_the_position_that_it_rests_on() {
 }
 
 #[test]
-fn a_journal_that_never_answers_ends_the_writer_without_an_answer() {
+fn journal_that_never_answers_stops_the_writer_without_an_answer() {
     let storage = MemoryStorage::new();
     let mut server = lead(&storage, &Config::default());
     server.write_batch(&[pool("p", 4)]);
@@ -160,13 +160,13 @@ fn a_journal_that_never_answers_ends_the_writer_without_an_answer() {
     server.faults.lock().reads.extend(vec![InjectedFault::Unavailable; 100]);
     let command = claim("p", "a");
     assert!(matches!(server.writer.write_batch(&[&command]), Err(Halt::Stopped)));
-    // It had landed; whoever starts next finds it.
+    // It was committed; the next writer finds it.
     let mut next = lead(&storage, &Config::default());
     assert_eq!(value(&next.write_batch(&[claim("p", "b")])[0]), Some(1));
 }
 
 #[test]
-fn records_lost_while_a_writer_reads_back_are_a_fork() {
+fn records_lost_during_a_read_back_are_a_fork() {
     let storage = MemoryStorage::new();
     let mut cuts = 0;
     let mut server = lead_with(&storage, &Config::default(), replay(&storage), move |storage| {
@@ -185,7 +185,7 @@ fn records_lost_while_a_writer_reads_back_are_a_fork() {
 }
 
 #[test]
-fn a_damaged_record_is_not_asked_for_for_ever() {
+fn damaged_record_is_not_retried_forever() {
     let storage = MemoryStorage::new();
     lead(&storage, &Config::default()).write_batch(&[pool("p", 4)]);
     let mut cut = 0;

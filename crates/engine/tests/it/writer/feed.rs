@@ -1,4 +1,4 @@
-//! What the feed gives is what the journal has.
+//! The feed has the same records as the journal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,11 +29,11 @@ fn in_records(records: &[Arc<FeedRecord>]) -> Vec<(u64, Entry)> {
 }
 
 #[test]
-fn a_listener_gets_every_record_of_all_writers_once_and_in_order() {
+fn listener_gets_every_record_of_all_writers_once_and_in_order() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     let mut b = lead(&storage, &Config::default());
-    // Both listen from where they lead on; what came before are epochs and the level.
+    // Both start to listen after the epoch records and the level.
     let feeds = [Feed::new(a.shared.clone()), Feed::new(b.shared.clone())];
     let mut seen = [feeds[0].tail().seq, feeds[1].tail().seq];
     let mut got: [Vec<Arc<FeedRecord>>; 2] = Default::default();
@@ -51,11 +51,11 @@ fn a_listener_gets_every_record_of_all_writers_once_and_in_order() {
         server.fail([fault]);
         let commands: Vec<_> =
             (0..round % 5).map(|n| claim("p", &format!("{round}-{n}"))).collect();
-        // One that has been overtaken and knows it decides on what the other wrote.
+        // A writer that has followed decides on the records of the other.
         let _ = server.writer.confirm_tail().unwrap();
         server.write_batch(&commands);
         for (n, feed) in feeds.iter().enumerate() {
-            // Not after every turn, so that there are several to fetch.
+            // Not after every batch, so that several are fetched at once.
             if round.is_multiple_of(n as u32 + 2) {
                 let news = feed.after(seen[n]).expect("all of it is kept");
                 seen[n] = news.last().map_or(seen[n], |record| record.tail.seq);
@@ -81,7 +81,7 @@ fn a_listener_gets_every_record_of_all_writers_once_and_in_order() {
 }
 
 #[test]
-fn the_feed_is_bounded_and_says_who_is_behind() {
+fn feed_is_bounded_and_reports_lagging_listeners() {
     let storage = MemoryStorage::new();
     let config = Config { feed_bytes_max: 20_000, ..Config::default() };
     let mut a = lead(&storage, &config);
@@ -96,7 +96,7 @@ fn the_feed_is_bounded_and_says_who_is_behind() {
     assert_eq!(kept.last().unwrap().tail, *a.writer.tail());
     assert!((20..100).contains(&kept.len()), "{}", kept.len());
     assert_eq!(feed.after(a.writer.tail().seq), Ok(Vec::new()));
-    // One that is larger than the bound is still given to who waits for it.
+    // A record larger than the bound is still delivered.
     let many: Vec<_> = (0..400).map(|n| claim("p", &format!("many-{n}"))).collect();
     let last = feed.tail().seq;
     a.write_batch(&many);
@@ -104,7 +104,7 @@ fn the_feed_is_bounded_and_says_who_is_behind() {
 }
 
 #[test]
-fn nothing_is_kept_while_nobody_listens() {
+fn feed_without_listeners_stores_nothing() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     let before = Feed::new(a.shared.clone());

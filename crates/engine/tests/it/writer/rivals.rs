@@ -13,13 +13,13 @@ use crate::writer::world::{
 };
 
 #[test]
-fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
+fn writer_with_a_conflict_follows_decides_again_and_leads_again() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 3), claim("p", "a")]);
     let mut b = lead(&storage, &Config::default());
     assert_eq!(value(&b.write_batch(&[claim("p", "b")])[0]), Some(1));
-    // A decides on 1, finds that it is overtaken, and gets 2.
+    // A decides on value 1, gets a conflict, and then decides on 2.
     let answers = a.write_batch(&[claim("p", "c"), claim("p", "b"), claim("p", "d")]);
     assert_eq!((value(&answers[0]), value(&answers[1])), (Some(2), Some(1)));
     assert_eq!(code(&answers[2]), Some("exhausted"));
@@ -27,7 +27,7 @@ fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
     b.writer.confirm_tail().unwrap().unwrap();
     b.check();
     assert_eq!(a.hash(), b.hash());
-    // B has only looked; it leads again when it has something to write.
+    // B only follows; it leads again when it has something to write.
     assert_eq!(epochs(&storage), [1, 2, 3]);
     assert!(a.writer.is_leading() && !b.writer.is_leading());
     assert_eq!(code(&b.write_batch(&[claim("p", "e")])[0]), Some("exhausted"));
@@ -40,14 +40,14 @@ fn an_overtaken_writer_follows_decides_anew_and_leads_again() {
 }
 
 #[test]
-fn a_fence_has_an_epoch_that_nobody_had() {
+fn epoch_of_a_resolving_record_is_new() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 9)]);
     for key in ["b", "c", "d"] {
         lead(&storage, &Config::default()).write_batch(&[claim("p", key)]);
     }
-    // Overtaken, and then the record that begins its own epoch is lost: the fence in its place must be newer than all.
+    // After a conflict, the record that begins its epoch is lost: the record in its place must have a newer epoch.
     a.fail([InjectedFault::None, InjectedFault::DropAppend]);
     assert!(matches!(a.write_batch(&[claim("p", "a")])[0], Err(EngineError::Unavailable { .. })));
     assert_eq!(value(&a.write_batch(&[claim("p", "a")])[0]), Some(3));
@@ -56,16 +56,16 @@ fn a_fence_has_an_epoch_that_nobody_had() {
 }
 
 #[test]
-fn no_answer_is_from_before_what_another_has_acknowledged() {
+fn answers_include_what_another_writer_has_acknowledged() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 2), claim("p", "a"), claim("p", "b")]);
     let mut b = lead(&storage, &Config::default());
     let released = b.write_batch(&[release("p", "a")]);
     assert!(released[0].is_ok());
-    // To A the pool is full still; what it knows is from before.
+    // A has not read the release, so its copy still has a full pool.
     assert_eq!(value(&a.write_batch(&[claim("p", "c")])[0]), Some(0));
-    // And "a" holds nothing any more, so asking again is no repetition but a refusal.
+    // Claim "a" was released, so claiming again is refused instead of repeating the answer.
     let mut b = lead(&storage, &Config::default());
     b.write_batch(&[release("p", "b"), claim("p", "d")]);
     assert_eq!(code(&a.write_batch(&[claim("p", "b")])[0]), Some("exhausted"));
@@ -93,21 +93,21 @@ fn named_value_is_parsed_by_the_kind_that_its_pool_has_at_the_shared_tail() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_confirmed_is_not_given() {
+fn refusal_that_cannot_be_confirmed_is_not_sent() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 1), claim("p", "a")]);
     a.faults.lock().reads.push_back(InjectedFault::Unavailable);
     assert!(matches!(a.write_batch(&[claim("p", "b")])[0], Err(EngineError::Unavailable { .. })));
     assert_eq!(code(&a.write_batch(&[claim("p", "b")])[0]), Some("exhausted"));
-    // What is written needs no confirmation.
+    // A committed record needs no confirmation.
     a.faults.lock().reads.push_back(InjectedFault::Unavailable);
     let answers = a.write_batch(&[pool("p", 2), claim("p", "b")]);
     assert_eq!(value(&answers[1]), Some(1));
 }
 
 #[test]
-fn writers_in_turns_lose_one_attempt_for_each_turn() {
+fn alternating_writers_have_one_conflict_each() {
     let storage = MemoryStorage::new();
     let mut servers = [lead(&storage, &Config::default()), lead(&storage, &Config::default())];
     servers[0].write_batch(&[pool("p", 100)]);
@@ -116,15 +116,15 @@ fn writers_in_turns_lose_one_attempt_for_each_turn() {
         let before = server.faults.lock().operations;
         let answers = server.write_batch(&[claim("p", &format!("k{n}"))]);
         assert_eq!(value(&answers[0]), Some(n as u128));
-        // The append that is too late, reading what the other wrote, and the append that is not.
+        // An append with a conflict, a read, and a successful append.
         assert!(server.faults.lock().operations - before <= 3);
     }
-    // No record is there for the sake of leading alone, but the first of each.
+    // Only the first record of each writer is an epoch record without entries.
     assert_eq!(frames(&storage).len(), 2 + 1 + 20);
 }
 
 #[test]
-fn a_journal_that_is_away_while_a_writer_follows_is_waited_for() {
+fn follower_waits_for_an_unavailable_journal() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 9)]);
@@ -134,7 +134,7 @@ fn a_journal_that_is_away_while_a_writer_follows_is_waited_for() {
 }
 
 #[test]
-fn a_writer_stops_when_what_it_had_seen_is_lost() {
+fn writer_stops_when_records_that_it_read_are_lost() {
     for lost in 1..3 {
         let storage = MemoryStorage::new();
         let mut a = lead(&storage, &Config::default());
@@ -149,7 +149,7 @@ fn a_writer_stops_when_what_it_had_seen_is_lost() {
 }
 
 #[test]
-fn a_shorter_journal_is_a_fork_even_before_anybody_writes_again() {
+fn shorter_journal_is_a_fork() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 9)]);
@@ -161,7 +161,7 @@ fn a_shorter_journal_is_a_fork_even_before_anybody_writes_again() {
 }
 
 #[test]
-fn a_writer_that_was_left_far_behind_says_so() {
+fn writer_behind_the_trimmed_records_stops() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 9)]);
@@ -178,7 +178,7 @@ fn a_writer_that_was_left_far_behind_says_so() {
 }
 
 #[test]
-fn a_clock_that_steps_back_is_not_followed() {
+fn time_does_not_go_back_with_the_clock() {
     let storage = MemoryStorage::new();
     let mut a = lead(&storage, &Config::default());
     a.write_batch(&[pool("p", 9)]);

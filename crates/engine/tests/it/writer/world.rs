@@ -1,4 +1,4 @@
-//! What the tests of the writer stand on.
+//! A writer on a journal with injected faults, and helpers for its tests.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Clock for TestClock {
     }
 }
 
-/// What goes wrong with the appends to come, one after the other; and with the reads.
+/// The faults of the next appends, in order, and of reads.
 #[derive(Default)]
 pub struct Faults {
     pub appends: VecDeque<InjectedFault>,
@@ -44,12 +44,12 @@ pub struct Server {
     pub clock: Arc<TestClock>,
 }
 
-/// A writer that has taken over, with nothing going wrong yet.
+/// A writer that has taken over, without faults so far.
 pub fn lead(storage: &MemoryStorage, config: &Config) -> Server {
     lead_with(storage, config, replay(storage), |_| {}).expect("it leads")
 }
 
-/// A writer for which this happens between two attempts.
+/// A writer that calls this between two attempts.
 pub fn lead_with(
     storage: &MemoryStorage,
     config: &Config,
@@ -61,7 +61,7 @@ pub fn lead_with(
     let journal = storage.open_with(Box::new(move |attempt| {
         let mut faults = of_plan.lock();
         faults.operations += 1;
-        assert!(faults.operations < 1000, "the writer goes round in circles");
+        assert!(faults.operations < 1000, "the writer does not terminate");
         let next = match attempt.operation {
             JournalOperation::Append { .. } => faults.appends.pop_front(),
             _ => faults.reads.pop_front(),
@@ -80,7 +80,7 @@ pub fn lead_with(
     Ok(Server { writer, shared, faults, clock })
 }
 
-/// Everything from the first record on.
+/// The state after all records.
 pub fn replay(storage: &MemoryStorage) -> Replica {
     let none = allod_journal::checkpoint::MemoryCheckpoints::new();
     allod_engine::recover(&storage.open(), &none).expect("it can be replayed")
@@ -102,7 +102,7 @@ pub fn epochs(storage: &MemoryStorage) -> Vec<u64> {
 impl Server {
     pub fn write_batch(&mut self, commands: &[Command]) -> Vec<Result<CommandReply, EngineError>> {
         let answers = self.writer.write_batch(&commands.iter().collect::<Vec<_>>());
-        let answers = answers.expect("it goes on");
+        let answers = answers.expect("the writer continues");
         self.check();
         answers
     }
@@ -115,7 +115,7 @@ impl Server {
         state_hash(self.writer.state(), self.writer.level())
     }
 
-    /// Both copies are sound and the same.
+    /// Checks the invariants of both copies, and that they are equal.
     pub fn check(&self) {
         let (state, level) = (self.writer.state(), self.writer.level());
         assert_eq!(invariant::check(state), Vec::<String>::new());
@@ -127,7 +127,7 @@ impl Server {
     }
 }
 
-/// A pool of ids from 0 on.
+/// A pool of IDs that begins with 0.
 pub fn pool(name: &str, size: u128) -> Command {
     pool_of(name, Kind::Id32, size)
 }
@@ -171,7 +171,7 @@ pub fn release(pool: &str, key: &str) -> Command {
     })))
 }
 
-/// The first value that an answer gives.
+/// The first value in an answer.
 pub fn value(answer: &Result<CommandReply, EngineError>) -> Option<u128> {
     match answer.as_ref().ok()?.answer.as_ref().ok()?.outcomes.first()? {
         Outcome::Claimed { claims, .. } => {

@@ -1,4 +1,4 @@
-//! Connections lost in the middle of an append: what is not known is never guessed.
+//! Connections lost during an append: the outcome is unknown, never guessed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,8 +10,8 @@ use allod_testkit::postgres::Cluster;
 
 use crate::postgres::{fresh, open};
 
-/// Appends one record after the other, and settles each unknown one as the engine does: by looking, and by putting
-/// another in its place. Returns what it knows to be there.
+/// Appends records, and resolves unknown outcomes as the engine does: reads back, or appends another record with the same
+/// number. Returns the records known to be committed.
 fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<RecordFrame>, u64) {
     let mut tail = patiently(|| journal.tail());
     let (mut known, mut unknown) = (Vec::new(), 0);
@@ -23,13 +23,13 @@ fn persist(journal: &dyn Journal, stop: &AtomicBool) -> (Vec<RecordFrame>, u64) 
                 tail = end;
             }
             AppendOutcome::Conflict(end) => {
-                panic!("nobody else writes, and yet it ends at {end:?}")
+                panic!("a conflict without another writer: {end:?}")
             }
             AppendOutcome::Unknown(JournalError::Unavailable { .. }) => {
                 unknown += 1;
                 tail = settle(journal, &tail, &frame, &mut known);
             }
-            // It was not even sent.
+            // It was not sent.
             AppendOutcome::Unknown(JournalError::Untried { .. }) => {
                 thread::sleep(Duration::from_millis(5))
             }
@@ -76,7 +76,7 @@ fn patiently<T>(mut ask: impl FnMut() -> Result<T, JournalError>) -> T {
 }
 
 #[test]
-fn connections_that_are_cut_again_and_again_lose_and_double_nothing() {
+fn repeatedly_lost_connections_lose_and_duplicate_nothing() {
     let cluster = Cluster::start(&[]).expect("a cluster");
     let address = fresh(&cluster);
     let (stop, journal) = (AtomicBool::new(false), open(&address));
@@ -91,12 +91,12 @@ fn connections_that_are_cut_again_and_again_lose_and_double_nothing() {
         stop.store(true, Ordering::Relaxed);
         writer.join().expect("the writer")
     });
-    assert!(unknown >= 8, "only {unknown} appends were cut off: the test tests nothing");
+    assert!(unknown >= 8, "only {unknown} appends were interrupted: the test is not effective");
     assert_eq!(read_whole(&open(&address), 1 << 20), known);
 }
 
 #[test]
-fn a_server_that_crashes_loses_nothing_that_was_committed() {
+fn crash_of_the_server_loses_no_committed_record() {
     let mut cluster = Cluster::start(&[]).expect("a cluster");
     let address = fresh(&cluster);
     let (stop, journal) = (AtomicBool::new(false), open(&address));
@@ -110,18 +110,18 @@ fn a_server_that_crashes_loses_nothing_that_was_committed() {
         stop.store(true, Ordering::Relaxed);
         writer.join().expect("the writer")
     });
-    assert!(unknown > 0, "no append was cut off: the test tests nothing");
+    assert!(unknown > 0, "no append was interrupted: the test is not effective");
     assert_eq!(read_whole(&open(&address), 1 << 20), known);
 }
 
 #[test]
-fn a_commit_that_nobody_confirms_is_unknown_and_may_come_late() {
+fn commit_without_confirmation_of_the_standby_is_unknown() {
     let cluster = Cluster::start(&[]).expect("a cluster");
     let address = fresh(&cluster);
     let journal = open(&address);
     append_many(&journal, 2);
     let tail = journal.tail().expect("tail");
-    // From now on commits wait for a standby that does not exist.
+    // Commits now wait for a standby that does not exist.
     cluster.set("synchronous_standby_names", "nobody").expect("set");
     let frame = next_frame(&tail, 1, b"waits");
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
@@ -129,21 +129,21 @@ fn a_commit_that_nobody_confirms_is_unknown_and_may_come_late() {
         thread::scope(|scope| {
             let append = scope.spawn(|| journal.append(&tail, &frame));
             cluster.wait_for(waiting, "1").expect("it waits");
-            // Nobody sees what is not confirmed yet.
+            // An unconfirmed commit is not visible.
             let seen = cluster.sql(&format!("SELECT max(seq) FROM {}.journal", schema(&address)));
             assert_eq!(seen.expect("sql"), "2");
             let end = format!(
                 "SELECT count({how}(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
             );
             cluster.sql(&end).expect("sql");
-            // PostgreSQL itself says that it is committed when the wait is cancelled; here and nowhere else.
+            // When the wait is cancelled, PostgreSQL reports the commit as done, but only locally.
             let outcome = append.join().expect("the append");
             assert!(
                 matches!(outcome, AppendOutcome::Unknown(JournalError::Unavailable { .. })),
                 "{how}: {outcome:?}"
             );
         });
-        // What the server shows now is not safe, so it is not looked at until it is.
+        // The visible record is not replicated yet, so a new session must not read it.
         assert!(read_with_a_new_session(&cluster, &journal).is_err(), "{how}");
         cluster.set("synchronous_standby_names", "").expect("set");
         let found = patiently(|| journal.read(3, 1000));
@@ -151,7 +151,7 @@ fn a_commit_that_nobody_confirms_is_unknown_and_may_come_late() {
         if how == "pg_cancel_backend" {
             let sql = format!("DELETE FROM {}.journal WHERE seq = 3", schema(&address));
             cluster.sql(&sql).expect("sql");
-            // With a session at hand: one that begins now would have to wait, too.
+            // With an existing session, because a new one would wait too.
             assert_eq!(patiently(|| journal.tail()), tail);
             cluster.set("synchronous_standby_names", "nobody").expect("set");
         }
@@ -161,7 +161,7 @@ fn a_commit_that_nobody_confirms_is_unknown_and_may_come_late() {
     committed(journal.append(&end, &next_frame(&end, 1, b"goes on")));
 }
 
-/// Cuts what is open, so that a new session has to be begun; it must wait for the standby, and does so in vain.
+/// Closes all sessions, so that a new one begins, which waits for the standby until it times out.
 fn read_with_a_new_session(
     cluster: &Cluster,
     journal: &dyn Journal,

@@ -1,4 +1,4 @@
-//! Opening: what is refused, in which words, and what is waited for.
+//! Opening: errors, and waiting for an unreachable server.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn refused(url: &str) -> JournalError {
 }
 
 #[test]
-fn what_asking_again_does_not_help_is_said_at_once() {
+fn permanent_errors_are_returned_at_once() {
     let cluster = Cluster::start(&[]).expect("a cluster");
     cluster.sql("CREATE ROLE guest LOGIN PASSWORD 'right'").expect("sql");
     cluster.sql("CREATE ROLE poor LOGIN").expect("sql");
@@ -41,14 +41,14 @@ fn what_asking_again_does_not_help_is_said_at_once() {
     let error = refused(&format!("postgres://poor@{host}/postgres?schema=mine"));
     assert!(error.to_string().contains("tables cannot be created in schema mine"), "{error}");
 
-    // Rights in its own schema are all that it needs.
+    // Rights in its own schema are sufficient.
     let url = format!("postgres://guest:right@{host}/postgres");
     append_many(&open(&parse(&url)), 3);
     assert_eq!(read_whole(&open(&parse(&url)), 1000).len(), 3);
 }
 
 #[test]
-fn tls_is_spoken_with_a_server_that_can_be_verified() {
+fn tls_requires_a_verified_certificate() {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a key");
     let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
     let port = port.expect("a free port").port();
@@ -61,7 +61,7 @@ fn tls_is_spoken_with_a_server_that_can_be_verified() {
     let url = |rest: &str| format!("postgres://allod@localhost:{port}/postgres?{rest}");
     let trusting = url(&format!("sslmode=verify-full&sslrootcert={}", file.display()));
 
-    // A server without TLS is not spoken to in the clear.
+    // With sslmode=require, a server without TLS is refused.
     let journal = open(&parse(&trusting));
     let error = journal.tail().expect_err("it speaks no TLS").to_string();
     assert!(error.contains("TLS"), "{error}");
@@ -76,13 +76,14 @@ fn tls_is_spoken_with_a_server_that_can_be_verified() {
     let journal = open(&parse(&trusting));
     assert_eq!(cluster.sql(encrypted).expect("sql"), "t");
     drop(journal);
-    // Nor is one that anybody might be.
-    let error = open(&parse(&url("sslmode=require"))).tail().expect_err("nobody vouches for it");
+    // A server with an unknown certificate is refused.
+    let error =
+        open(&parse(&url("sslmode=require"))).tail().expect_err("the certificate is unknown");
     assert!(error.to_string().contains("certificate"), "{error}");
 }
 
 #[test]
-fn a_newer_format_and_somebody_elses_table_are_refused() {
+fn newer_format_and_unrelated_table_are_refused() {
     let address = fresh(cluster());
     let schema = address.to_string().rsplit('=').next().expect("a schema").to_owned();
     append_many(&open(&address), 2);
@@ -99,7 +100,7 @@ fn a_newer_format_and_somebody_elses_table_are_refused() {
 }
 
 #[test]
-fn two_may_open_it_for_the_first_time_at_once() {
+fn two_servers_can_create_the_tables_at_the_same_time() {
     let address = fresh(cluster());
     std::thread::scope(|scope| {
         let open = || open(&address).tail().expect("tail");
@@ -111,7 +112,7 @@ fn two_may_open_it_for_the_first_time_at_once() {
 }
 
 #[test]
-fn a_server_that_is_away_is_waited_for() {
+fn unreachable_server_is_retried() {
     let mut cluster = Cluster::start(&[]).expect("a cluster");
     let address = fresh(&cluster);
     append_many(&open(&address), 2);
@@ -122,7 +123,7 @@ fn a_server_that_is_away_is_waited_for() {
     let outcome = journal
         .append(&Tail::default(), &allod_journal::suite::next_frame(&Tail::default(), 1, b""));
     assert!(matches!(outcome, AppendOutcome::Unknown(JournalError::Untried { .. })), "{outcome:?}");
-    // Asking in a hurry is answered in a hurry.
+    // Calls during the back-off fail at once.
     let started = Instant::now();
     for _ in 0..50 {
         assert!(journal.tail().is_err());
@@ -131,11 +132,11 @@ fn a_server_that_is_away_is_waited_for() {
     cluster.resume().expect("resume");
     let started = Instant::now();
     while journal.tail().is_err() {
-        assert!(started.elapsed() < Duration::from_secs(10), "it does not come back");
+        assert!(started.elapsed() < Duration::from_secs(10), "it does not recover");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(read_whole_patiently(&journal), 2);
-    // A restart while nothing is asked is not even noticed.
+    // A restart between two calls causes no error.
     cluster.kill().expect("kill");
     cluster.resume().expect("resume");
     assert_eq!(journal.tail().expect("tail").seq, 2);
@@ -154,7 +155,7 @@ fn read_whole_patiently(journal: &dyn Journal) -> usize {
 }
 
 #[test]
-fn what_was_changed_behind_its_back_is_damage() {
+fn changed_rows_are_damage() {
     let address = fresh(cluster());
     let schema = address.to_string().rsplit('=').next().expect("a schema").to_owned();
     let journal = open(&address);

@@ -1,4 +1,4 @@
-//! Standbys: what a synchronous one is worth, what an asynchronous one is not, and the fork after a fail-over.
+//! Standbys: synchronous and asynchronous replication, and the fork after a fail-over.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use allod_testkit::postgres::Cluster;
 use crate::postgres::{fresh, open, parse};
 
 #[test]
-fn with_ha_only_a_synchronous_standby_will_do() {
+fn ha_requires_a_synchronous_standby() {
     let primary = Cluster::start(&[]).expect("a cluster");
     let address = fresh(&primary);
     let refusal = |words: &str| {
@@ -28,7 +28,7 @@ fn with_ha_only_a_synchronous_standby_will_do() {
     assert!(guarantees.note.expect("a note").contains("asynchronously"));
 
     primary.set("synchronous_standby_names", "second").expect("set");
-    // It does not sync, which a test may; then it promises nothing.
+    // The test server runs without fsync, so nothing is guaranteed.
     refusal("fsync");
     let settings = ["fsync=on"];
     let primary = restart(primary, &settings);
@@ -37,7 +37,7 @@ fn with_ha_only_a_synchronous_standby_will_do() {
     assert!(journal.guarantees().replicated && journal.guarantees().durable);
     append_many(&journal, 3);
 
-    // Somebody turns it off under the open journal.
+    // The setting is turned off while the journal is open.
     primary.set("synchronous_standby_names", "").expect("set");
     let tail = journal.tail().expect("tail");
     let frame = next_frame(&tail, 1, b"unsafe");
@@ -47,12 +47,12 @@ fn with_ha_only_a_synchronous_standby_will_do() {
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(open(&address).tail().expect("tail"), tail, "it was written all the same");
+    assert_eq!(open(&address).tail().expect("tail"), tail, "the record was written");
     assert!(!journal.guarantees().replicated);
     primary.set("synchronous_standby_names", "second").expect("set");
     let started = Instant::now();
     while !matches!(journal.append(&tail, &frame), AppendOutcome::Committed(_)) {
-        assert!(started.elapsed() < Duration::from_secs(10), "it does not come back");
+        assert!(started.elapsed() < Duration::from_secs(10), "it does not recover");
         std::thread::sleep(Duration::from_millis(20));
     }
 
@@ -70,7 +70,7 @@ fn restart(mut cluster: Cluster, settings: &[&str]) -> Cluster {
 }
 
 #[test]
-fn an_asynchronous_fail_over_shows_in_the_tail_and_in_the_note() {
+fn asynchronous_fail_over_is_visible_in_the_tail_and_the_note() {
     let mut primary = Cluster::start(&[]).expect("a cluster");
     let address = fresh(&primary);
     append_many(&open(&address), 3);
@@ -86,7 +86,7 @@ fn an_asynchronous_fail_over_shows_in_the_tail_and_in_the_note() {
             "t",
         )
         .expect("it has everything");
-    // The standby hears nothing more; the primary acknowledges all the same.
+    // The standby is paused; the primary still acknowledges.
     standby.set("primary_conninfo", "").expect("set");
     primary.wait_for("SELECT count(*) FROM pg_stat_replication", "0").expect("it is cut off");
     append_many(&journal, 2);
@@ -103,7 +103,7 @@ fn an_asynchronous_fail_over_shows_in_the_tail_and_in_the_note() {
         std::thread::sleep(Duration::from_millis(20));
     };
     assert_eq!((lost.seq, found.seq), (5, 3));
-    // A writer that knows better is told so, and so is one that starts anew, as far as can be known.
+    // A running writer gets a conflict; a new one sees the warning in the note.
     let outcome = journal.append(&lost, &next_frame(&lost, 1, b"after what was lost"));
     assert!(matches!(outcome, AppendOutcome::Conflict(end) if end == found), "{outcome:?}");
     for journal in [journal, open(&both)] {

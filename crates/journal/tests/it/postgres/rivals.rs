@@ -1,4 +1,4 @@
-//! Two writers on one journal: nobody is kept out for ever, and nobody is put where a record was.
+//! Two writers on one journal: both make progress, and no number is used twice.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use allod_journal::{AppendOutcome, Journal};
 
 use crate::postgres::{cluster, fresh, open};
 
-/// Appends at the tail that it knows until it has had `count` committed; how often it was overtaken meanwhile.
+/// Appends at the known tail until `count` records are committed. Returns the number of conflicts.
 fn write(journal: &dyn Journal, writer: u64, count: u64) -> u64 {
     let mut tail = journal.tail().expect("tail");
     let (mut done, mut conflicts) = (0, 0);
@@ -20,7 +20,7 @@ fn write(journal: &dyn Journal, writer: u64, count: u64) -> u64 {
             }
             AppendOutcome::Conflict(end) => {
                 conflicts += 1;
-                // One that was overtaken has to read what the other wrote.
+                // After a conflict it has to read the other's records.
                 journal.read(tail.seq + 1, 1 << 20).expect("read");
                 tail = end;
             }
@@ -31,7 +31,7 @@ fn write(journal: &dyn Journal, writer: u64, count: u64) -> u64 {
 }
 
 #[test]
-fn two_busy_writers_get_their_turns() {
+fn two_busy_writers_both_make_progress() {
     const COUNT: u64 = 150;
     let address = fresh(cluster());
     let (one, other) = (open(&address), open(&address));
@@ -43,25 +43,25 @@ fn two_busy_writers_get_their_turns() {
     });
     eprintln!("{COUNT} records each in {:?}, conflicts {conflicts:?}", started.elapsed());
     assert_eq!(read_whole(&one, 1 << 20).len() as u64, 2 * COUNT);
-    // Whoever is overtaken goes first next time: hardly more than one conflict for each record.
+    // After a conflict a writer has priority: hardly more than one conflict for each record.
     assert!(conflicts.iter().all(|conflicts| *conflicts <= COUNT + COUNT / 2), "{conflicts:?}");
 }
 
 #[test]
-fn one_who_asked_to_go_first_and_is_gone_for_a_while_does_not_stop_the_others() {
+fn idle_holder_of_the_priority_lock_does_not_block_others() {
     let address = fresh(cluster());
     let (paused, busy) = (open(&address), open(&address));
     let early = paused.tail().expect("tail");
     append_many(&busy, 3);
-    // Overtaken, it may go first now; and does nothing.
+    // After the conflict it holds the priority lock, and does nothing.
     let outcome = paused.append(&early, &next_frame(&early, 9, b"late"));
     assert!(matches!(outcome, AppendOutcome::Conflict(_)), "{outcome:?}");
     let started = Instant::now();
     append_many(&busy, 20);
     let took = started.elapsed();
-    assert!(took >= Duration::from_millis(90), "nobody waited: {took:?}");
+    assert!(took >= Duration::from_millis(90), "the other did not wait: {took:?}");
     assert!(took < Duration::from_secs(3), "waited too long: {took:?}");
-    // It says that it will not append after all.
+    // It releases the lock without an append.
     let tail = paused.tail().expect("tail");
     drop(paused.append(&early, &next_frame(&early, 9, b"late")));
     paused.yield_turn();
@@ -72,13 +72,13 @@ fn one_who_asked_to_go_first_and_is_gone_for_a_while_does_not_stop_the_others() 
 }
 
 #[test]
-fn a_slow_append_is_never_put_where_a_record_was_trimmed() {
+fn slow_append_does_not_reuse_the_number_of_a_trimmed_record() {
     let address = fresh(cluster());
     let schema = address.to_string().rsplit('=').next().expect("a schema").to_owned();
     let journal = open(&address);
     append_many(&journal, 3);
     let tail = journal.tail().expect("tail");
-    // The append looks at its predecessor, and then takes a second to write.
+    // The append checks its predecessor, and then takes a second to write.
     let slow = format!(
         "CREATE FUNCTION {schema}.slow() RETURNS trigger LANGUAGE plpgsql AS
             $$ BEGIN PERFORM pg_sleep(1); RETURN NEW; END $$;
@@ -91,7 +91,7 @@ fn a_slow_append_is_never_put_where_a_record_was_trimmed() {
         let sleeps = "SELECT count(*) FROM pg_stat_activity
             WHERE wait_event = 'PgSleep' AND query LIKE '%journal%'";
         cluster().wait_for(sleeps, "1").expect("it sleeps");
-        // Meanwhile others write two records, and trim all but the last.
+        // Meanwhile another writer appends two records and trims all but the last.
         let others = format!(
             "SET session_replication_role = replica;
             INSERT INTO {schema}.journal SELECT seq + 1, epoch, batch, prev, hash, level, position, at_ms, body

@@ -1,4 +1,4 @@
-//! A webhook server in the test's own process, which answers as it is told and remembers what it was asked.
+//! A webhook server in the test process, with configurable answers, that records its requests.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How the server treats a request.
+/// How the server answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manner {
     Answer(u16),
     /// Reads the request and never answers.
     Silent,
-    /// Answers with a head that has no end.
+    /// Answers with an endless head.
     Endless,
     /// Closes the connection instead of answering.
     HangUp,
@@ -33,7 +33,7 @@ impl Asked {
         found.map_or("", |(_, value)| value)
     }
 
-    /// The target that a plain webhook tells of.
+    /// The target in the body of a plain webhook.
     pub fn target(&self) -> String {
         let body: serde_json::Value = serde_json::from_str(&self.body).unwrap();
         body["target"].as_str().unwrap().to_owned()
@@ -72,7 +72,7 @@ impl Hook {
         self.inner.lock().unwrap()
     }
 
-    /// Answers differently from now on.
+    /// Changes how it answers.
     pub fn now(&self, decide: impl FnMut(&Asked) -> Manner + Send + 'static) {
         self.inner().decide = Box::new(decide);
     }
@@ -85,7 +85,7 @@ impl Hook {
         format!("http://{}/hook", self.address)
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until this many requests have arrived.
     pub async fn wait_for(&self, count: usize) -> Vec<Asked> {
         for _ in 0..2000 {
             if self.inner().asked.len() >= count {

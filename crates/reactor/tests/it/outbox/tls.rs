@@ -1,4 +1,4 @@
-//! A webhook over TLS is told only if it is who it says.
+//! Webhooks over TLS: the certificate must be valid.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use crate::outbox::world::{World, hasty, webhooks};
 
-/// A server that answers everything with 204, and the certificate that vouches for it.
+/// A server that answers everything with 204, and its CA certificate.
 async fn secure() -> (std::net::SocketAddr, String) {
     let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
     let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -37,7 +37,7 @@ async fn secure() -> (std::net::SocketAddr, String) {
 }
 
 #[tokio::test]
-async fn a_webhook_is_told_only_if_its_certificate_is_known() {
+async fn webhook_with_an_unknown_certificate_gets_nothing() {
     let world = World::new().await;
     world.pool("p").await;
     let (address, certificate) = secure().await;
@@ -59,6 +59,6 @@ async fn a_webhook_is_told_only_if_its_certificate_is_known() {
     reactor.stop().await;
     let reactor = world.react(&settings("ca.pem"), hasty());
     world.ask("p", &[("b", "/s")]).await;
-    world.until("it is not told", |all| all.len() == 1).await;
+    world.until("it is not delivered", |all| all.len() == 1).await;
     reactor.stop().await;
 }

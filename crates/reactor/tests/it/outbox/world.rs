@@ -26,7 +26,7 @@ pub struct World {
     pub handle: Handle,
 }
 
-/// Limits for tests that have no time.
+/// Limits with short delays.
 pub fn hasty() -> ReactorLimits {
     ReactorLimits {
         outbox_attempts_max: 3,
@@ -46,7 +46,7 @@ pub fn webhooks(settings: &str) -> Vec<WebhookSettings> {
     file.webhook
 }
 
-/// One webhook for everything, of the plain shape.
+/// One webhook of the plain shape for all targets.
 pub fn plain(url: &str) -> Vec<WebhookSettings> {
     webhooks(&format!("[[webhook]]\nurl = \"{url}\"\n"))
 }
@@ -74,7 +74,7 @@ impl World {
     }
 
     async fn put(&self, pool: &str, put: PutRequestPool) {
-        // Nobody else edits: whatever has changed since is known.
+        // No concurrent edits, so the current generation is used.
         let seen = u64::MAX;
         let pools = vec![(pool.into(), RequestPoolEdit::Put(Box::new(put)))];
         let edit = EditRequests { seen, seen_all: false, pools };
@@ -98,7 +98,7 @@ impl World {
             .await;
     }
 
-    /// Requests of these keys in one transaction, each by one service.
+    /// Requests with these keys in one transaction, each by one service.
     pub async fn ask(&self, pool: &str, asked: &[(&str, &str)]) {
         let request = |service: &str| Request {
             user: "admin".into(),
@@ -124,7 +124,7 @@ impl World {
         self.read(|state| state.outbox().from(0).cloned().collect())
     }
 
-    /// Waits until the outbox is as it should be.
+    /// Waits until the outbox fulfils a condition.
     pub async fn until(&self, what: &str, mut holds: impl FnMut(&[Arc<Notification>]) -> bool) {
         for _ in 0..2000 {
             if holds(&self.outbox()) {
