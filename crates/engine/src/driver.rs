@@ -96,7 +96,7 @@ impl Engine {
             background: None,
             checkpointed: Checkpointed::default(),
             enforced_ms: 0,
-            meter: EngineMetrics::new(),
+            metrics: EngineMetrics::new(),
         };
         let thread =
             std::thread::Builder::new().name("allod-engine".into()).spawn(move || driver.run())?;
@@ -150,7 +150,7 @@ struct Driver {
     background: Option<JoinHandle<()>>,
     checkpointed: Checkpointed,
     enforced_ms: u64,
-    meter: EngineMetrics,
+    metrics: EngineMetrics,
 }
 
 /// The last checkpoint that this server began: its record, and when.
@@ -215,7 +215,7 @@ impl Driver {
                 }
                 Wakeup::Closed => break,
             }
-            self.meter.conflicts.increment(writer.conflicts - conflicts);
+            self.metrics.conflicts.increment(writer.conflicts - conflicts);
             self.maintain(&mut writer);
         }
         if writer.replica.bytes >= STOP_CHECKPOINT_BYTES {
@@ -299,7 +299,7 @@ impl Driver {
     }
 
     fn serve(&self, writer: &mut BatchWriter, jobs: Vec<Job>) -> Result<(), Halt> {
-        self.meter.queue_commands.set(self.queue.len() as f64);
+        self.metrics.queue_commands.set(self.queue.len() as f64);
         let mut barriers = Vec::new();
         let mut replies = Vec::with_capacity(jobs.len());
         let mut commands = Vec::with_capacity(jobs.len());
@@ -312,7 +312,7 @@ impl Driver {
                 Job::Barrier { reply } => barriers.push(reply),
             }
         }
-        self.meter.commands.increment(commands.len() as u64);
+        self.metrics.commands.increment(commands.len() as u64);
         let mut replies = replies.into_iter();
         let mut left: Vec<&Command> = commands.iter().collect();
         let before = writer.tail().seq;
@@ -329,8 +329,8 @@ impl Driver {
                 }
             };
             self.shared.counts.batch(answers.len());
-            self.meter.batch_commands.record(answers.len() as f64);
-            self.meter.batch_seconds.record(started.elapsed().as_secs_f64());
+            self.metrics.batch_commands.record(answers.len() as f64);
+            self.metrics.batch_seconds.record(started.elapsed().as_secs_f64());
             left.drain(..answers.len());
             for (answer, reply) in answers.into_iter().zip(replies.by_ref()) {
                 // The client may have disconnected; the command is committed all the same.
@@ -398,7 +398,7 @@ impl Driver {
         let (tail, level) = (*writer.tail(), writer.level());
         let (retention, store, shared) =
             (self.retention.clone(), self.checkpoints.clone(), self.shared.clone());
-        let written = self.meter.checkpoints.clone();
+        let written = self.metrics.checkpoints.clone();
         let work = move || {
             let started = Instant::now();
             if let Err(error) = checkpoint::write(&*store, &frozen, &tail, level) {

@@ -43,7 +43,7 @@ pub(crate) use indexer::Indexer;
 pub use lookup::HistoryOrder;
 pub use value::HistoricalValue;
 
-use index::Index;
+use index::HistoryIndex;
 
 /// The most concurrent queries; further ones wait. Each reads the journal, which appends need too.
 const AT_ONCE: usize = 4;
@@ -114,7 +114,7 @@ pub struct HistoryReader {
     journal: Arc<dyn Journal>,
     shared: Arc<SharedState>,
     /// `None` until the indexer has opened it.
-    index: RwLock<Option<Index>>,
+    index: RwLock<Option<HistoryIndex>>,
     /// Only waiting queries subscribe to this.
     reached: watch::Sender<IndexPosition>,
     /// The indexer's thread, to wake it.

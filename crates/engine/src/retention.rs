@@ -45,7 +45,7 @@ pub(crate) struct Retention {
     wants_checkpoint: AtomicBool,
     /// Set when the engine stops: long work ends early.
     stop: Arc<AtomicBool>,
-    meter: RetentionMetrics,
+    metrics: RetentionMetrics,
 }
 
 struct RetentionMetrics {
@@ -110,7 +110,7 @@ impl Retention {
             sizes: Mutex::default(),
             wants_checkpoint: AtomicBool::new(false),
             stop,
-            meter: RetentionMetrics::new(),
+            metrics: RetentionMetrics::new(),
         }
     }
 
@@ -123,7 +123,7 @@ impl Retention {
     ) -> Result<(W, BackupSummary), BackupError> {
         let _pin = self.pin()?;
         let made = backup(&*self.journal, &*self.checkpoints, created_ms, out, progress)?;
-        self.meter.backups.increment(1);
+        self.metrics.backups.increment(1);
         info!(
             records = made.1.trailer.records,
             position = made.1.header.end.position,
@@ -200,7 +200,7 @@ impl Retention {
         if upto >= oldest {
             self.journal.trim(upto)?;
             self.sizes.lock().forget(upto);
-            self.meter.trimmed.increment(upto + 1 - oldest);
+            self.metrics.trimmed.increment(upto + 1 - oldest);
             info!(records = upto + 1 - oldest, upto, "journal trimmed");
         }
         Ok(())
@@ -230,9 +230,9 @@ impl Retention {
     fn archived(&self, oldest: u64, upto: u64, now_ms: u64) -> u64 {
         let Some(archive) = &self.archive else { return upto };
         let done = archive.store(&*self.journal, oldest, upto, (now_ms, &self.stop));
-        self.meter.archived.increment(done.records);
+        self.metrics.archived.increment(done.records);
         if let Some(error) = done.error {
-            self.meter.archive_failures.increment(1);
+            self.metrics.archive_failures.increment(1);
             warn!(%error, archive = %archive.folder().display(), "cannot archive records; they are not trimmed");
         }
         done.upto.min(upto)

@@ -14,10 +14,10 @@ use crate::contract::{AppendOutcome, Journal};
 use crate::frame::{RecordFrame, Tail};
 
 /// Opens one storage; may be called several times.
-pub type OpenJournal = Box<dyn Fn() -> Box<dyn Journal>>;
+pub type OpenStorage = Box<dyn Fn() -> Box<dyn Journal>>;
 
 /// The name of a promise, and the function that tests it.
-pub type ContractPromise = (&'static str, fn(&OpenJournal));
+pub type ContractPromise = (&'static str, fn(&OpenStorage));
 
 /// Promises of every back end.
 pub const PROMISES: &[ContractPromise] = &[
@@ -56,22 +56,22 @@ pub const SHARED_PROMISES: &[ContractPromise] = &[
 ];
 
 /// Tests all `PROMISES`. `fresh` makes an empty storage.
-pub fn run_all(fresh: impl Fn() -> OpenJournal) {
+pub fn run_all(fresh: impl Fn() -> OpenStorage) {
     run(PROMISES, fresh);
 }
 
 /// Tests `FILL_PROMISES`.
-pub fn run_fill(fresh: impl Fn() -> OpenJournal) {
+pub fn run_fill(fresh: impl Fn() -> OpenStorage) {
     run(FILL_PROMISES, fresh);
 }
 
 /// Tests `SHARED_PROMISES`.
-pub fn run_shared(fresh: impl Fn() -> OpenJournal) {
+pub fn run_shared(fresh: impl Fn() -> OpenStorage) {
     run(SHARED_PROMISES, fresh);
 }
 
 #[expect(clippy::print_stderr, reason = "the output of a failed test names the broken promise")]
-fn run(promises: &[ContractPromise], fresh: impl Fn() -> OpenJournal) {
+fn run(promises: &[ContractPromise], fresh: impl Fn() -> OpenStorage) {
     for (name, hold) in promises {
         eprintln!("promise: {name}");
         hold(&fresh());

@@ -28,7 +28,7 @@ pub use settings::WebhookSettings;
 
 use crate::limits::ReactorLimits;
 use crate::transport::{ChannelId, Delivery, DeliveryOutcome, Transport};
-use credentials::Credentials;
+use credentials::WebhookCredentials;
 use nso::Nso;
 use pattern::TargetPattern;
 use template::{Escape, Template};
@@ -53,7 +53,7 @@ struct Webhook {
     shape: RequestFormat,
     method: Method,
     headers: Vec<(HeaderName, Template)>,
-    credentials: Option<Credentials>,
+    credentials: Option<WebhookCredentials>,
 }
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_edge::{Access, Auth, Exporter, HttpLimits, Listener, Problem, Ready, Reply, Route};
@@ -29,6 +30,12 @@ impl Ready for Always {
 }
 
 fn routes() -> Vec<Route> {
+    routes_counting(&Arc::default())
+}
+
+/// The routes; `started` counts the calls of the slow handlers.
+fn routes_counting(started: &Arc<AtomicUsize>) -> Vec<Route> {
+    let (slow, endless) = (started.clone(), started.clone());
     let mut routes = allod_edge::health_routes(Arc::new(Always), Exporter::install());
     routes.extend([
         Route::new(Method::POST, "/echo/{name}", Access::Open, |call| async move {
@@ -46,10 +53,16 @@ fn routes() -> Vec<Route> {
             }
         }),
         Route::new(Method::GET, "/panic", Access::Open, |_| async { panic!("on purpose") }),
-        Route::new(Method::GET, "/for-ever", Access::Open, |_| std::future::pending()),
-        Route::new(Method::GET, "/slow", Access::Open, |_| async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            Problem::malformed("slept").reply()
+        Route::new(Method::GET, "/for-ever", Access::Open, move |_| {
+            endless.fetch_add(1, Ordering::Relaxed);
+            std::future::pending()
+        }),
+        Route::new(Method::GET, "/slow", Access::Open, move |_| {
+            slow.fetch_add(1, Ordering::Relaxed);
+            async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Problem::malformed("slept").reply()
+            }
         }),
     ]);
     routes
@@ -128,10 +141,12 @@ fn incomplete_headers_get_408_and_the_connection_is_closed() {
     // Also after a valid request.
     let mut stream = server.connect();
     stream.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
-    std::thread::sleep(Duration::from_millis(20));
+    let mut first = [0; 512];
+    let read = stream.read(&mut first).unwrap();
+    assert!(first[..read].starts_with(b"HTTP/1.1 200 "));
     stream.write_all(b"GET").unwrap();
     let reply = read_all(&mut stream);
-    assert!(reply.starts_with("HTTP/1.1 200 ") && reply.contains("HTTP/1.1 408 "), "{reply}");
+    assert!(reply.contains("HTTP/1.1 408 "), "{reply}");
     assert!(server.is_alive());
 }
 
@@ -225,16 +240,25 @@ fn server_survives_a_client_that_disconnects_early() {
     assert!(server.is_alive());
 }
 
+fn wait_for_handler(started: &AtomicUsize) {
+    let began = Instant::now();
+    while started.load(Ordering::Relaxed) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(10), "the handler is not called");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn stop_answers_requests_in_flight_and_closes_idle_connections() {
-    let server = Server::start(routes(), HttpLimits::default());
+    let started = Arc::default();
+    let server = Server::start(routes_counting(&started), HttpLimits::default());
     let mut idle = server.connect();
     idle.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     assert!(idle.read(&mut [0; 512]).unwrap() > 0);
     let mut untouched = server.connect();
     let mut slow = server.connect();
     slow.write_all(b"GET /slow HTTP/1.1\r\n\r\n").unwrap();
-    std::thread::sleep(Duration::from_millis(100));
+    wait_for_handler(&started);
     let began = Instant::now();
     let address = server.address;
     assert_eq!(server.stop(), 0);
@@ -248,10 +272,12 @@ fn stop_answers_requests_in_flight_and_closes_idle_connections() {
 
 #[test]
 fn stop_waits_at_most_stop_ms_max() {
-    let server = Server::start(routes(), HttpLimits { stop_ms_max: 200, ..HttpLimits::default() });
+    let started = Arc::default();
+    let limits = HttpLimits { stop_ms_max: 200, ..HttpLimits::default() };
+    let server = Server::start(routes_counting(&started), limits);
     let mut stuck = server.connect();
     stuck.write_all(b"GET /for-ever HTTP/1.1\r\n\r\n").unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    wait_for_handler(&started);
     assert_eq!(server.stop(), 1);
 }
 

@@ -21,7 +21,7 @@ use crate::stamp::Dice;
 const FAN: usize = 4;
 
 #[derive(Debug)]
-pub(super) struct Index {
+pub(super) struct HistoryIndex {
     pub folder: PathBuf,
     /// The seed of all fingerprints.
     pub seed: u64,
@@ -44,9 +44,9 @@ pub(super) enum IndexError {
     Journal(#[from] JournalError),
 }
 
-impl Index {
+impl HistoryIndex {
     /// Opens the usable segments in the folder and removes the others.
-    pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<Index, IndexError> {
+    pub(super) fn open(folder: &Path, journal: &dyn Journal) -> Result<HistoryIndex, IndexError> {
         let unusable = |error| IndexError::Folder { folder: folder.to_path_buf(), error };
         let lock = lock(folder).map_err(unusable)?;
         let found = segments_in(folder).map_err(unusable)?;
@@ -76,7 +76,7 @@ impl Index {
             remove(&segment.path, why);
         }
         let seed = segments.first().map(|first| first.header.seed);
-        Ok(Index {
+        Ok(HistoryIndex {
             folder: folder.to_path_buf(),
             seed: seed.unwrap_or_else(|| Dice::new().roll()),
             segments,

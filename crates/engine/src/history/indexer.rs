@@ -16,7 +16,7 @@ use tracing::{error, info, warn};
 
 use super::build;
 use super::complete::lacks;
-use super::index::Index;
+use super::index::HistoryIndex;
 use super::indexer_error::{IndexerError, RetryBackoff};
 use super::segment::{RecordMark, Segment};
 use super::{HistoryReader, IndexPosition};
@@ -67,7 +67,7 @@ struct IndexerThread {
     trimmed: Instant,
     /// When it started, until the index is up to date for the first time.
     began: Option<Instant>,
-    meter: IndexerMetrics,
+    metrics: IndexerMetrics,
 }
 
 struct IndexerMetrics {
@@ -112,7 +112,7 @@ impl Indexer {
             unmerged: None,
             trimmed: Instant::now(),
             began: None,
-            meter: IndexerMetrics::new(),
+            metrics: IndexerMetrics::new(),
         };
         let thread = std::thread::Builder::new().name("allod-history".into());
         let thread = thread.spawn(move || {
@@ -194,7 +194,7 @@ impl IndexerThread {
     /// Adds new records, or waits for them. False if there will be no more.
     fn turn(&mut self) -> Result<bool, IndexerError> {
         if self.reader.index.read().is_none() {
-            let index = Index::open(&self.folder, &*self.reader.journal)?;
+            let index = HistoryIndex::open(&self.folder, &*self.reader.journal)?;
             let (segments, from) = (index.segments.len(), index.next_seq);
             info!(segments, from, "updating the history index");
             *self.reader.index.write() = Some(index);
@@ -241,7 +241,7 @@ impl IndexerThread {
         };
         for record in &records {
             self.take_in(record)?;
-            self.meter.records.increment(1);
+            self.metrics.records.increment(1);
         }
         self.measure();
         if records.is_empty() {
@@ -255,7 +255,7 @@ impl IndexerThread {
     fn measure(&self) {
         let reached = self.reader.reached.borrow().position;
         let behind = self.feed.tail().position.saturating_sub(reached);
-        self.meter.behind.set(behind as f64);
+        self.metrics.behind.set(behind as f64);
     }
 
     /// Reads records from the journal. `None`: the journal has been trimmed past `from`.
@@ -326,16 +326,16 @@ impl IndexerThread {
             self.unmerged = Some(Instant::now());
         }
         if let Some(index) = &*self.reader.index.read() {
-            self.meter.segments.set(index.segments.len() as f64);
+            self.metrics.segments.set(index.segments.len() as f64);
             let bytes: u64 = index.segments.iter().map(|segment| segment.header.bytes()).sum();
-            self.meter.bytes.set(bytes as f64);
+            self.metrics.bytes.set(bytes as f64);
         }
         Ok(())
     }
 
     /// Writes the memtable to a file once it is full.
     fn write_out(&self) -> io::Result<()> {
-        let is_due = |index: &Index| index.memtable.postings() >= self.postings_max;
+        let is_due = |index: &HistoryIndex| index.memtable.postings() >= self.postings_max;
         if !self.reader.index.read().as_ref().is_some_and(is_due) {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use allod_core::capacity::Uuid;
 use allod_core::span::Span;
 use allod_core::value::Kind;
 
-use super::index::Index;
+use super::index::HistoryIndex;
 use super::posting::PostingRun;
 use super::segment::Segment;
 use super::term::{self, BlockSizes, Fingerprint, Term};
@@ -82,7 +82,7 @@ impl TermGroup<'_> {
 
 impl Lookup {
     pub(super) fn new(
-        index: &Index,
+        index: &HistoryIndex,
         groups: &[TermGroup<'_>],
         (from, upto): (u64, u64),
         order: HistoryOrder,

@@ -313,8 +313,16 @@ async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes
     for writer in writers {
         writer.await.unwrap();
     }
-    // What the quarantines still have to say.
-    tokio::time::sleep(Duration::from_millis(30)).await;
+    // The last quarantines must end before the journal is compared.
+    let began = std::time::Instant::now();
+    let quarantine_is_due = |snapshot: &allod_engine::Snapshot<'_>| {
+        let due_ms = snapshot.state.next_due_ms();
+        due_ms.is_some_and(|due_ms| due_ms < snapshot.now_ms + 1000)
+    };
+    while server.handle.read(quarantine_is_due).unwrap() {
+        assert!(began.elapsed() < Duration::from_secs(20), "quarantines do not end, seed {seed}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
     done.store(true, Ordering::Release);
     for (wish, watcher) in watchers {
         let got = tokio::time::timeout(Duration::from_secs(60), watcher).await;

@@ -1,10 +1,10 @@
 //! Promises about appending.
 
-use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use super::{OpenStorage, append_many, committed, next_frame, read_whole};
 use crate::contract::{AppendOutcome, JournalError};
 use crate::frame::{Hash, RecordFrame, Tail};
 
-pub fn empty_tail(open: &OpenJournal) {
+pub fn empty_tail(open: &OpenStorage) {
     let journal = open();
     assert_eq!(journal.tail().expect("tail"), Tail::default());
     assert_eq!(journal.oldest().expect("oldest"), 1);
@@ -12,7 +12,7 @@ pub fn empty_tail(open: &OpenJournal) {
     assert_eq!(journal.seq_of_position(1).expect("seq_of_position"), 1);
 }
 
-pub fn append_and_read_back(open: &OpenJournal) {
+pub fn append_and_read_back(open: &OpenStorage) {
     let journal = open();
     // Every field has its own value, large enough that truncation to 32 bits would be detected.
     let frame = RecordFrame {
@@ -36,7 +36,7 @@ pub fn append_and_read_back(open: &OpenJournal) {
     assert_eq!(journal.read(2, 1000).expect("read"), [second]);
 }
 
-pub fn conflict_changes_nothing(open: &OpenJournal) {
+pub fn conflict_changes_nothing(open: &OpenStorage) {
     let journal = open();
     let frames = append_many(&*journal, 3);
     let end = journal.tail().expect("tail");
@@ -56,7 +56,7 @@ pub fn conflict_changes_nothing(open: &OpenJournal) {
     committed(journal.append(&end, &next_frame(&end, 2, b"in time")));
 }
 
-pub fn not_following_is_refused(open: &OpenJournal) {
+pub fn not_following_is_refused(open: &OpenStorage) {
     let journal = open();
     let frames = append_many(&*journal, 2);
     let end = journal.tail().expect("tail");
@@ -81,7 +81,7 @@ pub fn not_following_is_refused(open: &OpenJournal) {
     committed(journal.append(&end, &good));
 }
 
-pub fn bodies_of_every_size(open: &OpenJournal) {
+pub fn bodies_of_every_size(open: &OpenStorage) {
     let journal = open();
     let bytes_max = journal.guarantees().body_bytes_max;
     let sizes = [0, 1, 100, 4095, 4096, 4097, 65_536, 1 << 20, bytes_max / 2 + 1, bytes_max];
@@ -107,7 +107,7 @@ pub fn bodies_of_every_size(open: &OpenJournal) {
     assert!(read == frames, "a body was not read back as it was appended");
 }
 
-pub fn epochs_are_recorded(open: &OpenJournal) {
+pub fn epochs_are_recorded(open: &OpenStorage) {
     let journal = open();
     let mut tail = Tail::default();
     for epoch in [1, 1, 4, 9] {

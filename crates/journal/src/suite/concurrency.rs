@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use super::{OpenStorage, append_many, committed, next_frame, read_whole};
 use crate::contract::{AppendOutcome, Journal};
 use crate::frame::RecordFrame;
 
@@ -26,7 +26,7 @@ fn follow(journal: &dyn Journal, stop: &AtomicBool) -> Vec<RecordFrame> {
     }
 }
 
-pub fn readers_see_a_prefix(open: &OpenJournal) {
+pub fn readers_see_a_prefix(open: &OpenStorage) {
     let journal = open();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -79,7 +79,7 @@ fn race(first: &dyn Journal, second: &dyn Journal) {
     assert_eq!(stored, acknowledged);
 }
 
-pub fn one_of_two_appends_wins(open: &OpenJournal) {
+pub fn one_of_two_appends_wins(open: &OpenStorage) {
     let journal = open();
     // At the same tail, one after the other: the second must lose.
     let tail = journal.tail().expect("tail");
@@ -90,7 +90,7 @@ pub fn one_of_two_appends_wins(open: &OpenJournal) {
     race(&*journal, &*journal);
 }
 
-pub fn watch_wakes(open: &OpenJournal) {
+pub fn watch_wakes(open: &OpenStorage) {
     let journal = open();
     append_many(&*journal, 1);
     let started = Instant::now();
@@ -122,7 +122,7 @@ pub fn watch_wakes(open: &OpenJournal) {
     assert!(started.elapsed() < Duration::from_secs(10), "watch waits longer than wait_max");
 }
 
-pub fn handles_see_each_other(open: &OpenJournal) {
+pub fn handles_see_each_other(open: &OpenStorage) {
     let (first, second) = (open(), open());
     let mut frames = append_many(&*first, 3);
     assert_eq!(second.tail().expect("tail"), first.tail().expect("tail"));
@@ -139,6 +139,6 @@ pub fn handles_see_each_other(open: &OpenJournal) {
     });
 }
 
-pub fn one_of_two_handles_wins(open: &OpenJournal) {
+pub fn one_of_two_handles_wins(open: &OpenStorage) {
     race(&*open(), &*open());
 }

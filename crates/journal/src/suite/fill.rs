@@ -1,6 +1,6 @@
 //! Promises about filling an empty journal.
 
-use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use super::{OpenStorage, append_many, committed, next_frame, read_whole};
 use crate::contract::{Journal, JournalError};
 use crate::frame::{Hash, RecordFrame, Tail};
 
@@ -26,7 +26,7 @@ fn end(frames: &[RecordFrame]) -> Tail {
     frames.last().map_or_else(Tail::default, |frame| frame.tail(frame.hash()))
 }
 
-pub fn from_the_first(open: &OpenJournal) {
+pub fn from_the_first(open: &OpenStorage) {
     let frames = chain(0, 30);
     let journal = open();
     assert_eq!(fill(&*journal, &[], 1).expect("nothing is no error"), Tail::default());
@@ -44,7 +44,7 @@ pub fn from_the_first(open: &OpenJournal) {
     committed(journal.append(&tail, &next_frame(&tail, 1, b"after the fill")));
 }
 
-pub fn invalid_source_is_refused(open: &OpenJournal) {
+pub fn invalid_source_is_refused(open: &OpenStorage) {
     let frames = chain(0, 9);
     let journal = open();
     let gap = [&frames[..4], &frames[5..]].concat();
@@ -65,7 +65,7 @@ pub fn invalid_source_is_refused(open: &OpenJournal) {
     }
 }
 
-pub fn from_a_later_one(open: &OpenJournal) {
+pub fn from_a_later_one(open: &OpenStorage) {
     let frames = chain(40, 12);
     let journal = open();
     assert_eq!(fill(&*journal, &frames, 5).expect("it fills"), end(&frames));

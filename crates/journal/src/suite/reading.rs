@@ -1,10 +1,10 @@
 //! Promises about reading.
 
-use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use super::{OpenStorage, append_many, committed, next_frame, read_whole};
 use crate::contract::RECORD_BYTES;
 use crate::frame::{RecordFrame, Tail};
 
-pub fn in_order_without_gap(open: &OpenJournal) {
+pub fn in_order_without_gap(open: &OpenStorage) {
     let journal = open();
     let frames = append_many(&*journal, 50);
     for bytes_max in [0, 500, 2000, usize::MAX] {
@@ -16,7 +16,7 @@ pub fn in_order_without_gap(open: &OpenJournal) {
     }
 }
 
-pub fn paging(open: &OpenJournal) {
+pub fn paging(open: &OpenStorage) {
     let journal = open();
     let mut tail = Tail::default();
     for size in [0, 3000, 10, 10, 5000, 0, 0] {
@@ -36,7 +36,7 @@ pub fn paging(open: &OpenJournal) {
     assert_eq!(journal.read(1, usize::MAX).expect("read").len() as u64, tail.seq);
 }
 
-pub fn each_as_asked(open: &OpenJournal) {
+pub fn each_as_asked(open: &OpenStorage) {
     let journal = open();
     let frames = append_many(&*journal, 9);
     let read = |seqs: &[u64], bytes_max| {
@@ -54,7 +54,7 @@ pub fn each_as_asked(open: &OpenJournal) {
     assert!(journal.read_each(&[6, 4], usize::MAX).is_err());
 }
 
-pub fn past_the_end(open: &OpenJournal) {
+pub fn past_the_end(open: &OpenStorage) {
     let journal = open();
     append_many(&*journal, 3);
     for from in [4, 5, 1000, u64::MAX] {
@@ -62,7 +62,7 @@ pub fn past_the_end(open: &OpenJournal) {
     }
 }
 
-pub fn position_is_found(open: &OpenJournal) {
+pub fn position_is_found(open: &OpenStorage) {
     let journal = open();
     let mut tail = Tail::default();
     // Records of several entries, of none, and of one.

@@ -1,6 +1,6 @@
 //! Promises about trimming and reopening.
 
-use super::{OpenJournal, append_many, committed, next_frame, read_whole};
+use super::{OpenStorage, append_many, committed, next_frame, read_whole};
 use crate::contract::{Journal, JournalError};
 
 fn assert_trimmed(journal: &dyn Journal, asked: u64, oldest: u64) {
@@ -12,7 +12,7 @@ fn assert_trimmed(journal: &dyn Journal, asked: u64, oldest: u64) {
     }
 }
 
-pub fn trim(open: &OpenJournal) {
+pub fn trim(open: &OpenStorage) {
     let journal = open();
     journal.trim(5).expect("trimming an empty journal is no error");
     assert_eq!(journal.oldest().expect("oldest"), 1);
@@ -37,7 +37,7 @@ pub fn trim(open: &OpenJournal) {
     }
 }
 
-pub fn chain_continues_after_trim(open: &OpenJournal) {
+pub fn chain_continues_after_trim(open: &OpenStorage) {
     let journal = open();
     let mut frames = append_many(&*journal, 6);
     journal.trim(6).expect("trim");
@@ -52,7 +52,7 @@ pub fn chain_continues_after_trim(open: &OpenJournal) {
     assert_eq!(journal.tail().expect("tail").seq, 10);
 }
 
-pub fn records_survive_reopening(open: &OpenJournal) {
+pub fn records_survive_reopening(open: &OpenStorage) {
     let mut frames = Vec::new();
     for _ in 0..4 {
         let journal = open();

@@ -8,7 +8,7 @@ use allod_journal::embedded::{Embedded, JOURNAL_FILE, LOCK_FILE};
 use allod_journal::suite::{self, append_many, read_whole};
 use allod_journal::{Journal, JournalError, Tail};
 
-fn fresh() -> suite::OpenJournal {
+fn fresh() -> suite::OpenStorage {
     let folder = tempfile::tempdir().expect("a folder");
     Box::new(move || Box::new(Embedded::open(folder.path()).expect("open").journal))
 }

@@ -6,7 +6,7 @@ use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage, Oper
 use allod_journal::suite::{self, append_many, committed, next_frame, read_whole};
 use allod_journal::{AppendOutcome, BrokenChain, Journal, JournalError, Tail};
 
-fn fresh() -> suite::OpenJournal {
+fn fresh() -> suite::OpenStorage {
     let storage = MemoryStorage::new();
     Box::new(move || Box::new(storage.open()))
 }

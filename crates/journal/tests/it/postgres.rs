@@ -33,7 +33,7 @@ fn open(address: &PostgresAddress) -> Postgres {
     Postgres::open(address, false).expect("open")
 }
 
-fn fresh_storage() -> suite::OpenJournal {
+fn fresh_storage() -> suite::OpenStorage {
     let address = fresh(cluster());
     Box::new(move || Box::new(open(&address)))
 }

@@ -6,11 +6,11 @@ use http::HeaderValue;
 
 /// A file with `user:password` on each line. Empty lines and lines that begin with `#` are ignored.
 #[derive(Debug)]
-pub(super) struct Credentials(PathBuf);
+pub(super) struct WebhookCredentials(PathBuf);
 
-impl Credentials {
-    pub fn new(path: PathBuf) -> Credentials {
-        Credentials(path)
+impl WebhookCredentials {
+    pub fn new(path: PathBuf) -> WebhookCredentials {
+        WebhookCredentials(path)
     }
 
     /// The Basic authentication header for this user, or for the first user in the file if it has no such user.
@@ -66,13 +66,13 @@ mod tests {
     #[test]
     fn unknown_user_gets_the_first_credentials() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let credentials = Credentials::new(file.path().into());
+        let credentials = WebhookCredentials::new(file.path().into());
         let of = |user| credentials.of(user).map(|header| header.to_str().unwrap().to_owned());
         assert!(of("oper").unwrap_err().contains("no user:password"));
         std::fs::write(file.path(), "# comment\n\nadmin:a:b\noper:secret\n").unwrap();
         assert_eq!(of("oper").unwrap(), format!("Basic {}", base64(b"oper:secret")));
         assert_eq!(of("ope").unwrap(), format!("Basic {}", base64(b"admin:a:b")));
-        let gone = Credentials::new("/nowhere".into()).of("oper").unwrap_err();
+        let gone = WebhookCredentials::new("/nowhere".into()).of("oper").unwrap_err();
         assert!(gone.starts_with("the credentials /nowhere cannot be read"), "{gone}");
     }
 }

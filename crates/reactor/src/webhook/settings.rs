@@ -7,7 +7,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST, TRANSFER_ENCO
 use http::{HeaderName, HeaderValue, Method};
 use serde::Deserialize;
 
-use super::credentials::Credentials;
+use super::credentials::WebhookCredentials;
 use super::endpoint;
 use super::nso::Nso;
 use super::pattern::TargetPattern;
@@ -63,7 +63,7 @@ impl WebhookSettings {
                 .map_err(|_| format!("'{text}' is not an HTTP method"))?,
         };
         let headers: Vec<_> = self.headers.iter().map(header).collect::<Result<_, _>>()?;
-        let credentials = self.credentials.clone().map(Credentials::new);
+        let credentials = self.credentials.clone().map(WebhookCredentials::new);
         let client = endpoint::client(&self.url, self.ca.as_deref(), limits)?;
         let matches = TargetPattern::new(&self.matches);
         let shape = self.shape()?;

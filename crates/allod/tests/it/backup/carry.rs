@@ -18,6 +18,21 @@ fn up_to(chain: &allod_testkit::Chain, calls: &[Call]) -> History {
     History { calls: calls.iter().filter(known).cloned().collect() }
 }
 
+/// Waits until the server has reached a position, and returns its position then.
+fn wait_for_writes(server: &Server, position: u64) -> u64 {
+    let began = Instant::now();
+    loop {
+        let status = server.get("/v1/status").text();
+        let digits = status.split("\"position\":").nth(1).unwrap();
+        let at: u64 = digits.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+        if at >= position {
+            return at;
+        }
+        assert!(began.elapsed() < Duration::from_secs(30), "no writes: {status}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_restored_server_has_the_history_up_to_the_backup() {
     let folder = tempfile::tempdir().unwrap();
@@ -32,11 +47,12 @@ fn a_restored_server_has_the_history_up_to_the_backup() {
     let clients: Vec<_> =
         (1..5).map(|n| load::client(server.client(), &POOLS, n, start, enough.clone())).collect();
     let files: Vec<_> = (0..3).map(|n| folder.path().join(format!("{n}.backup"))).collect();
+    let mut written = 0;
     for file in &files {
-        std::thread::sleep(Duration::from_millis(150));
+        written = wait_for_writes(&server, written + 50);
         backup(&server, file);
     }
-    std::thread::sleep(Duration::from_millis(50));
+    wait_for_writes(&server, written + 50);
     enough.store(true, Ordering::Relaxed);
     clients.into_iter().for_each(|client| calls.extend(client.join().unwrap()));
     assert_eq!(server.stop().0, Some(0));

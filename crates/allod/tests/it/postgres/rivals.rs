@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use allod_testkit::{Call, CallAnswer, History, Request, check, native, read_chai
 
 use crate::crash::load::{self, POOLS, SeededRandom};
 use crate::crash::server::Server;
-use crate::postgres::start;
+use crate::postgres::{start, until};
 
 const CLIENTS: u64 = 3;
 
@@ -25,13 +25,15 @@ const CLIENTS: u64 = 3;
 struct RestartableServer {
     server: Option<Server>,
     address: Arc<Mutex<SocketAddr>>,
+    /// The commands that it has carried out.
+    done: Arc<AtomicUsize>,
 }
 
 impl RestartableServer {
     fn new(url: &str) -> RestartableServer {
         let server = start(url);
         let address = Arc::new(Mutex::new(server.address));
-        RestartableServer { server: Some(server), address }
+        RestartableServer { server: Some(server), address, done: Arc::default() }
     }
 
     fn pid(&self) -> u32 {
@@ -48,11 +50,12 @@ impl RestartableServer {
 
 /// Sends requests until `enough` is set, and reconnects after each loss.
 fn client(
-    address: Arc<Mutex<SocketAddr>>,
+    server: &RestartableServer,
     seed: u64,
     start: Instant,
     enough: Arc<AtomicBool>,
 ) -> JoinHandle<Vec<Call>> {
+    let (address, done) = (server.address.clone(), server.done.clone());
     std::thread::spawn(move || {
         let mut random = SeededRandom(seed);
         let mut calls: Vec<Call> = Vec::new();
@@ -63,6 +66,9 @@ fn client(
             let call = native::call(&mut client, request, start, seed);
             if matches!(call.answer, CallAnswer::Lost | CallAnswer::Failed) {
                 std::thread::sleep(Duration::from_millis(20));
+            }
+            if matches!(call.answer, CallAnswer::Done(_)) {
+                done.fetch_add(1, Ordering::Relaxed);
             }
             if call.answer == CallAnswer::Lost {
                 at = *address.lock().unwrap();
@@ -124,9 +130,11 @@ fn under_fire(
     }
     let enough = Arc::new(AtomicBool::new(false));
     let clients: Vec<_> = (0..2 * CLIENTS)
-        .map(|n| client(places[(n % 2) as usize].address.clone(), n, start, enough.clone()))
+        .map(|n| client(&places[(n % 2) as usize], n, start, enough.clone()))
         .collect();
     trouble(cluster, &mut places);
+    let is_busy = |server: &RestartableServer| server.done.load(Ordering::Relaxed) > 300;
+    until("both servers carry out commands", || places.iter().all(is_busy));
     enough.store(true, Ordering::Relaxed);
     for client in clients {
         history.calls.extend(client.join().unwrap());
@@ -145,14 +153,7 @@ fn under_fire(
 #[test]
 fn two_busy_servers_both_make_progress() {
     let mut cluster = Cluster::start(&[]).unwrap();
-    let history = under_fire(&mut cluster, |_, places| {
-        std::thread::sleep(Duration::from_secs(4));
-        for place in places {
-            let status = place.server.as_ref().unwrap().get("/v1/status").text();
-            let counters = status.split("\"counters\":").nth(1).unwrap();
-            eprintln!("{}", counters.split('}').next().unwrap());
-        }
-    });
+    let history = under_fire(&mut cluster, |_, _| {});
     check_answers(&cluster.url(), &history);
 }
 
@@ -195,7 +196,6 @@ fn appends_with_a_lost_connection_are_resolved() {
                 cluster.resume().unwrap();
             }
         }
-        std::thread::sleep(Duration::from_secs(2));
     });
     check_answers(&cluster.url(), &history);
 }
