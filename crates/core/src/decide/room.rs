@@ -24,7 +24,7 @@ const RELEASES_EXAMINED_MAX: usize = 16;
 
 /// Ends every expired claim and quarantine that overlaps a named value, in all of the pools. If anything else overlaps
 /// it, refuses with the holder and ends nothing.
-pub(crate) fn for_value(
+pub(super) fn for_value(
     draft: &mut Draft<'_>,
     claim: &ParsedClaim<'_>,
     pools: &[Arc<str>],
@@ -98,7 +98,7 @@ pub(crate) fn in_zone(pool: &Pool, value: Span) -> Result<(), Refusal> {
 }
 
 /// The values that this key and owner released and that are still in quarantine for them, if they satisfy the claim.
-pub(crate) fn given_back(
+pub(super) fn given_back(
     draft: &Draft<'_>,
     claim: &ParsedClaim<'_>,
     name: &Arc<str>,
@@ -165,7 +165,7 @@ pub(crate) fn take_expired(
 }
 
 /// Values that expired claims of the pools could make available, in the order of expiry.
-pub(crate) fn expired_values(
+pub(super) fn expired_values(
     draft: &Draft<'_>,
     claim: &ParsedClaim<'_>,
     pools: &[Arc<str>],

@@ -1,10 +1,10 @@
-//! The part of the language that is about the id-manager.
+//! Commands of the test language for block pools.
 //!
 //! `ids p 0-100 [enhanced] [delay=30]`, `alloc p k [id=5] [exp=100] [strict] [order=released]`, `range p k 5`, `free p k [fine]`,
 //! `drop p`; `entry p k 5,6 [until=T]`, `unentry p k`, `wipe p`, and
-//! `frame p 0-100 at=101 block=10 child=0-9:10 released=1@0,2@0 returned=7@0` write over what is there, `alone` with nothing
-//! beside it; `seen=N` says on what they were made, `saw=5,6` on what entry, `all` that it was everything; `account p` shows it.
-//! `node=N` says which child, `now` in a time counts from the start of the world.
+//! `frame p 0-100 at=101 block=10 child=0-9:10 released=1@0,2@0 returned=7@0` edit pools, `alone` with no other
+//! entries; `seen=N` is the position of the state that the edit is based on, `saw=5,6` the entry, `all` all pools; `account p`
+//! prints the layout. `node=N` selects the child, `now` is the start of the test.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use allod_core::view;
 use crate::values::script::{Words, number, text};
 use crate::values::world::EPOCH_MS;
 
-/// The request of a line, if it is one of these.
+/// The command of a line. `None`: another part of the language.
 pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
     let pool = || text(words.plain(0));
     let key = || text(words.plain(1));
@@ -121,7 +121,7 @@ fn frame(words: &Words<'_>, name: Arc<str>) -> BlockPool {
     BlockPool { low: number(low) as u32, high: number(high) as u32, delay_s, layout }
 }
 
-/// `1@0,4-5@30`: ids and when they are ready, in seconds from the start of the world.
+/// `1@0,4-5@30`: ids and their ready times, in seconds from the start of the test.
 fn released(list: Option<&str>) -> Vec<ReleasedIds> {
     let one = |text: &str| {
         let (ids, ready) = text.split_once('@').expect("ids@time");

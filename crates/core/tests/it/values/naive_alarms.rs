@@ -1,4 +1,4 @@
-//! Which alarms of a pool are raised, for the naive model: by counting what is left.
+//! The alarms of the naive model: counts the free values.
 
 use allod_core::alarm::AlarmKind;
 use allod_core::requests::{AlarmSettings, Supply};

@@ -1,8 +1,8 @@
-//! Blocks of addresses for the naive model: found by looking at every address.
+//! Blocks of addresses for the naive model: checks every address.
 
 use std::collections::BTreeSet;
 
-/// So many bits of a block are looked at, at most: what the models are played with is small.
+/// The largest block that is checked; the pools of the model are small.
 const BITS_MAX: u32 = 10;
 
 /// `2^bits` numbers from `first` on.
@@ -22,7 +22,7 @@ impl Block {
         Block { first: number, bits: 0 }
     }
 
-    /// The block of this size that has the address.
+    /// The block of this size with this address.
     pub fn around(address: u128, bits: u32) -> Block {
         Block { first: address - address % (1 << bits), bits }
     }

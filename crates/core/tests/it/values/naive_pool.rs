@@ -1,4 +1,4 @@
-//! One pool of the naive resource-manager: what is in it, what is free, and what a request gets that is alone.
+//! One pool of the naive resource-manager: its values, its free values, and the value for a request without a group.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,18 +14,18 @@ use crate::values::naive_blocks::{Block, blocks_of_range, free_blocks, width};
 pub struct Pool {
     pub supply: Supply,
     pub asked: BTreeMap<String, Asked>,
-    /// What others hold, who have not come through the resource-manager.
+    /// Values of claims without a request.
     pub others: BTreeMap<String, u128>,
-    /// The id from which going round goes on.
+    /// The cursor of round robin.
     pub last: Option<u128>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub request: Request,
-    /// `None` while it waits for its turn.
+    /// `None`: not answered yet.
     pub answer: Option<Result<Block, Failure>>,
-    /// The id that it had while its group had one.
+    /// The former id of its group.
     pub had: Option<u128>,
 }
 
@@ -63,7 +63,7 @@ impl Pool {
         free
     }
 
-    /// What it is made of.
+    /// The blocks of the pool.
     pub fn stock(&self) -> (Vec<Block>, Vec<Block>, Vec<(u32, u32)>) {
         match &self.supply {
             Supply::Ids(IdSupply { start, end, exclude, .. }) => {
@@ -78,7 +78,7 @@ impl Pool {
         }
     }
 
-    /// Whether something is no longer held that was.
+    /// Whether a value was released.
     pub fn gave(&self, after: &Pool) -> bool {
         let held = |pool: &Pool, key: &str| pool.asked.get(key)?.answer.clone()?.ok();
         self.asked.keys().any(|key| held(self, key).is_some() && held(after, key).is_none())
@@ -88,7 +88,7 @@ impl Pool {
         matches!(self.asked.get(key), Some(Asked { answer: Some(Err(_)), .. }))
     }
 
-    /// What a request that is nobody's fellow gets.
+    /// The value for a request without a group.
     pub fn find(&self, want: &Wanted) -> Result<Block, Failure> {
         match (want, &self.supply) {
             (Wanted::Id(want), Supply::Ids(_)) => self.find_id(want),
@@ -123,7 +123,7 @@ impl Pool {
     }
 
     fn find_prefix(&self, want: &WantedPrefix, supply: &AddressSupply) -> Result<Block, Failure> {
-        // How long it is, is a question of the version of the address that it names.
+        // The length depends on the IP version of the named address.
         let six = want.start.map_or(supply.six, |(six, _)| six);
         let width = width(six);
         let size = u32::from(want.size);
@@ -149,7 +149,7 @@ impl Pool {
             let is_free = named.addresses().all(|one| free.contains(&one));
             return if is_free { Ok(named) } else { Err(unavailable) };
         }
-        // Smallest block first, then the lowest; of a larger one the lower half, again and again.
+        // The lowest of the smallest blocks; a larger block is halved, and the lower half is used.
         let blocks = free_blocks(&free);
         for block in blocks.iter().filter(|block| block.bits >= bits) {
             let lowest = Block { first: block.first, bits };
@@ -187,7 +187,7 @@ impl Pool {
     }
 }
 
-/// Each subnet, and each block of a range, which counts as one.
+/// The subnets, and the blocks of the ranges.
 fn subnets(supply: &AddressSupply) -> Vec<Block> {
     let ranges = supply.ranges.iter().flat_map(|(from, to)| blocks_of_range(*from, *to));
     supply.subnets.iter().map(|subnet| block(subnet, supply.six)).chain(ranges).collect()
@@ -197,7 +197,7 @@ fn block(subnet: &Subnet, six: bool) -> Block {
     Block::around(subnet.address, width(six) - u32::from(subnet.len))
 }
 
-/// Whether an odd one is asked for, or an even one.
+/// The wanted parity: whether it is odd.
 pub fn wants_parity(want: &WantedId) -> Option<bool> {
     match want.parity {
         Some(WantedParity::Only(parity)) => Some(parity == Parity::Odd),
@@ -216,7 +216,7 @@ pub fn is_sync(request: &Request) -> bool {
     wanted_id(request).is_some_and(|want| want.sync == Some(true))
 }
 
-/// Whether going round goes on from what this request gets: it goes round itself, or has said which id it wants.
+/// Whether the request moves the cursor: it uses round robin, or names an id.
 pub fn moves(request: &Request) -> bool {
     wanted_id(request)
         .is_some_and(|want| want.id.is_some() || want.method == Some(Method::RoundRobin))

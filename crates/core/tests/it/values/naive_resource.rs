@@ -1,7 +1,6 @@
-//! The resource-manager once more, as its documents tell it and as slowly as it likes: every pool is a list of numbers, and
-//! what is free is found by looking at each of them.
+//! A naive resource-manager: each pool is a list of numbers, and each search looks at all of them.
 //!
-//! Not here: notices, and pools in which released blocks come last.
+//! Not here: notifications, and sequential pools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,11 +17,11 @@ pub struct Manager {
     pub pools: BTreeMap<String, Pool>,
 }
 
-/// Requests whose turn it is: key before pool, because that is their order.
+/// Requests to answer, ordered by key, then by pool.
 type Turn = BTreeSet<(String, String)>;
 
 impl Manager {
-    /// All of it or nothing; whether it was all.
+    /// Carries out the whole edit or nothing. Returns whether it did.
     pub fn edit(&mut self, edit: &EditRequests) -> bool {
         let mut after = self.clone();
         let done = after.try_edit(edit).is_some();
@@ -33,7 +32,7 @@ impl Manager {
     }
 
     fn try_edit(&mut self, edit: &EditRequests) -> Option<()> {
-        // Keys of groups that somebody has left.
+        // Keys of groups with a member less.
         let mut left = BTreeSet::new();
         for (name, one) in &edit.pools {
             if matches!(one, RequestPoolEdit::Remove)
@@ -67,18 +66,18 @@ impl Manager {
         for (name, put) in &puts {
             self.write(name, put, &displaced, &mut new, &mut left)?;
         }
-        // A group has one turn.
+        // A group is answered once.
         let sync = |(key, name): &(String, String)| is_sync(&self.pools[name].asked[key].request);
         let keys: BTreeSet<String> =
             displaced.iter().filter(|turn| sync(turn)).map(|(key, _)| key.clone()).collect();
         displaced.extend(new.extract_if(.., |turn| keys.contains(&turn.0) && sync(turn)));
-        // Only where something has become free somebody who waits has a reason to try again.
+        // Failed requests are retried only in pools with new free values.
         let mut freed: BTreeMap<String, bool> = BTreeMap::new();
         for (name, after) in &self.pools {
             let before = before.pools.get(name);
-            let anew = before.is_none_or(|before| before.stock() != after.stock());
-            if anew || before.is_some_and(|before| before.gave(after)) {
-                freed.insert(name.clone(), anew);
+            let redefined = before.is_none_or(|before| before.stock() != after.stock());
+            if redefined || before.is_some_and(|before| before.gave(after)) {
+                freed.insert(name.clone(), redefined);
             }
         }
         self.answer(&displaced);
@@ -91,8 +90,8 @@ impl Manager {
             let waiting: Turn = waiting.map(|(name, _)| (key.clone(), name.clone())).collect();
             self.answer(&waiting);
         }
-        for (name, anew) in freed {
-            self.retry(&name, anew);
+        for (name, redefined) in freed {
+            self.retry(&name, redefined);
         }
         Some(())
     }
@@ -125,7 +124,7 @@ impl Manager {
         Some(())
     }
 
-    /// Nobody of a group has anything any more.
+    /// All members of the group lose their value.
     fn displace_group(&mut self, key: &str, turn: &mut Turn) {
         for (name, pool) in &mut self.pools {
             if let Some(asked) = pool.asked.get_mut(key).filter(|asked| is_sync(&asked.request))
@@ -212,7 +211,7 @@ impl Manager {
         Some(())
     }
 
-    /// In the order of the keys: whoever is alone in the order of the pools, then those who want the same.
+    /// In the order of the keys: requests without a group in the order of the pools, then the group.
     fn answer(&mut self, turn: &Turn) {
         let keys: BTreeSet<&String> = turn.iter().map(|(key, _)| key).collect();
         for key in keys {
@@ -223,7 +222,7 @@ impl Manager {
                 if is_sync(request) {
                     group.insert(name.clone());
                 } else {
-                    // It was in a group that had to move, and has left it.
+                    // It has left a group that was displaced.
                     let had = pool.asked[key].had.filter(|id| {
                         let odd = |want| wants_parity(want).is_none_or(|odd| (*id % 2 == 1) == odd);
                         let free = pool.free().contains(id);
@@ -326,9 +325,9 @@ impl Manager {
         (asked.answer, asked.had) = (Some(found), None);
     }
 
-    /// Whoever has nothing is answered again, for as long as there is anything. Whoever gets nothing again keeps the reason
-    /// that was given at first, unless the pool is another than it was.
-    fn retry(&mut self, name: &str, anew: bool) {
+    /// Answers failed requests again while there are free values. A request that fails again keeps its reason, unless the
+    /// pool was redefined.
+    fn retry(&mut self, name: &str, redefined: bool) {
         let pool = &self.pools[name];
         let failed: Vec<String> =
             pool.asked.keys().filter(|key| pool.has_failed(key)).cloned().collect();
@@ -340,7 +339,7 @@ impl Manager {
             if pool.has_failed(&key) {
                 let before = self.clone();
                 self.answer(&Turn::from([(key.clone(), name.into())]));
-                if !anew {
+                if !redefined {
                     self.keep_reasons(&before, &key);
                 }
             }
@@ -356,12 +355,12 @@ impl Manager {
         }
     }
 
-    /// A request that is there and has something, or is not there; whether it could be asked for at all.
+    /// Adds the request if it is granted. Returns whether the pools exist.
     pub fn allocate(&mut self, find: &FindValue) -> bool {
         let put = |name: &Arc<str>| {
             let mut request = find.request.clone();
             let pool = self.pools.get(&**name);
-            // Whoever asked before still does.
+            // The services that have made the request before stay.
             if let Some(before) = pool.and_then(|pool| pool.asked.get(&*find.key)) {
                 let all = before.request.services.iter().chain(&find.request.services);
                 request.services = all.fold(Vec::new(), |mut all, one| {
@@ -386,7 +385,7 @@ impl Manager {
         done
     }
 
-    /// Somebody takes the lowest id of a pool, without the resource-manager.
+    /// A native claim takes the lowest id of a pool.
     pub fn claim(&mut self, name: &str, key: &str) {
         let Some(pool) = self.pools.get_mut(name) else { return };
         let lowest = pool.free().first().copied();

@@ -1,9 +1,9 @@
-//! Pools of ids as the id-manager parcels them out, request by request.
+//! Block pools, request by request.
 
 use crate::values::script::{check, play};
 
 #[test]
-fn a_pool_is_cut_into_blocks() {
+fn pool_is_divided_into_blocks() {
     check(
         "
         ids p 0-100 -> created 1
@@ -34,7 +34,7 @@ fn a_pool_is_cut_into_blocks() {
 }
 
 #[test]
-fn ids_come_out_of_the_block_one_after_the_other() {
+fn ids_are_granted_from_the_block_in_order() {
     check(
         "
         ids p 0-100
@@ -56,7 +56,7 @@ fn ids_come_out_of_the_block_one_after_the_other() {
 }
 
 #[test]
-fn a_range_must_leave_something() {
+fn range_is_refused_unless_more_ids_are_left() {
     check(
         "
         ids p 10-20
@@ -75,7 +75,7 @@ fn a_range_must_leave_something() {
 }
 
 #[test]
-fn a_released_id_rests_and_comes_after_the_block() {
+fn released_id_is_quarantined_and_granted_after_the_block() {
     check(
         "
         ids p 0-30
@@ -90,7 +90,7 @@ fn a_released_id_rests_and_comes_after_the_block() {
         account p -> 0-30 at 2 block 3 | p.1 0-2 at 2
         alloc p e -> 3
         free p e -> 3
-        # The former holder gets no other treatment than anybody else.
+        # The former holder has no priority.
         alloc p e -> 4
         account p -> 0-30 at 5 block 3 | p.1 3-5 at 4 | p.1 has 3@70
         ",
@@ -98,7 +98,7 @@ fn a_released_id_rests_and_comes_after_the_block() {
 }
 
 #[test]
-fn the_older_order_looks_at_released_ids_first() {
+fn released_first_order_prefers_released_ids() {
     check(
         "
         ids p 0-30
@@ -114,7 +114,7 @@ fn the_older_order_looks_at_released_ids_first() {
 }
 
 #[test]
-fn what_is_too_much_goes_back_to_the_pool() {
+fn surplus_of_a_child_is_returned_to_the_pool() {
     check(
         "
         ids p 0-30
@@ -127,7 +127,7 @@ fn what_is_too_much_goes_back_to_the_pool() {
         tick -> 2 events
         account p -> 0-30 at 8 block 3 | p.1 6-8 at 7 | p.1 has 3-7@30 | pool has 0-2@30
         tick -> 0 events
-        # Block, released, new blocks, and then what the pool got back.
+        # The block, released ids, new blocks, then the ids returned to the pool.
         range p rest 23 -> 3-25
         range p more 4 -> 26-29
         alloc p x -> 30
@@ -138,7 +138,7 @@ fn what_is_too_much_goes_back_to_the_pool() {
 }
 
 #[test]
-fn written_over() {
+fn edits_replace_definition_and_entries() {
     check(
         "
         ids p 0-100
@@ -149,7 +149,7 @@ fn written_over() {
         alloc p k2 -> 2
         alloc p k3 -> 3
         alloc p k4 -> no exhausted: pool 'p' has 98 values free, but none that fit [size 101, held 3, free 98, run 97]
-        # A cursor that an operator has set is where it goes on.
+        # Allocation continues at a cursor that an operator has set.
         frame p 0-100 at=59 block=10 child=50-59:53
         alloc p k4 -> 54
         entry p k9 7,9 -> written
@@ -182,7 +182,7 @@ fn written_over() {
 }
 
 #[test]
-fn an_enhanced_pool_gives_what_is_asked_for() {
+fn enhanced_pool_grants_the_wanted_id() {
     check(
         "
         ids e 1-20 enhanced
@@ -199,16 +199,16 @@ fn an_enhanced_pool_gives_what_is_asked_for() {
         account e -> 1-20 at 3 block 1 | e.1 3-3 at 3 | e.1 has 15@0
         alloc e k5 id=15 -> 15
         account e -> 1-20 at 3 block 1 | e.1 3-3 at 3
-        # The cursor steps over what was given by value.
+        # The cursor skips ids that were granted by value.
         range e all 12 -> 4-14,16
         account e -> 1-20 at 16 block 1 | e.1 16-16 at 16
-        # Released first, as the specification has it; the block first, if asked.
+        # Released ids first, as specified; the block first on request.
         ids f 1-40 enhanced
         range f r 2 -> 1-2
         free f r
         alloc f k6 order=available -> 3
         alloc f k7 -> 1
-        # An ordinary pool does not look at any of it.
+        # Other pools ignore these fields.
         ids n 1-20
         alloc n k id=15 exp=1 -> 1
         at +1h
@@ -218,7 +218,7 @@ fn an_enhanced_pool_gives_what_is_asked_for() {
 }
 
 #[test]
-fn what_has_expired_is_taken_when_nothing_else_is_left() {
+fn expired_ids_are_taken_when_no_other_ids_are_left() {
     check(
         "
         ids e 1-4 enhanced
@@ -226,20 +226,20 @@ fn what_has_expired_is_taken_when_nothing_else_is_left() {
         alloc e b exp=5 -> 2
         alloc e c -> 3
         at +20s
-        # Free ones first.
+        # Free ids first.
         alloc e d -> 4
         show e a -> 1 by a v2 lease -10s
         alloc e f exp=100 -> 2
         alloc e b -> 1
         free e a -> no id_key_unknown: nothing is held under 'a' in pool 'e'
         alloc e g -> no exhausted: pool 'e' has no value free [size 4, held 4]
-        # Asked for again without a time, it never ends.
+        # Allocated again without an expiration, it does not expire.
         alloc e f
         at +200s
         alloc e g -> no exhausted: pool 'e' has no value free [size 4, held 4]
         alloc e f exp=1 -> 2
         at +2s
-        # Its own key gets it back, and a key that wants another one gets that, if it is there.
+        # Its own key gets it back; a key that wants another id gets that one, if it is available.
         alloc e f exp=1 id=3 -> 2
         free e c
         at +2s
@@ -254,7 +254,7 @@ fn what_has_expired_is_taken_when_nothing_else_is_left() {
 }
 
 #[test]
-fn a_pool_of_the_native_interface_is_parcelled_out_when_asked() {
+fn native_pool_is_divided_at_its_first_allocation() {
     check(
         "
         pool v id32 1-30,40-49 exclude=3
@@ -283,7 +283,7 @@ fn a_pool_of_the_native_interface_is_parcelled_out_when_asked() {
 }
 
 #[test]
-fn another_node_gets_a_block_of_its_own_and_in_the_end_what_the_first_left() {
+fn another_node_gets_its_own_block_and_later_the_ids_of_the_first() {
     check(
         "
         ids p 0-30
@@ -305,7 +305,7 @@ fn another_node_gets_a_block_of_its_own_and_in_the_end_what_the_first_left() {
 }
 
 #[test]
-fn a_clock_that_steps_back_is_not_followed() {
+fn time_never_goes_back() {
     let mut world = check(
         "
         ids e 1-4 enhanced
@@ -327,19 +327,19 @@ fn a_clock_that_steps_back_is_not_followed() {
 }
 
 #[test]
-fn what_is_written_where_nothing_is_and_what_goes_do_not_wait_for_a_quiet_moment() {
+fn whole_new_pools_and_removals_ignore_other_changes() {
     check(
         "
         ids p 0-100 -> created 1
         ids q 0-100 -> created 1
         alloc q k -> 0
-        # Told whole, on a state that is long gone.
+        # A whole pool, based on an old state.
         frame new 1-9 at=0 child=1-1:1 alone seen=1 -> written
-        # Not told whole: what is not said would be made up.
+        # Not a whole pool: the rest is not known.
         frame newer 1-9 at=0 child=1-1:1 seen=1 -> no pool_changed: pool 'newer' has changed at position 4, after it was read
-        # By now there is something.
+        # Now the pool exists.
         frame new 1-9 at=0 child=1-1:1 alone seen=1 -> no pool_changed: pool 'new' has changed at position 4, after it was read
-        # What goes may go, unless it was to be as it was, or everything was.
+        # A removal is accepted unless it depends on all pools being unchanged.
         wipe q seen=2 all -> no pool_changed: pool 'q' has changed at position 4, after it was read
         wipe q seen=2 -> written
         wipe p all -> written
@@ -348,7 +348,7 @@ fn what_is_written_where_nothing_is_and_what_goes_do_not_wait_for_a_quiet_moment
 }
 
 #[test]
-fn an_unknown_key_may_be_released_while_somebody_holds_something() {
+fn unknown_key_can_be_released_while_another_key_holds_ids() {
     check(
         "
         ids p 0-100 -> created 1
@@ -362,7 +362,7 @@ fn an_unknown_key_may_be_released_while_somebody_holds_something() {
 }
 
 #[test]
-fn that_there_are_not_so_many_is_said_before_that_nobody_may_ask_for_so_many() {
+fn exhausted_pool_is_reported_before_the_limit_on_values() {
     check(
         "
         ids p 0-10 -> created 1
@@ -374,7 +374,7 @@ fn that_there_are_not_so_many_is_said_before_that_nobody_may_ask_for_so_many() {
 }
 
 #[test]
-fn who_looked_at_one_entry_does_not_wait_for_the_others() {
+fn edit_of_one_entry_ignores_changes_of_others() {
     check(
         "
         ids p 0-100 -> created 1

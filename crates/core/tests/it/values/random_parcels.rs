@@ -1,5 +1,5 @@
-//! Random requests to the id-manager and to the native interface, on the same pools: whatever is asked, each id is held by
-//! one key, or stands in one place of the account, or in none because an operator has written it so.
+//! Random commands of the id-manager and of the native interface on the same pools: each id is held by one key, or is in
+//! one place of the layout, or in none because an operator has written it so.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ fn line() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Where each id of the pool is, and an error if that is more than one place.
+/// Checks that no id of the pool is in two places.
 fn partition(state: &State, name: &str) {
     let child = |pool: &str| format!("{pool}.1").into();
     let Some(frozen) = view::blocks::frozen(state, name, child) else { return };
@@ -60,7 +60,7 @@ fn partition(state: &State, name: &str) {
             places.entry(id).or_default().push("released".into());
         }
     }
-    // What is ahead of a cursor is available, unless somebody has it or it came back; the rest is reserved.
+    // Ids after a cursor are available unless they are held or released; the rest is reserved.
     let layout = &frame.layout;
     let blocks = layout.children.iter().map(|child| (child.cursor, child.end));
     let ahead: Vec<(i64, u32)> = blocks.chain([(layout.cursor, frame.high)]).collect();
@@ -71,7 +71,7 @@ fn partition(state: &State, name: &str) {
         assert!(places.len() <= 1 && open <= 1, "{id} of {name}: {places:?}, {open} times ahead");
     }
     assert!(places.values().all(|places| places.len() == 1), "{name}: {places:?}");
-    // Nothing that rests is free for anybody.
+    // Ids in quarantine are not free.
     for claim in
         state.pool(name).into_iter().flat_map(|pool| pool.claims_by_value().collect::<Vec<_>>())
     {
@@ -88,7 +88,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_asked_each_id_is_in_one_place(lines in prop::collection::vec(line().boxed(), 1..60)) {
+    fn each_id_is_in_one_place(lines in prop::collection::vec(line().boxed(), 1..60)) {
         let mut world = check("
             ids p 1-30
             ids e 0-25 enhanced
@@ -102,9 +102,9 @@ proptest! {
         }
     }
 
-    /// Without an operator who writes over it, nothing is ever lost: in the end every id can be had.
+    /// Without edits by an operator no id is lost: in the end all ids can be allocated.
     #[test]
-    fn nothing_is_lost(lines in prop::collection::vec(line().boxed(), 1..40)) {
+    fn no_id_is_lost(lines in prop::collection::vec(line().boxed(), 1..40)) {
         let mut world = check("
             ids p 1-30
             ids e 0-25 enhanced

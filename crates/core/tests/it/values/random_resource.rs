@@ -1,4 +1,4 @@
-//! Random edits of pools of resources, beside a naive model: answer by answer, and free list by free list.
+//! Random edits of request pools, compared with a naive model: answers, free values, alarms and notifications.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::values::naive_resource::Manager;
 use crate::values::resource_steps::{FOUR, beginning, key, step};
 use crate::values::world::{EPOCH_MS, World};
 
-/// The same edit, but request by request where it can be said like that, each with what it was before.
+/// The same edit as edits of single requests, where that is possible.
 fn one_by_one(state: &State, command: &Command) -> Command {
     let Command::Requests(RequestsCommand::Edit(edit)) = command else { return command.clone() };
     let mut edit = edit.clone();
@@ -60,12 +60,12 @@ fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     None
 }
 
-/// Who is told of what: user and service, and then the pools and keys.
-type Told = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<(Arc<str>, Arc<str>)>>;
+/// Notifications: user and service, and the pools and keys.
+type Notified = BTreeMap<(Arc<str>, Arc<str>), BTreeSet<(Arc<str>, Arc<str>)>>;
 
-/// All services of whatever is answered otherwise than before, and those that are new to what is not. Whoever is new and waits
-/// for the answer has it in the reply.
-fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
+/// The expected notifications: to all services of changed answers, and to new services of unchanged ones. A new service
+/// that waits for the reply gets none.
+fn notified(before: &Manager, after: &Manager, command: &Command) -> Notified {
     let edits = match command {
         Command::Requests(RequestsCommand::Edit(edit)) => &edit.pools[..],
         _ => &[],
@@ -76,7 +76,7 @@ fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
             _ => true,
         })
     };
-    let mut told = Told::new();
+    let mut notified = Notified::new();
     for (name, pool) in &after.pools {
         for (key, asked) in &pool.asked {
             let old = before.pools.get(name).and_then(|pool| pool.asked.get(key));
@@ -93,17 +93,17 @@ fn told(before: &Manager, after: &Manager, command: &Command) -> Told {
                 if asked.request.redeploy != Some(Redeploy::Never) {
                     let who = (asked.request.user.clone(), service.clone());
                     let what = (name.as_str().into(), key.as_str().into());
-                    told.entry(who).or_default().insert(what);
+                    notified.entry(who).or_default().insert(what);
                 }
             }
         }
     }
-    told
+    notified
 }
 
-/// Without requests that had nothing before: their reason may change twice in one edit, and be what it was. And without those
-/// that have nothing now though somebody waits: when they are tried again in the same edit, he is told of that.
-fn changed(told: &Told, before: &Manager, after: &Manager) -> Told {
+/// Without requests that had failed before: their reason may change twice in one edit. And without those that fail now
+/// and have a service that waits: a retry in the same edit may notify it.
+fn changed(notified: &Notified, before: &Manager, after: &Manager) -> Notified {
     let asked = |manager: &'_ Manager, (pool, key): &(Arc<str>, Arc<str>)| {
         let asked = manager.pools.get(&**pool).and_then(|pool| pool.asked.get(&**key));
         asked.filter(|asked| matches!(asked.answer, Some(Err(_)))).cloned()
@@ -112,31 +112,32 @@ fn changed(told: &Told, before: &Manager, after: &Manager) -> Told {
         asked(before, one).is_some()
             || asked(after, one).is_some_and(|asked| asked.request.sync_alloc)
     };
-    let mut told = told.clone();
-    told.values_mut().for_each(|about| about.retain(|one| !failed(one)));
-    told.retain(|_, about| !about.is_empty());
-    told
+    let mut notified = notified.clone();
+    notified.values_mut().for_each(|about| about.retain(|one| !failed(one)));
+    notified.retain(|_, about| !about.is_empty());
+    notified
 }
 
-fn covers(heard: &Told, wanted: &Told) -> bool {
-    let has =
-        |who, about: &BTreeSet<_>| heard.get(who).is_some_and(|heard| heard.is_superset(about));
+fn covers(queued_now: &Notified, wanted: &Notified) -> bool {
+    let has = |who, about: &BTreeSet<_>| {
+        queued_now.get(who).is_some_and(|queued_now| queued_now.is_superset(about))
+    };
     wanted.iter().all(|(who, about)| has(who, about))
 }
 
-/// What the outbox has got since it had so many: nobody twice, and each as thoroughly as any of its requests wants it.
-fn queued(state: &State, had: usize) -> (Told, usize) {
-    let mut told = Told::new();
+/// The new notifications in the outbox: one for each service, with the most thorough action of its requests.
+fn queued(state: &State, had: usize) -> (Notified, usize) {
+    let mut notified = Notified::new();
     for notice in state.outbox().from(0).skip(had) {
         let who = (notice.user.clone(), notice.target.clone());
-        let before = told.insert(who, notice.about.iter().cloned().collect());
-        assert!(before.is_none(), "{} is told twice", notice.target);
+        let before = notified.insert(who, notice.about.iter().cloned().collect());
+        assert!(before.is_none(), "{} is notified twice", notice.target);
         let asked =
             notice.about.iter().filter_map(|(pool, key)| view::requests::request(state, pool, key));
         let hows = asked.map(|(asked, _)| asked.request.redeploy.unwrap_or(Redeploy::Default));
         assert_eq!(hows.max().map(Redeploy::payload), Some(notice.payload), "{notice:?}");
     }
-    (told, state.outbox().from(0).count())
+    (notified, state.outbox().from(0).count())
 }
 
 fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
@@ -178,9 +179,9 @@ fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// 100,000 commands and a few more: 105 in each of 1,000 lives, on average.
+    /// About 105,000 commands: 105 in each of 1,000 runs, on average.
     #[test]
-    fn the_resource_manager_is_what_its_documents_say(
+    fn answers_match_the_naive_model(
         steps in prop::collection::vec(step().boxed(), 1..=210)
     ) {
         let (mut state, mut model) = (State::new(), Manager::default());
@@ -194,11 +195,11 @@ proptest! {
                 prop_assert_eq!(done, wanted, "{:?}", command);
             }
             compare(&state, &model)?;
-            let (heard, has) = queued(&state, had);
-            let wanted = if done { told(&before, &model, command) } else { Told::new() };
-            let of = |told| changed(told, &before, &model);
-            prop_assert_eq!(of(&heard), of(&wanted), "{:?}", command);
-            prop_assert!(covers(&heard, &wanted), "{wanted:?} is not told by {command:?}");
+            let (queued_now, has) = queued(&state, had);
+            let wanted = if done { notified(&before, &model, command) } else { Notified::new() };
+            let of = |notified| changed(notified, &before, &model);
+            prop_assert_eq!(of(&queued_now), of(&wanted), "{:?}", command);
+            prop_assert!(covers(&queued_now, &wanted), "{wanted:?} is not notified by {command:?}");
             had = has;
         }
         let wrong = invariant::check(&state);
@@ -209,9 +210,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The auditor is content with each of them, a replica and a restored copy agree, and all of it can be taken back.
+    /// The invariants hold after each edit, a replica and a restored copy agree, and all edits can be undone.
     #[test]
-    fn every_edit_leaves_the_books_right(
+    fn invariants_hold_after_every_edit(
         steps in prop::collection::vec(step().boxed(), 1..30)
     ) {
         let mut world = World::new();
@@ -220,9 +221,9 @@ proptest! {
         }
     }
 
-    /// Where released blocks come last, nothing that was used is given while something else would do.
+    /// A sequential pool grants a used block only if no unused one fits.
     #[test]
-    fn what_was_used_comes_last(
+    fn used_blocks_are_granted_last(
         steps in prop::collection::vec((key(), prop::option::weighted(0.6, 27..=32u8)), 1..100)
     ) {
         let mut state = State::new();
@@ -262,7 +263,7 @@ proptest! {
     }
 }
 
-/// Writes over the pool `s`.
+/// Edits the pool `s`.
 fn write(state: &mut State, put: PutRequestPool) {
     let pools = vec![("s".into(), RequestPoolEdit::Put(Box::new(put)))];
     let edit = EditRequests { seen: u64::MAX, seen_all: false, pools };
@@ -275,7 +276,7 @@ fn plain(want: Wanted) -> Request {
     Request { user: "admin".into(), services: vec![], redeploy: None, sync_alloc: false, want }
 }
 
-/// Whether these addresses have room for such a network, or for a host, which does not get the edges.
+/// Whether these addresses contain such a network, or a host address that is not an edge.
 fn fits(set: &BTreeSet<u128>, len: u8) -> bool {
     let size = 1u128 << (32 - len);
     let is_edge = |one: u128| size == 1 && (one == FOUR || one == FOUR + 31);

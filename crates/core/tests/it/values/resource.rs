@@ -1,10 +1,10 @@
-//! The part of the language that is about the resource-manager.
+//! Commands of the test language for request pools, alarms and the outbox.
 //!
 //! `idpool p 20-200 [exclude=8-30,20-88] [alarms[=10]]`, `ippool p [nets=10.0.0.0/24,…] [exclude=…] [ranges=a-b] [sequential]
 //! [quiet] [alarms]`; `ask p+q k [sync] [id=77] [rr] [odd|even] [svc=/s] [how] [waits]`, `net p k 32 [start=A] [invert]`,
-//! `look p+q k …` and `seize p+q k …` are what `ask` or `net` would get, and the same asked for only if there is something;
-//! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` is `idpool` over what it was; `answers p`, `left p`, `alarms`, `outbox`
-//! show what there is; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notice by its place in the outbox.
+//! `look p+q k …` finds what `ask` or `net` would get, and `seize p+q k …` adds the request only if it is granted;
+//! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` changes a pool with this configuration; `answers p`, `left p`, `alarms`, `outbox`
+//! print the state; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notification by its index in the outbox.
 //! Lines with `&` between them are one edit.
 
 use std::net::IpAddr;
@@ -49,7 +49,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 |name| (name, put(PutRequestPool { put: vec![request.clone()], ..plain.clone() }));
             edit(pools.map(asked).collect())
         }
-        // Configures a pool that is as `was=` says, or not there.
+        // Configures a pool that is as `was=` says, or does not exist.
         "recast" => {
             let was = words.get("was").map(|was| config(&Words::of(&format!("idpool p {was}"))));
             let config = Some(config(&Words::of(&format!("idpool p {}", words.plain(1)))));
@@ -64,7 +64,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 _ => RequestsCommand::Find(find),
             }
         }
-        // Writes over a request that was there as `was=` says, or not at all.
+        // Changes a request that is as `was=` says, or does not exist.
         "over" => {
             let want = |id: &str| {
                 Wanted::Id(WantedId { id: Some(number(id) as u32), ..Default::default() })
@@ -163,7 +163,7 @@ fn address_of(text: &str) -> (bool, u128) {
 }
 
 fn request(words: &Words<'_>) -> Request {
-    // Whoever names a size wants a network.
+    // A request with a size is for a prefix.
     let size = words.plains().nth(2).and_then(|word| word.parse().ok());
     let want = if let Some(size) = size {
         let (invert, start) = (words.has("invert"), words.get("start").map(address_of));
@@ -204,7 +204,7 @@ fn answer(state: &State, pool: &str, key: &str) -> String {
     }
 }
 
-/// What was asked for, as it is answered now.
+/// The answer to the request.
 pub fn answered(state: &State, words: &Words<'_>, said: String) -> String {
     if said != "written" {
         return said;
@@ -213,7 +213,7 @@ pub fn answered(state: &State, words: &Words<'_>, said: String) -> String {
     pools.map(|pool| answer(state, pool, words.plain(1))).collect::<Vec<_>>().join(" ")
 }
 
-/// What was found in a pool of networks is said as one.
+/// The found value, written as a prefix in a pool of addresses.
 pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
     let Some(config) = view::requests::config(state, words.plain(0)) else { return said };
     let (first, last) = said.split_once('-').unwrap_or((&said, &said));

@@ -1,6 +1,4 @@
-//! Random edits of pools of resources: small pools and few keys, so that whatever can meet does.
-//!
-//! What they are compared with is in `random_resource`.
+//! Random edits of request pools: small pools and few keys, so that requests interact. `random_resource` uses them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -105,7 +103,7 @@ fn wanted_prefix() -> impl Strategy<Value = Wanted> {
     let size = select(vec![32, 32, 31, 30, 29, 28, 27, 33, 64, 120, 124, 126, 127, 128, 128]);
     let inverted = prop::option::weighted(0.3, select(vec![0, 1, 2, 3, 4, 5, 6, 32, 33, 128]));
     let start = (select(vec![false, false, true]), any::<bool>(), 0..16 * SLOTS);
-    // Sometimes the address is one of the other family that has the same number.
+    // Sometimes an address of the other IP version with the same number.
     let start = start.prop_map(|(six, odd, at)| (six, base(six != (odd && at % 8 == 0)) + at));
     (size, inverted, prop::option::weighted(0.25, start)).prop_map(|(size, inverted, start)| {
         let (size, invert) = inverted.map_or((size, false), |size| (size, true));
@@ -157,7 +155,7 @@ fn put(
 
 type Edit = (Arc<str>, RequestPoolEdit);
 
-/// A command that shows itself in a line, for the few that are left when a failure has been made small.
+/// A command that prints as one line, for minimised failures.
 #[derive(Clone)]
 pub struct Step(pub Command);
 
@@ -262,7 +260,7 @@ fn one(op: Op) -> Command {
     Command::Transact(Transact::one(op))
 }
 
-/// Small pools to begin with, so that there is something to ask for.
+/// Creates small pools, so that requests can be granted.
 pub fn beginning() -> Command {
     let pools = [
         ("p", Supply::Ids(IdSupply { start: 0, end: 7, exclude: vec![], alarm_base: 7 })),

@@ -1,9 +1,9 @@
-//! Pools of resources and what is asked of them, as NSO's resource-manager answers.
+//! Request pools and their answers, as NSO's resource-manager has them.
 
 use crate::values::script::check;
 
 #[test]
-fn a_range_moves_and_what_was_inside_goes_along() {
+fn displaced_requests_move_with_the_range() {
     check(
         "
         idpool p 10-200
@@ -30,7 +30,7 @@ fn a_range_moves_and_what_was_inside_goes_along() {
 }
 
 #[test]
-fn whoever_has_nothing_gets_what_is_released() {
+fn failed_requests_get_released_values() {
     check(
         "
         idpool p 0-0
@@ -56,7 +56,7 @@ fn whoever_has_nothing_gets_what_is_released() {
         idpool par 100-200
         ask par o odd -> 101
         ask par e even -> 100
-        # The native interface sees it, and leaves it alone.
+        # The native interface can read it but not change it.
         claim par n -> new 102
         release par o -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
         delete par -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
@@ -64,7 +64,7 @@ fn whoever_has_nothing_gets_what_is_released() {
         renew par o ttl=1s -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
         confirm par o -> no kept_by_resource_manager: the claim of 'o' in pool 'par' belongs to a request of the resource-manager; withdraw the request there
         ask par n -> no params_differ: 'n' in pool 'par' was claimed with different owner
-        # So does the id-manager.
+        # The same for the id-manager.
         ids par 100-200 -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
         alloc par z -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
         free par o -> no kept_by_resource_manager: pool 'par' is managed by the resource-manager; change it there
@@ -77,7 +77,7 @@ fn whoever_has_nothing_gets_what_is_released() {
         ask small k -> ! Exhausted
         release small n
         answers small -> k=1
-        # What it claims stays its own, wherever the pool goes; the pool itself stays while it has anything.
+        # Native claims are not displaced, and keep the pool from being removed.
         idpool small 1-2
         claim small n -> new 2
         idpool small 1-1
@@ -96,7 +96,7 @@ fn whoever_has_nothing_gets_what_is_released() {
 }
 
 #[test]
-fn a_request_that_is_written_anew_keeps_what_still_serves() {
+fn changed_request_keeps_a_value_that_still_fits() {
     check(
         "
         idpool p 1-20
@@ -111,14 +111,14 @@ fn a_request_that_is_written_anew_keeps_what_still_serves() {
         net n a 28 -> 10.0.0.0/28
         net n a 28 start=10.0.0.32 -> 10.0.0.32/28
         net n a 28 -> 10.0.0.32/28
-        # The same number, but an address of the other family.
+        # The same number in the other IP version.
         net n a 28 start=::a00:20 -> ! PrefixUnavailable { address: 167772192, len: 28 }
         ",
     );
 }
 
 #[test]
-fn hosts_and_blocks_come_out_of_the_smallest_block_that_fits() {
+fn values_come_from_the_smallest_block_that_fits() {
     check(
         "
         ippool p nets=10.0.0.0/24
@@ -159,7 +159,7 @@ fn hosts_and_blocks_come_out_of_the_smallest_block_that_fits() {
 }
 
 #[test]
-fn subnets_go_and_what_was_in_them_moves() {
+fn requests_move_when_their_subnet_is_removed() {
     check(
         "
         ippool p nets=192.168.1.0/24
@@ -188,7 +188,7 @@ fn subnets_go_and_what_was_in_them_moves() {
 }
 
 #[test]
-fn exactly_this_prefix() {
+fn request_for_a_named_prefix() {
     check(
         "
         ippool p nets=10.0.0.0/24
@@ -209,7 +209,7 @@ fn exactly_this_prefix() {
 }
 
 #[test]
-fn released_blocks_come_last_in_a_sequential_pool() {
+fn sequential_pool_prefers_unused_blocks() {
     check(
         "
         ippool f nets=10.0.0.0/24
@@ -228,7 +228,7 @@ fn released_blocks_come_last_in_a_sequential_pool() {
 }
 
 #[test]
-fn a_pool_that_runs_out_raises_alarms() {
+fn pool_that_runs_out_raises_alarms() {
     check(
         "
         idpool p 0-0 alarms
@@ -263,7 +263,7 @@ fn a_pool_that_runs_out_raises_alarms() {
 }
 
 #[test]
-fn whoever_waits_keeps_the_reason_until_the_pool_changes() {
+fn failed_request_keeps_its_reason_until_the_pool_changes() {
     check(
         "
         idpool p 1-2
@@ -279,7 +279,7 @@ fn whoever_waits_keeps_the_reason_until_the_pool_changes() {
 }
 
 #[test]
-fn a_hundred_times_the_addresses_of_a_pool_may_be_too_many_to_count() {
+fn alarm_thresholds_do_not_overflow() {
     check(
         "
         ippool wide nets=2000::/3 alarms=60
@@ -292,7 +292,7 @@ fn a_hundred_times_the_addresses_of_a_pool_may_be_too_many_to_count() {
 }
 
 #[test]
-fn services_are_told_once_for_each_transaction_and_in_order() {
+fn services_are_notified_once_per_command_and_in_order() {
     check(
         "
         limit outbox_max=100
@@ -300,7 +300,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         idpool q 1-2
         ask p+q a sync svc=/s1,/s2 -> 1 1
         outbox -> /s1 of p/a+q/a, /s2 of p/a+q/a
-        # The same again is nothing new.
+        # An unchanged request is not notified.
         ask p+q a sync svc=/s1,/s2
         outbox -> /s1 of p/a+q/a, /s2 of p/a+q/a
         done 0
@@ -309,7 +309,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         ask p c svc=/s3 -> ! Exhausted
         ask p d svc=/s4 no-redeploy -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c
-        # Whoever joins those who wait is told why they do.
+        # A service that is added to a failed request is notified.
         ask p c svc=/s3,/s5 -> ! Exhausted
         outbox -> /s2 of p/a+q/a, /s2 of p/b, /s3 of p/c, /s5 of p/c
         done 3
@@ -323,7 +323,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
         again 0
         done 0
         alarms -> /s2 Undelivered over
-        # What is dropped is told to nobody, and no longer wrong.
+        # A dropped notification is not delivered, and its alarm is cleared.
         failed 1
         alarms -> /s2 Undelivered over, /s3 Undelivered
         forget 1
@@ -337,7 +337,7 @@ fn services_are_told_once_for_each_transaction_and_in_order() {
 }
 
 #[test]
-fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
+fn allocation_is_granted_at_once_or_changes_nothing() {
     check(
         "
         idpool p 1-3
@@ -346,32 +346,32 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
         seize p k -> 1
         seize p k -> 1
         answers p -> k=1
-        # The same id in both, or nothing in either.
+        # The same id in both pools, or none in either.
         seize p+q two sync -> 3
         answers p -> k=1 two=3
         answers q -> two=3
         look p+q three sync -> ! SyncExhausted of p
         seize p+q three sync -> ! SyncExhausted of p
-        # It is said which pool has not got it.
+        # The answer names the pool that has failed.
         look q+p four sync id=4 -> ! IdUnavailable(4) of p
-        # To look at what is there already is to see what it has.
+        # Finding the value of an existing request shows what it holds.
         look p k -> 1
         look p k id=1 -> 1
         look p+q two sync -> 3
         look p k id=3 -> ! IdUnavailable(3) of p
         answers p -> k=1 two=3
-        # One that is part of a group gets what the group has.
+        # A new member of a group gets the id of the group.
         ask q two id=3 sync -> 3
         idpool r 1-9
         look r two sync -> 3
         seize r two sync -> 3
-        # What it has, it keeps if it cannot have the other.
+        # A request keeps its value if the new one is not available.
         seize p k id=3 -> ! IdUnavailable(3) of p
         answers p -> k=1 two=3
         seize p last -> 2
         seize p more -> ! Exhausted of p
         answers p -> k=1 last=2 two=3
-        # Whoever asks for what others have asked for joins them.
+        # A service that makes an existing request is added to it.
         limit outbox_max=100
         idpool s 1-9
         ask s shared svc=/s1 -> 1
@@ -384,25 +384,25 @@ fn who_waits_for_the_answer_gets_it_or_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_request_is_only_written_over_what_its_writer_saw() {
+fn edit_of_a_request_is_refused_if_the_request_has_changed() {
     check(
         "
         idpool p 1-9
         over p a id=4 seen=0 -> written
         over p a id=5 seen=0 -> no resources_changed: the pools have changed at position 2, after they were read
         ask p b -> 1
-        # That something else of the pool has changed does not matter.
+        # Other changes of the pool do not matter.
         over p a was=4 id=5 seen=0 -> written
         answers p -> a=5 b=1
         over p a was=4 seen=0 -> no resources_changed: the pools have changed at position 4, after they were read
         over p a was=5 seen=0 -> written
         answers p -> b=1
-        # Neither does it to whoever writes over what the pool is.
+        # Nor do they for a change of the configuration.
         recast p was=1-9 2-9 seen=0 -> written
         answers p -> b=2
         recast p was=1-9 3-9 seen=0 -> no resources_changed: the pools have changed at position 6, after they were read
         recast p 3-9 seen=0 -> no resources_changed: the pools have changed at position 6, after they were read
-        # A pool that nobody has made since can be made, whatever else has happened.
+        # A pool that does not exist can be created, whatever else has changed.
         recast new 1-9 seen=0 -> written
         recast gone was=1-9 1-8 seen=0 -> no resources_changed: the pools have changed at position 7, after they were read
         pool native id32 1-9

@@ -1,12 +1,12 @@
-//! Pools of addresses: where the line ends, what moves, who is told, and what is left.
+//! Request pools of addresses: extreme ranges, displaced requests, notifications and alarms.
 
 use crate::values::script::{check, play};
 
 #[test]
-fn the_whole_line_is_one_block_and_has_two_edges() {
+fn all_addresses_are_one_block_with_two_edges() {
     check(
         "
-        # Two halves are a whole, of which each half has its own edges.
+        # Two halves, each with its own edges.
         ippool v4 nets=0.0.0.0/1,128.0.0.0/1
         left v4 -> 0.0.0.0/0
         net v4 all 32 invert -> 0.0.0.0/0
@@ -35,7 +35,7 @@ fn the_whole_line_is_one_block_and_has_two_edges() {
         withdraw v6 host
         withdraw v6 a
         left v6 -> ::/0
-        # As a range it is one block from the beginning.
+        # As a range it is one block.
         ippool r6 ranges=::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff alarms
         left r6 -> ::/0
         net r6 h 128 start=8000:: -> 8000::/128
@@ -50,7 +50,7 @@ fn the_whole_line_is_one_block_and_has_two_edges() {
 }
 
 #[test]
-fn ranges_go_up_to_the_last_address() {
+fn range_includes_the_last_address() {
     check(
         "
         ippool e ranges=255.255.255.250-255.255.255.255
@@ -74,9 +74,9 @@ fn ranges_go_up_to_the_last_address() {
 }
 
 #[test]
-fn all_hosts_of_a_subnet_and_not_one_more() {
+fn subnet_serves_exactly_its_hosts() {
     let mut world = check(&format!("ippool p nets=10.0.0.0/24 alarms=0\n{}", hosts(1, 254)));
-    // Two blocks are left, so that nothing is wrong.
+    // Two blocks are left, so no alarm is raised.
     play(
         &mut world,
         "
@@ -91,13 +91,13 @@ fn all_hosts_of_a_subnet_and_not_one_more() {
     );
 }
 
-/// So many hosts of pool `p`, each with the address of its number.
+/// Requests for hosts of pool `p`, each with the address of its number.
 fn hosts(from: u32, to: u32) -> String {
     (from..=to).map(|n| format!("net p k{n} 32 -> 10.0.0.{n}/32\n")).collect()
 }
 
 #[test]
-fn what_is_left_of_addresses_is_counted_by_hosts() {
+fn alarms_of_addresses_count_hosts() {
     let mut world = check(&format!("ippool p nets=10.0.0.0/27 alarms\n{}", hosts(1, 20)));
     play(&mut world, "alarms ->");
     play(&mut world, &hosts(21, 29));
@@ -112,7 +112,7 @@ fn what_is_left_of_addresses_is_counted_by_hosts() {
         alarms -> p Low
         rmpool p
         alarms -> p Low over
-        # All is left, and that is not more than all.
+        # All addresses are left, which is no more than 100 percent.
         ippool p nets=10.0.0.0/27 alarms=100
         alarms -> p Low
         ippool p nets=10.0.0.0/27
@@ -126,7 +126,7 @@ fn what_is_left_of_addresses_is_counted_by_hosts() {
         &mut world,
         "
         alarms -> p Low
-        # The threshold is gone, and the usual one is lower.
+        # The default threshold is lower than the removed one.
         ippool p nets=10.0.0.0/27 alarms
         alarms -> p Low over
         ",
@@ -146,7 +146,7 @@ fn what_is_left_of_addresses_is_counted_by_hosts() {
 }
 
 #[test]
-fn a_quiet_pool_moves_without_a_word_unless_somebody_asks() {
+fn quiet_pool_notifies_only_of_changed_requests() {
     check(
         "
         limit outbox_max=100
@@ -154,22 +154,22 @@ fn a_quiet_pool_moves_without_a_word_unless_somebody_asks() {
         net p a 32 svc=/s -> 10.0.0.1/32
         outbox -> /s of p/a
         done 0
-        # One subnet for another, in one edit.
+        # An edit replaces one subnet by another.
         ippool p nets=10.0.1.0/24 quiet
         answers p -> a=10.0.1.1/32
         outbox ->
-        # Who is new has not heard of it.
+        # A new service is notified.
         ippool p nets=10.0.2.0/24 quiet & net p a 32 svc=/s,/t
         answers p -> a=10.0.2.1/32
         outbox -> /t of p/a
         done 0
-        # And what a service asks for itself is no move.
+        # A changed request is notified.
         ippool p nets=10.0.3.0/24 quiet & net p a 30 svc=/s,/t
         answers p -> a=10.0.3.0/30
         outbox -> /s of p/a, /t of p/a
         done 0
         done 0
-        # Nor is one who waited told, when there is room again.
+        # A failed request that is granted later is not notified.
         ippool p quiet
         ippool p nets=10.0.4.0/24 quiet
         answers p -> a=10.0.4.0/30
@@ -182,7 +182,7 @@ fn a_quiet_pool_moves_without_a_word_unless_somebody_asks() {
 }
 
 #[test]
-fn what_is_too_big_is_not_told_again_with_every_release() {
+fn failed_request_is_not_notified_with_every_release() {
     check(
         "
         limit outbox_max=100
@@ -194,7 +194,7 @@ fn what_is_too_big_is_not_told_again_with_every_release() {
         withdraw p host
         answers p -> wide=! TooBig([26, 25])
         outbox ->
-        # Asked for anew, it hears how it is now.
+        # A changed request gets the present reason.
         net p wide 15 svc=/s -> ! TooBig([24])
         outbox -> /s of p/wide
         done 0
@@ -206,7 +206,7 @@ fn what_is_too_big_is_not_told_again_with_every_release() {
 }
 
 #[test]
-fn a_prefix_that_was_named_waits_for_its_subnet() {
+fn request_for_a_named_prefix_waits_for_its_subnet() {
     check(
         "
         limit outbox_max=100
@@ -223,7 +223,7 @@ fn a_prefix_that_was_named_waits_for_its_subnet() {
         outbox -> /s of p/a
         withdraw p a
         answers p -> b=10.0.0.8/30
-        # One of the other version is not there, however long it is.
+        # A prefix of the other IP version is never available.
         net p c 128 start=2001:db8::1 -> ! PrefixUnavailable { address: 42540766411282592856903984951653826561, len: 128 }
         net p d 0 invert start=2001:db8::1 -> ! PrefixUnavailable { address: 42540766411282592856903984951653826561, len: 128 }
         ippool v6 nets=2001:db8::/64
@@ -234,7 +234,7 @@ fn a_prefix_that_was_named_waits_for_its_subnet() {
 }
 
 #[test]
-fn a_block_that_is_left_is_named_behind_however_many_that_do_not_count() {
+fn free_block_is_listed_after_many_that_are_not_listed() {
     let singles: Vec<String> =
         (0..1100).map(|n| format!("10.0.{}.{}/32", n / 100, n % 100 * 2)).collect();
     check(&format!(
@@ -252,7 +252,7 @@ fn a_block_that_is_left_is_named_behind_however_many_that_do_not_count() {
 }
 
 #[test]
-fn a_service_is_told_once_and_as_thoroughly_as_any_of_its_requests_wants() {
+fn service_gets_one_notification_with_the_most_thorough_action() {
     check(
         "
         limit outbox_max=100
@@ -266,7 +266,7 @@ fn a_service_is_told_once_and_as_thoroughly_as_any_of_its_requests_wants() {
 }
 
 #[test]
-fn whoever_waits_for_the_answer_is_not_told_what_it_says() {
+fn service_that_waits_for_the_reply_is_not_notified_of_it() {
     check(
         "
         limit outbox_max=100
@@ -274,18 +274,18 @@ fn whoever_waits_for_the_answer_is_not_told_what_it_says() {
         look p a 32 svc=/s -> 10.0.0.1/32
         seize p a 32 svc=/s -> 10.0.0.1/32
         outbox ->
-        # Looking says what would be had, which is what it has.
+        # Finding shows the value that the request holds.
         look p a 32 svc=/s -> 10.0.0.1/32
         look p b 32 svc=/s -> 10.0.0.2/32
         answers p -> a=10.0.0.1/32
-        # Another service joins, and the first one is not forgotten: both are told of what happens later.
+        # Another service is added: both are notified of later changes.
         seize p a 32 svc=/t -> 10.0.0.1/32
         outbox ->
         ippool p nets=10.0.1.0/30
         outbox -> /s of p/a, /t of p/a
         done 0
         done 0
-        # What one of them changes, the other one hears of.
+        # A change by one service is notified to the other.
         seize p a 31 svc=/t,/u -> 10.0.1.0/31
         outbox -> /s of p/a, /t of p/a
         done 0
@@ -293,7 +293,7 @@ fn whoever_waits_for_the_answer_is_not_told_what_it_says() {
         seize p a 24 svc=/t -> ! NoAddresses of p
         answers p -> a=10.0.1.0/31
         outbox ->
-        # A request that waits is told when it gets something.
+        # A failed request is notified when it is granted.
         net p w 24 svc=/w waits -> ! NoAddresses
         outbox ->
         ippool p nets=10.0.1.0/30,10.0.2.0/24
@@ -304,7 +304,7 @@ fn whoever_waits_for_the_answer_is_not_told_what_it_says() {
 }
 
 #[test]
-fn what_was_not_used_comes_out_of_the_smallest_block_too() {
+fn unused_addresses_come_from_the_smallest_block() {
     check(
         "
         ippool s nets=10.0.0.0/24,24.1.2.0/28 sequential
@@ -318,9 +318,9 @@ fn what_was_not_used_comes_out_of_the_smallest_block_too() {
         net s e 32 -> 24.1.2.5/32
         net s f 32 -> 24.1.2.6/32
         net s g 32 -> 24.1.2.7/32
-        # The other half of the small one was used before, and its edge is no host's.
+        # The other half of the small block was used before, and its edge is not for hosts.
         net s h 32 -> 10.0.0.1/32
-        # Whatever is left of it serves when there is nothing else.
+        # The rest of it is granted when there is nothing else.
         ippool s nets=24.1.2.0/28 sequential
         answers s -> a=24.1.2.2/32 b=24.1.2.3/32 d=24.1.2.4/32 e=24.1.2.5/32 f=24.1.2.6/32 g=24.1.2.7/32 h=24.1.2.1/32
         net s i 32 -> 24.1.2.8/32
@@ -329,7 +329,7 @@ fn what_was_not_used_comes_out_of_the_smallest_block_too() {
 }
 
 #[test]
-fn a_pool_does_not_change_its_version_under_the_claims_of_others() {
+fn pool_with_native_claims_cannot_change_its_ip_version() {
     check(
         "
         ippool p nets=10.0.0.0/24
@@ -349,7 +349,7 @@ fn a_pool_does_not_change_its_version_under_the_claims_of_others() {
 }
 
 #[test]
-fn an_alarm_of_a_service_ends_with_the_last_of_its_notices() {
+fn alarm_of_a_service_is_cleared_with_its_last_notification() {
     check(
         "
         limit outbox_max=100

@@ -1,9 +1,9 @@
-//! Requests of one key in several pools that must get the same id: one id for all or nothing for any.
+//! Groups: requests of one key in several pools that must all get the same id, or none.
 
 use crate::values::script::check;
 
 #[test]
-fn the_three_pools_of_the_specification() {
+fn example_with_three_pools() {
     check(
         "
         idpool lan1 20-200
@@ -25,7 +25,7 @@ fn the_three_pools_of_the_specification() {
 }
 
 #[test]
-fn one_id_for_all_or_nothing_for_any() {
+fn group_gets_one_id_or_none() {
     check(
         "
         idpool management 5-10
@@ -39,20 +39,20 @@ fn one_id_for_all_or_nothing_for_any() {
         ask p+q x sync -> ! SyncExhausted ! SyncExhausted
         left p -> 1-10
         left q -> 20-30
-        # Room for all appears in one of them.
+        # One pool gets an id that is free in all of them.
         idpool q 5-30
         answers p -> x=5
         answers q -> x=5
         ask q used id=7 -> 7
-        # Nothing is wrong in p, but that q has not got it.
+        # The request in p fails only because q does not have the id.
         ask p+q y sync id=7 -> ! SyncExhausted ! IdUnavailable(7)
         left p -> 1-4,6-10
         withdraw q used
         answers p -> x=5 y=7
         answers q -> x=5 y=7
-        # Round robin is overridden.
+        # Groups ignore round robin.
         ask p+q z sync rr -> 6 6
-        # Without sync the same name is nothing to each other.
+        # Without sync, requests of the same key are independent.
         ask p w -> 1
         ask q w -> 8
         ",
@@ -60,7 +60,7 @@ fn one_id_for_all_or_nothing_for_any() {
 }
 
 #[test]
-fn different_wishes_of_a_group_contradict() {
+fn different_ids_in_one_group_conflict() {
     check(
         "
         idpool p 1-10
@@ -74,22 +74,22 @@ fn different_wishes_of_a_group_contradict() {
 }
 
 #[test]
-fn whoever_leaves_a_group_is_in_nobodys_way() {
+fn request_that_leaves_a_group_no_longer_affects_it() {
     check(
         "
         idpool p 1-10
         idpool q 1-10
-        # It goes its own way.
+        # The request leaves the group.
         ask p x sync id=3
         ask q x sync id=4 -> ! SyncConflict
         ask p x id=3 -> 3
         answers q -> x=4
-        # Its pool goes.
+        # Its pool is removed.
         ask p y sync id=5
         ask q y sync id=6 -> ! SyncConflict
         rmpool p
         answers q -> x=4 y=6
-        # Nothing is odd and even.
+        # No id is both odd and even.
         idpool p 1-10
         ask p z sync odd -> 1
         ask p z sync -> 1
@@ -100,10 +100,10 @@ fn whoever_leaves_a_group_is_in_nobodys_way() {
         ask p z sync odd id=1 -> ! IdUnavailable(1)
         ask q z sync even -> ! SyncExhausted
         ask p z sync odd -> ! SyncExhausted
-        # An id that a group has named is where going round goes on.
+        # A named id of a group moves the cursor.
         ask p+q v sync id=7 -> 7 7
         ask p r rr -> 8
-        # Somebody who waits asks anew while what the others had is displaced.
+        # A failed member is changed while the others are displaced.
         idpool r 1-2
         ask r a sync -> 1
         idpool s 2-3
@@ -111,18 +111,18 @@ fn whoever_leaves_a_group_is_in_nobodys_way() {
         idpool r 2-3 & ask s a sync user=other
         answers r -> a=2
         answers s -> a=2
-        # Whoever is new in a group is counted in when it has to move.
+        # A new member is included when the group moves.
         idpool t 10-20
         ask t b sync -> 10
         idpool u 50-60
         idpool t 30-100 & ask u b sync
         answers t -> b=50
         answers u -> b=50
-        # What one of them must leave the other leaves, too.
+        # If one member must give up the id, all do.
         idpool t 55-60
         answers t -> b=55
         answers u -> b=55
-        # All of a group that move move together.
+        # All displaced members move together.
         idpool t 57-60 & idpool u 56-60
         answers t -> b=57
         answers u -> b=57
@@ -131,7 +131,7 @@ fn whoever_leaves_a_group_is_in_nobodys_way() {
 }
 
 #[test]
-fn a_group_moves_together_or_has_nothing() {
+fn displaced_group_moves_together_or_fails() {
     check(
         "
         limit outbox_max=100
@@ -153,21 +153,21 @@ fn a_group_moves_together_or_has_nothing() {
         left q -> 1-20
         idpool p 15-60
         answers r -> a=15
-        # One of them names an id, and then it is the group's.
+        # The id that one member names becomes that of the group.
         ask q a sync id=18 svc=/s -> 18
         answers p -> a=18
         answers r -> a=18
-        # An id that cannot be had in one of them cannot be had in any.
+        # An id that is not available in one pool is not granted in any.
         ask q a sync id=99 svc=/s -> ! IdUnavailable(99)
         answers p -> a=! IdUnavailable(99)
         answers r -> a=! IdUnavailable(99)
         ask q a sync svc=/s -> 15
         answers p -> a=15
-        # Whoever goes takes nobody along.
+        # A withdrawn member does not affect the others.
         idpool p 16-60 & withdraw p a
         answers q -> a=15
         answers r -> a=15
-        # Whoever leaves the group in that moment keeps what it has.
+        # A request that leaves the group in the same edit keeps its value.
         idpool p 1-60
         ask p a sync -> 15
         idpool r 1-14 & ask q a
@@ -181,7 +181,7 @@ fn a_group_moves_together_or_has_nothing() {
         idpool p 16-60
         idpool q 1-20 exclude=1-14
         answers q -> a=15
-        # An exclusion is like a range; who comes later and cannot have the id is alone with that.
+        # Exclusions work like ranges; a later member that cannot have the id fails alone.
         idpool q 1-20 exclude=15-15
         answers q -> a=1
         answers r -> a=1
@@ -192,14 +192,14 @@ fn a_group_moves_together_or_has_nothing() {
 }
 
 #[test]
-fn a_group_raises_alarms_in_all_of_its_pools() {
+fn group_raises_alarms_in_all_of_its_pools() {
     check(
         "
         idpool p 1-1 alarms
         idpool q 5-5 alarms
         ask p+q a sync -> ! SyncExhausted ! SyncExhausted
         alarms ->
-        # Only q is written over, but both have given what they had.
+        # Only q is edited, but both pools have granted ids.
         idpool q 1-1 alarms
         answers p -> a=1
         alarms -> p Exhausted, q Exhausted
@@ -209,12 +209,12 @@ fn a_group_raises_alarms_in_all_of_its_pools() {
         ask r a sync id=7 -> ! SyncConflict
         withdraw q a
         ask q a sync -> ! IdUnavailable(7)
-        # Whoever names an id that is nowhere goes, and the others have one.
+        # The member that names an unavailable id is withdrawn, and the others get one.
         ask p a sync -> ! IdUnavailable(7)
         withdraw r a
         answers p -> a=1
         alarms -> p Exhausted, q Exhausted
-        # Somebody else's claim in one pool ends, and the group gets it in both.
+        # A native claim in one pool is released, and the group gets its id in both.
         withdraw p a
         withdraw q a
         claim p x -> new 1
