@@ -6,13 +6,16 @@ mod usage;
 
 pub use crate::blocks::view as blocks;
 pub use crate::requests::view as requests;
+/// A state to pass to the functions of this module. Faces do not look inside.
+pub use crate::state::State;
 
 use std::sync::Arc;
 
+use crate::alarm::Alarms;
+use crate::outbox::Outbox;
 use crate::pool::PoolSpec;
 use crate::receipt::ClaimIn;
 use crate::span::Span;
-use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::rows::Row;
 use crate::state::zones::{Zone, Zones};
@@ -53,6 +56,19 @@ pub enum ValueView {
     Free,
     Held(ClaimIn),
     Quarantined(ClaimIn),
+}
+
+pub fn outbox(state: &State) -> &Outbox {
+    &state.outbox
+}
+
+pub fn alarms(state: &State) -> &Alarms {
+    &state.alarms
+}
+
+/// The configuration of a pool.
+pub fn spec<'a>(state: &'a State, pool: &str) -> Option<&'a Arc<PoolSpec>> {
+    state.pool(pool).map(|pool| &pool.spec)
 }
 
 pub fn pool(state: &State, name: &str, now_ms: u64) -> Option<PoolView> {

@@ -7,7 +7,7 @@ use allod_core::alarm::Alarms;
 use allod_core::alarm::command::AlarmCommand;
 use allod_core::alarm::{Alarm, AlarmKind};
 use allod_core::command::Command;
-use allod_core::view::{NoCursor, Page};
+use allod_core::view::{self, NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -63,8 +63,9 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     };
     let (filter, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
-    let (page, at) = native
-        .read(|snapshot| (page(snapshot.state.alarms(), &filter, after, limit), snapshot.at))?;
+    let (page, at) = native.read(|snapshot| {
+        (page(view::alarms(snapshot.state), &filter, after, limit), snapshot.at)
+    })?;
     let alarms = page.items.iter().map(to_wire::outbox::alarm).collect();
     let body = AlarmList { alarms, next: page.next.as_deref() };
     let reply = to_wire::json(StatusCode::OK, &body, &at);

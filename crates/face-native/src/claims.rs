@@ -76,7 +76,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     native.wait_for_position(&call).await?;
     let (known, claim, now_ms, at) = native.read(|snapshot| {
         let claim = view::claim(snapshot.state, &pool, &key);
-        let known = claim.is_some() || snapshot.state.pool(&pool).is_some();
+        let known = claim.is_some() || view::spec(snapshot.state, &pool).is_some();
         (known, claim, snapshot.now_ms, snapshot.at)
     })?;
     match claim {
@@ -151,7 +151,7 @@ fn page_of(
     pool: &str,
     query: &QueryParams<'_>,
 ) -> Result<Option<Page<ClaimIn>>, Problem> {
-    let Some(spec) = snapshot.state.pool(pool).map(|pool| &pool.spec) else { return Ok(None) };
+    let Some(spec) = view::spec(snapshot.state, pool) else { return Ok(None) };
     let mut filter = filter(query)?;
     let mut parts = vec![match query.text("overlaps") {
         Some(text) => {
@@ -239,8 +239,8 @@ pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Repl
         return history::value(&native, &pool, &text, &then).await;
     }
     let (found, now_ms, at) = native.read(|snapshot| {
-        let found = snapshot.state.pool(&pool).map(|known| {
-            let kind = known.spec.kind;
+        let found = view::spec(snapshot.state, &pool).map(|spec| {
+            let kind = spec.kind;
             kind.parse(&text).map(|span| (kind, span, view::value(snapshot.state, &pool, span)))
         });
         (found, snapshot.now_ms, snapshot.at)

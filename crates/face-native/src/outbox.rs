@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allod_core::command::Command;
 use allod_core::outbox::command::OutboxCommand;
 use allod_core::outbox::{Notification, Outbox, notification_name, notification_number};
-use allod_core::view::{NoCursor, Page};
+use allod_core::view::{self, NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -46,7 +46,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let (filter, from, limit) = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
     let (page, at) = native
-        .read(|snapshot| (page(snapshot.state.outbox(), &filter, from, limit), snapshot.at))?;
+        .read(|snapshot| (page(view::outbox(snapshot.state), &filter, from, limit), snapshot.at))?;
     let notices = page.items.iter().map(|notice| to_wire::outbox::notice(notice)).collect();
     let body = NoticeList { notices, next: page.next.as_deref() };
     let reply = to_wire::json(StatusCode::OK, &body, &at);

@@ -1,7 +1,7 @@
 //! Metrics of the outbox and of alarms. All exist from the start, at zero, so that alerting rules can rely on them.
 
 use allod_core::alarm::AlarmKind;
-use allod_core::state::State;
+use allod_core::view::{self, State};
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
 const KINDS: [AlarmKind; 7] = AlarmKind::ALL;
@@ -44,10 +44,10 @@ impl ReactorMetrics {
 
     /// Sets the gauges.
     pub(crate) fn publish(&self, state: &State) {
-        self.notices.set(state.outbox().len() as f64);
-        self.dead.set(state.outbox().dead() as f64);
+        self.notices.set(view::outbox(state).len() as f64);
+        self.dead.set(view::outbox(state).dead() as f64);
         for (gauge, kind) in self.alarms.iter().zip(KINDS) {
-            gauge.set(state.alarms().raised(kind) as f64);
+            gauge.set(view::alarms(state).raised(kind) as f64);
         }
     }
 }

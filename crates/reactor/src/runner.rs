@@ -14,6 +14,7 @@ use allod_core::command::Command;
 use allod_core::outbox::Notification;
 use allod_core::outbox::command::OutboxCommand;
 use allod_core::refusal::{OutboxRefusal, Refusal};
+use allod_core::view;
 use allod_engine::{EngineError, Handle};
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::{debug, info, warn};
@@ -149,7 +150,7 @@ impl Runner {
         let patience_ms = if self.handle.leads() { 0 } else { self.limits.outbox_takeover_ms };
         self.handle.read(|snapshot| {
             self.metrics.publish(snapshot.state);
-            let outbox = snapshot.state.outbox();
+            let outbox = view::outbox(snapshot.state);
             let now_ms = snapshot.now_ms.saturating_sub(patience_ms);
             let mut channels = self.channels.clone();
             let mut found = Vec::new();
@@ -253,7 +254,7 @@ impl DeliveryAttempt {
     /// The attempts before this one, from the current state: an operator may have reset them during this attempt.
     fn attempts(&self, notice: &Notification) -> u32 {
         let now = self.handle.read(|snapshot| {
-            snapshot.state.outbox().get(notice.number).map(|notice| notice.attempts)
+            view::outbox(snapshot.state).get(notice.number).map(|notice| notice.attempts)
         });
         now.ok().flatten().unwrap_or(notice.attempts)
     }

@@ -6,7 +6,7 @@ use allod_core::blocks::command::{AllocateIds, BlocksCommand, CreateBlockPool, W
 use allod_core::command::Command;
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::blocks as view;
 
 use super::IdManager;

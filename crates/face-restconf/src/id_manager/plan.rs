@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use allod_core::blocks::command::{BlockPoolEdit, BlocksCommand, EditBlocks, PutBlockPool};
 use allod_core::command::Command;
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::blocks as view;
 use allod_engine::Snapshot;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use allod_core::blocks::Child;
 use allod_core::blocks::command::{BlockPool, IdEntry};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::blocks::{self as view, FrozenBlockPool};
 
 use super::nodes::IdManagerNodes;

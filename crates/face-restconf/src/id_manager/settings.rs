@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use allod_core::blocks::SearchOrder;
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::blocks as view;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

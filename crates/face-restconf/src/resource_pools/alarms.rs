@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allod_core::alarm::command::AlarmCommand;
 use allod_core::alarm::{Alarm, AlarmKind};
 use allod_core::command::Command;
-use allod_core::state::State;
+use allod_core::view::{self, State};
 
 use crate::error::{ErrorTag, RestconfError, Result};
 use crate::model::{InstancePath, PathStep};
@@ -96,7 +96,7 @@ impl AlarmNodes {
     /// The data at the path; `None` as long as there has never been an alarm.
     pub fn shown(&self, state: &State, steps: &[PathStep]) -> Option<Box<dyn NodeSource>> {
         let (first, below) = steps.split_first()?;
-        let alarms = state.alarms();
+        let alarms = view::alarms(state);
         if first.node != self.top || alarms.is_empty() {
             return None;
         }
@@ -145,7 +145,7 @@ impl AlarmNodes {
     pub fn purged(&self, state: &State, target: &InstancePath) -> Result<Command> {
         let step = target.steps.iter().find(|step| step.node == self.alarm);
         let keys = step.map_or(&[][..], |step| &step.keys);
-        let alarm = state.alarms().values().find(|alarm| {
+        let alarm = view::alarms(state).values().find(|alarm| {
             let leaves = self.named.leaves(&alarm.object, alarm.kind, alarm.ids);
             leaves.iter().filter_map(DataNode::value).eq(keys)
         });

@@ -16,7 +16,7 @@ use allod_core::requests::{
     Failure, Method, Redeploy, Request, RequestPool, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::requests as view;
 
 pub(super) use self::nodes::CallNodes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allod_core::claim::{Claim, ClaimState};
 use allod_core::requests::Request;
 use allod_core::span::Span;
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::{self, ValueView};
 use hashbrown::HashMap;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use allod_core::command::Command;
 use allod_core::requests::command::{EditRequests, RequestPoolEdit, RequestsCommand};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::requests as view;
 use allod_engine::Snapshot;
 

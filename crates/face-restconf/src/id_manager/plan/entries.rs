@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use allod_core::blocks::command::IdEntry;
 use allod_core::span::{self, Span};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::blocks as view;
 
 use crate::error::{ErrorTag, RestconfError, Result};

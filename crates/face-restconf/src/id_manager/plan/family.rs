@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::blocks::command::{BlockPool, BlockPoolEdit, IdEntry, PutBlockPool};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::blocks as view;
 
 use super::entries::{self, EntryEdits};

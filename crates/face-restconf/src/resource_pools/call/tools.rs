@@ -1,7 +1,7 @@
 //! NSO's allocator tools. They print pools. There is nothing to repair here, because free and allocated values are one
 //! state.
 
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::requests as view;
 
 use super::nodes::ToolNodes;

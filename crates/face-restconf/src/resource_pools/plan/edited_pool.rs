@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allod_core::requests::command::{PutRequestPool, RequestEdit, RequestPoolEdit};
 use allod_core::requests::{Request, RequestPool};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_core::view::requests as view;
 
 use super::duplicate;
