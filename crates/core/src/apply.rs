@@ -11,12 +11,10 @@ use std::sync::Arc;
 use crate::alarm::event::AlarmEvent;
 use crate::blocks::event::BlocksEvent;
 use crate::claim::{Claim, ClaimState};
-use crate::event::ClaimEvent;
-use crate::event::IdempotencyEvent;
-use crate::event::PoolEvent;
 use crate::event::capacity::CapacityEvent;
 use crate::event::{
-    ClaimGranted, ClaimReleased, Event, IdempotencyStored, LeaseChanged, PoolDefined,
+    ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, IdempotencyStored,
+    LeaseChanged, PoolDefined, PoolEvent,
 };
 use crate::extension::ClaimChange;
 use crate::outbox::event::OutboxEvent;

@@ -3,9 +3,8 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use allod_core::alarm::Alarms;
 use allod_core::alarm::command::AlarmCommand;
-use allod_core::alarm::{Alarm, AlarmKind};
+use allod_core::alarm::{Alarm, AlarmKind, Alarms};
 use allod_core::command::Command;
 use allod_core::view::{self, NoCursor, Page};
 use allod_edge::{Call, Problem, Reply};

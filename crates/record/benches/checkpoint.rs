@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use allod_core::claim::{Claim, ClaimState, Values};
-use allod_core::event::ClaimEvent;
-use allod_core::event::{ClaimGranted, Event};
+use allod_core::event::{ClaimEvent, ClaimGranted, Event};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::state::restore::PoolImage;

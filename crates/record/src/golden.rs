@@ -14,8 +14,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, slice};
 
-use allod_core::event::ClaimEvent;
-use allod_core::event::Event;
+use allod_core::event::{ClaimEvent, Event};
 
 use crate::body::{decode, encode};
 use crate::checkpoint::{CheckpointReader, CheckpointWriter, Header, Part};

@@ -14,14 +14,11 @@ pub(crate) mod span;
 
 use allod_core::alarm::event::AlarmEvent;
 use allod_core::blocks::event::BlocksEvent;
-use allod_core::event::ClaimEvent;
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::capacity::CapacityEvent;
-use allod_core::event::capacity::{ClassRemoved, TraitRemoved};
-use allod_core::event::{Event, IdempotencyExpired, PoolRemoved};
-use allod_core::outbox::event::NotificationClosed;
-use allod_core::outbox::event::OutboxEvent;
+use allod_core::event::capacity::{CapacityEvent, ClassRemoved, TraitRemoved};
+use allod_core::event::{
+    ClaimEvent, Event, IdempotencyEvent, IdempotencyExpired, PoolEvent, PoolRemoved,
+};
+use allod_core::outbox::event::{NotificationClosed, OutboxEvent};
 use allod_core::requests::event::RequestsEvent;
 
 use crate::chunk::{self, Chunk};

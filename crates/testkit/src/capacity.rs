@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Uuid};
 use allod_core::event::Event;
-use allod_core::event::capacity::CapacityEvent;
-use allod_core::event::capacity::{Allocated, AllocationsSet, InventoriesSet};
+use allod_core::event::capacity::{Allocated, AllocationsSet, CapacityEvent, InventoriesSet};
 
 #[derive(Debug, Clone, Default)]
 pub struct CapacityModel {

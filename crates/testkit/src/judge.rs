@@ -1,8 +1,7 @@
 //! Judges accepted commands and reads at their positions.
 
 use allod_core::command::{Command, Op, Transact};
-use allod_core::event::ClaimEvent;
-use allod_core::event::{Event, ReleaseCause};
+use allod_core::event::{ClaimEvent, Event, ReleaseCause};
 
 use crate::history::{Call, CallAnswer, ClaimSeen, OpOutcome, PoolSeen, Request, UsageSeen};
 use crate::model::{ModelZone, NaiveModel, ValueHolder};

@@ -7,15 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::capacity::CapacityModel;
-use allod_core::event::ClaimEvent;
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::PoolEvent;
+use allod_core::event::{
+    ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, IdempotencyStored,
+    LeaseChanged, PoolEvent, QuarantineEnded, Was,
+};
 use allod_core::requests::event::RequestsEvent;
 
 use allod_core::claim::{ClaimParams, Want};
-use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, IdempotencyStored, LeaseChanged, QuarantineEnded, Was,
-};
 use allod_core::pool::{Labels, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;

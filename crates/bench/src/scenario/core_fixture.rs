@@ -9,9 +9,7 @@ use std::sync::Arc;
 
 use allod_core::claim::{Values, Want};
 use allod_core::command::{ClaimOp, Command, Expect, Op, ReleaseOp, Transact};
-use allod_core::event::ClaimEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::{ClaimGranted, Event, PoolDefined};
+use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolDefined, PoolEvent};
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::span::Span;
 use allod_core::state::State;

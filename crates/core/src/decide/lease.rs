@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{Draft, claim, valid};
 use crate::command::{ConfirmOp, Expect, RenewOp};
-use crate::event::ClaimEvent;
-use crate::event::{Event, LeaseChanged};
+use crate::event::{ClaimEvent, Event, LeaseChanged};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 

@@ -2,8 +2,7 @@
 
 use super::{Draft, valid};
 use crate::command::{Expect, ReleaseOp};
-use crate::event::ClaimEvent;
-use crate::event::{ClaimReleased, Event, ReleaseCause};
+use crate::event::{ClaimEvent, ClaimReleased, Event, ReleaseCause};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::state::pool::Pool;

@@ -2,8 +2,7 @@
 //! idempotency records.
 
 use super::{Draft, capacity, release, room};
-use crate::event::IdempotencyEvent;
-use crate::event::{Event, IdempotencyExpired, ReleaseCause};
+use crate::event::{Event, IdempotencyEvent, IdempotencyExpired, ReleaseCause};
 use crate::extension;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;

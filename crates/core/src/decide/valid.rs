@@ -63,8 +63,7 @@ pub(crate) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal>
         .try_for_each(|text| at_most("owner_bytes_max", limits.owner_bytes_max, text.len() as u64))
 }
 
-/// Of how many parts a pool of resources consists. A range is several, and they are counted before anybody makes a list of
-/// them all.
+/// Limits the number of blocks of a request pool. A range of addresses can have many.
 pub(crate) fn request_pool(config: &RequestPool, limits: &Limits) -> Result<(), Refusal> {
     let at_most = |parts| at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts);
     match &config.supply {

@@ -4,9 +4,7 @@
 //! quarantine, from the last grant that began with its first value. If that grant has been trimmed, the event stays
 //! incomplete and is found only by its pool and key.
 
-use allod_core::event::ClaimEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::{ClaimGranted, Event, QuarantineEnded, Was};
+use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolEvent, QuarantineEnded, Was};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_record::Entry;

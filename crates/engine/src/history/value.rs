@@ -7,9 +7,7 @@
 use std::sync::Arc;
 
 use allod_core::claim::{Claim, ClaimState};
-use allod_core::event::ClaimEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::{ClaimGranted, Event, Was};
+use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolEvent, Was};
 use allod_core::pool::PoolSpec;
 use allod_core::receipt::ClaimIn;
 use allod_core::span::{self, Span};

@@ -21,8 +21,9 @@ use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
 };
-use allod_core::event::ClaimEvent;
-use allod_core::event::{ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded};
+use allod_core::event::{
+    ClaimEvent, ClaimGranted, ClaimReleased, Event, LeaseChanged, QuarantineEnded,
+};
 use allod_core::limits::Limits;
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
 use allod_core::requests::command::{

@@ -11,8 +11,7 @@ use std::sync::Arc;
 
 use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, DeletePool, Expect, Op, PutPool, Transact};
-use allod_core::event::ClaimEvent;
-use allod_core::event::Event;
+use allod_core::event::{ClaimEvent, Event};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;

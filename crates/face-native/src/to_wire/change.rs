@@ -2,10 +2,8 @@
 
 use allod_core::alarm::event::AlarmEvent;
 use allod_core::claim::Values;
-use allod_core::event::ClaimEvent;
-use allod_core::event::PoolEvent;
 use allod_core::event::capacity::CapacityEvent;
-use allod_core::event::{Event, ReleaseCause, Was};
+use allod_core::event::{ClaimEvent, Event, PoolEvent, ReleaseCause, Was};
 use allod_core::requests::Answer;
 use allod_core::requests::event::RequestsEvent;
 use allod_core::value::Kind;

@@ -5,16 +5,11 @@
 
 use std::sync::Arc;
 
-use allod_core::alarm::event::AlarmChanged;
-use allod_core::alarm::event::AlarmEvent;
-use allod_core::event::ClaimEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::{ClaimGranted, Event};
-use allod_core::outbox::event::NotificationQueued;
-use allod_core::outbox::event::OutboxEvent;
+use allod_core::alarm::event::{AlarmChanged, AlarmEvent};
+use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolEvent};
+use allod_core::outbox::event::{NotificationQueued, OutboxEvent};
 use allod_core::requests::Answer;
-use allod_core::requests::event::RequestAnswered;
-use allod_core::requests::event::RequestsEvent;
+use allod_core::requests::event::{RequestAnswered, RequestsEvent};
 
 use super::alarms::{self, AlarmKeyNodes};
 use super::{ResourcePools, error_texts};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use allod_core::claim::{Claim, ClaimState};
 use allod_core::requests::Request;
 use allod_core::span::Span;
-use allod_core::view::State;
-use allod_core::view::{self, ValueView};
+use allod_core::view::{self, State, ValueView};
 use hashbrown::HashMap;
 
 use super::kind::{PoolKind, ResourceHolder};

@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use allod_core::claim::ClaimState;
-use allod_core::requests::Answer;
-use allod_core::requests::AnsweredRequest;
+use allod_core::requests::{Answer, AnsweredRequest};
 use allod_core::span::Span;
 use allod_core::view::State;
 use allod_core::view::requests::{self as view, FrozenRequestPool};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_core::requests::AnsweredRequest;
-use allod_core::requests::{Answer, Redeploy, Request, RequestPool};
+use allod_core::requests::{Answer, AnsweredRequest, Redeploy, Request, RequestPool};
 use allod_core::span::Span;
 
 use super::error_texts;

@@ -1,12 +1,10 @@
 //! Samples of block pools.
 
-use allod_core::blocks::event::BlocksEvent;
-use allod_core::blocks::event::{BlocksDefined, BlocksMoved};
+use allod_core::blocks::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use allod_core::blocks::{BlockLayout, Child, ReleasedIds};
 use allod_core::event::Event;
 use allod_core::span::Span;
-use allod_core::state::restore::BlocksImage;
-use allod_core::state::restore::PoolImage;
+use allod_core::state::restore::{BlocksImage, PoolImage};
 
 use super::samples::{AT_MS, Sample, checkpoint, plain_spec};
 use crate::checkpoint::Part;

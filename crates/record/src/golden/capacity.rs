@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
-    ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
-    ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
+    CapacityEvent, ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted,
+    ProviderDefined, ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
 };
-use allod_core::event::{Event, IdempotencyStored, ReleaseCause};
+use allod_core::event::{Event, IdempotencyEvent, IdempotencyStored, ReleaseCause};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
 use allod_core::state::capacity::names::NameRow;

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use allod_core::alarm::AlarmKind;
-use allod_core::alarm::event::AlarmEvent;
-use allod_core::alarm::event::{AlarmChanged, AlarmPurged};
+use allod_core::alarm::event::{AlarmChanged, AlarmEvent, AlarmPurged};
 use allod_core::claim::Parity;
 use allod_core::event::Event;
-use allod_core::outbox::event::OutboxEvent;
-use allod_core::outbox::event::{DeliveryFailed, NotificationClosed, NotificationQueued};
-use allod_core::requests::AnsweredRequest;
-use allod_core::requests::event::RequestsEvent;
-use allod_core::requests::event::{RequestAnswered, RequestPoolDefined, RequestWithdrawn};
+use allod_core::outbox::event::{
+    DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent,
+};
+use allod_core::requests::event::{
+    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
+};
 use allod_core::requests::{
-    AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Method, Redeploy,
-    Request, RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
+    AddressSupply, AlarmSettings, Answer, AnsweredRequest, ExcludedIds, Failure, IdSupply, Method,
+    Redeploy, Request, RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::state::restore::PoolImage;
 

@@ -12,12 +12,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use allod_core::claim::{Claim, ClaimParams, ClaimState, Parity, Values, Want};
-use allod_core::event::ClaimEvent;
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::PoolEvent;
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, IdempotencyExpired, IdempotencyStored, LeaseChanged,
-    PoolDefined, PoolRemoved, QuarantineEnded, ReleaseCause, Was,
+    ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, IdempotencyExpired,
+    IdempotencyStored, LeaseChanged, PoolDefined, PoolEvent, PoolRemoved, QuarantineEnded,
+    ReleaseCause, Was,
 };
 use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy as Pick};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};

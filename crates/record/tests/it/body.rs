@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use allod_core::event::ClaimEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::{Event, PoolRemoved};
+use allod_core::event::{ClaimEvent, Event, PoolEvent, PoolRemoved};
 
 use crate::arbitrary;
 use allod_record::{

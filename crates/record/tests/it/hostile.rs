@@ -8,8 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 
 use allod_core::claim::Claim;
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::{Event, IdempotencyExpired};
+use allod_core::event::{Event, IdempotencyEvent, IdempotencyExpired};
 use allod_core::state::restore::PoolImage;
 
 use crate::arbitrary;

@@ -8,8 +8,7 @@ use allod_core::command::{
     ClaimOp, Command, ConfirmOp, DeletePool, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp,
     Transact,
 };
-use allod_core::event::ClaimEvent;
-use allod_core::event::{Event, Was};
+use allod_core::event::{ClaimEvent, Event, Was};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;

@@ -9,8 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use allod_core::event::Event;
-use allod_core::event::PoolEvent;
+use allod_core::event::{Event, PoolEvent};
 use allod_core::value::Kind;
 use allod_edge::time::rfc3339;
 use allod_face_native::change;

@@ -5,8 +5,7 @@
 use std::sync::Arc;
 
 use super::{Draft, high};
-use crate::blocks::event::BlocksEvent;
-use crate::blocks::event::{BlocksDefined, BlocksMoved};
+use crate::blocks::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use crate::blocks::state::{Block, Blocks, ids_after, seconds};
 use crate::blocks::{ReleasedIds, SearchOrder};
 use crate::decide::room;

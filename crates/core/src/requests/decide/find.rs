@@ -7,8 +7,7 @@ use crate::decide::Draft;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::requests::command::{EditRequests, FindValue, PutRequestPool, RequestPoolEdit};
-use crate::requests::view;
-use crate::requests::{Answer, Failure, Request};
+use crate::requests::{Answer, Failure, Request, view};
 use crate::span::Span;
 
 /// The value in all pools, or the pool that has failed and why.

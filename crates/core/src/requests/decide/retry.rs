@@ -7,9 +7,7 @@ use super::answering::{OnFailure, OpenRequest, OpenRequests, answer_all, is_quie
 use super::notify::Notifications;
 use super::requests;
 use crate::decide::Draft;
-use crate::event::ClaimEvent;
-use crate::event::Event;
-use crate::event::PoolEvent;
+use crate::event::{ClaimEvent, Event, PoolEvent};
 use crate::refusal::Refusal;
 use crate::requests::state::Class;
 use crate::requests::{Answer, Request};

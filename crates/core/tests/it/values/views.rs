@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use allod_core::claim::Values;
-use allod_core::event::ClaimEvent;
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::PoolEvent;
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, Event, IdempotencyExpired, LeaseChanged, PoolRemoved,
-    QuarantineEnded, ReleaseCause,
+    ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, IdempotencyExpired,
+    LeaseChanged, PoolEvent, PoolRemoved, QuarantineEnded, ReleaseCause,
 };
 use allod_core::invariant;
 use allod_core::pool::Labels;

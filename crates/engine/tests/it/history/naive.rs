@@ -3,10 +3,8 @@
 use allod_core::alarm::event::AlarmEvent;
 use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
-use allod_core::event::ClaimEvent;
-use allod_core::event::Event;
-use allod_core::event::PoolEvent;
 use allod_core::event::capacity::CapacityEvent;
+use allod_core::event::{ClaimEvent, Event, PoolEvent};
 use allod_core::requests::event::RequestsEvent;
 use allod_core::value::Kind;
 use allod_engine::history::{ChangeQuery, HistoryEntry, HistoryOrder, Moment};

@@ -3,25 +3,19 @@
 use std::sync::Arc;
 
 use allod_core::alarm::AlarmKind;
-use allod_core::alarm::event::AlarmChanged;
-use allod_core::alarm::event::AlarmEvent;
+use allod_core::alarm::event::{AlarmChanged, AlarmEvent};
 use allod_core::capacity::{Inventory, Reclaim, Uuid};
-use allod_core::event::ClaimEvent;
-use allod_core::event::IdempotencyEvent;
-use allod_core::event::PoolEvent;
-use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
-    ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
-    ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
+    CapacityEvent, ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted,
+    ProviderDefined, ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
 };
 use allod_core::event::{
-    ClaimGranted, ClaimReleased, IdempotencyExpired, LeaseChanged, PoolDefined, PoolRemoved,
-    QuarantineEnded,
+    ClaimEvent, ClaimGranted, ClaimReleased, IdempotencyEvent, IdempotencyExpired, LeaseChanged,
+    PoolDefined, PoolEvent, PoolRemoved, QuarantineEnded,
 };
 use allod_core::pool::{PoolRange, PoolSpec};
-use allod_core::requests::event::RequestsEvent;
-use allod_core::requests::event::{RequestAnswered, RequestWithdrawn};
+use allod_core::requests::event::{RequestAnswered, RequestWithdrawn, RequestsEvent};
 use allod_core::requests::{Failure, Request, Wanted, WantedId};
 use allod_core::span::Span;
 

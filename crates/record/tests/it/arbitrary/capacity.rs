@@ -6,11 +6,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use allod_core::capacity::{Inventory, Ratio, Reclaim, Uuid};
-use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,
-    ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted, ProviderDefined,
-    ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
+    CapacityEvent, ClassDefined, ClassRemoved, InventoriesSet, InventorySet, ProviderCounted,
+    ProviderDefined, ProviderRemoved, TraitDefined, TraitRemoved, TraitsSet,
 };
 use allod_core::event::{Event, ReleaseCause};
 use allod_core::receipt::Outcome;
