@@ -11,7 +11,7 @@ use allod_journal::checkpoint::{
 };
 use allod_journal::{CheckpointStoreError, Hash, Journal, JournalError, Tail};
 
-use allod_record::{CheckpointError, CheckpointReader, CheckpointWriter, Header, Part};
+use allod_record::{CheckpointError, CheckpointPart, CheckpointReader, CheckpointWriter, Header};
 use tracing::{info, warn};
 
 use crate::replay::{Halt, Replica};
@@ -108,16 +108,16 @@ fn read(input: impl io::Read) -> Result<(State, u32), CheckpointError> {
     let mut restorer = Restorer::new(header.position, header.now_ms);
     loop {
         match reader.next_part()? {
-            Part::Pool(image) => restorer.pool(*image),
-            Part::Claim(claim) => restorer.claim(claim),
-            Part::Idempotency(request) => restorer.idempotency(request),
-            Part::Class(named) => restorer.class(named),
-            Part::Trait(named) => restorer.trait_name(named),
-            Part::Provider(image) => restorer.provider(image),
-            Part::Consumer(image) => restorer.consumer(image),
-            Part::Request(asked) => restorer.request(asked),
-            Part::Event(event) => restorer.event(&event),
-            Part::End => return Ok((restorer.finish(), header.level)),
+            CheckpointPart::Pool(image) => restorer.pool(*image),
+            CheckpointPart::Claim(claim) => restorer.claim(claim),
+            CheckpointPart::Idempotency(request) => restorer.idempotency(request),
+            CheckpointPart::Class(named) => restorer.class(named),
+            CheckpointPart::Trait(named) => restorer.trait_name(named),
+            CheckpointPart::Provider(image) => restorer.provider(image),
+            CheckpointPart::Consumer(image) => restorer.consumer(image),
+            CheckpointPart::Request(asked) => restorer.request(asked),
+            CheckpointPart::Event(event) => restorer.event(&event),
+            CheckpointPart::End => return Ok((restorer.finish(), header.level)),
         }
     }
 }

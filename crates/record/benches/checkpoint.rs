@@ -12,7 +12,7 @@ use allod_core::span::Span;
 use allod_core::state::restore::PoolImage;
 use allod_core::value::Kind;
 use allod_record::{
-    Cause, CheckpointReader, CheckpointWriter, Entry, Header, Item, Part, decode, encode,
+    Cause, CheckpointPart, CheckpointReader, CheckpointWriter, Entry, Header, Item, decode, encode,
 };
 
 const CLAIMS: u64 = 1_000_000;
@@ -89,8 +89,8 @@ fn main() {
     let mut back = Vec::with_capacity(claims.len());
     loop {
         match reader.next_part().unwrap() {
-            Part::Claim(claim) => back.push(claim),
-            Part::End => break,
+            CheckpointPart::Claim(claim) => back.push(claim),
+            CheckpointPart::End => break,
             _ => {}
         }
     }

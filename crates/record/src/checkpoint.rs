@@ -48,7 +48,7 @@ pub struct Header {
 
 /// A part of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum CheckpointPart {
     Pool(Box<PoolImage>),
     /// A claim of the last pool.
     Claim(Claim),
@@ -320,7 +320,7 @@ pub struct CheckpointReader<R: Read> {
 
 /// The chunk whose payload is in the buffer.
 #[derive(Debug, Clone, Copy)]
-struct Found {
+struct ChunkInBuffer {
     kind: u32,
     version: u32,
     offset: u64,
@@ -370,30 +370,30 @@ impl<R: Read> CheckpointReader<R> {
     }
 
     /// The next part. Returns the end again after the end.
-    pub fn next_part(&mut self) -> Result<Part, CheckpointError> {
+    pub fn next_part(&mut self) -> Result<CheckpointPart, CheckpointError> {
         loop {
             if self.rows_from < self.payload.len() {
                 return self.next_row();
             }
             if self.ended {
-                return Ok(Part::End);
+                return Ok(CheckpointPart::End);
             }
             let found = self.read_chunk()?;
             match (found.kind, found.version) {
                 (kinds::CHECKPOINT_POOL, 1) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV1 = self.chunk(found).read()?;
-                    return Ok(Part::Pool(Box::new(stored.into())));
+                    return Ok(CheckpointPart::Pool(Box::new(stored.into())));
                 }
                 (kinds::CHECKPOINT_POOL, 2) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV2 = self.chunk(found).read()?;
-                    return Ok(Part::Pool(Box::new(stored.into())));
+                    return Ok(CheckpointPart::Pool(Box::new(stored.into())));
                 }
                 (kinds::CHECKPOINT_POOL, 3) => {
                     self.counts.pools += 1;
                     let stored: CheckpointPoolV3 = self.chunk(found).read()?;
-                    return Ok(Part::Pool(Box::new(stored.into())));
+                    return Ok(CheckpointPart::Pool(Box::new(stored.into())));
                 }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
                     (self.rows_from, self.rows_of) = (0, Rows::Claims);
@@ -404,7 +404,7 @@ impl<R: Read> CheckpointReader<R> {
                 (kinds::CHECKPOINT_PROVIDER, 1) => {
                     self.capacity.providers += 1;
                     let stored: CheckpointProviderV1 = self.chunk(found).read()?;
-                    return Ok(Part::Provider(stored.into()));
+                    return Ok(CheckpointPart::Provider(stored.into()));
                 }
                 (
                     kinds::REQUEST_REMEMBERED
@@ -436,7 +436,7 @@ impl<R: Read> CheckpointReader<R> {
         }
     }
 
-    fn next_row(&mut self) -> Result<Part, CheckpointError> {
+    fn next_row(&mut self) -> Result<CheckpointPart, CheckpointError> {
         let rows = &self.payload[self.rows_from..];
         let unreadable = |what| DecodeError::malformed(self.offset - rows.len() as u64, what);
         let (part, left) = match self.rows_of {
@@ -445,7 +445,7 @@ impl<R: Read> CheckpointReader<R> {
                     unreadable("a claim of checkpoint_claims version 1 is not valid")
                 })?;
                 self.counts.claims += 1;
-                (Part::Claim(Claim::from(stored)), rest.len())
+                (CheckpointPart::Claim(Claim::from(stored)), rest.len())
             }
             Rows::Consumers => {
                 let (stored, rest) =
@@ -453,7 +453,7 @@ impl<R: Read> CheckpointReader<R> {
                         unreadable("a consumer of checkpoint_consumers version 1 is not valid")
                     })?;
                 self.capacity.consumers += 1;
-                (Part::Consumer(ConsumerImage::from(stored)), rest.len())
+                (CheckpointPart::Consumer(ConsumerImage::from(stored)), rest.len())
             }
         };
         self.rows_from = self.payload.len() - left;
@@ -461,30 +461,30 @@ impl<R: Read> CheckpointReader<R> {
     }
 
     /// A part that is stored as an event.
-    fn next_event(&mut self, found: Found) -> Result<Part, CheckpointError> {
+    fn next_event(&mut self, found: ChunkInBuffer) -> Result<CheckpointPart, CheckpointError> {
         let named = |name, changed_ms| NameRow { name, changed_ms };
         match read_event(&self.chunk(found))? {
             Event::Idempotency(IdempotencyEvent::Stored(request)) => {
                 self.counts.requests += 1;
-                Ok(Part::Idempotency(request))
+                Ok(CheckpointPart::Idempotency(request))
             }
             Event::Capacity(CapacityEvent::ClassDefined(event)) => {
                 self.capacity.names += 1;
-                Ok(Part::Class(named(event.class, event.at_ms)))
+                Ok(CheckpointPart::Class(named(event.class, event.at_ms)))
             }
             Event::Capacity(CapacityEvent::TraitDefined(event)) => {
                 self.capacity.names += 1;
-                Ok(Part::Trait(named(event.name, event.at_ms)))
+                Ok(CheckpointPart::Trait(named(event.name, event.at_ms)))
             }
             Event::Requests(RequestsEvent::Answered(event)) => {
                 self.resources += 1;
                 let (key, request) = (event.key, Arc::new(event.request));
-                Ok(Part::Request(AnsweredRequest { key, request, answer: event.answer }))
+                Ok(CheckpointPart::Request(AnsweredRequest { key, request, answer: event.answer }))
             }
             event @ (Event::Alarm(AlarmEvent::Changed(_))
             | Event::Outbox(OutboxEvent::Queued(_) | OutboxEvent::DeliveryFailed(_))) => {
                 self.resources += 1;
-                Ok(Part::Event(event))
+                Ok(CheckpointPart::Event(event))
             }
             _ => Err(self.chunk(found).unexpected().into()),
         }
@@ -492,7 +492,7 @@ impl<R: Read> CheckpointReader<R> {
 
     fn check_end(
         &mut self,
-        found: Found,
+        found: ChunkInBuffer,
         counts: CountsV1,
         capacity: CapacityCountsV1,
         resources: u64,
@@ -514,13 +514,13 @@ impl<R: Read> CheckpointReader<R> {
         Ok(())
     }
 
-    fn chunk(&self, found: Found) -> Chunk<'_> {
-        let Found { kind, version, offset, inside } = found;
+    fn chunk(&self, found: ChunkInBuffer) -> Chunk<'_> {
+        let ChunkInBuffer { kind, version, offset, inside } = found;
         Chunk { kind, version, offset, inside, payload: &self.payload }
     }
 
     /// Reads one chunk into the buffer. The buffer grows with the bytes that arrive, not with the length in the header.
-    fn read_chunk(&mut self) -> Result<Found, CheckpointError> {
+    fn read_chunk(&mut self) -> Result<ChunkInBuffer, CheckpointError> {
         let offset = self.offset;
         let mut bytes = [0; HEAD_BYTES_MAX];
         let (mut len, mut numbers) = (0, 0);
@@ -546,7 +546,7 @@ impl<R: Read> CheckpointReader<R> {
             self.hasher.update(&bytes[..len]);
             self.hasher.update(&self.payload);
         }
-        Ok(Found { kind: head.kind, version: head.version, offset, inside })
+        Ok(ChunkInBuffer { kind: head.kind, version: head.version, offset, inside })
     }
 
     fn read_byte(&mut self) -> Result<u8, CheckpointError> {

@@ -17,7 +17,7 @@ use std::{env, fs, slice};
 use allod_core::event::{ClaimEvent, Event};
 
 use crate::body::{decode, encode};
-use crate::checkpoint::{CheckpointReader, CheckpointWriter, Header, Part};
+use crate::checkpoint::{CheckpointPart, CheckpointReader, CheckpointWriter, Header};
 use crate::chunk::Chunks;
 use crate::kinds::{KindInfo, describe};
 use crate::stored::{read_event, write_event};
@@ -104,20 +104,20 @@ fn read(like: &Sample, bytes: &[u8]) -> Sample {
     }
 }
 
-fn write_checkpoint(header: &Header, parts: &[Part]) -> Vec<u8> {
+fn write_checkpoint(header: &Header, parts: &[CheckpointPart]) -> Vec<u8> {
     let mut writer = CheckpointWriter::begin(Vec::new(), header).unwrap();
     for part in parts {
         match part {
-            Part::Pool(image) => writer.pool(image).unwrap(),
-            Part::Claim(claim) => writer.claim(claim).unwrap(),
-            Part::Idempotency(stored) => writer.idempotency(stored).unwrap(),
-            Part::Class(named) => writer.class(named).unwrap(),
-            Part::Trait(named) => writer.trait_name(named).unwrap(),
-            Part::Provider(image) => writer.provider(image).unwrap(),
-            Part::Consumer(image) => writer.consumer(image).unwrap(),
-            Part::Request(request) => writer.request(&"lan1".into(), request).unwrap(),
-            Part::Event(event) => writer.event(event).unwrap(),
-            Part::End => {}
+            CheckpointPart::Pool(image) => writer.pool(image).unwrap(),
+            CheckpointPart::Claim(claim) => writer.claim(claim).unwrap(),
+            CheckpointPart::Idempotency(stored) => writer.idempotency(stored).unwrap(),
+            CheckpointPart::Class(named) => writer.class(named).unwrap(),
+            CheckpointPart::Trait(named) => writer.trait_name(named).unwrap(),
+            CheckpointPart::Provider(image) => writer.provider(image).unwrap(),
+            CheckpointPart::Consumer(image) => writer.consumer(image).unwrap(),
+            CheckpointPart::Request(request) => writer.request(&"lan1".into(), request).unwrap(),
+            CheckpointPart::Event(event) => writer.event(event).unwrap(),
+            CheckpointPart::End => {}
         }
     }
     writer.finish().unwrap()
@@ -126,7 +126,7 @@ fn write_checkpoint(header: &Header, parts: &[Part]) -> Vec<u8> {
 fn read_checkpoint(bytes: &[u8]) -> Sample {
     let mut reader = CheckpointReader::open(bytes).unwrap();
     let mut parts = vec![];
-    while parts.last() != Some(&Part::End) {
+    while parts.last() != Some(&CheckpointPart::End) {
         parts.push(reader.next_part().unwrap());
     }
     Sample::Checkpoint(*reader.header(), parts)

@@ -20,6 +20,6 @@ pub mod kinds;
 mod stored;
 
 pub use body::{BodyWriter, Cause, Entry, Item, decode, encode, level_needed, with_positions};
-pub use checkpoint::{CheckpointReader, CheckpointWriter, Header, Part};
+pub use checkpoint::{CheckpointPart, CheckpointReader, CheckpointWriter, Header};
 pub use error::{CheckpointError, DecodeError};
 pub use kinds::{KindInfo, LEVEL, check_level, describe};

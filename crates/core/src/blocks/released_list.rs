@@ -17,7 +17,7 @@ pub(crate) struct ReleasedList {
 
 /// Ids of one release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ReleasedRun {
     pub ids: Span,
     pub ready_s: u32,
     /// The number of the release: orders runs that are ready at the same time.
@@ -31,10 +31,10 @@ impl ReleasedList {
     }
 
     /// In the order in which they can be used again.
-    pub fn iter(&self) -> impl Iterator<Item = Run> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = ReleasedRun> + '_ {
         self.order.iter().filter_map(|&(ready_s, number, first)| {
             let &(last, ..) = self.runs.get(&first)?;
-            Some(Run { ids: Span { first, last }, ready_s, number })
+            Some(ReleasedRun { ids: Span { first, last }, ready_s, number })
         })
     }
 
@@ -43,26 +43,30 @@ impl ReleasedList {
     }
 
     /// The runs that have ids of this span, ascending.
-    pub fn overlapping(&self, span: Span) -> impl Iterator<Item = Run> + '_ {
+    pub fn overlapping(&self, span: Span) -> impl Iterator<Item = ReleasedRun> + '_ {
         let before = self.runs.range(..span.first).next_back();
         let before = before.filter(move |(_, (last, ..))| *last >= span.first);
         before.into_iter().chain(self.runs.range(span.first..=span.last)).map(
-            |(&first, &(last, ready_s, number))| Run { ids: Span { first, last }, ready_s, number },
+            |(&first, &(last, ready_s, number))| ReleasedRun {
+                ids: Span { first, last },
+                ready_s,
+                number,
+            },
         )
     }
 
     /// The run that has this id.
-    pub fn at(&self, id: u128) -> Option<Run> {
+    pub fn at(&self, id: u128) -> Option<ReleasedRun> {
         self.overlapping(Span::one(id)).next()
     }
 
-    pub fn add(&mut self, run: Run) {
+    pub fn add(&mut self, run: ReleasedRun) {
         self.order.insert((run.ready_s, run.number, run.ids.first));
         self.runs.insert(run.ids.first, (run.ids.last, run.ready_s, run.number));
         self.count += run.ids.len();
     }
 
-    pub fn remove(&mut self, run: Run) {
+    pub fn remove(&mut self, run: ReleasedRun) {
         if self.order.remove(&(run.ready_s, run.number, run.ids.first)) {
             self.runs.remove(&run.ids.first);
             self.count -= run.ids.len();
@@ -70,12 +74,12 @@ impl ReleasedList {
     }
 
     /// The runs to remove and the runs to add so that the list has none of these ids.
-    pub fn without(&self, gone: Span) -> (Vec<Run>, Vec<Run>) {
-        let out: Vec<Run> = self.overlapping(gone).collect();
-        let rest = |run: &Run| {
+    pub fn without(&self, gone: Span) -> (Vec<ReleasedRun>, Vec<ReleasedRun>) {
+        let out: Vec<ReleasedRun> = self.overlapping(gone).collect();
+        let rest = |run: &ReleasedRun| {
             let rest = span::subtract(&[run.ids], &[gone]);
             let run = *run;
-            rest.into_iter().map(move |ids| Run { ids, ..run })
+            rest.into_iter().map(move |ids| ReleasedRun { ids, ..run })
         };
         let keep = out.iter().flat_map(rest).collect();
         (out, keep)

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-pub(crate) use super::released_list::{ReleasedList, Run};
+pub(crate) use super::released_list::{ReleasedList, ReleasedRun};
 
 use super::event::BlocksMoved;
 use super::{BlockLayout, Child, ReleasedIds};
@@ -74,8 +74,8 @@ pub(crate) enum BlocksChange {
         block: Option<(Block, u32)>,
         counts: Counts,
     },
-    RunAdded(ListOwner, Run),
-    RunRemoved(ListOwner, Run),
+    RunAdded(ListOwner, ReleasedRun),
+    RunRemoved(ListOwner, ReleasedRun),
 }
 
 impl Block {
@@ -97,7 +97,7 @@ impl Blocks {
         let mut list = |ids: &[ReleasedIds]| {
             let mut list = ReleasedList::default();
             for one in ids {
-                list.add(Run { ids: one.ids, ready_s: one.ready_s, number: releases });
+                list.add(ReleasedRun { ids: one.ids, ready_s: one.ready_s, number: releases });
                 releases += 1;
             }
             list
@@ -161,7 +161,7 @@ impl Blocks {
     }
 
     /// The run of released ids that has this id.
-    pub fn released_at(&self, id: u128) -> Option<Run> {
+    pub fn released_at(&self, id: u128) -> Option<ReleasedRun> {
         self.lists().find_map(|(_, list)| list.at(id))
     }
 
@@ -202,7 +202,7 @@ impl Blocks {
     /// Adds ids to a list, after all that are ready at the same time.
     pub fn add_released(&mut self, owner: ListOwner, ids: Span, ready_s: u32) -> Vec<BlocksChange> {
         let numbers = self.numbers();
-        let run = Run { ids, ready_s, number: self.counts.releases };
+        let run = ReleasedRun { ids, ready_s, number: self.counts.releases };
         self.counts.releases += 1;
         let Some(list) = self.list(owner) else { return vec![numbers] };
         list.add(run);

@@ -7,7 +7,7 @@ use allod_core::span::Span;
 use allod_core::state::restore::{BlocksImage, PoolImage};
 
 use super::samples::{AT_MS, Sample, checkpoint, plain_spec};
-use crate::checkpoint::Part;
+use crate::checkpoint::CheckpointPart;
 
 pub(super) fn all() -> Vec<(&'static str, Sample)> {
     vec![
@@ -62,8 +62,8 @@ fn moved() -> Event {
     }))
 }
 
-fn pool() -> Part {
-    Part::Pool(Box::new(PoolImage {
+fn pool() -> CheckpointPart {
+    CheckpointPart::Pool(Box::new(PoolImage {
         name: "vlan".into(),
         generation: 1,
         spec: plain_spec(),

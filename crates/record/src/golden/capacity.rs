@@ -14,7 +14,7 @@ use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImag
 use allod_core::state::capacity::names::NameRow;
 
 use super::samples::{AT_MS, Sample, checkpoint};
-use crate::checkpoint::Part;
+use crate::checkpoint::CheckpointPart;
 
 const HOST: Uuid = Uuid(0x4e8e_5957_649f_477b_9e5b_f1f7_5b21_c03c);
 const NUMA: Uuid = Uuid(1);
@@ -224,16 +224,16 @@ fn request() -> IdempotencyStored {
     }
 }
 
-fn class_part() -> Part {
-    Part::Class(NameRow { name: gpu(), changed_ms: AT_MS })
+fn class_part() -> CheckpointPart {
+    CheckpointPart::Class(NameRow { name: gpu(), changed_ms: AT_MS })
 }
 
-fn trait_part() -> Part {
-    Part::Trait(NameRow { name: fast(), changed_ms: 0 })
+fn trait_part() -> CheckpointPart {
+    CheckpointPart::Trait(NameRow { name: fast(), changed_ms: 0 })
 }
 
-fn plain_provider() -> Part {
-    Part::Provider(ProviderImage {
+fn plain_provider() -> CheckpointPart {
+    CheckpointPart::Provider(ProviderImage {
         uuid: NUMA,
         name: "numa-0".into(),
         generation: 0,
@@ -245,10 +245,10 @@ fn plain_provider() -> Part {
     })
 }
 
-fn full_provider() -> Part {
+fn full_provider() -> CheckpointPart {
     let stock =
         |class: &str, inventory| StockImage { class: class.into(), inventory, changed_ms: AT_MS };
-    Part::Provider(ProviderImage {
+    CheckpointPart::Provider(ProviderImage {
         uuid: HOST,
         name: "host-1".into(),
         generation: 300,
@@ -260,8 +260,8 @@ fn full_provider() -> Part {
     })
 }
 
-fn plain_consumer() -> Part {
-    Part::Consumer(ConsumerImage {
+fn plain_consumer() -> CheckpointPart {
+    CheckpointPart::Consumer(ConsumerImage {
         uuid: VM,
         generation: 1,
         project: "p".into(),
@@ -274,8 +274,8 @@ fn plain_consumer() -> Part {
     })
 }
 
-fn full_consumer() -> Part {
-    Part::Consumer(ConsumerImage {
+fn full_consumer() -> CheckpointPart {
+    CheckpointPart::Consumer(ConsumerImage {
         uuid: NUMA,
         generation: 300,
         project: "zürich".into(),

@@ -19,7 +19,7 @@ use allod_core::requests::{
 use allod_core::state::restore::PoolImage;
 
 use super::samples::{AT_MS, Sample, checkpoint};
-use crate::checkpoint::Part;
+use crate::checkpoint::CheckpointPart;
 
 pub(super) fn all() -> Vec<(&'static str, Sample)> {
     let event = |event: Event| Sample::Event(event);
@@ -68,14 +68,14 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             "67-checkpoint_ended-v3",
             checkpoint(&[
                 pool(),
-                Part::Request(AnsweredRequest {
+                CheckpointPart::Request(AnsweredRequest {
                     key: "a".into(),
                     request: Arc::new(id_request()),
                     answer: Answer::Failed(Failure::Exhausted),
                 }),
-                Part::Event(Event::Outbox(OutboxEvent::Queued(queued()))),
-                Part::Event(Event::Outbox(OutboxEvent::DeliveryFailed(tried()))),
-                Part::Event(alarm()),
+                CheckpointPart::Event(Event::Outbox(OutboxEvent::Queued(queued()))),
+                CheckpointPart::Event(Event::Outbox(OutboxEvent::DeliveryFailed(tried()))),
+                CheckpointPart::Event(alarm()),
             ]),
         ),
     ]
@@ -160,8 +160,8 @@ fn tried() -> DeliveryFailed {
     DeliveryFailed { number: 1 << 40, attempts: 3, error, again_ms: Some(AT_MS + 4000) }
 }
 
-fn pool() -> Part {
-    Part::Pool(Box::new(PoolImage {
+fn pool() -> CheckpointPart {
+    CheckpointPart::Pool(Box::new(PoolImage {
         name: "lan1".into(),
         generation: 2,
         spec: ids().spec(),

@@ -14,7 +14,7 @@ use allod_core::span::Span;
 use allod_core::value::Kind;
 
 use crate::body::{Cause, Entry, Item};
-use crate::checkpoint::{Header, Part};
+use crate::checkpoint::{CheckpointPart, Header};
 use allod_core::state::restore::PoolImage;
 
 #[derive(Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub(super) enum Sample {
     Item(Item),
     /// A single event, as in an entry.
     Event(Event),
-    Checkpoint(Header, Vec<Part>),
+    Checkpoint(Header, Vec<CheckpointPart>),
 }
 
 /// Each sample with the name of its file.
@@ -61,7 +61,10 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
         // The smallest checkpoint for each kind, and one checkpoint with all kinds.
         ("64-checkpoint_begun-v1", checkpoint(&[])),
         ("65-checkpoint_pool-v1", checkpoint(&[plain_pool(), full_pool()])),
-        ("66-checkpoint_claims-v1", checkpoint(&[plain_pool(), Part::Claim(plain_claim())])),
+        (
+            "66-checkpoint_claims-v1",
+            checkpoint(&[plain_pool(), CheckpointPart::Claim(plain_claim())]),
+        ),
         ("67-checkpoint_ended-v1", full_checkpoint()),
     ]
 }
@@ -140,24 +143,24 @@ fn request_forgotten() -> Event {
     Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: "order 17".into() }))
 }
 
-pub(super) fn checkpoint(parts: &[Part]) -> Sample {
+pub(super) fn checkpoint(parts: &[CheckpointPart]) -> Sample {
     let header = Header { level: 1, position: 123_456, now_ms: AT_MS };
-    Sample::Checkpoint(header, [parts, &[Part::End]].concat())
+    Sample::Checkpoint(header, [parts, &[CheckpointPart::End]].concat())
 }
 
 fn full_checkpoint() -> Sample {
     checkpoint(&[
         plain_pool(),
-        Part::Claim(plain_claim()),
-        Part::Claim(full_claim()),
+        CheckpointPart::Claim(plain_claim()),
+        CheckpointPart::Claim(full_claim()),
         full_pool(),
-        Part::Claim(full_claim()),
-        Part::Idempotency(request()),
+        CheckpointPart::Claim(full_claim()),
+        CheckpointPart::Idempotency(request()),
     ])
 }
 
-fn plain_pool() -> Part {
-    Part::Pool(Box::new(PoolImage {
+fn plain_pool() -> CheckpointPart {
+    CheckpointPart::Pool(Box::new(PoolImage {
         name: "vlan".into(),
         generation: 1,
         spec: plain_spec(),
@@ -168,8 +171,8 @@ fn plain_pool() -> Part {
     }))
 }
 
-fn full_pool() -> Part {
-    Part::Pool(Box::new(PoolImage {
+fn full_pool() -> CheckpointPart {
+    CheckpointPart::Pool(Box::new(PoolImage {
         name: "hosts".into(),
         generation: 7,
         spec: full_spec(),

@@ -22,7 +22,7 @@ use allod_core::receipt::{ClaimIn, Outcome, Receipt};
 use allod_core::span::Span;
 use allod_core::state::restore::PoolImage;
 use allod_core::value::Kind;
-use allod_record::{Cause, Entry, Item, LEVEL, Part};
+use allod_record::{Cause, CheckpointPart, Entry, Item, LEVEL};
 
 pub fn text() -> impl Strategy<Value = Arc<str>> {
     prop_oneof![Just(String::new()), "[a-z0-9-]{1,12}", "\\PC{0,20}", "[ä-ü🐙]{1,60}"]
@@ -263,6 +263,6 @@ pub fn pool_image() -> impl Strategy<Value = PoolImage> {
 }
 
 /// What a checkpoint has of providers and consumers.
-pub fn capacity_parts() -> impl Strategy<Value = Vec<Part>> {
+pub fn capacity_parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
     capacity::parts()
 }

@@ -13,36 +13,38 @@ use allod_core::state::restore::PoolImage;
 use allod_core::value::Kind;
 
 use crate::arbitrary;
-use allod_record::{CheckpointError, CheckpointReader, CheckpointWriter, Header, LEVEL, Part};
+use allod_record::{
+    CheckpointError, CheckpointPart, CheckpointReader, CheckpointWriter, Header, LEVEL,
+};
 
 const HEADER: Header = Header { level: LEVEL, position: 77, now_ms: 1_767_225_600_000 };
 
-fn write(header: &Header, parts: &[Part]) -> Vec<u8> {
+fn write(header: &Header, parts: &[CheckpointPart]) -> Vec<u8> {
     let mut writer = CheckpointWriter::begin(Vec::new(), header).unwrap();
     for part in parts {
         match part {
-            Part::Pool(image) => writer.pool(image).unwrap(),
-            Part::Claim(claim) => writer.claim(claim).unwrap(),
-            Part::Idempotency(stored) => writer.idempotency(stored).unwrap(),
-            Part::Class(named) => writer.class(named).unwrap(),
-            Part::Trait(named) => writer.trait_name(named).unwrap(),
-            Part::Provider(image) => writer.provider(image).unwrap(),
-            Part::Consumer(image) => writer.consumer(image).unwrap(),
-            Part::Request(request) => writer.request(&"pool".into(), request).unwrap(),
-            Part::Event(event) => writer.event(event).unwrap(),
-            Part::End => unreachable!("the writer adds the end"),
+            CheckpointPart::Pool(image) => writer.pool(image).unwrap(),
+            CheckpointPart::Claim(claim) => writer.claim(claim).unwrap(),
+            CheckpointPart::Idempotency(stored) => writer.idempotency(stored).unwrap(),
+            CheckpointPart::Class(named) => writer.class(named).unwrap(),
+            CheckpointPart::Trait(named) => writer.trait_name(named).unwrap(),
+            CheckpointPart::Provider(image) => writer.provider(image).unwrap(),
+            CheckpointPart::Consumer(image) => writer.consumer(image).unwrap(),
+            CheckpointPart::Request(request) => writer.request(&"pool".into(), request).unwrap(),
+            CheckpointPart::Event(event) => writer.event(event).unwrap(),
+            CheckpointPart::End => unreachable!("the writer adds the end"),
         }
     }
     writer.finish().unwrap()
 }
 
 /// All parts before the end, or the error.
-fn read(input: impl Read) -> Result<(Header, Vec<Part>), CheckpointError> {
+fn read(input: impl Read) -> Result<(Header, Vec<CheckpointPart>), CheckpointError> {
     let mut reader = CheckpointReader::open(input)?;
     let mut parts = Vec::new();
     loop {
         match reader.next_part()? {
-            Part::End => return Ok((*reader.header(), parts)),
+            CheckpointPart::End => return Ok((*reader.header(), parts)),
             part => parts.push(part),
         }
     }
@@ -58,9 +60,9 @@ impl Read for Trickle<'_> {
     }
 }
 
-fn parts() -> impl Strategy<Value = Vec<Part>> {
+fn parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
     let pool = (
-        arbitrary::pool_image().prop_map(|image| Part::Pool(Box::new(image))),
+        arbitrary::pool_image().prop_map(|image| CheckpointPart::Pool(Box::new(image))),
         vec(arbitrary::claim(), 0..4),
     );
     let others = (vec(arbitrary::request(), 0..3), arbitrary::capacity_parts());
@@ -68,9 +70,9 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
         let mut parts = Vec::new();
         for (pool, claims) in pools {
             parts.push(pool);
-            parts.extend(claims.into_iter().map(Part::Claim));
+            parts.extend(claims.into_iter().map(CheckpointPart::Claim));
         }
-        parts.extend(requests.into_iter().map(Part::Idempotency));
+        parts.extend(requests.into_iter().map(CheckpointPart::Idempotency));
         parts.extend(capacity);
         parts
     })
@@ -137,10 +139,14 @@ fn text_of(bytes: &[u8]) -> String {
 
 #[test]
 fn many_claims_are_read_in_order_from_many_chunks() {
-    let parts: Vec<Part> = [Part::Pool(pool("a"))]
+    let parts: Vec<CheckpointPart> = [CheckpointPart::Pool(pool("a"))]
         .into_iter()
-        .chain((0..10_000).map(|n| Part::Claim(claim(n))))
-        .chain([Part::Pool(pool("empty")), Part::Pool(pool("b")), Part::Claim(claim(1))])
+        .chain((0..10_000).map(|n| CheckpointPart::Claim(claim(n))))
+        .chain([
+            CheckpointPart::Pool(pool("empty")),
+            CheckpointPart::Pool(pool("b")),
+            CheckpointPart::Claim(claim(1)),
+        ])
         .collect();
     let bytes = write(&HEADER, &parts);
     assert!(bytes.len() > 4 * 64 * 1024);
@@ -149,10 +155,18 @@ fn many_claims_are_read_in_order_from_many_chunks() {
 
 #[test]
 fn plain_claim_allocates_its_key_only() {
-    let bytes =
-        write(&HEADER, &[Part::Pool(pool("a")), Part::Claim(claim(1)), Part::Claim(claim(2))]);
+    let bytes = write(
+        &HEADER,
+        &[
+            CheckpointPart::Pool(pool("a")),
+            CheckpointPart::Claim(claim(1)),
+            CheckpointPart::Claim(claim(2)),
+        ],
+    );
     let (_, parts) = read(&bytes[..]).unwrap();
-    let [_, Part::Claim(one), Part::Claim(two)] = &parts[..] else { panic!("{parts:?}") };
+    let [_, CheckpointPart::Claim(one), CheckpointPart::Claim(two)] = &parts[..] else {
+        panic!("{parts:?}")
+    };
     assert!(Arc::ptr_eq(&one.key, &one.owner));
     assert!(Arc::ptr_eq(&one.labels, &two.labels));
     assert!(Arc::ptr_eq(&one.labels, &Labels::default()));
@@ -162,8 +176,8 @@ fn plain_claim_allocates_its_key_only() {
 fn end_is_returned_repeatedly() {
     let bytes = write(&HEADER, &[]);
     let mut reader = CheckpointReader::open(&bytes[..]).unwrap();
-    assert_eq!(reader.next_part().unwrap(), Part::End);
-    assert_eq!(reader.next_part().unwrap(), Part::End);
+    assert_eq!(reader.next_part().unwrap(), CheckpointPart::End);
+    assert_eq!(reader.next_part().unwrap(), CheckpointPart::End);
 }
 
 #[test]
@@ -233,7 +247,7 @@ fn invalid_checkpoints_are_errors_with_a_reason() {
             whole.len()
         )
     );
-    let mut altered = write(&HEADER, &[Part::Pool(pool("abc"))]);
+    let mut altered = write(&HEADER, &[CheckpointPart::Pool(pool("abc"))]);
     let name = altered.windows(3).position(|bytes| bytes == b"abc").unwrap();
     altered[name] = b'x';
     assert_eq!(

@@ -13,7 +13,7 @@ use allod_core::state::restore::PoolImage;
 
 use crate::arbitrary;
 use allod_record::{
-    Cause, CheckpointReader, CheckpointWriter, Entry, Header, Item, Part, decode, encode,
+    Cause, CheckpointPart, CheckpointReader, CheckpointWriter, Entry, Header, Item, decode, encode,
 };
 
 thread_local! {
@@ -52,7 +52,7 @@ fn read(bytes: &[u8]) {
     let _ = decode(bytes);
     let body = ASKED.get() - before;
     if let Ok(mut reader) = CheckpointReader::open(bytes) {
-        while !matches!(reader.next_part(), Ok(Part::End) | Err(_)) {}
+        while !matches!(reader.next_part(), Ok(CheckpointPart::End) | Err(_)) {}
     }
     let checkpoint = ASKED.get() - before - body;
     let limit = BYTES_ANYWAY_MAX + BYTES_PER_BYTE_MAX * bytes.len();
@@ -62,18 +62,18 @@ fn read(bytes: &[u8]) {
 
 const HEADER: Header = Header { level: 1, position: 1, now_ms: 1 };
 
-fn checkpoint(pool: &PoolImage, claims: &[Claim], capacity: &[Part]) -> Vec<u8> {
+fn checkpoint(pool: &PoolImage, claims: &[Claim], capacity: &[CheckpointPart]) -> Vec<u8> {
     let mut writer = CheckpointWriter::begin(Vec::new(), &HEADER).unwrap();
     writer.pool(pool).unwrap();
     claims.iter().for_each(|claim| writer.claim(claim).unwrap());
     for part in capacity {
         match part {
-            Part::Class(named) => writer.class(named).unwrap(),
-            Part::Trait(named) => writer.trait_name(named).unwrap(),
-            Part::Provider(image) => writer.provider(image).unwrap(),
-            Part::Consumer(image) => writer.consumer(image).unwrap(),
-            Part::Request(request) => writer.request(&"pool".into(), request).unwrap(),
-            Part::Event(event) => writer.event(event).unwrap(),
+            CheckpointPart::Class(named) => writer.class(named).unwrap(),
+            CheckpointPart::Trait(named) => writer.trait_name(named).unwrap(),
+            CheckpointPart::Provider(image) => writer.provider(image).unwrap(),
+            CheckpointPart::Consumer(image) => writer.consumer(image).unwrap(),
+            CheckpointPart::Request(request) => writer.request(&"pool".into(), request).unwrap(),
+            CheckpointPart::Event(event) => writer.event(event).unwrap(),
             other => unreachable!("{other:?} is not about capacity"),
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn draw(
     let pool = draft.pool(name)?;
     let (Some(blocks), now_ms) = (pool.blocks(), draft.now_ms) else { return Ok(None) };
     let Some(child) = blocks.active() else { return Ok(None) };
-    let mut search = Search {
+    let mut search = IdSearch {
         pool,
         blocks,
         now_ms,
@@ -103,7 +103,7 @@ pub(super) fn adopt(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<bool, Refu
 }
 
 /// The state of a search: the layout as it would be after the grant.
-struct Search<'a> {
+struct IdSearch<'a> {
     pool: &'a Pool,
     blocks: &'a Blocks,
     now_ms: u64,
@@ -122,7 +122,7 @@ struct Search<'a> {
     ended: Vec<Event>,
 }
 
-impl Search<'_> {
+impl IdSearch<'_> {
     /// Picks ids until none are missing. `false`: there are too few.
     fn run(&mut self) -> bool {
         loop {

@@ -11,7 +11,7 @@ use crate::requests::{Answer, Failure, Request, view};
 use crate::span::Span;
 
 /// The value in all pools, or the pool that has failed and why.
-type Found = Result<Span, (Arc<str>, Failure)>;
+type FindResult = Result<Span, (Arc<str>, Failure)>;
 
 pub(super) fn allocate(draft: &mut Draft<'_>, find: &FindValue) -> Result<Outcome, Refusal> {
     let mark = draft.mark();
@@ -30,7 +30,7 @@ pub(super) fn find(draft: &mut Draft<'_>, find: &FindValue) -> Result<Outcome, R
     Ok(Outcome::Found(found))
 }
 
-fn add(draft: &mut Draft<'_>, find: &FindValue) -> Result<Found, Refusal> {
+fn add(draft: &mut Draft<'_>, find: &FindValue) -> Result<FindResult, Refusal> {
     let mut pools = Vec::with_capacity(find.pools.len());
     for name in &find.pools {
         let before = requests(draft, name)?.1.get(&find.key).map(|one| &*one.request);
@@ -57,7 +57,7 @@ fn joined(before: Option<&Request>, request: &Request) -> Request {
 }
 
 /// The answer in all pools of the request.
-fn answered(draft: &Draft<'_>, find: &FindValue) -> Found {
+fn answered(draft: &Draft<'_>, find: &FindValue) -> FindResult {
     let mut value = None;
     let mut failed: Option<(Arc<str>, Failure)> = None;
     for name in &find.pools {

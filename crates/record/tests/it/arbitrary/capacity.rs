@@ -15,7 +15,7 @@ use allod_core::event::{Event, ReleaseCause};
 use allod_core::receipt::Outcome;
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
 use allod_core::state::capacity::names::NameRow;
-use allod_record::Part;
+use allod_record::CheckpointPart;
 
 use super::{number, text};
 
@@ -176,7 +176,7 @@ fn consumer() -> impl Strategy<Value = ConsumerImage> {
 }
 
 /// What a checkpoint has of it, in its order.
-pub fn parts() -> impl Strategy<Value = Vec<Part>> {
+pub fn parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
     let named = || {
         vec((text(), number()), 0..3).prop_map(|names| {
             names.into_iter().map(|(name, changed_ms)| NameRow { name, changed_ms })
@@ -184,10 +184,10 @@ pub fn parts() -> impl Strategy<Value = Vec<Part>> {
     };
     (named(), named(), vec(provider(), 0..4), vec(consumer(), 0..4)).prop_map(
         |(classes, traits, providers, consumers)| {
-            let mut parts: Vec<Part> = classes.map(Part::Class).collect();
-            parts.extend(traits.map(Part::Trait));
-            parts.extend(providers.into_iter().map(Part::Provider));
-            parts.extend(consumers.into_iter().map(Part::Consumer));
+            let mut parts: Vec<CheckpointPart> = classes.map(CheckpointPart::Class).collect();
+            parts.extend(traits.map(CheckpointPart::Trait));
+            parts.extend(providers.into_iter().map(CheckpointPart::Provider));
+            parts.extend(consumers.into_iter().map(CheckpointPart::Consumer));
             parts
         },
     )
