@@ -1,24 +1,18 @@
-//! Events become state. Total: nothing here can refuse, and an event that does not fit is an event that `decide` would
-//! not have made; it changes nothing rather than breaking what is there.
+//! Applies events to the state. This cannot fail: an event that `decide` would not have made changes nothing.
 //!
-//! This is the frozen part of the system: a journal written years ago must still mean the same. Never change what an
-//! event does; add a new one.
+//! This code and the `apply` of each product are frozen: a journal must have the same meaning in all releases. Never
+//! change what an event does; add a new event.
 
 mod capacity;
 
 use std::sync::Arc;
 
-use crate::alarm::event::AlarmEvent;
-use crate::blocks::event::BlocksEvent;
 use crate::claim::{Claim, ClaimState};
-use crate::event::capacity::CapacityEvent;
 use crate::event::{
     ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, IdempotencyStored,
     LeaseChanged, PoolDefined, PoolEvent,
 };
 use crate::extension::ClaimChange;
-use crate::outbox::event::OutboxEvent;
-use crate::requests::event::RequestsEvent;
 use crate::span::{self, Span};
 use crate::state::pool::{Pool, PoolChange};
 use crate::state::recent::ReleasedSpan;
@@ -28,7 +22,7 @@ use crate::state::zones::overlapping;
 use crate::state::{PoolIx, Slot, State};
 
 impl State {
-    /// One journal entry: all events of one command.
+    /// Applies a journal entry: all events of one command.
     pub fn apply_entry(&mut self, at_ms: u64, events: &[Event]) {
         self.now_ms = self.now_ms.max(at_ms);
         for event in events {
@@ -39,18 +33,35 @@ impl State {
 
     pub(crate) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Pool(PoolEvent::Defined(event)) => self.pool_defined(event),
-            Event::Pool(PoolEvent::Removed(event)) => {
-                if let Some(pool) =
-                    self.names.get(&event.pool).copied().and_then(|ix| self.drop_pool(ix))
-                {
+            Event::Pool(event) => self.apply_pool(event),
+            Event::Claim(event) => self.apply_claim(event),
+            Event::Idempotency(event) => self.apply_idempotency(event),
+            Event::Capacity(event) => self.apply_capacity(event),
+            Event::Blocks(event) => self.apply_blocks(event),
+            Event::Requests(event) => self.apply_requests(event),
+            Event::Alarm(event) => self.apply_alarm(event),
+            Event::Outbox(event) => self.apply_outbox(event),
+        }
+    }
+
+    fn apply_pool(&mut self, event: &PoolEvent) {
+        match event {
+            PoolEvent::Defined(event) => self.pool_defined(event),
+            PoolEvent::Removed(event) => {
+                let ix = self.names.get(&event.pool).copied();
+                if let Some(pool) = ix.and_then(|ix| self.drop_pool(ix)) {
                     self.note(StateChange::PoolDropped(pool));
                 }
             }
-            Event::Claim(ClaimEvent::Granted(event)) => self.claim_granted(event),
-            Event::Claim(ClaimEvent::LeaseChanged(event)) => self.lease_changed(event),
-            Event::Claim(ClaimEvent::Released(event)) => self.claim_released(event),
-            Event::Claim(ClaimEvent::QuarantineEnded(event)) => {
+        }
+    }
+
+    fn apply_claim(&mut self, event: &ClaimEvent) {
+        match event {
+            ClaimEvent::Granted(event) => self.claim_granted(event),
+            ClaimEvent::LeaseChanged(event) => self.lease_changed(event),
+            ClaimEvent::Released(event) => self.claim_released(event),
+            ClaimEvent::QuarantineEnded(event) => {
                 let Some(ix) = self.names.get(&event.pool).copied() else { return };
                 let Some(pool) = self.pool_at(ix) else { return };
                 let ended =
@@ -59,55 +70,17 @@ impl State {
                     self.set_free(ix, slot);
                 }
             }
-            Event::Idempotency(IdempotencyEvent::Stored(event)) => {
+        }
+    }
+
+    fn apply_idempotency(&mut self, event: &IdempotencyEvent) {
+        match event {
+            IdempotencyEvent::Stored(event) => {
                 self.expire_idempotency(&event.key);
                 self.add_idempotency(Arc::new(event.clone()));
                 self.note(StateChange::IdempotencyAdded(event.key.clone()));
             }
-            Event::Idempotency(IdempotencyEvent::Expired(event)) => {
-                self.expire_idempotency(&event.key)
-            }
-            Event::Capacity(CapacityEvent::ProviderDefined(event)) => self.provider_defined(event),
-            Event::Capacity(CapacityEvent::ProviderRemoved(event)) => {
-                self.provider_removed(event.provider)
-            }
-            Event::Capacity(CapacityEvent::ProviderCounted(event)) => {
-                self.provider_counted(event.provider, event.generation, event.at_ms);
-            }
-            Event::Capacity(CapacityEvent::InventoriesSet(event)) => self.inventories_set(event),
-            Event::Capacity(CapacityEvent::TraitsSet(event)) => {
-                self.traits_set(event.provider, &event.traits);
-                self.provider_counted(event.provider, event.generation, event.at_ms);
-            }
-            Event::Capacity(CapacityEvent::AggregatesSet(event)) => {
-                self.aggregates_set(event.provider, &event.aggregates);
-                self.provider_counted(event.provider, event.generation, event.at_ms);
-            }
-            Event::Capacity(CapacityEvent::ClassDefined(event)) => self.class_defined(event),
-            Event::Capacity(CapacityEvent::ClassRemoved(event)) => self.class_removed(&event.class),
-            Event::Capacity(CapacityEvent::TraitDefined(event)) => {
-                self.trait_defined(&event.name, event.at_ms)
-            }
-            Event::Capacity(CapacityEvent::TraitRemoved(event)) => self.trait_removed(&event.name),
-            Event::Capacity(CapacityEvent::AllocationsSet(event)) => self.allocations_set(event),
-            Event::Capacity(CapacityEvent::AllocationsExtended(event)) => {
-                self.allocations_extended(event)
-            }
-            Event::Capacity(CapacityEvent::AllocationsReleased(event)) => {
-                self.allocations_released(event.consumer)
-            }
-            Event::Blocks(BlocksEvent::Defined(event)) => self.blocks_defined(event),
-            Event::Blocks(BlocksEvent::Moved(event)) => self.blocks_moved(event),
-            Event::Requests(RequestsEvent::PoolDefined(event)) => self.request_pool_defined(event),
-            Event::Requests(RequestsEvent::Answered(event)) => self.request_answered(event),
-            Event::Requests(RequestsEvent::Withdrawn(event)) => {
-                self.request_changed(&event.pool, &event.key, None)
-            }
-            Event::Alarm(AlarmEvent::Changed(event)) => self.alarm_changed(event),
-            Event::Alarm(AlarmEvent::Purged(event)) => self.alarm_purged(&event.object, event.kind),
-            Event::Outbox(OutboxEvent::Queued(event)) => self.notification_queued(event),
-            Event::Outbox(OutboxEvent::DeliveryFailed(event)) => self.delivery_failed(event),
-            Event::Outbox(OutboxEvent::Closed(event)) => self.put_notification(event.number, None),
+            IdempotencyEvent::Expired(event) => self.expire_idempotency(&event.key),
         }
     }
 
@@ -322,10 +295,7 @@ impl State {
         self.names.insert(pool.name.clone(), ix);
         self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
         self.owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
-        let requests = pool.requests().into_iter().flat_map(|requests| requests.iter());
-        for one in requests.filter(|one| one.request.is_sync()) {
-            self.sync.entry(one.key.clone()).or_default().insert(ix);
-        }
+        self.index_extension(ix, &pool, true);
         self.pools[ix as usize] = Some(pool);
     }
 
@@ -336,9 +306,7 @@ impl State {
         for (slot, row) in pool.rows.iter() {
             self.owners.remove(&(row.owner().clone(), ix, slot));
         }
-        for one in pool.requests().into_iter().flat_map(|requests| requests.iter()) {
-            self.set_in_group(ix, &one.key, false);
-        }
+        self.index_extension(ix, &pool, false);
         self.vacant.push(ix);
         Some(pool)
     }

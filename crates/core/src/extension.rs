@@ -12,6 +12,7 @@
 //! | a native command has redefined the pool | [`pool_redefined`] | divides the new ids into blocks | – |
 //! | a decision has granted or released claims | [`claims_decided`] | – | grants waiting requests, sets alarms, notifies |
 //! | an event has changed a claim (`apply`) | [`State::extension_changed`] | moves ids between its lists | – |
+//! | a pool is added to the state or removed | [`State::index_extension`] | – | updates the index of groups |
 //! | the free set has changed | [`PoolExtension::free_changed`] | – | updates the index of host addresses |
 //! | time passes | [`PoolExtension::next_due_ms`], [`due_event`] | returns surplus ids | – |
 //!
@@ -134,6 +135,14 @@ impl State {
         match extension {
             Some(PoolExtension::Blocks(_)) => self.blocks_claim_changed(ix, change),
             None | Some(PoolExtension::None | PoolExtension::Requests(_)) => {}
+        }
+    }
+
+    /// The pool is added to the state (`present`) or removed, with all that its extension has.
+    pub(crate) fn index_extension(&mut self, ix: PoolIx, pool: &Pool, present: bool) {
+        let requests = pool.requests().into_iter().flat_map(Requests::iter);
+        for one in requests.filter(|one| one.request.is_sync()) {
+            self.set_in_group(ix, &one.key, present);
         }
     }
 }

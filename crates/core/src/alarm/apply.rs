@@ -2,13 +2,20 @@
 
 use std::sync::Arc;
 
-use super::event::AlarmChanged;
+use super::event::{AlarmChanged, AlarmEvent};
 use super::{Alarm, AlarmKind};
 use crate::state::State;
 use crate::state::undo::StateChange;
 
 impl State {
-    pub(crate) fn alarm_changed(&mut self, event: &AlarmChanged) {
+    pub(crate) fn apply_alarm(&mut self, event: &AlarmEvent) {
+        match event {
+            AlarmEvent::Changed(event) => self.alarm_changed(event),
+            AlarmEvent::Purged(event) => self.put_alarm(event.object.clone(), event.kind, None),
+        }
+    }
+
+    fn alarm_changed(&mut self, event: &AlarmChanged) {
         let (object, kind) = (event.object.clone(), event.kind);
         let known = self.alarms.get(&(object.clone(), kind));
         let alarm = match (known, event.raised) {
@@ -20,10 +27,6 @@ impl State {
             }
         };
         self.put_alarm(object, kind, Some(alarm));
-    }
-
-    pub(crate) fn alarm_purged(&mut self, object: &Arc<str>, kind: AlarmKind) {
-        self.put_alarm(object.clone(), kind, None);
     }
 
     fn put_alarm(&mut self, object: Arc<str>, kind: AlarmKind, alarm: Option<Alarm>) {

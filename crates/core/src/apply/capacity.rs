@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::capacity::Uuid;
 use crate::event::capacity::{
-    Allocated, AllocationsExtended, AllocationsSet, ClassDefined, InventoriesSet, ProviderDefined,
+    Allocated, AllocationsExtended, AllocationsSet, CapacityEvent, ClassDefined, InventoriesSet,
+    ProviderDefined,
 };
 use crate::state::State;
 use crate::state::capacity::Capacity;
@@ -22,7 +23,33 @@ impl State {
         }
     }
 
-    pub(super) fn provider_defined(&mut self, event: &ProviderDefined) {
+    pub(super) fn apply_capacity(&mut self, event: &CapacityEvent) {
+        match event {
+            CapacityEvent::ProviderDefined(event) => self.provider_defined(event),
+            CapacityEvent::ProviderRemoved(event) => self.provider_removed(event.provider),
+            CapacityEvent::ProviderCounted(event) => {
+                self.provider_counted(event.provider, event.generation, event.at_ms);
+            }
+            CapacityEvent::InventoriesSet(event) => self.inventories_set(event),
+            CapacityEvent::TraitsSet(event) => {
+                self.traits_set(event.provider, &event.traits);
+                self.provider_counted(event.provider, event.generation, event.at_ms);
+            }
+            CapacityEvent::AggregatesSet(event) => {
+                self.aggregates_set(event.provider, &event.aggregates);
+                self.provider_counted(event.provider, event.generation, event.at_ms);
+            }
+            CapacityEvent::ClassDefined(event) => self.class_defined(event),
+            CapacityEvent::ClassRemoved(event) => self.class_removed(&event.class),
+            CapacityEvent::TraitDefined(event) => self.trait_defined(&event.name, event.at_ms),
+            CapacityEvent::TraitRemoved(event) => self.trait_removed(&event.name),
+            CapacityEvent::AllocationsSet(event) => self.allocations_set(event),
+            CapacityEvent::AllocationsExtended(event) => self.allocations_extended(event),
+            CapacityEvent::AllocationsReleased(event) => self.allocations_released(event.consumer),
+        }
+    }
+
+    fn provider_defined(&mut self, event: &ProviderDefined) {
         let parent = event.parent.and_then(|parent| self.capacity.provider_ix(parent));
         let ix = match self.capacity.provider_ix(event.provider) {
             Some(ix) => {
@@ -42,7 +69,7 @@ impl State {
         self.note_capacity(change);
     }
 
-    pub(super) fn provider_removed(&mut self, uuid: Uuid) {
+    fn provider_removed(&mut self, uuid: Uuid) {
         let Some(ix) = self.capacity.provider_ix(uuid) else { return };
         let capacity = &mut self.capacity;
         let emptied = [
@@ -54,13 +81,13 @@ impl State {
         self.note_capacity(emptied.into_iter().flatten().chain(removed));
     }
 
-    pub(super) fn provider_counted(&mut self, uuid: Uuid, generation: u64, at_ms: u64) {
+    fn provider_counted(&mut self, uuid: Uuid, generation: u64, at_ms: u64) {
         let Some(ix) = self.capacity.provider_ix(uuid) else { return };
         let change = self.capacity.put_stamp(ix, generation, at_ms);
         self.note_capacity(change);
     }
 
-    pub(super) fn inventories_set(&mut self, event: &InventoriesSet) {
+    fn inventories_set(&mut self, event: &InventoriesSet) {
         let Some(provider) = self.capacity.provider(event.provider) else { return };
         let Some(ix) = self.capacity.provider_ix(event.provider) else { return };
         let stock = |class: NameIx, inventory, written: bool| {
@@ -88,20 +115,20 @@ impl State {
         self.provider_counted(event.provider, event.generation, event.at_ms);
     }
 
-    pub(super) fn traits_set(&mut self, provider: Uuid, traits: &[Arc<str>]) {
+    fn traits_set(&mut self, provider: Uuid, traits: &[Arc<str>]) {
         let Some(ix) = self.capacity.provider_ix(provider) else { return };
         let traits = traits.iter().filter_map(|name| self.capacity.traits.find(name)).collect();
         let change = self.capacity.put_traits(ix, traits);
         self.note_capacity(change);
     }
 
-    pub(super) fn aggregates_set(&mut self, provider: Uuid, aggregates: &[Uuid]) {
+    fn aggregates_set(&mut self, provider: Uuid, aggregates: &[Uuid]) {
         let Some(ix) = self.capacity.provider_ix(provider) else { return };
         let change = self.capacity.put_aggregates(ix, aggregates.to_vec());
         self.note_capacity(change);
     }
 
-    pub(super) fn class_defined(&mut self, event: &ClassDefined) {
+    fn class_defined(&mut self, event: &ClassDefined) {
         let named = NameRow { name: event.class.clone(), changed_ms: event.at_ms };
         let classes = &mut self.capacity.classes;
         if classes.find(&event.class).is_some() {
@@ -115,13 +142,13 @@ impl State {
         self.note_capacity(change);
     }
 
-    pub(super) fn class_removed(&mut self, class: &str) {
+    fn class_removed(&mut self, class: &str) {
         let classes = &mut self.capacity.classes;
         let change = classes.find(class).and_then(|ix| classes.remove(ix));
         self.note_capacity(change.map(CapacityUndo::ClassRemoved));
     }
 
-    pub(super) fn trait_defined(&mut self, name: &Arc<str>, at_ms: u64) {
+    fn trait_defined(&mut self, name: &Arc<str>, at_ms: u64) {
         if self.capacity.traits.find(name).is_none() {
             let named = NameRow { name: name.clone(), changed_ms: at_ms };
             let ix = self.capacity.traits.add(named);
@@ -129,13 +156,13 @@ impl State {
         }
     }
 
-    pub(super) fn trait_removed(&mut self, name: &str) {
+    fn trait_removed(&mut self, name: &str) {
         let traits = &mut self.capacity.traits;
         let change = traits.find(name).and_then(|ix| traits.remove(ix));
         self.note_capacity(change.map(CapacityUndo::TraitRemoved));
     }
 
-    pub(super) fn allocations_set(&mut self, event: &AllocationsSet) {
+    fn allocations_set(&mut self, event: &AllocationsSet) {
         let held = self.capacity.held(&event.allocations);
         if held.is_empty() {
             return;
@@ -155,7 +182,7 @@ impl State {
         self.note_capacity([change]);
     }
 
-    pub(super) fn allocations_extended(&mut self, event: &AllocationsExtended) {
+    fn allocations_extended(&mut self, event: &AllocationsExtended) {
         let Some(consumer) = self.capacity.consumer(event.consumer) else { return };
         let consumer = Consumer {
             generation: event.generation,
@@ -167,7 +194,7 @@ impl State {
         self.note_capacity([change]);
     }
 
-    pub(super) fn allocations_released(&mut self, consumer: Uuid) {
+    fn allocations_released(&mut self, consumer: Uuid) {
         if self.capacity.consumer(consumer).is_some() {
             let change = self.capacity.put_consumer(consumer, None);
             self.note_capacity([change]);

@@ -1,6 +1,6 @@
 //! How events change the layout of a block pool.
 
-use super::event::{BlocksDefined, BlocksMoved};
+use super::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use super::state::{Blocks, BlocksChange, ListOwner, seconds};
 use crate::claim::Values;
 use crate::extension::{ClaimChange, PoolExtension};
@@ -14,7 +14,14 @@ use crate::state::{PoolIx, State};
 const CLEAN_MS: u64 = 30_000;
 
 impl State {
-    pub(crate) fn blocks_defined(&mut self, event: &BlocksDefined) {
+    pub(crate) fn apply_blocks(&mut self, event: &BlocksEvent) {
+        match event {
+            BlocksEvent::Defined(event) => self.blocks_defined(event),
+            BlocksEvent::Moved(event) => self.blocks_moved(event),
+        }
+    }
+
+    fn blocks_defined(&mut self, event: &BlocksDefined) {
         let Some(&ix) = self.names.get(&event.pool) else { return };
         if self.pool_at(ix).is_none_or(|pool| pool.requests().is_some()) {
             return;
@@ -28,7 +35,7 @@ impl State {
         }
     }
 
-    pub(crate) fn blocks_moved(&mut self, event: &BlocksMoved) {
+    fn blocks_moved(&mut self, event: &BlocksMoved) {
         let Some(&ix) = self.names.get(&event.pool) else { return };
         self.change_blocks(ix, |blocks| blocks.move_blocks(event));
         self.schedule_cleaning(ix);

@@ -3,12 +3,20 @@
 use std::sync::Arc;
 
 use super::Notification;
-use super::event::{DeliveryFailed, NotificationQueued};
+use super::event::{DeliveryFailed, NotificationQueued, OutboxEvent};
 use crate::state::State;
 use crate::state::undo::StateChange;
 
 impl State {
-    pub(crate) fn notification_queued(&mut self, event: &NotificationQueued) {
+    pub(crate) fn apply_outbox(&mut self, event: &OutboxEvent) {
+        match event {
+            OutboxEvent::Queued(event) => self.notification_queued(event),
+            OutboxEvent::DeliveryFailed(event) => self.delivery_failed(event),
+            OutboxEvent::Closed(event) => self.put_notification(event.number, None),
+        }
+    }
+
+    fn notification_queued(&mut self, event: &NotificationQueued) {
         let notification = Notification {
             number: event.number,
             target: event.target.clone(),
@@ -23,7 +31,7 @@ impl State {
         self.put_notification(event.number, Some(notification));
     }
 
-    pub(crate) fn delivery_failed(&mut self, event: &DeliveryFailed) {
+    fn delivery_failed(&mut self, event: &DeliveryFailed) {
         let Some(notification) = self.outbox.get(event.number) else { return };
         let notification = Notification {
             attempts: event.attempts,
@@ -34,7 +42,7 @@ impl State {
         self.put_notification(event.number, Some(notification));
     }
 
-    pub(crate) fn put_notification(&mut self, number: u128, notification: Option<Notification>) {
+    fn put_notification(&mut self, number: u128, notification: Option<Notification>) {
         let before = self.outbox.put(number, notification.map(Arc::new));
         self.note(StateChange::Notification { number, before });
     }

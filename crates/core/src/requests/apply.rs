@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::RequestPool;
-use super::event::{RequestAnswered, RequestPoolDefined};
+use super::event::{RequestAnswered, RequestPoolDefined, RequestsEvent};
 use super::state::{AnsweredRequest, Requests};
 use crate::extension::PoolExtension;
 use crate::state::pool::{Pool, PoolChange};
@@ -11,7 +11,15 @@ use crate::state::undo::StateChange;
 use crate::state::{PoolIx, State};
 
 impl State {
-    pub(crate) fn request_pool_defined(&mut self, event: &RequestPoolDefined) {
+    pub(crate) fn apply_requests(&mut self, event: &RequestsEvent) {
+        match event {
+            RequestsEvent::PoolDefined(event) => self.request_pool_defined(event),
+            RequestsEvent::Answered(event) => self.request_answered(event),
+            RequestsEvent::Withdrawn(event) => self.request_changed(&event.pool, &event.key, None),
+        }
+    }
+
+    fn request_pool_defined(&mut self, event: &RequestPoolDefined) {
         let Some(&ix) = self.names.get(&event.pool) else { return };
         if self.pool_at(ix).is_none_or(|pool| pool.blocks().is_some()) {
             return;
@@ -46,18 +54,13 @@ impl State {
         set.flatten()
     }
 
-    pub(crate) fn request_answered(&mut self, event: &RequestAnswered) {
+    fn request_answered(&mut self, event: &RequestAnswered) {
         let (key, request) = (event.key.clone(), Arc::new(event.request.clone()));
         let now = AnsweredRequest { key, request, answer: event.answer.clone() };
         self.request_changed(&event.pool, &event.key, Some(now));
     }
 
-    pub(crate) fn request_changed(
-        &mut self,
-        pool: &str,
-        key: &Arc<str>,
-        now: Option<AnsweredRequest>,
-    ) {
+    fn request_changed(&mut self, pool: &str, key: &Arc<str>, now: Option<AnsweredRequest>) {
         let Some(&ix) = self.names.get(pool) else { return };
         let Some(requests) = self.pool_at(ix).and_then(Pool::requests) else {
             return;
