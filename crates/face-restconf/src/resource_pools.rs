@@ -118,7 +118,7 @@ impl YangModel for ResourcePools {
         target: &InstancePath,
         _content: Content,
     ) -> Result<Option<Box<dyn NodeSource>>> {
-        Ok(self.shown(snapshot.state, target))
+        Ok(self.data_at(snapshot.state, target))
     }
 
     fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {

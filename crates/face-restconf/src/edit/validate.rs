@@ -90,13 +90,13 @@ fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[DataNode]) -> 
             let choice = schema.choice(within.choice);
             let node = schema.node(choice.node);
             let counts = node.when.is_none() && (node.config || !schema.node(parent).config);
-            let there = |child: &DataNode| {
+            let present = |child: &DataNode| {
                 schema.node(child.schema).cases.iter().any(|one| one.choice == within.choice)
             };
             if choice.mandatory
                 && counts
                 && cases[..at].iter().all(chosen)
-                && !children.iter().any(there)
+                && !children.iter().any(present)
             {
                 let message = format!("no case of the mandatory choice '{}'", node.name);
                 return Err(RestconfError::protocol(ErrorTag::MissingElement, message)
@@ -109,12 +109,12 @@ fn mandatory_choices(schema: &Schema, parent: NodeId, children: &[DataNode]) -> 
 
 fn ensure_unique(schema: &Schema, list: NodeId, children: &[DataNode]) -> Result<()> {
     let node = schema.node(list);
-    let asked = match node.kind {
+    let checked = match node.kind {
         NodeKind::List => !node.keys.is_empty(),
         _ => node.config,
     };
     let mut seen: HashSet<Vec<LeafValue>> = HashSet::new();
-    for entry in children.iter().filter(|child| asked && child.schema == list) {
+    for entry in children.iter().filter(|child| checked && child.schema == list) {
         let keys = entry.keys(schema);
         if keys.is_empty() {
             return Err(absent(schema, node.keys.first().copied().unwrap_or(list)));
@@ -148,13 +148,13 @@ fn deep_value<'n>(
     entry: &'n DataNode,
     leaf: NodeId,
 ) -> Option<&'n LeafValue> {
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     let mut at = leaf;
     while at != list {
-        way.push(at);
+        path.push(at);
         at = schema.node(at).parent?;
     }
-    way.iter().rev().try_fold(entry, |node, id| node.child(*id))?.value()
+    path.iter().rev().try_fold(entry, |node, id| node.child(*id))?.value()
 }
 
 fn absent(schema: &Schema, id: NodeId) -> RestconfError {

@@ -111,19 +111,19 @@ impl IdEditPlanner<'_> {
 
     /// Applies an edit to the whole list of pools.
     fn edit_all(&mut self, edit: &Edit) -> Result<bool> {
-        let there = self.names();
+        let names = self.names();
         if edit.data.is_none() && !is_deletion(edit.op) {
             return Err(RestconfError::protocol(ErrorTag::MissingElement, "the data is missing"));
         }
         match edit.op {
-            EditOp::Create if !there.is_empty() => {
+            EditOp::Create if !names.is_empty() => {
                 return Err(data_exists(&self.model.schema, &edit.target));
             }
-            EditOp::Delete if there.is_empty() => {
+            EditOp::Delete if names.is_empty() => {
                 return Err(data_missing(&self.model.schema, &edit.target));
             }
             EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
-                there.iter().for_each(|name| self.family(name).remove())
+                names.iter().for_each(|name| self.family(name).remove())
             }
             EditOp::Merge => {}
         }
@@ -139,7 +139,7 @@ impl IdEditPlanner<'_> {
             let target = InstancePath { steps: vec![pools, step] };
             self.edit(&Edit { op, target, data: Some(entry.clone()), insert_at: None })?;
         }
-        Ok(there.is_empty())
+        Ok(names.is_empty())
     }
 
     /// Applies an edit to a list entry, or to a node within it.
@@ -154,9 +154,9 @@ impl IdEditPlanner<'_> {
     }
 
     fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool> {
-        let there = self.family(name).exists();
+        let existed = self.family(name).exists();
         if is_deletion(edit.op) {
-            if !there && edit.op == EditOp::Delete {
+            if !existed && edit.op == EditOp::Delete {
                 return Err(data_missing(&self.model.schema, &edit.target));
             }
             self.family(name).remove();
@@ -170,14 +170,14 @@ impl IdEditPlanner<'_> {
         let family = self.family(name);
         let trees = family.trees(model, state);
         trees.parent = apply(&model.schema, trees.parent.take(), 1, &parts.edit)?;
-        family.framed = true;
+        family.layout_changed = true;
         if edit.op != EditOp::Merge {
             family.entries.clear();
         }
         for entry in parts.entries {
             family.merge_entry(model, state, entry)?;
         }
-        Ok(!there)
+        Ok(!existed)
     }
 
     fn edit_in_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool> {
@@ -215,10 +215,10 @@ impl IdEditPlanner<'_> {
                 );
             }
         }
-        let there = |node: &DataNode| find(&model.schema, node, 1, &edit.target).is_some();
-        let created = !trees.parent.as_ref().is_some_and(there);
+        let in_tree = |node: &DataNode| find(&model.schema, node, 1, &edit.target).is_some();
+        let created = !trees.parent.as_ref().is_some_and(in_tree);
         trees.parent = apply(&model.schema, trees.parent.take(), 1, edit)?;
-        family.framed = true;
+        family.layout_changed = true;
         Ok(created)
     }
 
@@ -232,11 +232,11 @@ impl IdEditPlanner<'_> {
         let family = self.family(pool);
         let trees = family.trees(model, state);
         let before = trees.take_child(name);
-        let there = before.is_some();
+        let existed = before.is_some();
         if let Some(after) = apply(&model.schema, before, 1, &parts.edit)? {
             trees.children.push((name.clone(), after));
         }
-        family.framed = true;
+        family.layout_changed = true;
         if let Some(entries) = parts.allocated {
             if edit.op != EditOp::Merge {
                 family.entries.forget_leases(name);
@@ -246,7 +246,7 @@ impl IdEditPlanner<'_> {
                 family.entries.lease(&model.nodes, name, &entry)?;
             }
         }
-        Ok(!there)
+        Ok(!existed)
     }
 
     fn edit_in_child(&mut self, edit: &Edit, pool: &Arc<str>, name: &Arc<str>) -> Result<bool> {
@@ -266,7 +266,7 @@ impl IdEditPlanner<'_> {
         if let Some(after) = apply(&model.schema, Some(child.1.clone()), 1, edit)? {
             child.1 = after;
         }
-        family.framed = true;
+        family.layout_changed = true;
         Ok(created)
     }
 

@@ -53,41 +53,42 @@ pub(crate) fn read(
             let pools: Vec<FrozenBlockPool> =
                 view::names(state).filter_map(|name| freeze(name)).collect();
             let wrapped = steps.len() < 2;
-            let shown = PoolSource { nodes: nodes.clone(), part: PoolPart::All { wrapped }, pools };
-            return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>);
+            let source =
+                PoolSource { nodes: nodes.clone(), part: PoolPart::All { wrapped }, pools };
+            return (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>);
         }
         Some([LeafValue::Text(name), ..]) => name,
         Some(_) => return None,
     };
     let rest = &steps[2..];
-    let shown = |pool: &str, part: PoolPart| {
+    let frozen_part = |pool: &str, part: PoolPart| {
         let pools = vec![freeze(pool)?];
         Some(Box::new(PoolSource { nodes: nodes.clone(), part, pools }) as Box<dyn NodeSource>)
     };
     let frame = |pool: &str| view::definition(state, pool, |pool| settings.child(pool));
     match (pool_entry(state, settings, name)?, rest) {
-        (PoolEntry::Parent(pool), []) => shown(&pool, PoolPart::Parent),
+        (PoolEntry::Parent(pool), []) => frozen_part(&pool, PoolPart::Parent),
         (PoolEntry::Parent(pool), [step, below @ ..]) if step.node == nodes.id_entries => {
             match &step.keys[..] {
                 [] => {
                     let any = view::entry_count(state, &pool).is_some_and(|held| held > 0);
-                    any.then(|| shown(&pool, PoolPart::EntryEdits)).flatten()
+                    any.then(|| frozen_part(&pool, PoolPart::Entries)).flatten()
                 }
                 [LeafValue::Text(key), ..] => {
                     let entry = view::entry(state, &pool, key)?;
-                    small(below, |sink| show::id_entry(nodes, &entry, sink))
+                    part_of(below, |sink| show::id_entry(nodes, &entry, sink))
                 }
                 _ => None,
             }
         }
         (PoolEntry::Parent(pool), _) => {
             let frame = frame(&pool)?;
-            small(rest, |sink| show::parent(nodes, &pool, &frame, &[], sink))
+            part_of(rest, |sink| show::parent(nodes, &pool, &frame, &[], sink))
         }
         (PoolEntry::Child(pool, child), []) => {
             let frame = frame(&pool)?;
             child_of(&frame, &child)?;
-            shown(&pool, PoolPart::Child(child))
+            frozen_part(&pool, PoolPart::Child(child))
         }
         (PoolEntry::Child(pool, child), [step, below @ ..]) if step.node == nodes.allocated => {
             let holds = view::is_enhanced(state, &pool)
@@ -97,12 +98,12 @@ pub(crate) fn read(
                 return None;
             }
             match below {
-                [] => shown(&pool, PoolPart::Allocated { wrapped: true }),
+                [] => frozen_part(&pool, PoolPart::Allocated { wrapped: true }),
                 [list, below @ ..] => match &list.keys[..] {
-                    [] => shown(&pool, PoolPart::Allocated { wrapped: false }),
+                    [] => frozen_part(&pool, PoolPart::Allocated { wrapped: false }),
                     [LeafValue::Uint(id), ..] => {
                         let entry = view::holder(state, &pool, u32::try_from(*id).ok()?)?;
-                        small(below, |sink| show::allocated_entry(nodes, *id, &entry, sink))
+                        part_of(below, |sink| show::allocated_entry(nodes, *id, &entry, sink))
                     }
                     _ => None,
                 },
@@ -111,7 +112,7 @@ pub(crate) fn read(
         (PoolEntry::Child(pool, name), _) => {
             let frame = frame(&pool)?;
             let child = child_of(&frame, &name)?;
-            small(rest, |sink| show::child(nodes, &pool, &frame, child, &[], sink))
+            part_of(rest, |sink| show::child(nodes, &pool, &frame, child, &[], sink))
         }
     }
 }
@@ -122,7 +123,7 @@ fn child_of<'a>(frame: &'a BlockPool, name: &str) -> Option<&'a Child> {
 }
 
 /// The nodes that the steps name below the node that `show` writes.
-fn small(
+fn part_of(
     steps: &[PathStep],
     show: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>,
 ) -> Option<Box<dyn NodeSource>> {
@@ -134,7 +135,7 @@ enum PoolPart {
     All { wrapped: bool },
     Parent,
     Child(Arc<str>),
-    EntryEdits,
+    Entries,
     Allocated { wrapped: bool },
 }
 
@@ -168,7 +169,7 @@ impl NodeSource for PoolSource {
                 }
                 None => Ok(()),
             },
-            PoolPart::EntryEdits => {
+            PoolPart::Entries => {
                 sorted(pool).iter().try_for_each(|entry| show::id_entry(nodes, entry, sink))
             }
             PoolPart::Allocated { wrapped: true } => show::allocated(nodes, &sorted(pool), sink),

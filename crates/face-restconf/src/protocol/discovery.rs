@@ -36,13 +36,13 @@ pub(super) fn api(request: &RestconfRequest) -> Result<Reply> {
     let json = json!({ "ietf-restconf:restconf": parts });
     let version = format!("<yang-library-version>{LIBRARY_VERSION}</yang-library-version>");
     let xml = format!("<restconf xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</restconf>");
-    shown(request, &json, xml)
+    encoded(request, &json, xml)
 }
 
 pub(super) fn library_version(request: &RestconfRequest) -> Result<Reply> {
     let json = json!({ "ietf-restconf:yang-library-version": LIBRARY_VERSION });
     let name = "yang-library-version";
-    shown(request, &json, format!("<{name} xmlns=\"{NAMESPACE}\">{LIBRARY_VERSION}</{name}>"))
+    encoded(request, &json, format!("<{name} xmlns=\"{NAMESPACE}\">{LIBRARY_VERSION}</{name}>"))
 }
 
 /// The list of RPCs.
@@ -62,7 +62,7 @@ pub(super) fn operations(face: &Restconf, request: &RestconfRequest) -> Result<R
         Dialect::Rfc8040 => "ietf-restconf:operations",
         Dialect::Draft02 => "operations",
     };
-    shown(request, &json!({ top: members }), xml)
+    encoded(request, &json!({ top: members }), xml)
 }
 
 /// The list of modules in draft-02. `module/<name>/<revision>` selects one.
@@ -95,10 +95,10 @@ pub(super) fn modules(face: &Restconf, request: &RestconfRequest) -> Result<Repl
     }
     if rest.is_empty() {
         let xml = format!("<modules xmlns=\"{NAMESPACE}\">{elements}</modules>");
-        return shown(request, &json!({ "modules": { "module": list } }), xml);
+        return encoded(request, &json!({ "modules": { "module": list } }), xml);
     }
     let xml = elements.replacen("<module>", &format!("<module xmlns=\"{NAMESPACE}\">"), 1);
-    shown(request, &json!({ "module": list }), xml)
+    encoded(request, &json!({ "module": list }), xml)
 }
 
 /// The text of a module: `yang/<name>@<revision>.yang`.
@@ -113,7 +113,7 @@ pub(super) fn text(schema: &Schema, file: &str) -> Result<Reply> {
     }
 }
 
-fn shown(request: &RestconfRequest, json: &Value, xml: String) -> Result<Reply> {
+fn encoded(request: &RestconfRequest, json: &Value, xml: String) -> Result<Reply> {
     let media = media::of_reply(request.headers(), request.endpoint.dialect)?;
     let body = match media.encoding {
         Encoding::Json => json.to_string(),

@@ -94,7 +94,7 @@ pub(super) fn severity(kind: AlarmKind, raised: bool) -> &'static str {
 
 impl AlarmNodes {
     /// The data at the path; `None` as long as there has never been an alarm.
-    pub fn shown(&self, state: &State, steps: &[PathStep]) -> Option<Box<dyn NodeSource>> {
+    pub fn data_at(&self, state: &State, steps: &[PathStep]) -> Option<Box<dyn NodeSource>> {
         let (first, below) = steps.split_first()?;
         let alarms = view::alarms(state);
         if first.node != self.top || alarms.is_empty() {
@@ -102,23 +102,23 @@ impl AlarmNodes {
         }
         let last = alarms.values().map(|alarm| alarm.cleared_ms.unwrap_or(alarm.raised_ms)).max();
         let mut children = vec![DataNode::leaf(self.count, LeafValue::Uint(alarms.len() as u64))];
-        children.extend(last.map(|at_ms| DataNode::leaf(self.last_changed, shown_time(at_ms))));
+        children.extend(last.map(|at_ms| DataNode::leaf(self.last_changed, time_value(at_ms))));
         children.extend(alarms.values().map(|alarm| self.entry(alarm)));
         let list = DataNode::inner(self.list, children);
         select(vec![DataNode::inner(self.top, vec![list])], below)
     }
 
     fn entry(&self, alarm: &Alarm) -> DataNode {
-        let (bad, text) = severity_and_text(alarm.kind);
+        let (raised_severity, text) = severity_and_text(alarm.kind);
         let changed = alarm.cleared_ms.unwrap_or(alarm.raised_ms);
         let is_over = alarm.cleared_ms.is_some();
         let mut children = self.named.leaves(&alarm.object, alarm.kind, alarm.ids);
         children.extend([
             DataNode::leaf(self.cleared, LeafValue::Bool(is_over)),
-            DataNode::leaf(self.changed_at, shown_time(changed)),
+            DataNode::leaf(self.changed_at, time_value(changed)),
             DataNode::leaf(self.severity, severity(alarm.kind, !is_over)),
             DataNode::leaf(self.text, text),
-            self.status_change(alarm.raised_ms, bad, text),
+            self.status_change(alarm.raised_ms, raised_severity, text),
         ]);
         // Two changes at the same time are one list entry; the later one counts.
         match alarm.cleared_ms {
@@ -134,7 +134,7 @@ impl AlarmNodes {
 
     fn status_change(&self, at_ms: u64, severity: &str, text: &str) -> DataNode {
         let leaves = vec![
-            DataNode::leaf(self.change_at, shown_time(at_ms)),
+            DataNode::leaf(self.change_at, time_value(at_ms)),
             DataNode::leaf(self.change_severity, severity),
             DataNode::leaf(self.change_text, text),
         ];
@@ -160,6 +160,6 @@ impl AlarmNodes {
     }
 }
 
-pub(super) fn shown_time(at_ms: u64) -> LeafValue {
+pub(super) fn time_value(at_ms: u64) -> LeafValue {
     LeafValue::text(time::show(at_ms))
 }

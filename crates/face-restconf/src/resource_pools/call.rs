@@ -164,18 +164,20 @@ impl ResourcePools {
             Some((address, len)) => (Some(address), len.parse::<u8>().ok()),
             None => (named, None),
         };
-        let asked = input.uint(self.calls.find_ip_length).and_then(|len| u8::try_from(len).ok());
-        if let (Some(len), Some(asked)) = (len, asked)
-            && len != asked
+        let requested_len =
+            input.uint(self.calls.find_ip_length).and_then(|len| u8::try_from(len).ok());
+        if let (Some(len), Some(requested_len)) = (len, requested_len)
+            && len != requested_len
         {
-            let message =
-                format!("the resource has the prefix length {len}, but prefix-length is {asked}");
+            let message = format!(
+                "the resource has the prefix length {len}, but prefix-length is {requested_len}"
+            );
             return Err(RestconfError::application(ErrorTag::InvalidValue, message));
         }
         let start = start(address)?;
         // An address without a length is a single address.
         let whole = start.map(|(six, _)| if six { 128 } else { 32 });
-        let Some(size) = len.or(asked).or(whole) else {
+        let Some(size) = len.or(requested_len).or(whole) else {
             let message = "prefix-length or resource is required";
             return Err(RestconfError::application(ErrorTag::MissingElement, message));
         };

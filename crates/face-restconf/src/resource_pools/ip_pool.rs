@@ -207,18 +207,18 @@ impl PoolKind for IpPool {
         let written =
             |subnet: &Subnet| (LeafValue::text(supply.kind().point(subnet.address)), subnet.len);
         if wanted(&self.0.oper_subnet) {
-            let mut shown: Vec<(u128, u8, LeafValue)> = Vec::new();
+            let mut blocks: Vec<(u128, u8, LeafValue)> = Vec::new();
             for subnet in &supply.subnets {
                 let (address, len) = written(subnet);
-                shown.push((subnet.address, len, address));
+                blocks.push((subnet.address, len, address));
             }
             for span in supply.blocks() {
                 let (address, len) = block(&pool.config, span);
-                shown.push((span.first, len, address));
+                blocks.push((span.first, len, address));
             }
-            shown.sort_unstable();
-            shown.dedup();
-            for (_, len, address) in shown {
+            blocks.sort_unstable();
+            blocks.dedup();
+            for (_, len, address) in blocks {
                 self.0.oper_subnet.show(address, len, sink)?;
             }
         }

@@ -112,7 +112,7 @@ impl NotificationNodes {
         leaves.extend([
             DataNode::leaf(self.severity, alarms::severity(*kind, *raised)),
             DataNode::leaf(self.text, alarms::severity_and_text(*kind).1),
-            DataNode::leaf(self.time, alarms::shown_time(*at_ms)),
+            DataNode::leaf(self.time, alarms::time_value(*at_ms)),
         ]);
         DataNode::inner(self.alarm, leaves)
     }
@@ -132,8 +132,13 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
                 let own = own.filter(|one| one.pool == answered.pool && one.key == answered.key);
                 notifications.push(nodes.answered(answered, own));
             }
-            Event::Requests(RequestsEvent::Withdrawn(gone)) => {
-                notifications.push(nodes.allocation(&gone.pool, &gone.key, "withdrawn", vec![]));
+            Event::Requests(RequestsEvent::Withdrawn(withdrawn)) => {
+                notifications.push(nodes.allocation(
+                    &withdrawn.pool,
+                    &withdrawn.key,
+                    "withdrawn",
+                    vec![],
+                ));
             }
             Event::Requests(RequestsEvent::PoolDefined(defined)) => {
                 let kind = model.kinds.iter().find(|kind| kind.is(&defined.config));

@@ -15,14 +15,14 @@ use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, WalkStopped, build,
 use crate::yang::NodeId;
 
 /// The data at the path below the top container.
-pub(super) fn shown(
+pub(super) fn data_at(
     kind: &Arc<dyn PoolKind>,
     state: &State,
     steps: &[PathStep],
 ) -> Option<Box<dyn NodeSource>> {
     let all = |wrapped| {
-        let shown = OperSource { pools: all_of(kind, state), wrapped, part: None };
-        (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>)
+        let source = OperSource { pools: all_of(kind, state), wrapped, part: None };
+        (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>)
     };
     let Some((list, rest)) = steps.split_first() else { return all(true) };
     let name = match &list.keys[..] {
@@ -38,8 +38,8 @@ pub(super) fn shown(
     let node = kind.oper().allocation;
     match rest {
         [] => {
-            let shown = OperSource { pools: vec![frozen()?], wrapped: false, part: None };
-            Some(Box::new(shown))
+            let source = OperSource { pools: vec![frozen()?], wrapped: false, part: None };
+            Some(Box::new(source))
         }
         // A single value is looked up, without a walk over the others.
         [step, below @ ..] if step.node == node && !step.keys.is_empty() => {

@@ -22,7 +22,7 @@ use crate::yang::NodeId;
 
 impl ResourcePools {
     /// The data at the target; `None` if it does not exist.
-    pub(super) fn shown(
+    pub(super) fn data_at(
         &self,
         state: &State,
         target: &InstancePath,
@@ -32,17 +32,17 @@ impl ResourcePools {
             return self.pools(state, &target.steps[1..]);
         }
         match self.kinds.iter().find(|kind| kind.oper().top == first.node) {
-            Some(kind) => super::oper::shown(kind, state, &target.steps[1..]),
-            None => self.alarms.shown(state, &target.steps),
+            Some(kind) => super::oper::data_at(kind, state, &target.steps[1..]),
+            None => self.alarms.data_at(state, &target.steps),
         }
     }
 
     fn everything(&self, state: &State) -> Option<Box<dyn NodeSource>> {
         let mut all: Vec<Box<dyn NodeSource>> = Vec::new();
         all.extend(self.pools(state, &[]));
-        all.extend(self.kinds.iter().filter_map(|kind| super::oper::shown(kind, state, &[])));
+        all.extend(self.kinds.iter().filter_map(|kind| super::oper::data_at(kind, state, &[])));
         let alarms = PathStep { node: self.alarms.top, keys: vec![] };
-        all.extend(self.alarms.shown(state, &[alarms]));
+        all.extend(self.alarms.data_at(state, &[alarms]));
         (!all.is_empty()).then(|| Box::new(SourceList(all)) as Box<dyn NodeSource>)
     }
 
@@ -51,18 +51,19 @@ impl ResourcePools {
         let Some((list, rest)) = steps.split_first() else {
             let pools: Vec<SnapshotPool> =
                 self.kinds.iter().flat_map(|kind| all_of(kind, state)).collect();
-            let shown = PoolListSource { wrapper: Some(self.top), pools, part: PoolContent::Whole };
-            return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>);
+            let source =
+                PoolListSource { wrapper: Some(self.top), pools, part: PoolContent::Whole };
+            return (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>);
         };
         let kind = self.kinds.iter().find(|kind| kind.nodes().list == list.node)?;
         let name = match &list.keys[..] {
             [] => {
-                let shown = PoolListSource {
+                let source = PoolListSource {
                     wrapper: None,
                     pools: all_of(kind, state),
                     part: PoolContent::Whole,
                 };
-                return (!shown.pools.is_empty()).then(|| Box::new(shown) as Box<dyn NodeSource>);
+                return (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>);
             }
             [LeafValue::Text(name)] => name,
             _ => return None,

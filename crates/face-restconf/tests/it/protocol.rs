@@ -84,7 +84,7 @@ impl Server {
     }
 
     pub async fn ask(&self, text: &str) -> (String, String) {
-        shown(self.app.answer(parse(text)).await).await
+        format_reply(self.app.answer(parse(text)).await).await
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
 }
 
 /// The status with the relevant headers, and the body.
-async fn shown(reply: Reply) -> (String, String) {
+async fn format_reply(reply: Reply) -> (String, String) {
     let (head, body) = reply.into_parts();
     assert!(head.headers.contains_key("x-request-id"));
     let mut text = head.status.as_u16().to_string();
@@ -169,7 +169,7 @@ async fn play(text: &str, unseen: &mut BTreeSet<(String, &'static str)>) -> Stri
         let request = parse(block);
         let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         unseen.retain(|(known, template)| *known != method || !is_at(template, &path));
-        let (head, body) = shown(server.app.answer(request).await).await;
+        let (head, body) = format_reply(server.app.answer(request).await).await;
         Some(format!("{head}\n{body}"))
     };
     transcript::play(text, &server.clock, answer).await
@@ -213,7 +213,7 @@ async fn read_of_a_future_position_times_out() {
             () = tokio::time::sleep(std::time::Duration::from_millis(5)) => {}
         }
     };
-    let (head, body) = shown(reply).await;
+    let (head, body) = format_reply(reply).await;
     assert!(head.starts_with("504"), "{head}");
     assert!(body.contains(r#""error-tag":"operation-failed""#), "{body}");
 }

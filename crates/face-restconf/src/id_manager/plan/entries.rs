@@ -104,12 +104,13 @@ impl EntryEdits {
 
     /// Whether any id is allocated.
     pub fn any(&self, state: &State, pool: &str) -> bool {
-        let gone = self
+        let removed = self
             .set
             .iter()
             .filter(|(key, now)| now.is_none() && view::entry(state, pool, key).is_some());
         self.set.values().any(Option::is_some)
-            || (!self.cleared && view::entry_count(state, pool).unwrap_or(0) > gone.count() as u64)
+            || (!self.cleared
+                && view::entry_count(state, pool).unwrap_or(0) > removed.count() as u64)
     }
 
     /// The ids of the key after the edits so far.

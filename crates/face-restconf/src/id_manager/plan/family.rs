@@ -19,11 +19,11 @@ use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, WalkStopped, build};
 pub(super) struct PoolFamily {
     pub name: Arc<str>,
     /// Whether the pool exists in the snapshot.
-    was: bool,
+    existed: bool,
     /// Its list entries, loaded when an edit first touches them. Edits of allocated ids do not need them.
     trees: Option<FamilyTrees>,
     /// An edit has changed the list entries.
-    pub framed: bool,
+    pub layout_changed: bool,
     /// An edit has deleted the pool of the snapshot.
     removed: bool,
     pub entries: EntryEdits,
@@ -67,14 +67,14 @@ impl FamilyTrees {
 impl PoolFamily {
     /// The family as in the snapshot.
     pub fn of(state: &State, name: &Arc<str>) -> PoolFamily {
-        let (was, name) = (view::is_ids(state, name), name.clone());
+        let (existed, name) = (view::is_ids(state, name), name.clone());
         let (trees, entries) = (None, EntryEdits::default());
-        PoolFamily { name, was, trees, framed: false, removed: false, entries }
+        PoolFamily { name, existed, trees, layout_changed: false, removed: false, entries }
     }
 
     /// Whether the pool exists after the edits so far.
     pub fn exists(&self) -> bool {
-        self.trees.as_ref().map_or(self.was, |trees| trees.parent.is_some())
+        self.trees.as_ref().map_or(self.existed, |trees| trees.parent.is_some())
     }
 
     pub fn trees(&mut self, model: &IdManager, state: &State) -> &mut FamilyTrees {
@@ -129,8 +129,8 @@ impl PoolFamily {
             let entry = IdEntry { key: key.clone(), ids, expires_ms: None };
             build_one(|sink| show::id_entry(&model.nodes, &entry, sink))
         });
-        let there = |node: &DataNode| find(&model.schema, node, 2, &edit.target).is_some();
-        let created = !before.as_ref().is_some_and(there);
+        let in_tree = |node: &DataNode| find(&model.schema, node, 2, &edit.target).is_some();
+        let created = !before.as_ref().is_some_and(in_tree);
         let after = apply(&model.schema, before, 2, edit)?;
         let ids = match after {
             None => None,
@@ -159,12 +159,14 @@ impl PoolFamily {
         let steps = &edit.target.steps;
         let is_deletion = super::is_deletion(edit.op);
         let enhanced = self.is_enhanced(state);
-        let shown = enhanced && self.has_entries(state);
+        let has_holder = enhanced && self.has_entries(state);
         let Some(LeafValue::Uint(id)) = steps.get(3).and_then(|step| step.keys.first()) else {
             // The holder or its list as a whole.
             match edit.op {
-                EditOp::Delete if !shown => return Err(data_missing(&model.schema, &edit.target)),
-                EditOp::Create if shown => {
+                EditOp::Delete if !has_holder => {
+                    return Err(data_missing(&model.schema, &edit.target));
+                }
+                EditOp::Create if has_holder => {
                     return Err(data_exists(&model.schema, &edit.target));
                 }
                 EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
@@ -178,7 +180,7 @@ impl PoolFamily {
             for entry in edit.data.iter().flat_map(|data| data.entries(nodes.allocated_entries)) {
                 self.entries.lease(nodes, child, entry)?;
             }
-            return Ok(!shown && !is_deletion);
+            return Ok(!has_holder && !is_deletion);
         };
         let id = u32::try_from(*id).unwrap_or(u32::MAX);
         let lease = self
@@ -190,8 +192,8 @@ impl PoolFamily {
             let entry = IdEntry { key, ids: vec![], expires_ms };
             build_one(|sink| show::allocated_entry(nodes, id.into(), &entry, sink))
         });
-        let there = |node: &DataNode| find(&model.schema, node, 3, &edit.target).is_some();
-        let created = !before.as_ref().is_some_and(there);
+        let in_tree = |node: &DataNode| find(&model.schema, node, 3, &edit.target).is_some();
+        let created = !before.as_ref().is_some_and(in_tree);
         match apply(&model.schema, before, 3, edit)? {
             Some(after) => {
                 if after.uint(nodes.allocated_id) != Some(id.into()) {
@@ -214,16 +216,16 @@ impl PoolFamily {
                 return Err(RestconfError::application(ErrorTag::InvalidValue, message)
                     .at_path(format!("{}/parent-pool-name", at_pool(child))));
             }
-            return Ok((self.removed && self.was).then_some(BlockPoolEdit::Remove));
+            return Ok((self.removed && self.existed).then_some(BlockPoolEdit::Remove));
         }
         let changes = self.entries.finish(state, &self.name)?;
         let holder_given = self.entries.holder_given;
-        let framed = self.framed || (holder_given && !self.is_enhanced(state));
-        if !framed && changes.is_empty() {
+        let layout_changed = self.layout_changed || (holder_given && !self.is_enhanced(state));
+        if !layout_changed && changes.is_empty() {
             return Ok(None);
         }
-        let saw = changes.saw.filter(|_| !framed);
-        let definition = if framed {
+        let saw = changes.saw.filter(|_| !layout_changed);
+        let definition = if layout_changed {
             let name = self.name.clone();
             Some(layout::of(model, &name, self.trees(model, state), holder_given)?)
         } else {

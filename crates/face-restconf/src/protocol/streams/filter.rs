@@ -50,12 +50,12 @@ impl NotificationFilter {
 
 fn matches(node: &DataNode, path: &[NodeId], wanted: &str) -> bool {
     let Some((first, rest)) = path.split_first() else {
-        return node.value().is_some_and(|value| shown(value) == wanted);
+        return node.value().is_some_and(|value| value_text(value) == wanted);
     };
     node.entries(*first).any(|child| matches(child, rest, wanted))
 }
 
-fn shown(value: &LeafValue) -> String {
+fn value_text(value: &LeafValue) -> String {
     match value {
         LeafValue::Int(number) => number.to_string(),
         LeafValue::Uint(number) => number.to_string(),

@@ -47,7 +47,7 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
 }
 
 /// The status, the relevant headers, and the body.
-fn shown(answer: &Answer) -> String {
+fn format_reply(answer: &Answer) -> String {
     let mut text = answer.status.to_string();
     for name in ["location", "content-type", "www-authenticate"] {
         if let Some(value) = answer.headers.get(name).map(|value| value.to_str().unwrap()) {
@@ -108,7 +108,7 @@ async fn replies_match_the_transcripts() {
             step += 1;
             let answer = server.as_ref()?.answer(parse(block)).await;
             replies::keep(&format!("{number:02}-{step:02}"), block, &answer);
-            Some(shown(&answer))
+            Some(format_reply(&answer))
         })
         .await;
         if let Some(server) = &server {

@@ -78,7 +78,7 @@ impl Toy {
     }
 
     /// The shop with its state nodes.
-    fn shown(&self, snapshot: &Snapshot<'_>) -> Option<DataNode> {
+    fn shop_with_state(&self, snapshot: &Snapshot<'_>) -> Option<DataNode> {
         let mut shop = self.load(snapshot).0?;
         let drawn = self.id("/toy:shop/shelf/drawn");
         let count = self.drawn(snapshot);
@@ -118,14 +118,16 @@ impl YangModel for Toy {
         });
         let Some(first) = target.steps.first() else {
             let mut all: Vec<Box<dyn NodeSource>> = Vec::new();
-            all.extend(self.shown(snapshot).map(|shop| Box::new(shop) as Box<dyn NodeSource>));
+            all.extend(
+                self.shop_with_state(snapshot).map(|shop| Box::new(shop) as Box<dyn NodeSource>),
+            );
             all.extend(crowd.map(|crowd| Box::new(crowd) as Box<dyn NodeSource>));
             return Ok(Some(Box::new(Both(all))));
         };
         if first.node == self.crowd {
             return Ok(crowd.map(|crowd| Box::new(crowd) as Box<dyn NodeSource>));
         }
-        let Some(shop) = self.shown(snapshot) else { return Ok(None) };
+        let Some(shop) = self.shop_with_state(snapshot) else { return Ok(None) };
         let mut found = vec![&shop];
         for PathStep { node, keys } in &target.steps[1..] {
             let fits = |child: &&DataNode| {

@@ -44,7 +44,7 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
 }
 
 /// The status, the relevant headers, and the body.
-fn shown(answer: &Answer) -> String {
+fn format_reply(answer: &Answer) -> String {
     let mut text = answer.status.to_string();
     for name in ["location", "content-type", "etag", "allow"] {
         if let Some(value) = answer.headers.get(name).map(|value| value.to_str().unwrap()) {
@@ -87,7 +87,7 @@ async fn replies_match_the_transcripts() {
                     let answer = server.answer(parse(block)).await;
                     let asked = block.lines().next()?.replacen('~', POOLS, 1);
                     replies::keep(&format!("{number:02}-{step:02}"), &asked, &answer);
-                    Some(shown(&answer))
+                    Some(format_reply(&answer))
                 }
             }
         })
