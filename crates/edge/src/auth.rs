@@ -89,7 +89,7 @@ impl Guard {
         access: Access,
         headers: &mut HeaderMap,
     ) -> Result<Identity, Denied> {
-        let presented = Credentials::take(headers);
+        let presented = PresentedCredentials::take(headers);
         if matches!(self, Guard::Disabled) {
             return Ok(Identity::Unrestricted);
         }
@@ -111,36 +111,36 @@ impl Guard {
 }
 
 /// The credentials in the headers.
-enum Credentials {
+enum PresentedCredentials {
     None,
     Token(HeaderValue),
     Basic { user: HeaderValue, password: HeaderValue },
     Malformed(&'static str),
 }
 
-impl Credentials {
-    fn take(headers: &mut HeaderMap) -> Credentials {
+impl PresentedCredentials {
+    fn take(headers: &mut HeaderMap) -> PresentedCredentials {
         let count = |name| headers.get_all(name).iter().count();
         match count(AUTHORIZATION) + count(X_AUTH_TOKEN) {
-            0 => return Credentials::None,
+            0 => return PresentedCredentials::None,
             1 => {}
             _ => {
                 headers.remove(AUTHORIZATION);
                 headers.remove(X_AUTH_TOKEN);
-                return Credentials::Malformed("the request has more than one token");
+                return PresentedCredentials::Malformed("the request has more than one token");
             }
         }
         match (headers.remove(AUTHORIZATION), headers.remove(X_AUTH_TOKEN)) {
-            (Some(value), _) => Credentials::authorization(&value),
-            (None, Some(value)) => Credentials::Token(value),
-            (None, None) => Credentials::None,
+            (Some(value), _) => PresentedCredentials::authorization(&value),
+            (None, Some(value)) => PresentedCredentials::Token(value),
+            (None, None) => PresentedCredentials::None,
         }
     }
 
     /// Parses `Bearer …` and `Basic …`.
-    fn authorization(value: &HeaderValue) -> Credentials {
-        const OTHER: Credentials =
-            Credentials::Malformed("the Authorization header is not 'Bearer' and a token");
+    fn authorization(value: &HeaderValue) -> PresentedCredentials {
+        const OTHER: PresentedCredentials =
+            PresentedCredentials::Malformed("the Authorization header is not 'Bearer' and a token");
         let bytes = value.as_bytes();
         let Some(space) = bytes.iter().position(|&byte| byte == b' ') else { return OTHER };
         let (scheme, rest) = bytes.split_at(space);
@@ -150,8 +150,8 @@ impl Credentials {
         }
         if scheme.eq_ignore_ascii_case(b"basic") {
             return match basic::read(rest) {
-                Some((user, password)) => Credentials::Basic { user, password },
-                None => Credentials::Malformed(
+                Some((user, password)) => PresentedCredentials::Basic { user, password },
+                None => PresentedCredentials::Malformed(
                     "the value after 'Basic' is not a user and a password in base64",
                 ),
             };
@@ -159,24 +159,24 @@ impl Credentials {
         if !scheme.eq_ignore_ascii_case(b"bearer") {
             return OTHER;
         }
-        HeaderValue::from_bytes(rest).map_or(OTHER, Credentials::Token)
+        HeaderValue::from_bytes(rest).map_or(OTHER, PresentedCredentials::Token)
     }
 
     /// The token or user name that `noauth2` trusts.
     fn value(&self) -> Option<&HeaderValue> {
         match self {
-            Credentials::Token(value) | Credentials::Basic { user: value, .. } => Some(value),
-            Credentials::None | Credentials::Malformed(_) => None,
+            PresentedCredentials::Token(value)
+            | PresentedCredentials::Basic { user: value, .. } => Some(value),
+            PresentedCredentials::None | PresentedCredentials::Malformed(_) => None,
         }
     }
 
     fn token(&self) -> Result<&[u8], Denied> {
         match self {
-            Credentials::None => Err(Denied::Missing),
-            Credentials::Malformed(why) => Err(Denied::Malformed(why)),
-            Credentials::Token(value) | Credentials::Basic { password: value, .. } => {
-                Ok(value.as_bytes())
-            }
+            PresentedCredentials::None => Err(Denied::Missing),
+            PresentedCredentials::Malformed(why) => Err(Denied::Malformed(why)),
+            PresentedCredentials::Token(value)
+            | PresentedCredentials::Basic { password: value, .. } => Ok(value.as_bytes()),
         }
     }
 }
@@ -290,7 +290,7 @@ mod tests {
         ] {
             let mut all = headers(given);
             all.insert("accept", HeaderValue::from_static("*/*"));
-            let presented = Credentials::take(&mut all);
+            let presented = PresentedCredentials::take(&mut all);
             match (presented.token(), token) {
                 (Ok(found), Ok(wanted)) => assert_eq!(found, wanted.as_bytes()),
                 (Err(denied), Err(wanted)) => {

@@ -27,7 +27,7 @@ enum BodyKind {
 
 struct BodyStream {
     source: StreamFuture,
-    writer: BodyWriter,
+    writer: StreamWriter,
     /// The stream has no end of its own, so that ending it early is no error.
     endless: bool,
     ended: bool,
@@ -54,15 +54,15 @@ impl StreamError {
 
 /// Passes the bytes of a stream to its connection.
 #[derive(Clone, Default)]
-pub struct BodyWriter(Arc<Mutex<Option<Bytes>>>);
+pub struct StreamWriter(Arc<Mutex<Option<Bytes>>>);
 
-impl fmt::Debug for BodyWriter {
+impl fmt::Debug for StreamWriter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BodyWriter")
+        f.write_str("StreamWriter")
     }
 }
 
-impl BodyWriter {
+impl StreamWriter {
     /// Sends a piece and waits until the connection has taken it. This is the backpressure: a stream is as fast as its
     /// client reads.
     pub async fn send(&self, piece: impl Into<Bytes>) {
@@ -92,7 +92,7 @@ impl BodyWriter {
 impl Body {
     /// A stream that has an end. If it fails, or the server stops before the end, the connection is closed without the
     /// final chunk. The future is first polled after the head has been sent.
-    pub fn stream<F>(fill: impl FnOnce(BodyWriter) -> F) -> Body
+    pub fn stream<F>(fill: impl FnOnce(StreamWriter) -> F) -> Body
     where
         F: Future<Output = Result<(), StreamError>> + Send + 'static,
     {
@@ -100,18 +100,18 @@ impl Body {
     }
 
     /// A stream that continues until the client disconnects or the server stops; both are a regular end.
-    pub fn endless<F>(fill: impl FnOnce(BodyWriter) -> F) -> Body
+    pub fn endless<F>(fill: impl FnOnce(StreamWriter) -> F) -> Body
     where
         F: Future<Output = Result<(), StreamError>> + Send + 'static,
     {
         Body::of(fill, true)
     }
 
-    fn of<F>(fill: impl FnOnce(BodyWriter) -> F, endless: bool) -> Body
+    fn of<F>(fill: impl FnOnce(StreamWriter) -> F, endless: bool) -> Body
     where
         F: Future<Output = Result<(), StreamError>> + Send + 'static,
     {
-        let writer = BodyWriter::default();
+        let writer = StreamWriter::default();
         let source = Box::pin(fill(writer.clone()));
         let (ended, open, reader) = (false, None, Identity::Unrestricted);
         Body(BodyKind::Stream(Box::new(BodyStream {

@@ -29,7 +29,7 @@ mod tls;
 
 pub use app::{App, Unroutable};
 pub use auth::{Auth, Denied, Guard, Identity, Principal, Role, Tokens};
-pub use body::{Body, BodyWriter, StreamError};
+pub use body::{Body, StreamError, StreamWriter};
 pub use call::Call;
 pub use consistency::{Consistency, position};
 pub use cors::Cors;

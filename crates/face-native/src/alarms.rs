@@ -1,4 +1,4 @@
-//! Routes about alarms: what is wrong, what was, and forgetting what is over.
+//! Routes of alarms.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,14 +19,12 @@ const OBJECT_PREFIX: Param = Param {
     about: "Only alarms of pools and services whose name starts with this.",
 };
 const KIND: Param = Param { name: "kind", about: "Only alarms of this kind." };
-const RAISED: Param = Param {
-    name: "raised",
-    about: "`true`: only alarms that are raised; `false`: only those that are over.",
-};
+const RAISED: Param =
+    Param { name: "raised", about: "`true`: only raised alarms; `false`: only cleared ones." };
 
 pub(crate) const LIST_QUERY: &[Param] = &[OBJECT_PREFIX, KIND, RAISED, LIMIT, AFTER];
 
-/// How many alarms are looked at for one page.
+/// How many alarms are examined for one page.
 const LOOKED_AT_MAX: usize = 10_000;
 
 struct AlarmFilter<'a> {
@@ -43,7 +41,7 @@ impl AlarmFilter<'_> {
     }
 }
 
-/// The key of an alarm in the list.
+/// The key of an alarm, by which the list is sorted.
 type AlarmKey = (Arc<str>, AlarmKind);
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
@@ -74,14 +72,14 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     })
 }
 
-/// Alarms in the order of their objects, after this one.
+/// Alarms by object, after `after`.
 fn page(
     alarms: &Alarms,
     filter: &AlarmFilter<'_>,
     after: Option<AlarmKey>,
     limit: usize,
 ) -> Page<Alarm> {
-    // No object comes before those with the prefix that is asked for.
+    // Objects with the prefix are contiguous; start at the first of them.
     let first = (filter.prefix.into(), AlarmKind::ALL[0]);
     let from = match after {
         Some(after) if after >= first => Bound::Excluded(after),
@@ -114,7 +112,7 @@ fn kind(text: &str) -> Result<AlarmKind, Problem> {
     AlarmKind::from_name(text).ok_or_else(|| {
         let shown: String = text.chars().take(64).collect();
         let known = AlarmKind::ALL.map(AlarmKind::name).join(", ");
-        Problem::malformed(format!("kind is '{shown}'; one of {known} is expected"))
+        Problem::malformed(format!("kind is '{shown}'; expected one of: {known}"))
     })
 }
 

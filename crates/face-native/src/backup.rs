@@ -1,7 +1,7 @@
-//! `GET /v1/backup`: everything that the journal holds, as one stream that is made while it is sent.
+//! `GET /v1/backup`: a backup of the journal, produced while it is sent.
 //!
-//! The backup is made by a thread of its own, because it blocks; it goes no faster than its client reads. When the client
-//! goes away, or the server cuts it off, the thread finds nobody to send to, and ends.
+//! A separate thread produces it, because it blocks; it is no faster than the client reads. If the connection closes, its
+//! next send fails and the thread ends.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::Native;
 use crate::query::QueryParams;
 
-/// What is sent at a time, and how many of these may wait for the client.
+/// The size of a piece, and how many pieces are buffered.
 const PIECE_BYTES: usize = 128 << 10;
 const PIECES_MAX: usize = 2;
 
@@ -27,16 +27,16 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let handle = native.handle.clone();
     let make = move || {
         let made = handle.backup(Pieces { sender, piece: BytesMut::new() });
-        // Whoever asked may have gone; then there is nobody to tell.
+        // Fails only if the client has disconnected.
         drop(end.send(made.map(drop)));
     };
     let started = std::thread::Builder::new().name("allod-backup".into()).spawn(make);
     started.map_err(|error| unmade(&error.to_string()).reply())?;
-    // As long as nothing has been sent, what goes wrong can still be said in good order.
+    // Until the first piece is sent, an error can still be a regular reply.
     let Some(first) = pieces.recv().await else {
         return match ended.await {
             Ok(Err(error)) => Err(refused(&error).reply()),
-            Ok(Ok(())) | Err(_) => Err(unmade("it ended without a word").reply()),
+            Ok(Ok(())) | Err(_) => Err(unmade("the backup thread ended unexpectedly").reply()),
         };
     };
     let body = Body::stream(|sink| async move {
@@ -47,7 +47,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         match ended.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(StreamError::new(error.to_string())),
-            Err(_) => Err(StreamError::new("the backup ended without a word")),
+            Err(_) => Err(StreamError::new("the backup thread ended unexpectedly")),
         }
     });
     let mut reply = Reply::new(body);
@@ -61,7 +61,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     Ok(reply)
 }
 
-/// Collects what is written into pieces, and waits until there is room for each.
+/// Collects the output into pieces and sends them; blocks while the buffer is full.
 struct Pieces {
     sender: mpsc::Sender<Bytes>,
     piece: BytesMut,
@@ -80,7 +80,7 @@ impl Write for Pieces {
         let piece = self.piece.split().freeze();
         self.sender
             .blocking_send(piece)
-            .map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client has gone"))
+            .map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the client disconnected"))
     }
 }
 
@@ -90,22 +90,15 @@ fn refused(error: &BackupError) -> Problem {
         Problem::new(status, code, title, error.to_string()).retry_after(10)
     };
     match error {
-        BackupError::Busy { .. } => {
-            unavailable("backups_busy", "enough backups are being made already")
-        }
+        BackupError::Busy { .. } => unavailable("backups_busy", "too many concurrent backups"),
         BackupError::NotReady { .. } | BackupError::Source(Halt::Journal(_)) => {
-            unavailable("unavailable", "the server cannot do this at present")
+            unavailable("unavailable", "temporarily unavailable")
         }
         BackupError::Source(_) | BackupError::Writing(_) => unmade(&error.to_string()),
     }
 }
 
 fn unmade(what: &str) -> Problem {
-    tracing::error!(what, "a backup could not be made");
-    Problem::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "internal",
-        "the backup could not be made",
-        what.to_owned(),
-    )
+    tracing::error!(what, "backup failed");
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "backup failed", what.to_owned())
 }

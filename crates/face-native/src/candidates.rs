@@ -1,4 +1,4 @@
-//! The route that looks for room: who could serve a request, and why others could not. It takes nothing.
+//! The route that finds candidates for a request for capacity. It allocates nothing.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{Native, from_wire, refusals, to_wire};
 pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
         QueryParams::read(&call, &[])?;
-        from_wire::candidates::sound(call.json::<CandidatesBody>()?)
+        from_wire::candidates::validate(call.json::<CandidatesBody>()?)
     };
     let body = read().map_err(|problem: Problem| problem.reply())?;
     native.wait_for_position(&call).await?;
@@ -27,6 +27,6 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         });
         (answer, snapshot.at)
     })?;
-    let unknown = |refusal| refusals::of_question(&Refusal::Capacity(refusal), &at);
+    let unknown = |refusal| refusals::of_query(&Refusal::Capacity(refusal), &at);
     Ok(to_wire::json(StatusCode::OK, &answer.map_err(unknown)?, &at))
 }

@@ -1,4 +1,4 @@
-//! Routes about claims and values.
+//! Routes of claims and values.
 
 use std::sync::Arc;
 
@@ -22,10 +22,9 @@ const OWNER_PREFIX: Param =
     Param { name: "owner_prefix", about: "Only owners whose name starts with this." };
 const EXPIRED: Param = Param {
     name: "expired",
-    about: "`true`: only claims whose lease has run out; `false`: only others.",
+    about: "`true`: only claims whose lease has expired; `false`: only others.",
 };
-const STATE: Param =
-    Param { name: "state", about: "`held` (unless said otherwise) or `quarantined`." };
+const STATE: Param = Param { name: "state", about: "`held` (default) or `quarantined`." };
 
 pub(crate) const LIST_QUERY: &[Param] = &[
     KEY_PREFIX,
@@ -145,7 +144,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     }
 }
 
-/// One page of a pool's claims; `None` when there is no such pool.
+/// A page of a pool's claims; `None` if the pool does not exist.
 fn page_of(
     snapshot: &Snapshot<'_>,
     pool: &str,
@@ -165,7 +164,7 @@ fn page_of(
     }
     let (limit, after) = (query.limit()?, query.text(AFTER.name));
     let mut all = Page { items: Vec::new(), next: None };
-    // Cursors are values: one that is before a part has no effect there, one that is past it skips it.
+    // Cursors are values: one before a part has no effect on it, one after a part skips it.
     let mut parts = parts.into_iter().peekable();
     while let Some(part) = parts.next() {
         filter.overlaps = Some(part);
@@ -184,7 +183,7 @@ fn page_of(
     Ok(Some(all))
 }
 
-/// Where a list goes on that ended exactly at the end of a part: after its last claim.
+/// The cursor after a page that ended exactly at the end of a part.
 fn last_value(items: &[ClaimIn]) -> Option<String> {
     items.last().map(|last| last.claim.values.first().first.to_string())
 }
@@ -194,7 +193,7 @@ fn filter(query: &QueryParams<'_>) -> Result<ClaimFilter, Problem> {
         None | Some("held") => false,
         Some("quarantined") => true,
         Some(other) => {
-            let detail = format!("state is '{other}'; held or quarantined is expected");
+            let detail = format!("state is '{other}'; expected held or quarantined");
             return Err(Problem::malformed(detail));
         }
     };
@@ -251,7 +250,7 @@ pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Repl
             Ok(to_wire::json(StatusCode::OK, &body, &at))
         }
         Some(Err(error)) => {
-            // What a value looks like is the pool's to say, so this too was true at a position.
+            // Whether the text is a value depends on the kind of the pool, so the reply has a position.
             let problem = Problem::malformed(error.to_string());
             Err(to_wire::at_position(problem.reply(), &at))
         }

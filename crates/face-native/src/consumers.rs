@@ -1,4 +1,4 @@
-//! Routes about consumers: what each holds.
+//! Routes of consumers and their allocations.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::{Native, refusals, to_wire};
 
 const PROJECT: Param = Param { name: "project", about: "Only consumers of this project." };
 const PROVIDER: Param =
-    Param { name: "provider", about: "Only consumers that hold something of this provider." };
+    Param { name: "provider", about: "Only consumers that have allocations on this provider." };
 const EXPIRED: Param = Param {
     name: "expired",
-    about: "`true`: only consumers whose lease has run out; `false`: only others.",
+    about: "`true`: only consumers whose lease has expired; `false`: only others.",
 };
 
 pub(crate) const LIST_QUERY: &[Param] = &[PROJECT, PROVIDER, EXPIRED, LIMIT, AFTER];
 
-/// How many consumers are looked at for one page, so that a filter that fits nothing does not look at all of them at once.
+/// How many consumers are examined for one page, so that a filter that matches nothing does not examine all of them.
 const LOOKED_AT_MAX: usize = 10_000;
 
-/// A consumer with what it holds, taken out of the state.
+/// A consumer with its allocations, copied from the state.
 #[derive(Debug)]
 pub(crate) struct ConsumerRow {
     pub uuid: Uuid,
@@ -79,7 +79,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     }
 }
 
-/// Which consumers to show; every part that is given must hold.
+/// All conditions must hold.
 struct ConsumerFilter<'a> {
     project: Option<&'a str>,
     provider: Option<Uuid>,
@@ -122,7 +122,7 @@ fn page(
     limit: usize,
 ) -> Page<ConsumerRow> {
     let none = || Page { items: Vec::new(), next: None };
-    // The first one that may be shown; nobody comes after the last uuid.
+    // The first uuid of the page; no uuid comes after the last one.
     let from = match after {
         None => Uuid::default(),
         Some(Uuid(u128::MAX)) => return none(),

@@ -1,8 +1,7 @@
-//! The OpenAPI document as one page to read: every operation and every schema, with an example of each request.
+//! The OpenAPI document as an HTML page: every operation and schema, with an example of each request.
 //!
-//! The page is plain HTML with its own style and nothing else: no script, no font, no image, nothing from another place, so
-//! it reads the same on a machine that reaches only this server. It is made from the document alone; what is not in there
-//! is not here either.
+//! The page has no scripts, fonts or images and loads nothing, so that it works without access to the internet. It is
+//! generated from the document alone.
 
 mod example;
 mod html;
@@ -16,7 +15,7 @@ use self::html::{Html, list, text, word};
 
 const STYLE: &str = include_str!("docs/style.css");
 
-/// The page for a document. One that cannot be read, which only a bug can bring about, makes an empty page.
+/// The page for a document. An invalid document, which is a bug, results in an empty page.
 pub(crate) fn page(document: &str) -> String {
     let document: Value = serde_json::from_str(document).unwrap_or_default();
     let mut html = Html::default();
@@ -24,7 +23,7 @@ pub(crate) fn page(document: &str) -> String {
     html.raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">");
     html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
     html.raw("<meta name=\"color-scheme\" content=\"light dark\">");
-    html.tagged("title", "", &format!("{title}: the interface"));
+    html.tagged("title", "", &format!("{title}: API"));
     html.raw("<style>").raw(STYLE).raw("</style></head><body>");
     html.tag("header", "", |html| {
         html.tag("h1", "", |html| {
@@ -117,7 +116,7 @@ impl DocOperation<'_> {
                 html.tag("h4", "", |html| {
                     html.text("body");
                     if body["required"] != Value::Bool(true) {
-                        html.text(" (may be left out)");
+                        html.text(" (optional)");
                     }
                 });
                 for (media, content) in members(&body["content"]) {
@@ -166,7 +165,7 @@ impl DocOperation<'_> {
     }
 }
 
-/// The members of an object, in order; of anything else, none.
+/// The members of an object, in order; none if it is not an object.
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     let members = value.as_object().into_iter().flat_map(Map::iter);
     members.map(|(name, member)| (name.as_str(), member))
@@ -177,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_and_every_schema_is_on_the_page() {
+    fn page_has_every_operation_and_schema() {
         let document = crate::openapi();
         let page = page(&document);
         let document: Value = serde_json::from_str(&document).unwrap();
@@ -197,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn links_within_the_page_lead_somewhere() {
+    fn internal_links_have_targets() {
         let page = page(&crate::openapi());
         for link in page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
             assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_needs_nothing_from_elsewhere() {
+    fn page_loads_nothing() {
         let page = page(&crate::openapi());
         for word in ["http://", "https://", "<script", "<img", "<link", "@import", "url("] {
             assert!(!page.contains(word), "{word}");
@@ -213,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_document_says_cannot_become_markup() {
+    fn text_of_the_document_is_escaped() {
         let evil = "</style><script>alert(1)</script>";
         let document = serde_json::json!({
             "info": {"title": evil, "description": evil},

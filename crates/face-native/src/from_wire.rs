@@ -29,13 +29,13 @@ use crate::wire::{
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The last message that a client of a stream has seen, which it says when it comes again.
+/// The last event that a reconnecting client of a stream has seen.
 pub(crate) fn last_event_id(call: &Call) -> Result<Option<u64>, Problem> {
     let given = call.header(&LAST_EVENT_ID)?.filter(|text| !text.is_empty());
     given.map(|text| position("last-event-id", text)).transpose()
 }
 
-/// What If-Match and If-None-Match ask for. Versions and generations are strong tags of one number.
+/// The condition of If-Match and If-None-Match. ETags are strong; each is a version or a generation.
 pub(crate) fn expect(call: &Call) -> Result<Expect, Problem> {
     match (call.header(&IF_MATCH)?, call.header(&IF_NONE_MATCH)?) {
         (None, None) => Ok(Expect::Any),
@@ -44,11 +44,11 @@ pub(crate) fn expect(call: &Call) -> Result<Expect, Problem> {
         (Some(tag), None) => match unquoted(tag).and_then(|number| number.parse().ok()) {
             Some(version) => Ok(Expect::Is(version)),
             None => Err(Problem::malformed(format!(
-                "if-match is {tag}; * or one etag as the server sends them, such as \"17\", is expected"
+                "if-match is {tag}; expected * or one etag such as \"17\""
             ))),
         },
         (None, Some(tag)) => {
-            Err(Problem::malformed(format!("if-none-match is {tag}; * is all it can be here")))
+            Err(Problem::malformed(format!("if-none-match is {tag}; the only value is *")))
         }
         (Some(_), Some(_)) => {
             Err(Problem::malformed("if-match and if-none-match exclude each other"))
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_on_the_wire_are_the_core_s() {
+    fn wire_names_match_the_core() {
         for name in Kind::ALL {
             let read: KindName = serde_json::from_str(&format!("\"{}\"", name.name())).unwrap();
             assert_eq!(kind(read), name);

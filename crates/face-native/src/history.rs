@@ -1,4 +1,4 @@
-//! Routes about the past: what happened, and who had a value when.
+//! Routes of the history: past changes, and the holder of a value at a time.
 
 use std::sync::Arc;
 
@@ -14,34 +14,29 @@ use crate::scope::AllowedPools;
 use crate::wire::{AtAnswer, HistoryAnswer, Time, WireValue};
 use crate::{Native, refusals, to_wire};
 
-const POOL: Param = Param {
-    name: "pool",
-    about: "Only what happened in this pool, whether it still exists or not.",
-};
+const POOL: Param =
+    Param { name: "pool", about: "Only changes in this pool, whether it still exists or not." };
 const VALUE: Param = Param {
     name: "value",
-    about: "Only changes of claims that have this value, or a part of it: an id, an address, or a prefix. Goes with `pool`.",
+    about: "Only changes of claims with this value or a part of it: an id, an address or a prefix. Requires `pool`.",
 };
 const KEY: Param = Param { name: "key", about: "Only changes of claims under this key." };
 const OWNER: Param = Param { name: "owner", about: "Only changes of claims of this owner." };
 const PROVIDER: Param =
-    Param { name: "provider", about: "Only changes of this provider, and of what is held of it." };
+    Param { name: "provider", about: "Only changes of this provider and of allocations on it." };
 const CONSUMER: Param =
-    Param { name: "consumer", about: "Only changes of what this consumer holds." };
+    Param { name: "consumer", about: "Only changes of the allocations of this consumer." };
 const SINCE: Param =
-    Param { name: "since", about: "From this time (RFC 3339) or position on, which is included." };
+    Param { name: "since", about: "From this time (RFC 3339) or position, inclusive." };
 const UNTIL: Param =
-    Param { name: "until", about: "Up to this time (RFC 3339) or position, which is included." };
-const ORDER: Param =
-    Param { name: "order", about: "`newest_first` (unless said otherwise) or `oldest_first`." };
+    Param { name: "until", about: "Up to this time (RFC 3339) or position, inclusive." };
+const ORDER: Param = Param { name: "order", about: "`newest_first` (default) or `oldest_first`." };
 
 pub(crate) const QUERY: &[Param] =
     &[POOL, VALUE, KEY, OWNER, PROVIDER, CONSUMER, SINCE, UNTIL, ORDER, LIMIT, AFTER];
 
-pub(crate) const AT: Param = Param {
-    name: "at",
-    about: "As it was at this time (RFC 3339) or position; as it is now unless said otherwise.",
-};
+pub(crate) const AT: Param =
+    Param { name: "at", about: "The time (RFC 3339) or position of the answer. Default: now." };
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     let read = || {
@@ -66,8 +61,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery
     let values = match (query.text(VALUE.name), &pool) {
         (None, _) => Vec::new(),
         (Some(_), None) => {
-            let detail =
-                "value is in the query without pool; a value is one of a pool: name it, too";
+            let detail = "value needs pool";
             return Err(Problem::malformed(detail));
         }
         (Some(text), Some(_)) => values(text)?,
@@ -80,7 +74,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery
         None | Some("newest_first") => HistoryOrder::NewestFirst,
         Some("oldest_first") => HistoryOrder::OldestFirst,
         Some(other) => {
-            let detail = format!("order is '{other}'; newest_first or oldest_first is expected");
+            let detail = format!("order is '{other}'; expected newest_first or oldest_first");
             return Err(Problem::malformed(detail));
         }
     };
@@ -104,7 +98,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery
     })
 }
 
-/// What a cursor begins with: it is good for one order only.
+/// The prefix of a cursor, which is valid for one order only.
 fn mark(order: HistoryOrder) -> &'static str {
     match order {
         HistoryOrder::NewestFirst => "before-",
@@ -112,10 +106,10 @@ fn mark(order: HistoryOrder) -> &'static str {
     }
 }
 
-/// All that a text can mean. Which of it a pool has was up to the pool at the time.
+/// All values that the text can denote; the kind of the pool at that time selects one.
 fn values(text: &str) -> Result<Vec<(Kind, Span)>, Problem> {
     let read = |kind: Kind| match kind {
-        // In a prefix pool, an address asks for what it was part of.
+        // In a prefix pool, an address stands for the prefixes that contain it.
         Kind::Prefix4 if !text.contains('/') => Kind::Address4.parse(text),
         Kind::Prefix6 if !text.contains('/') => Kind::Address6.parse(text),
         kind => kind.parse(text),
@@ -125,7 +119,7 @@ fn values(text: &str) -> Result<Vec<(Kind, Span)>, Problem> {
     if found.is_empty() {
         let shown: String = text.chars().take(64).collect();
         let detail = format!(
-            "value is '{shown}'; an id such as 7, an address such as 10.0.0.1 or a prefix such as 10.0.0.0/24 is expected"
+            "value is '{shown}'; expected an id such as 7, an address such as 10.0.0.1 or a prefix such as 10.0.0.0/24"
         );
         return Err(Problem::malformed(detail));
     }
@@ -137,7 +131,7 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
     let name = param.name;
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().map(Moment::Position).map_err(|_| {
-            Problem::malformed(format!("{name} is '{text}'; no journal has such a position"))
+            Problem::malformed(format!("{name} is '{text}'; a position has at most 64 bits"))
         });
     }
     match time::parse_rfc3339(text) {
@@ -145,7 +139,7 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
         None => {
             let shown: String = text.chars().take(64).collect();
             Err(Problem::malformed(format!(
-                "{name} is '{shown}'; a time such as 2026-11-15T10:00:00Z or a position such as 17 is expected"
+                "{name} is '{shown}'; expected a time such as 2026-11-15T10:00:00Z or a position such as 17"
             )))
         }
     }
@@ -168,7 +162,7 @@ fn listed(call: &Call, query: &QueryParams<'_>, found: &HistoryPage, order: Hist
     }
 }
 
-/// A value at a moment of the past.
+/// The state of a value at a time in the past.
 pub(crate) async fn value(
     native: &Native,
     pool: &str,

@@ -1,16 +1,16 @@
-//! The native face: `/v1/…`, JSON in and out, problem details for what cannot be done.
+//! The native interface: `/v1/…`, JSON requests and replies, errors as problem details.
 //!
-//! It translates and nothing else: a write becomes exactly one command, a read looks at one snapshot. Which values are
-//! free, who may take what, and every limit of the vocabulary are the core's; sockets and sizes are the edge's.
+//! It only translates: a write becomes exactly one command, a read uses one snapshot. The core decides what is free and
+//! enforces the limits of names and claims; the edge handles connections and request sizes.
 //!
-//! - `routes`: the table of routes, from which the server and the OpenAPI document are both made
-//! - `wire`: the JSON forms, as typed by clients and as shown to them
-//! - `from_wire`, `query`: what a request means
-//! - `to_wire`, `refusals`: how an answer looks
-//! - `scope`: which pools a token is for
-//! - `openapi`, `docs`: the interface described, for programs and for people
+//! - `routes`: the table of routes, which both the server and the OpenAPI document use
+//! - `wire`: the JSON forms of requests and replies
+//! - `from_wire`, `query`: requests to commands
+//! - `to_wire`, `refusals`: results and errors to replies
+//! - `scope`: the pools that a token allows
+//! - `openapi`, `docs`: the OpenAPI document and its HTML page
 //! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
-//!   `history`, `backup`, `about`: what each route does with these
+//!   `history`, `backup`, `server_info`: the handlers of the routes
 
 mod alarms;
 mod backup;
@@ -48,7 +48,7 @@ pub use to_wire::change;
 pub use watch::WatchLimits;
 pub use wire::Change;
 
-/// Who may use a route, and what it does when their token is for some pools only.
+/// The access that a route requires, and how it enforces the pool scope of a token.
 #[derive(Debug)]
 pub struct RouteRule {
     pub method: &'static http::Method,
@@ -71,7 +71,7 @@ pub fn rules() -> Vec<RouteRule> {
 /// The face of one engine.
 pub struct Native {
     handle: Handle,
-    /// Every limit of the server by name, for whoever asks.
+    /// Every limit of the server by name, for `/v1/limits`.
     limits: Vec<(&'static str, u64)>,
     watch: watch::Watchers,
     search: SearchLimits,
@@ -86,8 +86,7 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// `limits` is what `/v1/limits` tells of all parts; `own` are those that the face keeps itself, `search` says how far
-    /// one search for candidates may go.
+    /// `limits` is the content of `/v1/limits`; `own` are the limits of watching, `search` those of one candidate search.
     pub fn new(
         handle: Handle,
         limits: Vec<(&'static str, u64)>,
@@ -112,12 +111,12 @@ impl Native {
         routes::TABLE.iter().map(route).collect()
     }
 
-    /// Has a command decided. Only a failure is an `Err`: a refusal is an answer.
+    /// Submits a command. `Err` is a failure of the engine; a refusal is an `Ok` answer.
     async fn submit(&self, command: Command) -> Result<Decided, Reply> {
         self.handle.submit(command).await.map_err(|failure| refusals::failure(&failure).reply())
     }
 
-    /// Looks at what is committed.
+    /// Reads the committed state.
     fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, Reply> {
         self.handle.read(look).map_err(|failure| refusals::failure(&failure).reply())
     }

@@ -22,54 +22,42 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::routes::{ReplySpec, RouteEntry, TABLE};
 use crate::wire;
 
-const ABOUT: &str = "allod hands out what is scarce exactly once: ids, addresses, prefixes. \
-Every answer says with Allod-Position which position of the journal it reflects.";
+const ABOUT: &str = "allod allocates ids, addresses, prefixes and capacity, each exactly once. \
+The header Allod-Position of an answer is the position of the journal that it reflects.";
 
-/// What the edge, and the scope of a token, can answer on any route that is not open.
+/// Replies to failed authentication and authorisation, on every route that is not open.
 const GUARDED: &[ReplySpec] = &[
+    ReplySpec(401, Some("Problem"), "The token is missing, unknown or expired."),
     ReplySpec(
-        401,
+        403,
         Some("Problem"),
-        "The server wants a token and does not know the one that came.",
+        "The role of the token is not sufficient, or the token is restricted to other pools.",
     ),
-    ReplySpec(403, Some("Problem"), "The token may not do this, or is not for this pool."),
 ];
 
-/// What the edge can answer on any route.
+/// Replies of the HTTP server on every route.
 const ANYWHERE: &[ReplySpec] = &[
-    ReplySpec(
-        405,
-        Some("Problem"),
-        "The path does not answer to this method; Allow says to which.",
-    ),
+    ReplySpec(405, Some("Problem"), "The method is not allowed; see Allow."),
     ReplySpec(408, Some("Problem"), "The request did not arrive in time."),
-    ReplySpec(413, Some("Problem"), "The body, or the record it would make, is too long."),
+    ReplySpec(413, Some("Problem"), "The body or the resulting record is too large."),
     ReplySpec(414, Some("Problem"), "Path and query are too long."),
     ReplySpec(415, Some("Problem"), "The body is not application/json."),
     ReplySpec(431, None, "The headers are too long."),
-    ReplySpec(500, Some("Problem"), "The server has a bug."),
-    ReplySpec(
-        503,
-        Some("Problem"),
-        "The server cannot answer at present; Retry-After says when to try.",
-    ),
-    ReplySpec(
-        504,
-        Some("Problem"),
-        "The answer was not ready in time. Whether it happened is unknown.",
-    ),
+    ReplySpec(500, Some("Problem"), "Internal error."),
+    ReplySpec(503, Some("Problem"), "Temporarily unavailable; see Retry-After."),
+    ReplySpec(504, Some("Problem"), "The request timed out. It may have been carried out."),
 ];
 
 const BEARER: &str = "bearer";
 const X_AUTH_TOKEN: &str = "x_auth_token";
-const TOKEN_ABOUT: &str = "A token of the server's file. Without --auth tokens there is none.";
+const TOKEN_ABOUT: &str = "A token from the tokens file. Only with --auth tokens.";
 const NO_SCOPES: [&str; 0] = [];
 
 /// The document as JSON.
 pub fn document() -> String {
     let mut paths = Paths::new();
     for entry in TABLE {
-        // `{*value}` is the server's way to say that slashes may follow; the document has no word for it.
+        // `{*value}` matches slashes too, which OpenAPI cannot express.
         let path = entry.path.replace("{*", "{");
         let item = PathItem::new(method(&entry.method), operation(entry));
         match paths.paths.get_mut(&path) {
@@ -86,7 +74,7 @@ pub fn document() -> String {
         .build();
     let document =
         OpenApiBuilder::new().info(info).paths(paths).components(Some(components())).build();
-    // The document is made of plain strings and numbers; there is nothing in it that could not be written.
+    // Strings and numbers can always be serialised.
     document.to_pretty_json().unwrap_or_default()
 }
 
@@ -106,7 +94,7 @@ fn operation(entry: &RouteEntry) -> Operation {
         .summary(Some(entry.summary));
     for name in entry.path.split('/').filter_map(|part| part.strip_prefix('{')) {
         let name = name.trim_start_matches('*').trim_end_matches('}');
-        let about = "Percent-encoded; may contain anything.";
+        let about = "Percent-encoded; may contain any character.";
         operation = operation.parameter(parameter(entry, name, ParameterIn::Path, about));
     }
     for param in entry.query {
@@ -118,7 +106,7 @@ fn operation(entry: &RouteEntry) -> Operation {
         operation = operation.parameter(parameter(entry, name, ParameterIn::Header, about));
     }
     if let Some(schema) = entry.body {
-        // A claim and a renewal may ask for nothing in particular; these cannot.
+        // All members of the other bodies are optional.
         let needed = matches!(schema, "PoolBody" | "TransactionBody" | "CandidatesBody");
         let required = if needed { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new()
@@ -131,7 +119,7 @@ fn operation(entry: &RouteEntry) -> Operation {
     let guarded = if entry.access == Access::Open { &[] } else { GUARDED };
     let anywhere = guarded.iter().chain(ANYWHERE).filter(|shape| !known.contains(&shape.0));
     if entry.access != Access::Open {
-        // A token in one header or the other; or none, where the server wants none.
+        // A token in either header, or none if authentication is off.
         let schemes = [BEARER, X_AUTH_TOKEN].map(|name| SecurityRequirement::new(name, NO_SCOPES));
         operation = operation.securities(Some(schemes.into_iter().chain([Default::default()])));
     }
@@ -141,7 +129,7 @@ fn operation(entry: &RouteEntry) -> Operation {
     operation.build()
 }
 
-/// Under which heading a route stands.
+/// The tag of a route.
 fn tag(path: &str) -> &'static str {
     let heading = |word: &&str| path.contains(&format!("/{word}"));
     [
@@ -162,7 +150,7 @@ fn tag(path: &str) -> &'static str {
     .map_or("server", |word| match word {
         "watch" => "history",
         "providers" | "consumers" | "candidates" => "capacity",
-        "alarms" | "outbox" => "alarms and notices",
+        "alarms" | "outbox" => "alarms and notifications",
         word => word,
     })
 }
@@ -235,8 +223,10 @@ fn components() -> Components {
     components.schemas.extend(all);
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(TOKEN_ABOUT));
     components.add_security_scheme(BEARER, SecurityScheme::Http(bearer.build()));
-    let header =
-        ApiKeyValue::with_description("X-Auth-Token", "The same as OpenStack clients send it.");
+    let header = ApiKeyValue::with_description(
+        "X-Auth-Token",
+        "The same token, as OpenStack clients send it.",
+    );
     components.add_security_scheme(X_AUTH_TOKEN, SecurityScheme::ApiKey(ApiKey::Header(header)));
     for name in ["OpBody", "CheckBody"] {
         components.schemas.get_mut(name).map(close);
@@ -244,7 +234,7 @@ fn components() -> Components {
     components
 }
 
-/// Says that an operation has one name and no other members, which the derived schema leaves open.
+/// Allows no other members, which the derived schema does not say.
 fn close(schema: &mut RefOr<Schema>) {
     let RefOr::T(Schema::OneOf(choices)) = schema else { return };
     for choice in &mut choices.items {
@@ -255,7 +245,7 @@ fn close(schema: &mut RefOr<Schema>) {
     }
 }
 
-/// A schema and all that it refers to.
+/// A schema with all schemas that it refers to.
 fn add<T: ToSchema + PartialSchema>(all: &mut Vec<(String, RefOr<Schema>)>) {
     all.push((T::name().into_owned(), T::schema()));
     T::schemas(all);

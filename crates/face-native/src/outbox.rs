@@ -1,4 +1,4 @@
-//! Routes about the outbox: what services are still to be told, and what to do about what could not be told.
+//! Routes of the outbox: list, retry and discard undelivered notifications.
 
 use std::sync::Arc;
 
@@ -15,10 +15,12 @@ use crate::{Native, refusals, to_wire};
 
 const DEAD: Param = Param {
     name: "dead",
-    about: "`true`: only notices that were given up; `false`: only those that will be tried.",
+    about: "`true`: only notifications whose attempts all failed; `false`: only those that will be tried.",
 };
-const TARGET_PREFIX: Param =
-    Param { name: "target_prefix", about: "Only notices to services whose path starts with this." };
+const TARGET_PREFIX: Param = Param {
+    name: "target_prefix",
+    about: "Only notifications to services whose path starts with this.",
+};
 
 pub(crate) const LIST_QUERY: &[Param] = &[DEAD, TARGET_PREFIX, LIMIT, AFTER];
 
@@ -97,7 +99,7 @@ async fn change(
         let name = call.param(0)?;
         notification_number(&name).ok_or_else(|| {
             let shown: String = name.chars().take(64).collect();
-            let what = format!("the notice is '{shown}'; a number such as 1042-0 is expected");
+            let what = format!("the notification is '{shown}'; expected a number such as 1042-0");
             Problem::malformed(what)
         })
     };

@@ -1,4 +1,4 @@
-//! Routes about pools.
+//! Routes of pools.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{Native, from_wire, refusals, to_wire};
 
 pub(crate) const PUT_QUERY: &[Param] = &[Param {
     name: "keep_held",
-    about: "`true`: held values may stay held outside the new ranges. Without it such a change is refused.",
+    about: "`true`: values outside the new ranges may stay held. Default: such a change is refused.",
 }];
 
 pub(crate) const LIST_QUERY: &[Param] =
@@ -85,18 +85,18 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     })
 }
 
-/// The answer to a read that names a pool that is not there.
+/// The reply to a read of a pool that does not exist.
 pub(crate) fn pool_unknown(pool: &str, at: &CommitPoint) -> Reply {
     refusals::alone(&Refused { op: 0, refusal: Refusal::PoolUnknown { pool: pool.into() } }, at)
 }
 
-/// The engine answered another question than the one that was asked.
+/// The outcome does not match the command, which is a bug.
 pub(crate) fn wrong_outcome() -> Reply {
     allod_edge::Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "the server has a bug",
-        "the engine's answer does not fit the request",
+        "internal error",
+        "the outcome does not match the command",
     )
     .reply()
 }

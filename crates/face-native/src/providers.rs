@@ -1,5 +1,4 @@
-//! Routes about providers: what they have and how much of it is given out. To be looked at only; they are made and changed
-//! through the Placement interface.
+//! Routes of providers, read-only: providers are created and changed through the Placement interface.
 
 pub(crate) mod rows;
 
@@ -14,33 +13,33 @@ use http::StatusCode;
 use crate::query::{AFTER, Param, QueryParams, uuid};
 use crate::wire::ProviderList;
 use crate::{Native, refusals, to_wire};
-use rows::{ProviderFields, ProviderFilter, ProviderRow};
+use rows::{ProviderCopy, ProviderFields, ProviderListFilter};
 
-/// Exporters read everything at every scrape, so a page may be large.
+/// Large, because exporters read all providers at every scrape.
 pub(crate) const LIMIT_MAX: usize = 10_000;
 
 const NAME_PREFIX: Param =
     Param { name: "name_prefix", about: "Only providers whose name starts with this." };
 const IN_TREE: Param =
-    Param { name: "in_tree", about: "Only providers of the tree that this provider is in." };
+    Param { name: "in_tree", about: "Only providers in the tree of this provider." };
 const TRAIT: Param = Param {
     name: "trait",
-    about: "Only providers that have this trait. May be repeated: then all of them.",
+    about: "Only providers with this trait. May be repeated: with all of them.",
 };
 const CLASS: Param = Param {
     name: "class",
-    about: "Only providers that have an inventory of this resource class. May be repeated: then of all of them.",
+    about: "Only providers with an inventory of this resource class. May be repeated: of all of them.",
 };
 const AGGREGATE: Param = Param {
     name: "aggregate",
-    about: "Only providers that are in this aggregate. May be repeated: then in all of them.",
+    about: "Only providers in this aggregate. May be repeated: in all of them.",
 };
 const FIELDS: Param = Param {
     name: "fields",
-    about: "Only these parts besides the uuid, with commas between: name, generation, parent, root, aggregates, traits, inventories, consumers, changed. All of them when not given.",
+    about: "Comma-separated members to return besides the uuid: name, generation, parent, root, aggregates, traits, inventories, consumers, changed. Default: all.",
 };
 const LIMIT: Param =
-    Param { name: "limit", about: "How many at most, 1 to 10000; 100 unless said otherwise." };
+    Param { name: "limit", about: "The size of a page, 1 to 10000. Default: 100." };
 
 pub(crate) const LIST_QUERY: &[Param] =
     &[NAME_PREFIX, IN_TREE, TRAIT, CLASS, AGGREGATE, FIELDS, LIMIT, AFTER];
@@ -57,7 +56,8 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     native.wait_for_position(&call).await?;
     let (row, at) = native.read(|snapshot| {
         let capacity = view::capacity(snapshot.state);
-        let row = capacity.provider(provider).map(|found| ProviderRow::of(capacity, found, fields));
+        let row =
+            capacity.provider(provider).map(|found| ProviderCopy::of(capacity, found, fields));
         (row, snapshot.at)
     })?;
     match row {
@@ -75,7 +75,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let query = QueryParams::read_repeated(&call, LIST_QUERY, REPEATED);
     let query = query.map_err(|problem| problem.reply())?;
     let read = || {
-        let filter = ProviderFilter {
+        let filter = ProviderListFilter {
             name_prefix: query.text(NAME_PREFIX.name).unwrap_or_default(),
             in_tree: query.uuid(IN_TREE.name)?,
             traits: query.texts(TRAIT.name).collect(),
@@ -92,7 +92,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         let page = rows::page(view::capacity(snapshot.state), &filter, fields, after, limit);
         (page, snapshot.at)
     })?;
-    let unknown = |refusal| refusals::of_question(&Refusal::Capacity(refusal), &at);
+    let unknown = |refusal| refusals::of_query(&Refusal::Capacity(refusal), &at);
     let page = page.map_err(unknown)?;
     let providers = page.items.iter().map(|row| to_wire::capacity::provider(row, fields)).collect();
     let body = ProviderList { providers, next: page.next.as_deref() };
@@ -108,7 +108,7 @@ fn fields(query: &QueryParams<'_>) -> Result<ProviderFields, Problem> {
         None => Ok(ProviderFields::ALL),
         Some(text) => ProviderFields::read(text).map_err(|name| {
             let known = ProviderFields::names().join(", ");
-            Problem::malformed(format!("fields names '{name}'; {known} are known"))
+            Problem::malformed(format!("fields names '{name}'; expected some of: {known}"))
         }),
     }
 }

@@ -1,4 +1,4 @@
-//! The query part of a request: known names, each at most once, of the right type.
+//! Query parameters: only documented names, each at most once unless it may be repeated.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use allod_core::capacity::Uuid;
 use allod_core::view::NoCursor;
 use allod_edge::{Call, Problem};
 
-/// A name that a route takes in its query, and what it does there.
+/// A query parameter with its documentation.
 #[derive(Debug)]
 pub(crate) struct Param {
     pub name: &'static str,
@@ -14,14 +14,13 @@ pub(crate) struct Param {
 }
 
 pub(crate) const LIMIT: Param =
-    Param { name: "limit", about: "How many at most, 1 to 1000; 100 unless said otherwise." };
-pub(crate) const AFTER: Param =
-    Param { name: "after", about: "Go on after here: the `next` of the page before." };
+    Param { name: "limit", about: "The size of a page, 1 to 1000. Default: 100." };
+pub(crate) const AFTER: Param = Param { name: "after", about: "The `next` of the previous page." };
 
 const LIMIT_MAX: usize = 1000;
-const LIMIT_USUAL: usize = 100;
+const LIMIT_DEFAULT: usize = 100;
 
-/// The query of a request, with only names that the route knows.
+/// The query parameters of a request, all of them known to the route.
 #[derive(Debug)]
 pub(crate) struct QueryParams<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
@@ -30,7 +29,7 @@ impl<'a> QueryParams<'a> {
         QueryParams::read_repeated(call, known, &[])
     }
 
-    /// With names that may be there more than once.
+    /// As `read`; the parameters in `repeated` may occur more than once.
     pub(crate) fn read_repeated(
         call: &'a Call,
         known: &[Param],
@@ -46,7 +45,7 @@ impl<'a> QueryParams<'a> {
                 return Err(Problem::malformed(unknown(&name, known)));
             }
             if !repeated.contains(&&*name) && all.iter().any(|(seen, _)| *seen == name) {
-                return Err(Problem::malformed(format!("'{name}' is in the query more than once")));
+                return Err(Problem::malformed(format!("query parameter '{name}' is repeated")));
             }
             all.push((name, value));
         }
@@ -57,7 +56,7 @@ impl<'a> QueryParams<'a> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_ref())
     }
 
-    /// Every value of a name that may be repeated.
+    /// All values of a parameter that may be repeated.
     pub(crate) fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_ref())
     }
@@ -72,12 +71,12 @@ impl<'a> QueryParams<'a> {
             Some("true") => Ok(Some(true)),
             Some("false") => Ok(Some(false)),
             Some(other) => {
-                Err(Problem::malformed(format!("{name} is '{other}'; true or false is expected")))
+                Err(Problem::malformed(format!("{name} is '{other}'; expected true or false")))
             }
         }
     }
 
-    /// A provider, a consumer or an aggregate.
+    /// The uuid of a provider, a consumer or an aggregate.
     pub(crate) fn uuid(&self, name: &str) -> Result<Option<Uuid>, Problem> {
         self.text(name).map(|text| uuid(name, text)).transpose()
     }
@@ -90,26 +89,26 @@ impl<'a> QueryParams<'a> {
         self.limit_upto(LIMIT_MAX)
     }
 
-    /// Where more than usual may be asked for.
+    /// The page size, with another maximum.
     pub(crate) fn limit_upto(&self, max: usize) -> Result<usize, Problem> {
         match self.text(LIMIT.name).map(|text| (text, text.parse())) {
-            None => Ok(LIMIT_USUAL),
+            None => Ok(LIMIT_DEFAULT),
             Some((_, Ok(limit))) if (1..=max).contains(&limit) => Ok(limit),
             Some((text, _)) => {
-                Err(Problem::malformed(format!("limit is '{text}'; 1 to {max} is expected")))
+                Err(Problem::malformed(format!("limit is '{text}'; expected 1 to {max}")))
             }
         }
     }
 
-    /// The list does not know the place that `after` names; to begin anew unasked would show things twice.
+    /// `after` is not a cursor of this list. Starting from the beginning instead would list items twice.
     pub(crate) fn no_cursor(&self, _: NoCursor) -> Problem {
         let after = self.text(AFTER.name).unwrap_or_default();
         Problem::malformed(format!(
-            "after is '{after}'; the next of a page of this list is expected, or nothing to begin anew"
+            "after is '{after}'; expected the next of a page of this list; omit it to start from the beginning"
         ))
     }
 
-    /// The same query with another `after`, for the next page.
+    /// The query string of the next page.
     pub(crate) fn with_after(&self, after: &str) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(self.0.iter().filter(|(name, _)| name != AFTER.name));
@@ -118,12 +117,12 @@ impl<'a> QueryParams<'a> {
     }
 }
 
-/// The uuid that was given under this name.
+/// Reads a uuid; `name` is the parameter for the error.
 pub(crate) fn uuid(name: &str, text: &str) -> Result<Uuid, Problem> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(64).collect();
         Problem::malformed(format!(
-            "{name} is '{shown}'; a uuid such as 4e8e5957-649f-477b-9e5b-f1f75b21c03c is expected"
+            "{name} is '{shown}'; expected a uuid such as 4e8e5957-649f-477b-9e5b-f1f75b21c03c"
         ))
     })
 }
@@ -140,9 +139,8 @@ fn current_name<'a>(name: Cow<'a, str>, known: &[Param]) -> Cow<'a, str> {
 
 fn unknown(name: &str, known: &[Param]) -> String {
     if known.is_empty() {
-        return format!("'{name}' is in the query, and this route takes none");
+        return format!("unknown query parameter '{name}'; this route has none");
     }
     let names: Vec<&str> = known.iter().map(|param| param.name).collect();
-    let are = if known.len() == 1 { "is" } else { "are" };
-    format!("'{name}' in the query is unknown; {} {are} known", names.join(", "))
+    format!("unknown query parameter '{name}'; expected one of: {}", names.join(", "))
 }

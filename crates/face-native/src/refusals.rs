@@ -1,6 +1,6 @@
-//! How each refusal and each failure is answered: its status, its title, and what it carries.
+//! Status, title and members of the reply to each refusal and failure.
 //!
-//! The tables match without a wildcard, so a new refusal does not build until it has a row here.
+//! The tables match without a wildcard, so that a new refusal does not compile until it has a row here.
 
 mod capacity;
 
@@ -17,13 +17,13 @@ use crate::wire::{
     ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, TrimmedMembers, WireValue,
 };
 
-/// A refusal of a request that is about one thing, which its path names.
+/// A refusal of a request whose path names the resource.
 pub(crate) fn alone(refused: &Refused, at: &CommitPoint) -> Reply {
     reply(status(&refused.refusal), None, &refused.refusal, at)
 }
 
-/// A refusal of a transaction. Not found and precondition failed would speak of the transaction itself there, so both
-/// are a conflict; the code and the number of the operation tell.
+/// A refusal of a transaction. 404 and 412 would concern the transaction itself, so both become 409; code and operation
+/// number identify the cause.
 pub(crate) fn in_transaction(refused: &Refused, at: &CommitPoint) -> Reply {
     let status = match status(&refused.refusal) {
         StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED => StatusCode::CONFLICT,
@@ -32,8 +32,8 @@ pub(crate) fn in_transaction(refused: &Refused, at: &CommitPoint) -> Reply {
     reply(status, Some(refused.op), &refused.refusal, at)
 }
 
-/// A refusal of a question: what it asks about does not exist, so the question cannot be answered.
-pub(crate) fn of_question(refusal: &Refusal, at: &CommitPoint) -> Reply {
+/// A refusal of a query that names something that does not exist.
+pub(crate) fn of_query(refusal: &Refusal, at: &CommitPoint) -> Reply {
     reply(StatusCode::BAD_REQUEST, None, refusal, at)
 }
 
@@ -80,46 +80,44 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
         | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
         Refusal::Capacity(refusal) => capacity::status(refusal),
         Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => StatusCode::NOT_FOUND,
-        // Only the id-manager asks in a way that is refused like this.
+        // `Blocks` does not occur here: only the id-manager submits such commands.
         Refusal::Blocks(_) | Refusal::Requests(_) | Refusal::Alarm(_) => StatusCode::CONFLICT,
     }
 }
 
 fn title(refusal: &Refusal) -> &'static str {
     match refusal {
-        Refusal::Invalid { .. } => "the request contradicts itself",
-        Refusal::LimitExceeded { .. } => "a limit is exceeded",
-        Refusal::IdempotencyDiffers { .. } => "the idempotency key was used for another request",
-        Refusal::PoolUnknown { .. } => "there is no such pool",
-        Refusal::PoolGenerationDiffers { .. } => "the pool is at another generation",
-        Refusal::PoolKindDiffers { .. } => "the pool is of another kind",
-        Refusal::ValueMalformed { .. } => "the request is malformed",
-        Refusal::PoolInUse { .. } => "the pool is in use",
+        Refusal::Invalid { .. } => "contradictory request",
+        Refusal::LimitExceeded { .. } => "limit exceeded",
+        Refusal::IdempotencyDiffers { .. } => "idempotency key used for another request",
+        Refusal::PoolUnknown { .. } => "pool not found",
+        Refusal::PoolGenerationDiffers { .. } => "pool generation differs",
+        Refusal::PoolKindDiffers { .. } => "pool kind differs",
+        Refusal::ValueMalformed { .. } => "malformed request",
+        Refusal::PoolInUse { .. } => "pool in use",
         Refusal::HeldOutside { .. } => "held values would be outside the pool",
-        Refusal::ClaimUnknown { .. } => "nothing is held under this key",
-        Refusal::ClaimVersionDiffers { .. } => "the claim is at another version",
-        Refusal::ParamsDiffer { .. } => "the key holds something else",
-        Refusal::NoLease { .. } => "the claim has no lease",
-        Refusal::ValueOutside { .. } => "the value is outside the pool",
-        Refusal::ValueExcluded { .. } => "the value is excluded",
-        Refusal::ValueDraining { .. } => "the value is being drained",
-        Refusal::ValueTaken { .. } => "the value is held",
-        Refusal::ValueQuarantined { .. } => "the value is in quarantine",
+        Refusal::ClaimUnknown { .. } => "claim not found",
+        Refusal::ClaimVersionDiffers { .. } => "claim version differs",
+        Refusal::ParamsDiffer { .. } => "the key holds a different claim",
+        Refusal::NoLease { .. } => "claim has no lease",
+        Refusal::ValueOutside { .. } => "value outside the pool",
+        Refusal::ValueExcluded { .. } => "value excluded",
+        Refusal::ValueDraining { .. } => "value is being drained",
+        Refusal::ValueTaken { .. } => "value taken",
+        Refusal::ValueQuarantined { .. } => "value in quarantine",
         Refusal::SyncDiffers { .. } => "the pools hold different values under this key",
-        Refusal::PoolExhausted { .. } => "the pool has nothing to give",
-        Refusal::SyncExhausted { .. } => "no value is free in all of the pools",
-        Refusal::CheckFailed { .. } => "a check does not hold",
+        Refusal::PoolExhausted { .. } => "pool exhausted",
+        Refusal::SyncExhausted { .. } => "no value is free in all pools",
+        Refusal::CheckFailed { .. } => "check failed",
         Refusal::Capacity(refusal) => capacity::title(refusal),
-        Refusal::Blocks(_) => "the id-manager says no",
-        Refusal::Requests(_) => "the resource-manager manages it",
-        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => {
-            "there is no such notification"
-        }
-        Refusal::Alarm(AlarmRefusal::NotCleared { .. }) => "the alarm is not cleared",
+        Refusal::Blocks(_) => "refused by the id-manager",
+        Refusal::Requests(_) => "managed by the resource-manager",
+        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => "notification not found",
+        Refusal::Alarm(AlarmRefusal::NotCleared { .. }) => "alarm not cleared",
     }
 }
 
-/// What a refusal carries beyond its words.
+/// The additional members of the reply.
 fn members(refusal: &Refusal) -> RefusalMembers<'_> {
     let none = RefusalMembers::default();
     match refusal {
@@ -211,45 +209,43 @@ fn exhausted<'a>(pool: &'a str, report: &Exhausted) -> ExhaustedAnswer<'a> {
     }
 }
 
-/// The engine gave no answer; its own words say why.
+/// The engine failed; the detail is its own error text.
 pub(crate) fn failure(failure: &EngineError) -> Problem {
     let (status, code, title) = match failure {
         EngineError::QueueFull { .. } => {
-            (StatusCode::SERVICE_UNAVAILABLE, "queue_full", "the server has too much to do")
+            (StatusCode::SERVICE_UNAVAILABLE, "queue_full", "server overloaded")
         }
         EngineError::Unavailable { .. } => {
-            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the server cannot answer at present")
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "temporarily unavailable")
         }
         EngineError::Stopping => {
-            (StatusCode::SERVICE_UNAVAILABLE, "stopping", "the server is stopping")
+            (StatusCode::SERVICE_UNAVAILABLE, "stopping", "server is stopping")
         }
         EngineError::TooLarge { .. } => {
-            (StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the request makes too large a record")
+            (StatusCode::PAYLOAD_TOO_LARGE, "too_large", "request too large")
         }
-        EngineError::Internal => {
-            (StatusCode::INTERNAL_SERVER_ERROR, "internal", "the server has a bug")
-        }
+        EngineError::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error"),
     };
     let problem = Problem::new(status, code, title, failure.to_string());
     if status == StatusCode::SERVICE_UNAVAILABLE { problem.retry_after(1) } else { problem }
 }
 
-/// A question about the past that is not answered.
+/// A query of the history failed.
 pub(crate) fn unanswered(why: &HistoryError) -> Reply {
     let detail = why.to_string();
     let none = RefusalMembers::default();
     match why {
         HistoryError::Trimmed { oldest_position } => {
-            let title = "the journal no longer reaches back that far";
+            let title = "this part of the journal has been trimmed";
             let problem = Problem::new(StatusCode::GONE, "position_trimmed", title, detail);
             problem.reply_with(TrimmedMembers { oldest_position: *oldest_position })
         }
         HistoryError::PositionUnknown { .. } | HistoryError::TimeUnknown => {
-            let title = "nobody knows the future";
+            let title = "position or time is in the future";
             Problem::new(StatusCode::BAD_REQUEST, "position_unknown", title, detail).reply()
         }
         HistoryError::PoolUnknown { pool, at, .. } => {
-            let title = "there was no such pool";
+            let title = "the pool did not exist";
             let problem = Problem::new(StatusCode::NOT_FOUND, "pool_unknown", title, detail);
             let members = RefusalMembers { advice: "change", pool: Some(pool), ..none };
             to_wire::at_position(problem.reply_with(members), at)
@@ -259,12 +255,12 @@ pub(crate) fn unanswered(why: &HistoryError) -> Reply {
         }
         HistoryError::TooWide { history_records_max } => {
             let status = StatusCode::UNPROCESSABLE_ENTITY;
-            let problem = Problem::new(status, "limit_exceeded", "a limit is exceeded", detail);
+            let problem = Problem::new(status, "limit_exceeded", "limit exceeded", detail);
             let (limit, max) = (Some("history_records_max"), Some(*history_records_max as u64));
             problem.reply_with(RefusalMembers { advice: "change", limit, max, ..none })
         }
         HistoryError::Building { .. } => {
-            let title = "the history index is being made";
+            let title = "history index is being built";
             let status = StatusCode::SERVICE_UNAVAILABLE;
             Problem::new(status, "index_building", title, detail).retry_after(1).reply()
         }
@@ -274,29 +270,29 @@ pub(crate) fn unanswered(why: &HistoryError) -> Reply {
     }
 }
 
-/// What is asked for from the journal cannot be had.
+/// A read of the journal failed.
 pub(crate) fn unread(unread: &JournalReadError) -> Reply {
     match unread {
         JournalReadError::Failed(failed) => failure(failed).reply(),
         JournalReadError::Trimmed { oldest_position } => Problem::new(
             StatusCode::GONE,
             "position_trimmed",
-            "the journal no longer reaches back that far",
+            "this part of the journal has been trimmed",
             format!(
-                "only what comes after position {oldest_position} is kept; read anew and go on from the Allod-Position of the answer"
+                "only positions after {oldest_position} are retained; read the current state and resume from the Allod-Position of that answer"
             ),
         )
         .reply_with(TrimmedMembers { oldest_position: *oldest_position }),
     }
 }
 
-/// An answer that cannot be written as JSON: a bug, and said so.
+/// The reply cannot be serialised, which is a bug.
 pub(crate) fn unwritable(error: &serde_json::Error) -> Problem {
     Problem::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
-        "the server has a bug",
-        format!("the answer cannot be written: {error}"),
+        "internal error",
+        format!("cannot serialise the reply: {error}"),
     )
 }
 
@@ -305,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_says_whether_to_try_again() {
+    fn failure_has_status_code_and_retry_after() {
         let table = [
             (EngineError::QueueFull { queue_commands_max: 7 }, 503, "queue_full"),
             (EngineError::Unavailable { what: "no room".into() }, 503, "unavailable"),
@@ -322,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_is_never_not_found() {
+    fn transaction_never_gets_404() {
         let refusal = Refusal::PoolUnknown { pool: "p".into() };
         let refused = Refused { op: 3, refusal };
         assert_eq!(alone(&refused, &CommitPoint::default()).status(), 404);

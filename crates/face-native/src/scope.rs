@@ -1,11 +1,10 @@
-//! Which pools a request may touch, where its token is for some of them only.
+//! The pool scope of a token: a prefix of the names of the pools that the token may use.
 //!
-//! To the edge the scope of a token is a text. Here it is the beginning of the names of the pools that the token is for:
-//! it reads and writes these and no others, and lists show it nothing else. That there are other pools, and what they are
-//! called, is no secret: a request that names one is answered with 403, whether it reads or writes, and whether the pool
-//! exists or not. Capacity is out of its allowed altogether: a provider belongs to no pool.
+//! Such a token reads and writes only these pools, and lists show only these. A request that names another pool gets 403,
+//! whether that pool exists or not; the names of pools are not secret. Providers and consumers belong to no pool, so such a
+//! token cannot use them at all.
 //!
-//! Each row of the table of routes says in its `scope` how it keeps to this.
+//! Each entry of the route table says in `scope` how it enforces this.
 
 use allod_edge::{Call, Identity, Problem, Reply};
 use http::StatusCode;
@@ -13,36 +12,36 @@ use serde::Serialize;
 
 use crate::wire::{CheckBody, OpBody};
 
-/// How a route keeps to the pools of a token that is not for all of them.
+/// How a route enforces the pool scope of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScopeRule {
-    /// The first parameter of the path names the one pool. Looked at here, before the handler runs.
+    /// The first path parameter is the pool. Checked here, before the handler runs.
     PoolInPath,
-    /// The body names pools. The handler has each looked at, and refuses the whole request for one.
+    /// The body names pools. The handler checks each of them.
     PoolsInBody,
-    /// It shows what is in many pools, and leaves out those that the token is not for.
+    /// A list over many pools; the handler leaves out the pools that the token does not allow.
     Filtered,
-    /// It is about all pools at once, so such a token may not use it. Looked at here.
+    /// The route concerns all pools, so such a token is denied. Checked here.
     AllPools,
-    /// It is about providers and consumers, which belong to no pool, so such a token may not use it. Looked at here.
+    /// The route concerns providers and consumers, so such a token is denied. Checked here.
     Capacity,
-    /// It says nothing of any pool.
+    /// The route reveals nothing about pools.
     NoPools,
 }
 
 impl ScopeRule {
-    /// What it does with a token that is for some pools only, in words for people.
+    /// The rule for a token with a pool scope, as text for the security guide.
     pub fn about(self) -> &'static str {
         match self {
-            ScopeRule::PoolInPath => "the pool must fit",
-            ScopeRule::PoolsInBody => "every pool must fit",
-            ScopeRule::Filtered => "shows what fits",
+            ScopeRule::PoolInPath => "the pool must match",
+            ScopeRule::PoolsInBody => "every pool must match",
+            ScopeRule::Filtered => "shows matching pools",
             ScopeRule::AllPools | ScopeRule::Capacity => "not allowed",
-            ScopeRule::NoPools => "as without",
+            ScopeRule::NoPools => "no restriction",
         }
     }
 
-    /// What can be said before the handler runs.
+    /// Checks what can be checked before the handler runs.
     pub(crate) fn admit(self, call: &Call) -> Result<(), Reply> {
         let allowed = AllowedPools::of(call);
         if allowed.is_unrestricted() {
@@ -60,7 +59,7 @@ impl ScopeRule {
     }
 }
 
-/// The pools that the sender of a request may touch.
+/// The pools that the client may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AllowedPools<'a>(&'a Identity);
 
@@ -73,12 +72,12 @@ impl<'a> AllowedPools<'a> {
         self.prefix().is_empty()
     }
 
-    /// What the names of all these pools begin with.
+    /// The common prefix of the names of the allowed pools; empty if all are allowed.
     pub(crate) fn prefix(self) -> &'a str {
         self.0.scope().unwrap_or_default()
     }
 
-    /// The pools that begin with `prefix` and are within allowed, as one prefix; `None` when there can be none.
+    /// The prefix of the pools that begin with `prefix` and are allowed; `None` if there are none.
     pub(crate) fn narrowed<'b>(self, prefix: &'b str) -> Option<&'b str>
     where
         'a: 'b,
@@ -91,10 +90,10 @@ impl<'a> AllowedPools<'a> {
         if pool.starts_with(self.prefix()) {
             return Ok(());
         }
-        Err(self.denied(format!("'{pool}' does not")))
+        Err(self.denied(format!("'{pool}' does not match")))
     }
 
-    /// Looks at every pool that a transaction names; the reply says which operation went too far.
+    /// Checks every pool of a transaction; the reply names the operation that is denied.
     pub(crate) fn require_each(self, ops: &[OpBody<'_>]) -> Result<(), Reply> {
         #[derive(Serialize)]
         struct InOp {
@@ -113,26 +112,25 @@ impl<'a> AllowedPools<'a> {
         Ok(())
     }
 
-    /// Refuses what is about providers and consumers, unless the token is for everything.
+    /// Denies access to providers and consumers unless all pools are allowed.
     pub(crate) fn require_capacity(self) -> Result<(), Problem> {
         if self.is_unrestricted() { Ok(()) } else { Err(self.denied_capacity()) }
     }
 
-    /// No provider and no consumer has a pool in its name, so there is no part of them that such a token could be for.
     fn denied_capacity(self) -> Problem {
         let (name, prefix) = (self.0.name().unwrap_or_default(), self.prefix());
         Problem::new(
             StatusCode::FORBIDDEN,
             "capacity_not_allowed",
-            "the token is for pools only",
+            "token restricted to pools",
             format!(
-                "the token '{name}' is for pools whose names begin with '{prefix}'; providers and consumers belong to no pool: use a token without a prefix for them"
+                "the token '{name}' is restricted to pools whose names begin with '{prefix}'; providers and consumers need a token without restriction"
             ),
         )
     }
 
     fn denied_all_pools(self) -> Problem {
-        self.denied("this is about all pools".to_owned())
+        self.denied("this request concerns all pools".to_owned())
     }
 
     fn denied(self, but: String) -> Problem {
@@ -140,13 +138,15 @@ impl<'a> AllowedPools<'a> {
         Problem::new(
             StatusCode::FORBIDDEN,
             "pool_not_allowed",
-            "the token is not for this pool",
-            format!("the token '{name}' is for pools whose names begin with '{prefix}'; {but}"),
+            "token restricted to other pools",
+            format!(
+                "the token '{name}' is restricted to pools whose names begin with '{prefix}'; {but}"
+            ),
         )
     }
 }
 
-/// Every pool that an operation names; `None`: it is about capacity.
+/// The pools that an operation names; `None` if it concerns providers or consumers.
 fn named_pools<'b>(op: &'b OpBody<'_>) -> Option<Vec<&'b str>> {
     Some(match op {
         OpBody::Claim(body) => {

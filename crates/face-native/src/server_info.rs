@@ -1,4 +1,4 @@
-//! Routes about the server itself: how it is doing, its limits, and its description.
+//! Routes about the server itself: status, limits, OpenAPI document and documentation page.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use http::{HeaderValue, StatusCode};
 use crate::query::QueryParams;
 use crate::{Native, docs, openapi, to_wire};
 
-/// Answered while the journal is still being replayed, too: whoever asks wants to know just that.
+/// Also answers while the journal is being replayed.
 pub(crate) async fn status(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     QueryParams::read(&call, &[]).map_err(|problem| problem.reply())?;
     let status = native.handle.status();
@@ -32,15 +32,15 @@ pub(crate) async fn describe(native: Arc<Native>, _call: Call) -> Result<Reply, 
     Ok(plain_json(document.clone()))
 }
 
-/// A page that loads nothing, runs nothing, and stands in no other page.
-const ALONE: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The page loads and runs nothing, and no other page may frame it.
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 pub(crate) async fn docs(native: Arc<Native>, _call: Call) -> Result<Reply, Reply> {
     let page = native.docs.get_or_init(|| Bytes::from(docs::page(&openapi::document())));
     let mut reply = Reply::new(page.clone().into());
     for (name, value) in [
         (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, ALONE),
+        (CONTENT_SECURITY_POLICY, PAGE_POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
     ] {

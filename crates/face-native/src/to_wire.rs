@@ -1,4 +1,4 @@
-//! How an answer looks: the core's words as JSON, and the headers that every answer has.
+//! Translates results into JSON and adds the headers of every reply.
 
 pub(crate) mod candidates;
 pub(crate) mod capacity;
@@ -34,7 +34,7 @@ const VALUES_LISTED_MAX: u128 = 4096;
 pub(crate) fn json(status: StatusCode, body: &impl Serialize, at: &CommitPoint) -> Reply {
     let mut bytes = Vec::with_capacity(384);
     if let Err(error) = serde_json::to_writer(&mut bytes, body) {
-        // Only a type that cannot be JSON gets here, which a test of its route would have met.
+        // Only a type that cannot be JSON gets here, which is a bug.
         return crate::refusals::unwritable(&error).reply();
     }
     let mut reply = Reply::new(Bytes::from(bytes).into());
@@ -50,7 +50,7 @@ pub(crate) fn no_content(at: &CommitPoint) -> Reply {
     at_position(reply, at)
 }
 
-/// Adds where in the journal the answer was true.
+/// Adds the position that the reply reflects.
 pub(crate) fn at_position(mut reply: Reply, at: &CommitPoint) -> Reply {
     let mut hash = [0; 64];
     for (pair, byte) in hash.chunks_exact_mut(2).zip(at.hash.0) {
@@ -65,7 +65,7 @@ pub(crate) fn at_position(mut reply: Reply, at: &CommitPoint) -> Reply {
     reply
 }
 
-/// Adds the version or generation of what is shown.
+/// Adds the version or generation as the ETag.
 pub(crate) fn etag(mut reply: Reply, version: u64) -> Reply {
     if let Ok(tag) = HeaderValue::try_from(format!("\"{version}\"")) {
         reply.headers_mut().insert(ETAG, tag);
@@ -73,7 +73,7 @@ pub(crate) fn etag(mut reply: Reply, version: u64) -> Reply {
     reply
 }
 
-/// Adds where the next page is.
+/// Adds the link to the next page.
 pub(crate) fn link_next(mut reply: Reply, path: &str, query: &str) -> Reply {
     if let Ok(link) = HeaderValue::try_from(format!("<{path}?{query}>; rel=\"next\"")) {
         reply.headers_mut().insert(LINK, link);
@@ -81,7 +81,7 @@ pub(crate) fn link_next(mut reply: Reply, path: &str, query: &str) -> Reply {
     reply
 }
 
-/// A claim as it stands at `now_ms`. A claim that was just granted or renewed has not expired: 0 does for it.
+/// A claim at `now_ms`. A claim that was just granted or renewed has not expired; pass 0.
 pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
     let claim = &given.claim;
     let WrittenValues { value, values, ranges } = write_values(given.kind, &claim.values);
@@ -106,7 +106,7 @@ pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
     }
 }
 
-/// How the values of a claim are written: the first of them, each, and where there are several as ranges.
+/// The values of a claim: the first, each, and with several also as ranges.
 struct WrittenValues<'a> {
     value: WireValue,
     values: Option<EachValue<'a>>,
@@ -131,7 +131,7 @@ pub(crate) fn pool(view: &PoolView) -> wire::Pool<'_> {
     }
 }
 
-/// A pool as it was just defined; nobody has looked how full it is.
+/// The definition of a pool, without its usage.
 pub(crate) fn defined<'a>(name: &'a str, generation: u64, spec: &'a PoolSpec) -> wire::Pool<'a> {
     let kind = spec.kind;
     let spans = |spans: &[Span]| spans.iter().map(|&span| kind.show(span)).collect();
@@ -153,7 +153,7 @@ pub(crate) fn defined<'a>(name: &'a str, generation: u64, spec: &'a PoolSpec) ->
     }
 }
 
-/// A range as it was given: a subnet stays one, so that sending a pool back changes nothing.
+/// A range as in the request: a subnet stays a subnet, so that sending a pool back changes nothing.
 fn range(kind: Kind, given: &PoolRange) -> String {
     match given.subnet_len {
         Some(len) => format!("{}/{len}", kind.point(given.span.first)),
@@ -231,7 +231,7 @@ pub(crate) fn status(status: EngineStatus) -> wire::Status {
     }
 }
 
-/// The outcome of one operation; `None` for outcomes that no operation has.
+/// The outcome of one operation; `None` for outcomes of other commands.
 pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAnswer<'a>> {
     match outcome {
         Outcome::Claimed { claims, created } => {
@@ -271,7 +271,7 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
     }
 }
 
-/// What a lease was changed by, which its outcome does not say.
+/// The operation that changed a lease, which the outcome does not contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpName {
     Renew,

@@ -1,4 +1,4 @@
-//! The route for several operations at once.
+//! The route of transactions.
 
 use std::sync::Arc;
 

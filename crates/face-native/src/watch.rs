@@ -1,9 +1,9 @@
-//! `GET /v1/watch`: what happens, as it happens, from any position that is still kept.
+//! `GET /v1/watch`: a stream of changes from any retained position.
 //!
-//! - `filter`, `index`: what a watcher wants to see, and finding those who want an event
-//! - `hub`: takes in the journal's end, once for all watchers
-//! - `stream`: one watcher, from where it left off to the present and on
-//! - `message`: what is sent
+//! - `filter`, `index`: the filters of watchers, and the lookup of filters that match an event
+//! - `hub`: reads new records once for all watchers
+//! - `stream`: one watcher, which first catches up from the journal and then follows the hub
+//! - `message`: the server-sent events
 
 mod filter;
 mod hub;
@@ -32,26 +32,29 @@ use stream::Watcher;
 pub(crate) const QUERY: &[Param] = &[
     Param {
         name: "from",
-        about: "Everything after this position: an Allod-Position, or the id of the last message seen. From now on when not given.",
+        about: "Changes after this position: an Allod-Position, or the id of the last event seen. Default: the current position.",
     },
     Param { name: "pool", about: "Only events of this pool. May be repeated." },
     Param { name: "owner_prefix", about: "Only events of claims whose owner starts with this." },
     Param {
         name: "provider",
-        about: "Only changes of this provider, and of what is held of it. May be repeated.",
+        about: "Only changes of this provider and of allocations on it. May be repeated.",
     },
-    Param { name: "consumer", about: "Only changes of what this consumer holds. May be repeated." },
+    Param {
+        name: "consumer",
+        about: "Only changes of the allocations of this consumer. May be repeated.",
+    },
     Param { name: "kind", about: "Only events of this kind. May be repeated." },
 ];
 
-/// How much watching one server takes on.
+/// The limits of watching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchLimits {
-    /// Watchers at one time (503 with Retry-After).
+    /// Concurrent watchers (503 with Retry-After).
     pub watchers_max: u64,
-    /// How long a stream stays silent before it says that nothing has happened.
+    /// The interval of heartbeats on an idle stream.
     pub watch_heartbeat_ms: u64,
-    /// Bytes of messages that wait in memory for all watchers together; who is slower reads the journal.
+    /// Bytes of buffered messages for all watchers together. Slower watchers read the journal.
     pub watch_bytes_max: u64,
 }
 
@@ -62,12 +65,12 @@ impl Default for WatchLimits {
     }
 }
 
-/// What all watchers of a face share.
+/// The state that all watchers share.
 pub(crate) struct Watchers {
     hub: Arc<Hub>,
     limits: WatchLimits,
     open: Arc<AtomicU64>,
-    /// How many there have been.
+    /// The number of watchers so far.
     count: AtomicU64,
     meter: Arc<WatchMeter>,
 }
@@ -84,7 +87,7 @@ impl Watchers {
         describe_counter!("allod_watch_messages_total", "Changes sent to watchers");
         describe_counter!(
             "allod_watch_rereads_total",
-            "How often a watcher was behind and read the journal"
+            "Times that a watcher fell behind and read the journal"
         );
         let bytes_max = usize::try_from(limits.watch_bytes_max).unwrap_or(usize::MAX);
         let meter = WatchMeter {
@@ -101,7 +104,7 @@ impl Watchers {
         }
     }
 
-    /// A slot for one more, if there is one.
+    /// Reserves a slot, unless `watchers_max` is reached.
     fn admit(&self) -> Result<WatcherSlot, Problem> {
         let max = self.limits.watchers_max;
         if self.open.fetch_add(1, Ordering::Relaxed) >= max {
@@ -109,8 +112,8 @@ impl Watchers {
             return Err(Problem::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "watchers_exceeded",
-                "the server has too many watchers",
-                format!("watchers_max is {max}, and all are in use"),
+                "too many watchers",
+                format!("all watchers are in use; watchers_max is {max}"),
             )
             .retry_after(5));
         }
@@ -118,8 +121,7 @@ impl Watchers {
         Ok(WatcherSlot { open: self.open.clone(), meter: self.meter.clone() })
     }
 
-    /// The heartbeats of watchers that came together are spread over a quarter of the time, so that they do not all wake
-    /// at once.
+    /// The heartbeat interval, shortened by up to a quarter so that watchers that started together do not wake together.
     fn heartbeat(&self) -> Duration {
         let n = self.count.fetch_add(1, Ordering::Relaxed) % 64;
         let ms = self.limits.watch_heartbeat_ms;
@@ -127,7 +129,7 @@ impl Watchers {
     }
 }
 
-/// Counts a watcher while it is there.
+/// Counts a watcher until dropped.
 struct WatcherSlot {
     open: Arc<AtomicU64>,
     meter: Arc<WatchMeter>,
@@ -148,10 +150,10 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let watch = &native.watch;
     let slot = watch.admit().map_err(|problem| problem.reply())?;
     let subscription = watch.hub.join(filter);
-    // After joining, so that whoever watches from now on misses nothing that comes after the position in the head.
+    // After joining, so that no change after the position in the head is missed.
     let mut at = now()?;
     if from.is_some_and(|from| from > at.position) {
-        // Another server may have acknowledged it, and this one not know of it yet.
+        // Another server may have acknowledged it already.
         native.handle.confirm_tail().await.map_err(failed)?;
         at = now()?;
     }
@@ -159,7 +161,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         return Err(to_wire::at_position(unknown(from, at.position).reply(), &at));
     }
     let seen = from.unwrap_or(at.position);
-    // Whether it is still kept must be known before the head is sent; where it is, is then known, too.
+    // Whether the position is retained must be known before the head is sent.
     let record = match subscription.has_after(seen) {
         true => None,
         false => {
@@ -181,12 +183,12 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let headers = reply.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // A proxy that collects before it sends would hold back what happens.
+    // Keeps proxies from buffering the stream.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     Ok(to_wire::at_position(reply, &at))
 }
 
-/// What is to be seen, and from where on.
+/// The filter and the start position.
 fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
     let query = QueryParams::read_repeated(call, QUERY, &["pool", "provider", "consumer", "kind"])?;
     let mut filter = WatchFilter::default();
@@ -207,7 +209,7 @@ fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
     for kind in query.texts("kind") {
         if !filter.kind(kind) {
             let known = EventKind::NAMES.join(", ");
-            return Err(Problem::malformed(format!("kind is '{kind}'; {known} are known")));
+            return Err(Problem::malformed(format!("kind is '{kind}'; expected one of: {known}")));
         }
     }
     if !allowed.is_unrestricted() {
@@ -224,9 +226,9 @@ fn unknown(from: u64, end: u64) -> Problem {
     Problem::new(
         StatusCode::BAD_REQUEST,
         "position_unknown",
-        "there is no such position yet",
+        "position is in the future",
         format!(
-            "position {from} is asked for, and the journal ends at {end}; if this server's journal was replaced or restored, read anew and watch from there"
+            "position {from} does not exist yet; the journal ends at {end}. If the journal was replaced or restored, read the current state and watch from its position"
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! The JSON forms. Not the things themselves: `from_wire` and `to_wire` stand between.
+//! The JSON forms of requests and replies. `from_wire` and `to_wire` translate between them and the core's types.
 
 mod answer;
 mod ask;

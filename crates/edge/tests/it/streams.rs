@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_edge::{
-    Access, Body, BodyWriter, Exporter, HttpLimits, Ready, Reply, Route, StreamError,
+    Access, Body, Exporter, HttpLimits, Ready, Reply, Route, StreamError, StreamWriter,
 };
 use bytes::Bytes;
 use http::Method;
@@ -50,7 +50,7 @@ fn routes(started: &Started) -> Vec<Route> {
     routes.extend([
         Route::new(Method::GET, "/ticks", Access::Open, move |_| {
             let started = ticking.clone();
-            let ticks = |sink: BodyWriter| async move {
+            let ticks = |sink: StreamWriter| async move {
                 let _running = started.run();
                 loop {
                     sink.send("tick\n").await;
@@ -77,7 +77,7 @@ fn routes(started: &Started) -> Vec<Route> {
         }),
         Route::new(Method::GET, "/quiet", Access::Open, move |_| {
             let started = quiet.clone();
-            let hush = |sink: BodyWriter| async move {
+            let hush = |sink: StreamWriter| async move {
                 let _running = started.run();
                 sink.send("hush\n").await;
                 std::future::pending().await

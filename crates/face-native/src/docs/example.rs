@@ -1,11 +1,11 @@
-//! An example of each request, for a shell.
+//! A curl command for each operation.
 
 use serde_json::Value;
 
 use super::DocOperation;
 use super::html::{list, text};
 
-/// A line for a shell that sends the request to this server.
+/// A shell command that sends the request.
 pub(super) fn curl(operation: &DocOperation<'_>, document: &Value) -> String {
     let mut path = operation.path.to_owned();
     let mut query = String::new();
@@ -14,7 +14,7 @@ pub(super) fn curl(operation: &DocOperation<'_>, document: &Value) -> String {
         let example = text(&parameter["schema"]["examples"][0]);
         match text(&parameter["in"]) {
             "path" => path = path.replace(&format!("{{{name}}}"), example),
-            // One is enough to show how.
+            // One query parameter is enough for an example.
             "query" if query.is_empty() && !example.is_empty() => {
                 query = format!("?{name}={example}");
             }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_example_is_complete() {
+    fn every_operation_has_a_complete_example() {
         let document: Value = serde_json::from_str(&crate::openapi()).unwrap();
         let mut seen = Vec::new();
         for operation in by_tag(&document).values().flatten() {

@@ -1,4 +1,4 @@
-//! HTML as it is written: what is text cannot become markup.
+//! Writes HTML; text is escaped.
 
 use serde_json::Value;
 
@@ -6,13 +6,13 @@ use serde_json::Value;
 pub(super) struct Html(String);
 
 impl Html {
-    /// Markup of our own.
+    /// Trusted markup.
     pub(super) fn raw(&mut self, markup: &str) -> &mut Html {
         self.0.push_str(markup);
         self
     }
 
-    /// Text from anywhere. Words in backquotes are shown as code.
+    /// Text, escaped. Words in backquotes become code elements.
     pub(super) fn text(&mut self, text: &str) -> &mut Html {
         let mut code = false;
         for letter in text.chars() {
@@ -34,7 +34,7 @@ impl Html {
         self
     }
 
-    /// An element with these attributes around what `inside` writes.
+    /// An element whose content `inside` writes.
     pub(super) fn tag(
         &mut self,
         name: &str,
@@ -50,7 +50,7 @@ impl Html {
         self.raw("</").raw(name).raw(">")
     }
 
-    /// An element with nothing but text in it.
+    /// An element that contains only text.
     pub(super) fn tagged(&mut self, name: &str, attributes: &str, text: &str) -> &mut Html {
         self.tag(name, attributes, |html| {
             html.text(text);
@@ -62,12 +62,12 @@ impl Html {
     }
 }
 
-/// A member that is a text, as text.
+/// The text of a string; empty for anything else.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// A member that is a word of the document and may stand in an attribute; anything that could end one is cut off.
+/// A string that is safe in an attribute: cut off at the first character that could end the attribute.
 pub(super) fn word(value: &Value) -> &str {
     text(value).split(['"', '<', '>', '&']).next().unwrap_or_default()
 }

@@ -1,11 +1,11 @@
-//! Schemas for people: in a line what a value may be, and for an object each of its members.
+//! Schemas as HTML: the type in one line, and for an object each of its members.
 
 use serde_json::Value;
 
 use super::html::{Html, list, text, word};
 use super::members;
 
-/// A whole schema: what it is, and its members.
+/// A schema with its description and members.
 pub(super) fn show(html: &mut Html, schema: &Value) {
     html.tagged("p", "", text(&schema["description"]));
     for part in list(&schema["allOf"]) {
@@ -39,7 +39,7 @@ fn properties(html: &mut Html, schema: &Value) {
             html.tagged("code", "", name).raw(" ");
             form(html, member);
             if list(&schema["required"]).iter().any(|required| required == name) {
-                html.raw(" <small>always there</small>");
+                html.raw(" <small>required</small>");
             }
         });
         html.tagged("dd", "", about(member));
@@ -47,14 +47,14 @@ fn properties(html: &mut Html, schema: &Value) {
     html.raw("</dl>");
 }
 
-/// What is said of a member; where it refers to a schema or may be null it stands one level deeper.
+/// The description of a member; a nullable reference has it one level deeper.
 fn about(member: &Value) -> &str {
     let own = text(&member["description"]);
     let deeper = list(&member["oneOf"]).iter().map(|part| text(&part["description"]));
-    std::iter::once(own).chain(deeper).find(|said| !said.is_empty()).unwrap_or_default()
+    std::iter::once(own).chain(deeper).find(|text| !text.is_empty()).unwrap_or_default()
 }
 
-/// What a value may be, in a line.
+/// The type of a value in one line.
 pub(super) fn form(html: &mut Html, schema: &Value) {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         let name = name.split('"').next().unwrap_or_default();
@@ -79,7 +79,7 @@ pub(super) fn form(html: &mut Html, schema: &Value) {
     plain(html, schema);
 }
 
-/// A value of one of JSON's own types, with its bounds.
+/// A JSON type with its bounds.
 fn plain(html: &mut Html, schema: &Value) {
     let one = std::slice::from_ref(&schema["type"]);
     let types = schema["type"].as_array().map_or(one, Vec::as_slice);
@@ -106,9 +106,9 @@ fn plain(html: &mut Html, schema: &Value) {
             }
         }
     }
-    for (word, said) in [("minimum", "from"), ("maximum", "to")] {
+    for (word, label) in [("minimum", "from"), ("maximum", "to")] {
         if !schema[word].is_null() {
-            html.raw(" ").raw(said).raw(" ").text(&schema[word].to_string());
+            html.raw(" ").raw(label).raw(" ").text(&schema[word].to_string());
         }
     }
     if let Some(pattern) = schema["pattern"].as_str() {

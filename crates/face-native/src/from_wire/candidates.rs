@@ -1,4 +1,4 @@
-//! What a question about candidates means, by the names of the state that is searched.
+//! Translates a candidates request into a search.
 
 use std::collections::BTreeSet;
 
@@ -9,59 +9,59 @@ use allod_edge::Problem;
 
 use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderName, OrderedMap};
 
-/// How many candidates an answer has at the most, and unless said otherwise.
+/// The maximum and the default number of candidates in an answer.
 const LIMIT_MAX: u64 = 1000;
-const LIMIT_USUAL: u64 = 100;
+const LIMIT_DEFAULT: u64 = 100;
 
-/// Judges what can be judged without looking at any provider, and puts the group without a name first.
-pub(crate) fn sound(mut body: CandidatesBody) -> Result<CandidatesBody, Problem> {
+/// Validates what does not depend on the state, and puts the unnamed group first.
+pub(crate) fn validate(mut body: CandidatesBody) -> Result<CandidatesBody, Problem> {
     let wrong = |detail: String| Err(Problem::malformed(detail));
     if body.groups.is_empty() {
-        return wrong("groups is empty; say at least in one what is looked for".into());
+        return wrong("groups is empty; expected at least one".into());
     }
     let mut names = BTreeSet::new();
     for group in &body.groups {
         let name = &group.name;
         if !names.insert(&**name) {
             return wrong(match name.is_empty() {
-                true => "two groups have no name; only one may be without".into(),
+                true => "two groups have no name; only one group can be unnamed".into(),
                 false => format!("two groups have the name '{name}'"),
             });
         }
         if let Some((class, _)) = group.resources.0.iter().find(|(_, amount)| *amount == 0) {
-            return wrong(format!("none of {class} is looked for; leave it out, or say how much"));
+            return wrong(format!("the amount of {class} is 0; omit the class or give an amount"));
         }
     }
     if let Some(unknown) = body.same_subtree.iter().flatten().find(|name| !names.contains(&***name))
     {
-        return wrong(format!("same_subtree names '{unknown}', and no group has this name"));
+        return wrong(format!("same_subtree names '{unknown}'; no group has this name"));
     }
     if let Some(limit) = body.limit.filter(|limit| !(1..=LIMIT_MAX).contains(limit)) {
-        return wrong(format!("limit is {limit}; 1 to {LIMIT_MAX} is expected"));
+        return wrong(format!("limit is {limit}; expected 1 to {LIMIT_MAX}"));
     }
     body.groups.sort_by_key(|group| !group.name.is_empty());
     Ok(body)
 }
 
-/// The question in numbers; the error names what does not exist.
+/// Resolves the names; the error names what does not exist.
 pub(crate) fn query(
     capacity: CapacityView<'_>,
     body: &CandidatesBody,
 ) -> Result<CandidateQuery, CapacityRefusal> {
     let groups: Result<Vec<RequestGroup>, _> =
         body.groups.iter().map(|group| self::group(capacity, group)).collect();
-    let place = |name: &String| body.groups.iter().position(|group| group.name == *name);
+    let index_of = |name: &String| body.groups.iter().position(|group| group.name == *name);
     Ok(CandidateQuery {
         groups: groups?,
         isolate: body.group_policy == Some(GroupPolicyName::Isolate),
         same_subtree: body
             .same_subtree
             .iter()
-            .map(|names| names.iter().filter_map(place).collect())
+            .map(|names| names.iter().filter_map(index_of).collect())
             .collect(),
         root: traits(capacity, &body.root_required, &body.root_forbidden)?,
         nested: true,
-        limit: Some(body.limit.unwrap_or(LIMIT_USUAL) as usize),
+        limit: Some(body.limit.unwrap_or(LIMIT_DEFAULT) as usize),
         order: match body.order {
             None | Some(OrderName::BreadthFirst) => CandidateOrder::BreadthFirst,
             Some(OrderName::DepthFirst) => CandidateOrder::DepthFirst,

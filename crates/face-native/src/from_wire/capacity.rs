@@ -1,4 +1,4 @@
-//! What a request about capacity means.
+//! Translates operations on capacity.
 
 use allod_core::capacity::Reclaim;
 use allod_core::command::Expect;
@@ -33,7 +33,7 @@ fn holding(body: HoldingBody) -> Holding {
 
 pub(super) fn extend(body: ExtendBody) -> Result<ExtendOp, Problem> {
     if body.reclaim.is_some() && body.ttl.is_none() {
-        let detail = "extend: reclaim says what happens when ttl is over; give ttl, too";
+        let detail = "extend: reclaim needs ttl";
         return Err(Problem::malformed(detail));
     }
     Ok(ExtendOp {
@@ -62,9 +62,8 @@ mod tests {
     use super::*;
     use crate::wire::TransactionBody;
 
-    /// What the checker of the tests writes is what this face reads.
     #[test]
-    fn operations_mean_what_they_were_written_for() {
+    fn operations_written_by_the_test_kit_are_read_back() {
         let (host, consumer) = (Uuid(1), Uuid(2 << 90));
         let reap = LeaseTerms { ttl_ms: 1500, reclaim: Reclaim::Reap };
         let keep = LeaseTerms { ttl_ms: 60_000, reclaim: Reclaim::Keep };
@@ -77,7 +76,7 @@ mod tests {
             allocations,
             lease,
         };
-        // The checker writes names in order.
+        // The test kit writes names in order.
         let amounts = vec![("MEMORY_MB".into(), 512), ("VCPU".into(), 2)];
         let other = Holding {
             consumer: Uuid(3),

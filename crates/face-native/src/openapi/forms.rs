@@ -1,7 +1,4 @@
-//! What each parameter looks like: a number with its bounds, one of a few words, a time. One name, one form, except where a
-//! route takes it more than once.
-//!
-//! What a parameter means stands with its route; the readers of requests check the same forms again.
+//! The schemas of parameters, by name. The descriptions are in the route table.
 
 use allod_core::alarm::AlarmKind;
 use serde_json::json;
@@ -13,18 +10,17 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::providers::rows::ProviderFields;
 use allod_core::event::projection::EventKind;
 
-/// Of whatever a path, a query or a header can carry.
 const NAME: &str = "^[^\\u0000-\\u001F\\u007F-\\u009F]+$";
 const ETAG: &str = "^(\\*|\"[0-9]{1,19}\")$";
 const VISIBLE: &str = "^[!-~]([ -~]*[!-~])?$";
 
-/// The form of a parameter of an operation. `None`: nobody has specs it here yet.
+/// The schema of a parameter; `None` if it is missing here, which a test reports.
 pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     let several = operation == "watch";
     let form = match name {
         "pool" if several => Array::new(pattern(NAME, "vlans")).into(),
         "kind" if several => Array::new(words(&EventKind::NAMES)).into(),
-        // A question about a name that nothing can have is answered: nothing.
+        // Invalid names are allowed here; they match nothing.
         "pool" | "key" | "owner" if operation == "getHistory" => {
             Object::with_type(Type::String).into()
         }
@@ -65,7 +61,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     Some(form)
 }
 
-/// Whether a parameter may be there more than once.
+/// Whether a parameter may be repeated.
 fn repeated(operation: &str, name: &str) -> bool {
     operation == "watch" || name == "aggregate"
 }
@@ -115,7 +111,7 @@ mod tests {
     use crate::routes::TABLE;
 
     #[test]
-    fn every_parameter_has_a_form() {
+    fn every_parameter_has_a_schema() {
         for entry in TABLE {
             let query = entry.query.iter().map(|param| param.name);
             for name in query.chain(entry.headers.iter().map(|header| header.name)) {

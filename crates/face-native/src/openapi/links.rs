@@ -1,15 +1,15 @@
-//! Where to go on from an answer: operations that take what it names. Tools follow them to reach further than one request.
+//! OpenAPI links: operations that take values from the reply of another one. Test tools follow them.
 
 use utoipa::openapi::link::Link;
 
-/// What a parameter of the next request is taken from.
+/// A parameter of the next request, and the expression for its value.
 type LinkParam = (&'static str, &'static str);
 
 const POOL: LinkParam = ("pool", "$request.path.pool");
 const KEY: LinkParam = ("key", "$request.path.key");
 const VALUE: LinkParam = ("value", "$response.body#/value");
 
-/// An operation, the operation that may follow it, and what that takes from it.
+/// An operation, the operation that may follow it, and the parameters of the latter.
 const LINKS: [(&str, &str, &[LinkParam]); 9] = [
     ("putPool", "getPool", &[POOL]),
     ("putPool", "listClaims", &[POOL]),
@@ -22,7 +22,7 @@ const LINKS: [(&str, &str, &[LinkParam]); 9] = [
     ("putClaim", "getValue", &[POOL, VALUE]),
 ];
 
-/// The links of a reply with this status, each with its name.
+/// The links of a reply with this status, by name.
 pub(super) fn links(operation: &str, status: u16) -> Vec<(&'static str, Link)> {
     if status >= 300 {
         return Vec::new();
@@ -45,7 +45,7 @@ mod tests {
     use crate::routes::TABLE;
 
     #[test]
-    fn links_lead_from_routes_to_routes() {
+    fn links_refer_to_existing_routes() {
         for (from, to, _) in LINKS {
             for name in [from, to] {
                 assert!(TABLE.iter().any(|entry| entry.name == name), "{name}");

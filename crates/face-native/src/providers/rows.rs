@@ -1,6 +1,6 @@
-//! Providers taken out of the state, a page at a time. Pure.
+//! Copies a page of providers from the state. Pure.
 //!
-//! Whoever reads holds up whoever writes, so only what is asked for is copied, and nothing is written as JSON here.
+//! A read blocks writes, so only the requested fields are copied, and nothing is serialised here.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use allod_core::refusal::CapacityRefusal;
 use allod_core::view::Page;
 use allod_core::view::capacity::{CapacityView, ProviderSet, ProviderView};
 
-/// A part of a provider that can be left out.
+/// A field of a provider that can be omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderField {
     Name,
@@ -35,7 +35,7 @@ const NAMES: [(&str, ProviderField); 9] = [
     ("changed", ProviderField::Changed),
 ];
 
-/// Which parts are asked for.
+/// The requested fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProviderFields(u16);
 
@@ -50,7 +50,7 @@ impl ProviderFields {
         NAMES.map(|(name, _)| name)
     }
 
-    /// Names with commas between; the first that is none is the error. `uuid` is always shown and may be named.
+    /// Reads comma-separated names; the error is the first unknown one. `uuid` is allowed and always returned.
     pub(crate) fn read(text: &str) -> Result<ProviderFields, &str> {
         text.split(',').filter(|name| *name != "uuid").try_fold(
             ProviderFields(0),
@@ -62,9 +62,9 @@ impl ProviderFields {
     }
 }
 
-/// A provider as it was, with the parts that were asked for; the others are empty.
+/// A provider with the requested fields; the others are empty.
 #[derive(Debug)]
-pub(crate) struct ProviderRow {
+pub(crate) struct ProviderCopy {
     pub uuid: Uuid,
     pub name: Arc<str>,
     pub generation: u64,
@@ -85,13 +85,13 @@ pub(crate) struct StockRow {
     pub free: i64,
 }
 
-impl ProviderRow {
+impl ProviderCopy {
     pub(crate) fn of(
         capacity: CapacityView<'_>,
         provider: ProviderView<'_>,
         fields: ProviderFields,
-    ) -> ProviderRow {
-        let mut row = ProviderRow {
+    ) -> ProviderCopy {
+        let mut row = ProviderCopy {
             uuid: provider.uuid(),
             name: provider.name().clone(),
             generation: provider.generation(),
@@ -122,9 +122,9 @@ impl ProviderRow {
     }
 }
 
-/// Which providers to show; every part that is given must hold.
+/// All conditions must hold.
 #[derive(Debug, Default)]
-pub(crate) struct ProviderFilter<'a> {
+pub(crate) struct ProviderListFilter<'a> {
     pub name_prefix: &'a str,
     pub in_tree: Option<Uuid>,
     pub traits: Vec<&'a str>,
@@ -132,21 +132,21 @@ pub(crate) struct ProviderFilter<'a> {
     pub aggregates: Vec<Uuid>,
 }
 
-/// Providers in the order of their uuids, which is the same on every server, after the one named `after`.
+/// Providers by uuid, after `after`.
 pub(crate) fn page(
     capacity: CapacityView<'_>,
-    filter: &ProviderFilter<'_>,
+    filter: &ProviderListFilter<'_>,
     fields: ProviderFields,
     after: Option<Uuid>,
     limit: usize,
-) -> Result<Page<ProviderRow>, CapacityRefusal> {
+) -> Result<Page<ProviderCopy>, CapacityRefusal> {
     let sets = sets(capacity, filter)?;
     let fits = |provider: &ProviderView<'_>| {
         after.is_none_or(|after| provider.uuid() > after)
             && sets.iter().all(|set| set.contains(provider.ix()))
             && provider.name().starts_with(filter.name_prefix)
     };
-    // Whatever is smallest is looked through: a tree, or a set.
+    // Iterate over the smallest: a tree or a set.
     let smallest = sets.iter().min_by_key(|set| set.len());
     let mut found: Vec<ProviderView<'_>> = match (filter.in_tree, smallest) {
         (Some(member), _) => capacity.tree(member).filter(fits).collect(),
@@ -161,24 +161,24 @@ pub(crate) fn page(
         found.truncate(limit);
     }
     found.sort_unstable_by_key(|provider| provider.uuid());
-    let items: Vec<ProviderRow> =
-        found.into_iter().map(|provider| ProviderRow::of(capacity, provider, fields)).collect();
+    let items: Vec<ProviderCopy> =
+        found.into_iter().map(|provider| ProviderCopy::of(capacity, provider, fields)).collect();
     Ok(Page { next: items.last().filter(|_| more).map(|last| last.uuid.to_string()), items })
 }
 
-/// How many providers are looked at for one page, so that a name that nobody has does not look at all of them at once.
+/// How many providers are examined for one page, so that a prefix that matches nothing does not examine all of them.
 const LOOKED_AT_MAX: usize = 100_000;
 
-/// Providers of any kind, as they come.
+/// A page without traits, classes, aggregates or tree.
 fn walk(
     capacity: CapacityView<'_>,
-    filter: &ProviderFilter<'_>,
+    filter: &ProviderListFilter<'_>,
     fields: ProviderFields,
     after: Option<Uuid>,
     limit: usize,
-) -> Page<ProviderRow> {
+) -> Page<ProviderCopy> {
     let mut items = Vec::new();
-    // Nobody comes after the last uuid.
+    // No uuid comes after the last one.
     let from = after.map_or(Some(0), |after| after.0.checked_add(1));
     let Some(from) = from else { return Page { items, next: None } };
     let mut seen: Option<Uuid> = None;
@@ -188,16 +188,16 @@ fn walk(
         }
         seen = Some(provider.uuid());
         if provider.name().starts_with(filter.name_prefix) {
-            items.push(ProviderRow::of(capacity, provider, fields));
+            items.push(ProviderCopy::of(capacity, provider, fields));
         }
     }
     Page { items, next: None }
 }
 
-/// For each trait, class and aggregate that is asked for: who has it.
+/// The set of providers for each requested trait, class and aggregate.
 fn sets<'a>(
     capacity: CapacityView<'a>,
-    filter: &ProviderFilter<'_>,
+    filter: &ProviderListFilter<'_>,
 ) -> Result<Vec<ProviderSet<'a>>, CapacityRefusal> {
     let mut sets = Vec::new();
     for name in &filter.traits {
@@ -229,7 +229,7 @@ mod tests {
     const TRAITS: [&str; 2] = ["HW_CPU_X86_AVX", "HW_CPU_X86_AVX2"];
     const CLASSES: [&str; 2] = ["VCPU", "DISK_GB"];
 
-    /// A provider as the test made it.
+    /// The expected contents of a provider.
     struct TestProvider {
         uuid: Uuid,
         name: String,
@@ -302,13 +302,13 @@ mod tests {
     }
 
     #[test]
-    fn all_pages_together_are_those_that_fit_in_the_order_of_their_uuids() {
+    fn pages_contain_all_matching_providers_by_uuid() {
         let (mut seed, mut state) = (17, State::new());
         let all = make(&mut seed, &mut state, 120);
         let mut shown = 0;
         for _ in 0..400 {
             let member = &all[random::next(&mut seed) as usize % all.len()];
-            let filter = ProviderFilter {
+            let filter = ProviderListFilter {
                 name_prefix: ["", "", "host", "card-1"][random::next(&mut seed) as usize % 4],
                 in_tree: random::next(&mut seed).is_multiple_of(3).then_some(member.uuid),
                 traits: some(&mut seed, &TRAITS),
@@ -341,7 +341,7 @@ mod tests {
         assert!(shown > 1000, "{shown}");
         let last = page(
             view::capacity(&state),
-            &ProviderFilter::default(),
+            &ProviderListFilter::default(),
             ProviderFields::ALL,
             Some(Uuid(u128::MAX)),
             9,
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_read_by_their_names() {
+    fn fields_are_parsed_by_name() {
         let fields = ProviderFields::read("uuid,name,inventories").unwrap();
         assert!(fields.has(ProviderField::Name) && fields.has(ProviderField::Inventories));
         assert!(!fields.has(ProviderField::Traits));

@@ -1,4 +1,4 @@
-//! How refusals about providers, inventories and allocations are answered.
+//! Replies to refusals about providers, inventories and allocations.
 
 use allod_core::capacity::Uuid;
 use allod_core::refusal::CapacityRefusal;
@@ -38,39 +38,35 @@ pub(super) fn status(refusal: &CapacityRefusal) -> StatusCode {
 
 pub(super) fn title(refusal: &CapacityRefusal) -> &'static str {
     match refusal {
-        CapacityRefusal::ProviderUnknown { .. } => "there is no such provider",
-        CapacityRefusal::ProviderExists { .. } => "the provider exists",
-        CapacityRefusal::ProviderGenerationDiffers { .. } => {
-            "the provider is at another generation"
-        }
-        CapacityRefusal::ParentUnknown { .. } => "there is no such parent",
-        CapacityRefusal::ParentLoop { .. } => "a provider cannot stand below itself",
-        CapacityRefusal::ParentFixed { .. } => "the provider has a parent",
-        CapacityRefusal::ProviderHasChildren { .. } => "the provider has others below it",
-        CapacityRefusal::ProviderInUse { .. } => "the provider is in use",
-        CapacityRefusal::ClassUnknown { .. } => "there is no such resource class",
-        CapacityRefusal::ClassExists { .. } => "the resource class exists",
-        CapacityRefusal::ClassStandard { .. } => "the resource class is a standard one",
-        CapacityRefusal::ClassInUse { .. } => "the resource class is in use",
-        CapacityRefusal::TraitUnknown { .. } => "there is no such trait",
-        CapacityRefusal::TraitStandard { .. } => "the trait is a standard one",
-        CapacityRefusal::TraitInUse { .. } => "the trait is in use",
-        CapacityRefusal::InventoryExists { .. } => "the inventory exists",
-        CapacityRefusal::InventoryUnknown { .. } => "there is no such inventory",
-        CapacityRefusal::InventoryInUse { .. } => "the inventory is in use",
-        CapacityRefusal::ConsumerUnknown { .. } => "the consumer holds nothing",
-        CapacityRefusal::ConsumerGenerationDiffers { .. } => {
-            "the consumer is at another generation"
-        }
+        CapacityRefusal::ProviderUnknown { .. } => "provider not found",
+        CapacityRefusal::ProviderExists { .. } => "provider exists",
+        CapacityRefusal::ProviderGenerationDiffers { .. } => "provider generation differs",
+        CapacityRefusal::ParentUnknown { .. } => "parent not found",
+        CapacityRefusal::ParentLoop { .. } => "a provider cannot be its own ancestor",
+        CapacityRefusal::ParentFixed { .. } => "the parent cannot change",
+        CapacityRefusal::ProviderHasChildren { .. } => "provider has children",
+        CapacityRefusal::ProviderInUse { .. } => "provider in use",
+        CapacityRefusal::ClassUnknown { .. } => "resource class not found",
+        CapacityRefusal::ClassExists { .. } => "resource class exists",
+        CapacityRefusal::ClassStandard { .. } => "standard resource class",
+        CapacityRefusal::ClassInUse { .. } => "resource class in use",
+        CapacityRefusal::TraitUnknown { .. } => "trait not found",
+        CapacityRefusal::TraitStandard { .. } => "standard trait",
+        CapacityRefusal::TraitInUse { .. } => "trait in use",
+        CapacityRefusal::InventoryExists { .. } => "inventory exists",
+        CapacityRefusal::InventoryUnknown { .. } => "inventory not found",
+        CapacityRefusal::InventoryInUse { .. } => "inventory in use",
+        CapacityRefusal::ConsumerUnknown { .. } => "consumer not found",
+        CapacityRefusal::ConsumerGenerationDiffers { .. } => "consumer generation differs",
         CapacityRefusal::NothingInStock { .. } | CapacityRefusal::NotInStock { .. } => {
-            "the provider has none of it"
+            "not in the provider's inventory"
         }
-        CapacityRefusal::PortionViolated { .. } => "the provider does not give out this amount",
-        CapacityRefusal::CapacityExceeded { .. } => "the provider has too little left",
+        CapacityRefusal::PortionViolated { .. } => "amount violates the inventory's units",
+        CapacityRefusal::CapacityExceeded { .. } => "capacity exceeded",
     }
 }
 
-/// What such a refusal carries beyond its words.
+/// The additional members of the reply.
 pub(super) fn members(refusal: &CapacityRefusal) -> RefusalMembers<'_> {
     let (none, other) = (CapacityMembers::default(), RefusalMembers::default());
     let of = |provider: Uuid| CapacityMembers {

@@ -1,4 +1,4 @@
-//! What routes say of themselves in the same words: the headers that they look at, and replies that many can give.
+//! Documentation that several routes share: request headers and replies.
 
 /// A request header.
 pub(crate) struct HeaderSpec {
@@ -6,31 +6,33 @@ pub(crate) struct HeaderSpec {
     pub about: &'static str,
 }
 
-/// A reply that a route can give: its status, the schema of its body, and when it is given.
+/// A documented reply: status, schema of the body, description.
 pub(crate) struct ReplySpec(pub u16, pub Option<&'static str>, pub &'static str);
 
 pub(super) const IF_MATCH: &HeaderSpec = &HeaderSpec {
     name: "If-Match",
-    about: "The ETag that the thing must have, or `*`: it must exist. 412 otherwise.",
+    about: "The ETag that the resource must have, or `*` if it must exist. Otherwise 412.",
 };
-pub(super) const IF_NONE_MATCH: &HeaderSpec =
-    &HeaderSpec { name: "If-None-Match", about: "`*`: it must not exist yet. 412 otherwise." };
+pub(super) const IF_NONE_MATCH: &HeaderSpec = &HeaderSpec {
+    name: "If-None-Match",
+    about: "`*`: the resource must not exist yet. Otherwise 412.",
+};
 pub(super) const MIN_POSITION: &HeaderSpec = &HeaderSpec {
     name: "Allod-Min-Position",
-    about: "Answer from this position of the journal or a later one: read your own writes.",
+    about: "Wait until the answer reflects this position of the journal or a later one (read your own writes).",
 };
 pub(super) const CONSISTENCY: &HeaderSpec = &HeaderSpec {
     name: "Allod-Consistency",
-    about: "`linearizable`: the answer covers everything acknowledged before the request.",
+    about: "`linearizable`: the answer reflects everything that was acknowledged before the request.",
 };
 pub(super) const IDEMPOTENCY_KEY: &HeaderSpec = &HeaderSpec {
     name: "Idempotency-Key",
-    about: "Under this key the answer is remembered and given again, not decided again.",
+    about: "A request that is repeated with the same key gets the stored answer and is not carried out again.",
 };
 
 pub(super) const LAST_EVENT_ID: &HeaderSpec = &HeaderSpec {
     name: "Last-Event-ID",
-    about: "The id of the last message seen: goes on after it. Counts more than `from`.",
+    about: "The id of the last event seen; the stream resumes after it. Takes precedence over `from`.",
 };
 
 pub(super) const READ: &[&HeaderSpec] = &[MIN_POSITION, CONSISTENCY];
@@ -41,25 +43,24 @@ pub(super) const PROBLEM: Option<&str> = Some("Problem");
 pub(super) const CLAIM: Option<&str> = Some("Claim");
 
 pub(super) const MALFORMED: ReplySpec =
-    ReplySpec(400, PROBLEM, "The request cannot be read, or contradicts itself.");
+    ReplySpec(400, PROBLEM, "The request is malformed or contradicts itself.");
 pub(super) const UNKNOWN_NAME: ReplySpec = ReplySpec(
     400,
     PROBLEM,
-    "The request cannot be read, or names a resource class or trait that does not exist.",
+    "The request is malformed, or names a resource class or trait that does not exist.",
 );
-pub(super) const NO_POOL: ReplySpec = ReplySpec(404, PROBLEM, "There is no such pool.");
+pub(super) const NO_POOL: ReplySpec = ReplySpec(404, PROBLEM, "The pool does not exist.");
 pub(super) const NOT_HELD: ReplySpec =
-    ReplySpec(404, PROBLEM, "There is no such pool, or nothing is held under this key.");
+    ReplySpec(404, PROBLEM, "The pool does not exist, or the key holds nothing.");
 pub(super) const KEPT: ReplySpec =
-    ReplySpec(409, PROBLEM, "It was asked for through the resource-manager, which keeps it.");
-pub(super) const NO_NOTICE: ReplySpec =
-    ReplySpec(404, PROBLEM, "There is no such notice in the outbox.");
+    ReplySpec(409, PROBLEM, "The resource-manager manages the claim.");
+pub(super) const NO_NOTICE: ReplySpec = ReplySpec(404, PROBLEM, "The notification does not exist.");
 pub(super) const TRIMMED: ReplySpec = ReplySpec(
     410,
     PROBLEM,
-    "`position_trimmed`: the journal no longer reaches back that far; `oldest_position` says how far.",
+    "`position_trimmed`: this part of the journal has been trimmed; `oldest_position` is the oldest position retained.",
 );
 pub(super) const DIFFERS: ReplySpec =
-    ReplySpec(412, PROBLEM, "It is not as If-Match or If-None-Match say.");
+    ReplySpec(412, PROBLEM, "The condition of If-Match or If-None-Match does not hold.");
 pub(super) const LIMITED: ReplySpec =
-    ReplySpec(422, PROBLEM, "A limit is exceeded; `limit` names it.");
+    ReplySpec(422, PROBLEM, "A limit is exceeded; `limit` is its name.");

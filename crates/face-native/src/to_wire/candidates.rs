@@ -1,4 +1,4 @@
-//! Candidates, and why there are no more of them, as JSON.
+//! Candidates and their explanation as JSON.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use allod_core::view::capacity::{CapacityView, NameIx, ProviderIx};
 
 use crate::wire::{self, OrderedMap, UuidText};
 
-/// The answer, with everything called by its name.
+/// The answer, with names in place of indexes.
 pub(crate) fn answer(
     capacity: CapacityView<'_>,
     query: &CandidateQuery,
@@ -51,7 +51,7 @@ fn cut(limit: LimitHit) -> &'static str {
     }
 }
 
-/// Calls things by their names, and remembers which providers were spoken of.
+/// Resolves indexes to names, and collects the providers that occur in the answer.
 struct NameResolver<'a> {
     capacity: CapacityView<'a>,
     query: &'a CandidateQuery,

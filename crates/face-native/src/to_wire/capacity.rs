@@ -3,11 +3,11 @@
 use allod_core::capacity::{Inventory, Reclaim};
 
 use crate::consumers::ConsumerRow;
-use crate::providers::rows::{ProviderField, ProviderFields, ProviderRow, StockRow};
+use crate::providers::rows::{ProviderCopy, ProviderField, ProviderFields, StockRow};
 use crate::wire::{self, HeldAllocations, OrderedMap, Time, UuidText};
 
-/// A provider with the parts that were asked for.
-pub(crate) fn provider(row: &ProviderRow, fields: ProviderFields) -> wire::Provider<'_> {
+/// A provider with the requested fields.
+pub(crate) fn provider(row: &ProviderCopy, fields: ProviderFields) -> wire::Provider<'_> {
     let stock = |stock: &StockRow| wire::Inventory {
         used: Some(stock.used),
         free: Some(stock.free),
@@ -30,7 +30,7 @@ pub(crate) fn provider(row: &ProviderRow, fields: ProviderFields) -> wire::Provi
     }
 }
 
-/// An inventory by itself, of which nobody has looked how much is given out.
+/// An inventory without its usage.
 pub(crate) fn inventory(inventory: &Inventory) -> wire::Inventory {
     wire::Inventory {
         total: inventory.total,

@@ -1,4 +1,4 @@
-//! The core's events as a change. Pure: what the journal says of a position is all that it needs.
+//! Translates the events of one position into a change. Pure.
 
 use allod_core::alarm::event::AlarmEvent;
 use allod_core::claim::Values;
@@ -11,8 +11,8 @@ use allod_core::value::Kind;
 use super::{WrittenValues, capacity, defined, outbox, write_values};
 use crate::wire::{Change, ChangeEvent, HeldAllocations, LabelsOf, OrderedMap, Time, UuidText};
 
-/// How these events of one position are shown; `None` when none of them is. `kind_of` is asked for the kind of a pool
-/// only where the event does not say it, which those of feature level 1 do not; without it their values are left out.
+/// The change of one position; `None` if clients see none of its events. `kind_of` returns the kind of a pool for events of
+/// feature level 1, which do not contain it; without the kind their values are omitted.
 pub fn change<'a>(
     position: u64,
     at_ms: u64,

@@ -1,19 +1,19 @@
-//! What a watcher wants to see, and whether an event is that. Pure.
+//! The filter of a watcher. Pure.
 
 use std::sync::Arc;
 
 use allod_core::capacity::Uuid;
 use allod_core::event::projection::{EventKind, Projection};
 
-/// A filter; what is not said lets everything through. Watchers with equal filters share what is made for them.
+/// All given conditions must hold. Watchers with equal filters share a group in the hub.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct WatchFilter {
-    /// One of these pools. Sorted; empty: any.
+    /// Sorted; empty: any.
     pools: Vec<Arc<str>>,
-    /// What the pool's name starts with: the part of the world that the watcher may see at all.
+    /// The pool scope of the watcher's token.
     scope: Option<Arc<str>>,
     owner_prefix: Option<Arc<str>>,
-    /// A change of one of these, or of what is held of it. Sorted; empty: any.
+    /// Sorted; empty: any.
     providers: Vec<Uuid>,
     consumers: Vec<Uuid>,
     /// A bit for each [`EventKind`]. None: any.
@@ -22,8 +22,8 @@ pub(crate) struct WatchFilter {
 
 impl WatchFilter {
     pub(crate) fn pool(&mut self, pool: &str) {
-        if let Err(place) = self.pools.binary_search_by(|known| (**known).cmp(pool)) {
-            self.pools.insert(place, pool.into());
+        if let Err(at) = self.pools.binary_search_by(|known| (**known).cmp(pool)) {
+            self.pools.insert(at, pool.into());
         }
     }
 
@@ -36,43 +36,43 @@ impl WatchFilter {
     }
 
     pub(crate) fn provider(&mut self, provider: Uuid) {
-        if let Err(place) = self.providers.binary_search(&provider) {
-            self.providers.insert(place, provider);
+        if let Err(at) = self.providers.binary_search(&provider) {
+            self.providers.insert(at, provider);
         }
     }
 
     pub(crate) fn consumer(&mut self, consumer: Uuid) {
-        if let Err(place) = self.consumers.binary_search(&consumer) {
-            self.consumers.insert(place, consumer);
+        if let Err(at) = self.consumers.binary_search(&consumer) {
+            self.consumers.insert(at, consumer);
         }
     }
 
-    /// Says whether there is such a kind.
+    /// Adds a kind; returns whether it exists.
     pub(crate) fn kind(&mut self, name: &str) -> bool {
         let index = EventKind::NAMES.iter().position(|known| *known == name);
         self.kinds |= index.map_or(0, |index| 1 << index);
         index.is_some()
     }
 
-    pub(crate) fn picks(&self, about: &Projection<'_>) -> bool {
+    pub(crate) fn picks(&self, subject: &Projection<'_>) -> bool {
         let begins = |text: Option<&str>, with: &Option<Arc<str>>| match with {
             None => true,
             Some(prefix) => text.is_some_and(|text| text.starts_with(&**prefix)),
         };
         let is_pool = |pool: &str| self.pools.binary_search_by(|known| (**known).cmp(pool)).is_ok();
         let among = |uuids: &[Uuid], found: &Uuid| uuids.binary_search(found).is_ok();
-        let (pool, owner) = (about.pool.map(|pool| &**pool), about.owner.map(|owner| &**owner));
-        (self.kinds == 0 || self.kinds & (1 << about.kind as u32) != 0)
+        let (pool, owner) = (subject.pool.map(|pool| &**pool), subject.owner.map(|owner| &**owner));
+        (self.kinds == 0 || self.kinds & (1 << subject.kind as u32) != 0)
             && (self.pools.is_empty() || pool.is_some_and(is_pool))
             && begins(pool, &self.scope)
             && begins(owner, &self.owner_prefix)
             && (self.providers.is_empty()
-                || about.providers().any(|found| among(&self.providers, &found)))
+                || subject.providers().any(|found| among(&self.providers, &found)))
             && (self.consumers.is_empty()
-                || about.consumer.is_some_and(|found| among(&self.consumers, &found)))
+                || subject.consumer.is_some_and(|found| among(&self.consumers, &found)))
     }
 
-    /// Under what it is to be found.
+    /// The part of the filter by which the index finds it.
     pub(super) fn index_key(&self) -> IndexKey<'_> {
         match &self.owner_prefix {
             _ if !self.pools.is_empty() => IndexKey::Pools(&self.pools),
@@ -84,7 +84,7 @@ impl WatchFilter {
     }
 }
 
-/// The part of a filter that narrows it best.
+/// The most selective part of a filter.
 pub(super) enum IndexKey<'a> {
     Pools(&'a [Arc<str>]),
     OwnerPrefix(&'a str),

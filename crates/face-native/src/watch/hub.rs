@@ -1,10 +1,9 @@
-//! The hub: takes in what becomes durable, once for all watchers, and wakes only those that it is for.
+//! The hub: reads new records once for all watchers, and wakes only the watchers whose filter matches.
 //!
-//! Watchers with the same filter are a group. A change is written as a message once for each group that picks it, and
-//! waits there until its watchers have it; what waits is bounded in bytes over all groups together. A watcher that finds
-//! that its group no longer has what it needs reads the journal instead (`stream`). Everything goes by position: a group
-//! knows after which position it has everything, a watcher up to which it has seen everything, so it does not matter in
-//! which order they come to know of each other.
+//! Watchers with equal filters form a group. A change is serialised once for each group that it matches, and is buffered
+//! there; the buffers of all groups together are bounded in bytes. A watcher that needs messages which its group has
+//! dropped reads the journal instead (`stream`). Everything is ordered by position: a group knows the position after which
+//! it has every message, a watcher the position up to which it has seen everything.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,33 +19,33 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::filter::WatchFilter;
-use super::index::Index;
+use super::index::FilterIndex;
 use super::message;
 
-/// How much of the journal the hub reads at a time when it has fallen behind itself.
+/// How much of the journal the hub reads at a time when it falls behind the feed.
 const PIECE_BYTES: usize = 256 << 10;
 
 pub(crate) struct Hub {
     handle: Handle,
     bytes_max: usize,
     state: Mutex<HubState>,
-    /// Every message up to this position is where it belongs.
+    /// The messages of all positions up to this one are in the groups.
     reached: AtomicU64,
-    /// Woken whenever `reached` has moved.
+    /// Notified when `reached` changes.
     progress: Notify,
-    /// There will be no more.
+    /// The feed has ended.
     closed: AtomicBool,
 }
 
 #[derive(Default)]
 struct HubState {
-    index: Index,
+    index: FilterIndex,
     groups: Vec<Option<Arc<WatcherGroup>>>,
-    /// Places among them that are empty.
+    /// Empty slots of `groups`.
     free: Vec<usize>,
     by_filter: HashMap<WatchFilter, usize>,
     reached: u64,
-    /// All waiting messages of all groups, oldest first.
+    /// The buffered messages of all groups, oldest first: group, position, bytes.
     waiting: VecDeque<(Weak<WatcherGroup>, u64, usize)>,
     waiting_bytes: usize,
     running: bool,
@@ -59,26 +58,26 @@ struct WatcherGroup {
 }
 
 struct GroupBuffer {
-    /// The group has had every message after this position, and has all of them still.
+    /// The buffer has every message after this position.
     after: u64,
     messages: VecDeque<(u64, Bytes)>,
     members: usize,
 }
 
-/// A watcher's place in its group. Leaves it when dropped.
+/// A watcher's membership of its group; ends when dropped.
 pub(crate) struct Subscription {
     hub: Arc<Hub>,
     group: Arc<WatcherGroup>,
 }
 
-/// What a watcher finds in its group.
+/// What a group has for a watcher.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Pending {
-    /// All messages after its position; perhaps none.
+pub(crate) enum GroupMessages {
+    /// All messages after the watcher's position, possibly none.
     Messages(Vec<Bytes>),
-    /// Some are no longer here: the journal has them.
+    /// Some have been dropped; the watcher must read the journal.
     Behind,
-    /// There is nothing, and never will be.
+    /// The feed has ended and there are no more messages.
     Closed,
 }
 
@@ -94,7 +93,7 @@ impl Hub {
         })
     }
 
-    /// Joins the group of this filter. From now on the group has every message after the position where the hub is.
+    /// Joins the group of this filter. The group has every message after the hub's current position.
     pub(crate) fn join(self: &Arc<Hub>, filter: WatchFilter) -> Subscription {
         let mut state = self.state.lock();
         if !state.running {
@@ -136,7 +135,7 @@ impl Hub {
         }
     }
 
-    /// Takes in records until nobody watches any more, or there will be none.
+    /// Processes records until the last watcher leaves or the feed ends.
     async fn run(self: Arc<Hub>, feed: Feed, mut seq: u64) {
         while feed.wait(seq).await.is_ok() {
             match feed.after(seq) {
@@ -161,7 +160,7 @@ impl Hub {
         self.progress.notify_waiters();
     }
 
-    /// The feed went faster than the hub: one piece from the journal, once for all watchers.
+    /// Reads a piece of the journal after the hub has fallen behind the feed.
     async fn catch_up(&self, feed: &Feed, seq: u64) -> u64 {
         match self.handle.read_journal(seq + 1, PIECE_BYTES).await {
             Ok(records) => {
@@ -169,7 +168,7 @@ impl Hub {
                 records.last().map_or(seq, |record| record.tail.seq)
             }
             Err(unread) => {
-                tracing::warn!(?unread, "watchers read the journal themselves, or begin anew");
+                tracing::warn!(?unread, "cannot read the journal; watchers read it themselves");
                 let tail = feed.tail();
                 self.skip_to(&tail);
                 tail.seq
@@ -177,21 +176,21 @@ impl Hub {
         }
     }
 
-    /// Gives each event of a record to the groups that pick it.
+    /// Adds each event of a record to the groups that it matches.
     fn take(&self, record: &FeedRecord) {
         let mut state = self.state.lock();
         let mut woken: Vec<Arc<WatcherGroup>> = Vec::new();
         let mut picked: Vec<(usize, &Event)> = Vec::new();
         for (position, entry) in record.changes() {
             for event in &entry.events {
-                let Some(about) = Projection::of(event) else { continue };
-                let candidates = state.index.candidates(&about);
+                let Some(subject) = Projection::of(event) else { continue };
+                let candidates = state.index.candidates(&subject);
                 picked.extend(candidates.filter_map(|slot| {
                     let group = state.groups[slot].as_ref()?;
-                    group.filter.picks(&about).then_some((slot, event))
+                    group.filter.picks(&subject).then_some((slot, event))
                 }));
             }
-            // Stable, so that the events of a group stay in their order.
+            // Stable, so that the events of a group keep their order.
             picked.sort_by_key(|(slot, _)| *slot);
             for events in picked.chunk_by(|(one, _), (other, _)| one == other) {
                 let Some(group) = state.groups[events[0].0].clone() else { continue };
@@ -211,7 +210,7 @@ impl Hub {
         self.progress.notify_waiters();
     }
 
-    /// Goes on from here without what came before; every group then says that it does not have it.
+    /// Continues from this position; every group drops what it has.
     fn skip_to(&self, tail: &Tail) {
         let mut state = self.state.lock();
         self.reach(&mut state, tail);
@@ -224,7 +223,7 @@ impl Hub {
         }
     }
 
-    /// Messages first, then this: who sees it finds all of them.
+    /// Must come after the messages are in the groups.
     fn reach(&self, state: &mut HubState, tail: &Tail) {
         state.reached = tail.position;
         self.reached.store(tail.position, Ordering::Release);
@@ -258,14 +257,13 @@ impl HubState {
 }
 
 impl Subscription {
-    /// What there is after `seen`, which is moved on to where everything has been found. To be asked after
-    /// [`Subscription::news`] has been enabled.
-    pub(crate) fn after(&self, seen: &mut u64) -> Pending {
+    /// The messages after `seen`, which is advanced. Call it after [`Subscription::news`] has been enabled.
+    pub(crate) fn after(&self, seen: &mut u64) -> GroupMessages {
         let closed = self.hub.closed.load(Ordering::Acquire);
         let reached = self.hub.reached.load(Ordering::Acquire);
         let buffer = self.group.buffer.lock();
         if *seen < buffer.after {
-            return if closed { Pending::Closed } else { Pending::Behind };
+            return if closed { GroupMessages::Closed } else { GroupMessages::Behind };
         }
         let first = buffer.messages.partition_point(|(position, _)| position <= seen);
         let news = buffer.messages.range(first..).map(|(_, message)| message.clone()).collect();
@@ -273,22 +271,22 @@ impl Subscription {
         drop(buffer);
         *seen = (*seen).max(reached).max(last);
         match news {
-            messages if closed && Vec::is_empty(&messages) => Pending::Closed,
-            messages => Pending::Messages(messages),
+            messages if closed && Vec::is_empty(&messages) => GroupMessages::Closed,
+            messages => GroupMessages::Messages(messages),
         }
     }
 
-    /// Whether the group has everything after this position.
+    /// Whether the group has every message after this position.
     pub(crate) fn has_after(&self, seen: u64) -> bool {
         self.group.buffer.lock().after <= seen
     }
 
-    /// Wakes when the hub has taken in a record, whether or not it is for this group.
+    /// Notified when the hub has processed a record, for this group or not.
     pub(crate) fn progress(&self) -> &Notify {
         &self.hub.progress
     }
 
-    /// Wakes when there may be something new.
+    /// Notified when the group may have new messages.
     pub(crate) fn news(&self) -> &Notify {
         &self.group.news
     }

@@ -1,8 +1,8 @@
-//! Which filters an event may be for, without asking each of them. Pure.
+//! Finds the filters that may match an event without evaluating all of them. Pure.
 //!
-//! A filter that names pools, consumers or providers stands under each of them, one that names an owner prefix under that,
-//! and any other in a list. An event is looked up by its pool, its consumer, its providers, and by the beginnings of its owner,
-//! one for each length of prefix that is in use: so it costs a few lookups, however many filters there are.
+//! A filter that names pools, consumers or providers is indexed under each of them, one with an owner prefix under that
+//! prefix, and any other in a list. An event is looked up by pool, consumer, providers and by the prefixes of its owner that
+//! have a length in use. This takes a few lookups, independent of the number of filters.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use hashbrown::HashMap;
 
 use super::filter::{IndexKey, WatchFilter};
 
-/// Filters by number. The numbers are the caller's.
+/// Filters by number; the caller chooses the numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
+pub(crate) struct FilterIndex {
     pools: HashMap<Box<str>, Vec<usize>>,
     prefixes: HashMap<Box<[u8]>, Vec<usize>>,
-    /// How many filters have a prefix of this length.
+    /// The number of filters for each length of prefix.
     lengths: BTreeMap<usize, usize>,
     consumers: HashMap<Uuid, Vec<usize>>,
     providers: HashMap<Uuid, Vec<usize>>,
     anywhere: Vec<usize>,
 }
 
-impl Index {
+impl FilterIndex {
     pub(crate) fn insert(&mut self, filter: &WatchFilter, number: usize) {
         match filter.index_key() {
             IndexKey::Pools(pools) => {
@@ -72,16 +72,16 @@ impl Index {
         }
     }
 
-    /// The numbers of all filters that may pick the event, each once, and of some that do not.
-    pub(crate) fn candidates(&self, about: &Projection<'_>) -> impl Iterator<Item = usize> {
-        let of_pool = about.pool.and_then(|pool| self.pools.get(&**pool));
-        let of_consumer = about.consumer.and_then(|uuid| self.consumers.get(&uuid));
-        // A filter that names two providers may meet an event that is about both.
-        let of_providers = about.providers().filter_map(|uuid| self.providers.get(&uuid));
+    /// The numbers of all filters that match the event, each once, and of some that do not match.
+    pub(crate) fn candidates(&self, subject: &Projection<'_>) -> impl Iterator<Item = usize> {
+        let of_pool = subject.pool.and_then(|pool| self.pools.get(&**pool));
+        let of_consumer = subject.consumer.and_then(|uuid| self.consumers.get(&uuid));
+        // A filter that names two providers may match an event with both.
+        let of_providers = subject.providers().filter_map(|uuid| self.providers.get(&uuid));
         let mut of_providers: Vec<usize> = of_providers.flatten().copied().collect();
         of_providers.sort_unstable();
         of_providers.dedup();
-        let owner = about.owner.map(|owner| owner.as_bytes()).unwrap_or_default();
+        let owner = subject.owner.map(|owner| owner.as_bytes()).unwrap_or_default();
         let starts = self.lengths.keys().map_while(move |len| owner.get(..*len));
         let of_owner = starts.filter_map(|start| self.prefixes.get(start));
         let found = of_pool.into_iter().chain(of_consumer).chain(of_owner).flatten();
@@ -103,7 +103,7 @@ fn put(all: &mut HashMap<Uuid, Vec<usize>>, uuids: &[Uuid], number: usize) {
     uuids.iter().for_each(|uuid| all.entry(*uuid).or_default().push(number));
 }
 
-/// `without` takes a filter out of a list and says whether that is empty now.
+/// `without` removes a filter from a list and returns whether the list is empty.
 fn take(
     all: &mut HashMap<Uuid, Vec<usize>>,
     uuids: &[Uuid],
@@ -139,7 +139,7 @@ mod tests {
         Uuid(u128::from(random::next(seed) % 5))
     }
 
-    /// A change of capacity that concerns up to four providers.
+    /// An event with up to four providers.
     fn some_change(seed: &mut u64) -> Event {
         let (consumer, generation) = (some_uuid(seed), 1);
         let (project, user) = ("p".into(), "u".into());
@@ -196,9 +196,9 @@ mod tests {
     }
 
     #[test]
-    fn an_event_finds_every_filter_that_picks_it_and_each_once() {
+    fn every_matching_filter_is_found_once() {
         let mut seed = 17;
-        let mut index = Index::default();
+        let mut index = FilterIndex::default();
         let mut filters: Vec<(usize, WatchFilter)> = Vec::new();
         for round in 0..3000 {
             if filters.len() < 30 || random::next(&mut seed).is_multiple_of(2) {
@@ -215,18 +215,18 @@ mod tests {
             let (pool, owner) = (pick(&mut seed, &NAMES).into(), pick(&mut seed, &NAMES).into());
             let mut of_pool = Projection::of_pool(kind, &pool);
             of_pool.owner = random::next(&mut seed).is_multiple_of(3).then_some(&owner);
-            let about = match random::next(&mut seed).is_multiple_of(2) {
+            let subject = match random::next(&mut seed).is_multiple_of(2) {
                 true => of_pool,
                 false => Projection::of(&change).unwrap(),
             };
-            let mut found: Vec<usize> = index.candidates(&about).collect();
+            let mut found: Vec<usize> = index.candidates(&subject).collect();
             let all = found.len();
             found.sort_unstable();
             found.dedup();
-            assert_eq!(found.len(), all, "{about:?}");
+            assert_eq!(found.len(), all, "{subject:?}");
             for (number, filter) in &filters {
-                if filter.picks(&about) {
-                    assert!(found.contains(number), "{filter:?} {about:?}");
+                if filter.picks(&subject) {
+                    assert!(found.contains(number), "{filter:?} {subject:?}");
                 }
             }
         }
@@ -235,8 +235,8 @@ mod tests {
     }
 
     #[test]
-    fn ten_thousand_filters_for_others_are_not_looked_at() {
-        let mut index = Index::default();
+    fn filters_for_other_objects_are_not_found() {
+        let mut index = FilterIndex::default();
         for n in 0..10_000 {
             let mut filter = WatchFilter::default();
             match n % 4 {
@@ -249,9 +249,9 @@ mod tests {
         }
         let candidates = |pool: &str, owner: &str| -> Vec<usize> {
             let (pool, owner) = (pool.into(), owner.into());
-            let mut about = Projection::of_pool(EventKind::ClaimGranted, &pool);
-            about.owner = Some(&owner);
-            index.candidates(&about).collect()
+            let mut subject = Projection::of_pool(EventKind::ClaimGranted, &pool);
+            subject.owner = Some(&owner);
+            index.candidates(&subject).collect()
         };
         let removed = |n| {
             let (provider, name) = (Uuid(n), "n".into());

@@ -1,4 +1,4 @@
-//! Messages in the form of server-sent events.
+//! Server-sent events.
 
 use allod_core::event::Event;
 use allod_core::value::Kind;
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::to_wire;
 
-/// A change as a message; `None` when nothing of it is shown. JSON has no line breaks of its own, so one line of data does.
+/// A change as an event; `None` if none of its events is shown. The JSON has no line breaks, so it fits in one data line.
 pub(crate) fn change<'a>(
     position: u64,
     at_ms: u64,
@@ -16,15 +16,15 @@ pub(crate) fn change<'a>(
     let change = to_wire::change(position, at_ms, events, kind_of)?;
     let mut message = format!("id: {position}\ndata: ").into_bytes();
     if let Err(error) = serde_json::to_writer(&mut message, &change) {
-        // Only a type that cannot be JSON gets here, which the tests of changes would have met.
-        tracing::error!(%error, position, "a change could not be written");
+        // Only a type that cannot be JSON gets here, which is a bug.
+        tracing::error!(%error, position, "cannot serialise a change");
         return None;
     }
     message.extend_from_slice(b"\n\n");
     Some(message.into())
 }
 
-/// Says that nothing was left out up to this position.
+/// A heartbeat: the watcher has seen everything up to this position.
 pub(crate) fn heartbeat(position: u64) -> Bytes {
     format!("event: heartbeat\nid: {position}\ndata: {{\"position\":{position}}}\n\n").into()
 }

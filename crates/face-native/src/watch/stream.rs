@@ -1,20 +1,20 @@
-//! One watcher: from where it left off through the journal to the present, and then as things happen.
+//! One watcher: it catches up from the journal and then follows the hub.
 
 use std::time::Duration;
 
 use allod_core::event::projection::Projection;
-use allod_edge::{BodyWriter, Identity, StreamError};
+use allod_edge::{Identity, StreamError, StreamWriter};
 use allod_engine::{FeedRecord, Handle, JournalReadError};
 use bytes::BytesMut;
 use tokio::time::{Instant, sleep_until};
 
-use super::hub::{Pending, Subscription};
+use super::hub::{GroupMessages, Subscription};
 use super::{WatcherSlot, message};
 
 /// How much of the journal is read at a time.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// How much is kept for a watcher that catches up. What does not fit is read again when it has been sent.
+/// How much is buffered for a watcher that catches up; the rest is read after that has been sent.
 const SENT_BYTES: usize = 256 << 10;
 
 pub(super) struct Watcher {
@@ -22,24 +22,24 @@ pub(super) struct Watcher {
     pub identity: Identity,
     pub heartbeat: Duration,
     pub subscription: Subscription,
-    /// Everything up to this position has been sent, or was not wanted.
+    /// Everything up to this position has been sent or does not match.
     pub seen: u64,
-    /// Where the journal ended when it was asked. Once that is seen, it has caught up, and is told.
+    /// The end of the journal when the watcher started. A heartbeat says when the watcher has caught up with it.
     pub present: u64,
-    /// The record to read from, when it is known already.
+    /// The record to read from, if already known.
     pub record: Option<u64>,
     pub slot: WatcherSlot,
 }
 
 impl Watcher {
-    /// Sends until the client has enough, the server stops, or what is needed is gone. The client goes on with the id of
-    /// the last message that it got.
-    pub(super) async fn run(mut self, sink: BodyWriter) -> Result<(), StreamError> {
+    /// Sends until the client disconnects, the server stops, or the journal has been trimmed too far. The client can resume
+    /// from the id of its last event.
+    pub(super) async fn run(mut self, sink: StreamWriter) -> Result<(), StreamError> {
         let mut greeted = false;
         let mut silent_until = Instant::now() + self.heartbeat;
         while !self.identity.has_lapsed() {
             let found = {
-                // Enabled before looking, so that what comes after the look wakes it.
+                // Enabled before the check, so that later messages wake the watcher.
                 let news = match greeted {
                     true => self.subscription.news(),
                     false => self.subscription.progress(),
@@ -47,7 +47,8 @@ impl Watcher {
                 let mut news = std::pin::pin!(news.notified());
                 news.as_mut().enable();
                 let found = self.subscription.after(&mut self.seen);
-                let nothing = matches!(&found, Pending::Messages(messages) if messages.is_empty());
+                let nothing =
+                    matches!(&found, GroupMessages::Messages(messages) if messages.is_empty());
                 let wait = greeted || self.seen < self.present;
                 if nothing && wait && Instant::now() < silent_until {
                     tokio::select! {
@@ -59,19 +60,19 @@ impl Watcher {
                 found
             };
             match found {
-                Pending::Closed => break,
-                Pending::Behind => {
+                GroupMessages::Closed => break,
+                GroupMessages::Behind => {
                     self.slot.meter.rereads.increment(1);
-                    // Boxed: a watcher that only waits need not have room for it.
+                    // Boxed, so that an idle watcher's future stays small.
                     if Box::pin(self.catch_up(&sink)).await.is_err() {
                         break;
                     }
                 }
-                Pending::Messages(messages) if messages.is_empty() => {
+                GroupMessages::Messages(messages) if messages.is_empty() => {
                     greeted |= self.seen >= self.present;
                     sink.send(message::heartbeat(self.seen)).await;
                 }
-                Pending::Messages(messages) => {
+                GroupMessages::Messages(messages) => {
                     self.slot.meter.messages.increment(messages.len() as u64);
                     for message in messages {
                         sink.send(message).await;
@@ -83,8 +84,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// Sends from the journal until the group has the rest. An error: what is needed cannot be had.
-    async fn catch_up(&mut self, sink: &BodyWriter) -> Result<(), JournalReadError> {
+    /// Sends from the journal until the group has the rest.
+    async fn catch_up(&mut self, sink: &StreamWriter) -> Result<(), JournalReadError> {
         let mut next = match self.record.take() {
             Some(record) => record,
             None => self.handle.record_after(self.seen).await?,
@@ -110,11 +111,12 @@ impl Watcher {
         Ok(())
     }
 
-    /// Writes the messages of these records, as far as they fit; says which record comes next.
+    /// Writes the messages of these records up to the size limit; returns the next record.
     fn pick(&mut self, records: &[FeedRecord], out: &mut BytesMut) -> u64 {
         let (filter, hub) = (self.subscription.filter(), self.subscription.hub());
         let kind_of = |pool: &str| hub.kind_of(pool);
-        let picks = |event: &&_| Projection::of(event).is_some_and(|about| filter.picks(&about));
+        let picks =
+            |event: &&_| Projection::of(event).is_some_and(|subject| filter.picks(&subject));
         let mut count = 0;
         for record in records {
             for (position, entry) in record.changes() {

@@ -1,4 +1,4 @@
-//! What clients get.
+//! JSON forms of replies.
 
 use allod_core::claim::Values;
 use allod_core::value::Kind;
@@ -21,7 +21,7 @@ fn value_state() -> Schema {
 }
 
 fn advice() -> Schema {
-    let about = "What can be done about a refusal; problems that are none have no advice.";
+    let about = "What the client can do. Only refusals have it.";
     let all = ["reread", "wait_until", "wait_for_release", "change"];
     words(&all).description(Some(about)).into()
 }
@@ -32,32 +32,32 @@ pub(crate) struct Claim<'a> {
     pub pool: &'a str,
     pub key: &'a str,
     pub owner: &'a str,
-    /// Its value, or the first of several.
+    /// The value; the first if there are several.
     pub value: WireValue,
-    /// All of them. Left out when there are very many; `ranges` then has them.
+    /// All values. Omitted if there are more than 4096; `ranges` has them then.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<WireValue>>)]
     pub values: Option<EachValue<'a>>,
-    /// When there are several ids or addresses: all of them, as `first-last` where they follow each other.
+    /// With several ids or addresses: all of them, consecutive ones as `first-last`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranges: Option<Vec<String>>,
-    /// Changes with every change of the claim; also its ETag.
+    /// Changes with every change of the claim. Also the ETag.
     pub version: u64,
     #[schema(schema_with = claim_state)]
     pub state: &'static str,
     pub created: Time,
-    /// When it may be taken away; null: never.
+    /// When the lease ends; null: never.
     pub expires: Option<Time>,
-    /// Its lease has run out, and nobody has taken it yet.
+    /// The lease has expired, but the values have not been reclaimed yet.
     pub expired: bool,
-    /// In quarantine: until when.
+    /// The end of the quarantine, if it is in quarantine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub labels: LabelsOf<'a>,
 }
 
-/// Every single value of a claim.
+/// Every value of a claim.
 #[derive(Debug)]
 pub(crate) struct EachValue<'a>(pub Kind, pub &'a Values);
 
@@ -78,11 +78,11 @@ impl Serialize for LabelsOf<'_> {
     }
 }
 
-/// A pool as it is defined, and when it was read how full it is.
+/// The definition of a pool, and on reads its usage.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Pool<'a> {
     pub name: &'a str,
-    /// How many definitions it has had; also its ETag.
+    /// Increases with every change of the definition. Also the ETag.
     pub generation: u64,
     #[schema(value_type = KindName)]
     pub kind: &'static str,
@@ -102,7 +102,7 @@ pub(crate) struct Pool<'a> {
     pub usage: Option<Usage>,
 }
 
-/// How full a pool is: counts of values, but for those that say claims.
+/// The usage of a pool. Counts are of values unless the name says claims.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Usage {
     pub size: u128,
@@ -112,60 +112,60 @@ pub(crate) struct Usage {
     pub expired_claims: u64,
     pub quarantined: u128,
     pub excluded: u128,
-    /// In parts that are being drained, held or not.
+    /// In ranges that are being drained, held or not.
     pub draining: u128,
-    /// Of those, still held.
+    /// The held ones among `draining`.
     pub draining_held: u128,
-    /// Free for a claim that names the value.
+    /// Free, but only for claims that name the value.
     pub manual_free: u128,
     pub free: u128,
-    /// Held outside the ranges since a change with `keep_held`.
+    /// Held outside the ranges after a change with `keep_held`.
     pub outside_held: u128,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PoolList<'a> {
     pub pools: Vec<Pool<'a>>,
-    /// Where the list goes on: send it as `after`. Null: this was the end.
+    /// The cursor of the next page, for `after`. Null: this is the last page.
     pub next: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ClaimList<'a> {
     pub claims: Vec<Claim<'a>>,
-    /// Where the list goes on: send it as `after`. Null: this was the end. A page may be short and still have a next.
+    /// The cursor of the next page, for `after`. Null: this is the last page. A page may be short and still have a next.
     pub next: Option<&'a str>,
 }
 
-/// What can be said of one value.
+/// The state of one value.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ValueAnswer<'a> {
     pub pool: &'a str,
     pub value: WireValue,
     #[schema(schema_with = value_state)]
     pub state: &'static str,
-    /// Who has it.
+    /// The claim that holds it.
     pub claim: Option<Claim<'a>>,
-    /// With `at`: what the answer is about.
+    /// With `at`: the position and time that the answer is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<AtAnswer>,
 }
 
-/// A moment of the past.
+/// A position in the past with its time.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AtAnswer {
-    /// The last one that had been made by then.
+    /// The last position at that time.
     pub position: u64,
-    /// The time that was asked for; of a position, when it was made.
+    /// The requested time, or the time of the requested position.
     pub time: Time,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HistoryAnswer<'a> {
     pub changes: Vec<Change<'a>>,
-    /// Where the list goes on: send it as `after`. Null: this was the end. A page may be short and still have a next.
+    /// The cursor of the next page, for `after`. Null: this is the last page. A page may be short and still have a next.
     pub next: Option<&'a str>,
-    /// Everything after this position is still kept.
+    /// Everything after this position is retained.
     pub oldest_position: u64,
 }
 
@@ -180,9 +180,9 @@ pub(crate) struct TransactionAnswer<'a> {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OpAnswer<'a> {
     Claim {
-        /// Whether at least one of the claims is new.
+        /// Whether at least one claim was created.
         created: bool,
-        /// One for each pool, in the order asked.
+        /// One for each pool, in the order of the request.
         claims: Vec<Claim<'a>>,
     },
     Release {
@@ -192,7 +192,7 @@ pub(crate) enum OpAnswer<'a> {
     Renew(Claim<'a>),
     Confirm(Claim<'a>),
     Allocate {
-        /// One for each consumer, in the order asked.
+        /// One for each consumer, in the order of the request.
         consumers: Vec<HoldingAnswer>,
     },
     Deallocate {
@@ -202,47 +202,47 @@ pub(crate) enum OpAnswer<'a> {
     Extend {
         consumer: UuidText,
         generation: u64,
-        /// Null: held until given up.
+        /// Null: no lease.
         expires: Option<Time>,
     },
     Check {},
 }
 
-/// How the server is doing.
+/// The status of the server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Status {
     pub version: &'static str,
-    /// The journal has been replayed; requests are answered.
+    /// The journal has been replayed and the server answers requests.
     pub ready: bool,
-    /// Why writes fail at present; null: they do not.
+    /// Why writes currently fail; null: they do not.
     pub degraded: Option<String>,
     pub position: u64,
-    /// Of the record that the journal ends with.
+    /// The hash of the last record of the journal.
     pub hash: String,
     pub epoch: u64,
     pub now: Time,
     pub uptime_ms: u64,
     pub queue: QueueStatus,
     pub checkpoint_position: u64,
-    /// When the state that the newest checkpoint holds was written; null: there is none.
+    /// The time of the newest checkpoint; null: there is none.
     pub checkpoint_at: Option<Time>,
     pub counters: CountersSinceStart,
-    /// How long the last append to the journal took.
+    /// Duration of the last append to the journal.
     pub last_append_ms: f64,
-    /// How many commands were decided together the last time.
+    /// Number of commands in the last batch.
     pub last_batch_commands: u64,
     pub journal: JournalStatus,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct QueueStatus {
-    /// Commands that wait to be decided.
+    /// Commands that wait in the queue.
     pub commands: usize,
-    /// Beyond this they are refused.
+    /// The limit of the queue.
     pub commands_max: usize,
 }
 
-/// What was done since the server started. Two answers and the time between them make a rate.
+/// Counters since the server started.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CountersSinceStart {
     pub commands: u64,
@@ -250,32 +250,32 @@ pub(crate) struct CountersSinceStart {
     pub records: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Appends that came too late, because another server had appended.
+    /// Appends that failed because another server had appended first.
     pub conflicts: u64,
     pub checkpoints: u64,
 }
 
-/// What keeps the journal, and what it promises.
+/// The journal's back end and its guarantees.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct JournalStatus {
     pub name: &'static str,
-    /// Survives the loss of power of one machine.
+    /// Survives a power failure of one machine.
     pub durable: bool,
     /// Survives the loss of one machine.
     pub replicated: bool,
-    /// Other servers may have it open and write, too.
+    /// Several servers can use it at the same time.
     pub shared: bool,
-    /// What there is to say besides, such as how it is replicated.
+    /// More information, such as the replication mode.
     pub note: Option<String>,
 }
 
-/// Why a request was not carried out (RFC 9457). Members that do not apply are left out.
+/// The additional members of a refusal (RFC 9457). Members that do not apply are omitted.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct RefusalMembers<'a> {
-    /// Transactions: which operation met it, from 0.
+    /// Transactions: the index of the refused operation, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub op: Option<usize>,
-    /// Of a refusal, which is an answer. Other problems have none.
+    /// What the client can do. Only refusals have it.
     #[schema(required = false, schema_with = advice)]
     pub advice: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -286,29 +286,29 @@ pub(crate) struct RefusalMembers<'a> {
     pub key: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<WireValue>,
-    /// `limit_exceeded`: its name.
+    /// `limit_exceeded`: the name of the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual: Option<u64>,
-    /// `params_differ`: in what.
+    /// `params_differ`: the fields that differ.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schema(value_type = Vec<String>)]
     pub fields: &'a [&'static str],
-    /// `taken`: who has it.
+    /// `taken`: the holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<HolderAnswer<'a>>,
-    /// `pool_in_use`, `held_outside`: how many claims.
+    /// `pool_in_use`, `held_outside`: the number of claims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantined: Option<u64>,
-    /// `held_outside`: the first few. `sync_differs`: what each pool has.
+    /// `held_outside`: some of the claims. `sync_differs`: the value that each pool holds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sample: Vec<HeldAnswer<'a>>,
-    /// `exhausted`, `sync_exhausted`: for each pool, where its values are.
+    /// `exhausted`, `sync_exhausted`: the usage of each pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exhausted: Vec<ExhaustedAnswer<'a>>,
     #[serde(flatten)]
@@ -329,22 +329,22 @@ pub(crate) struct HeldAnswer<'a> {
     pub value: WireValue,
 }
 
-/// Why a pool has nothing to give: counts of values.
+/// Why a pool is exhausted: counts of values.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ExhaustedAnswer<'a> {
     pub pool: &'a str,
     pub size: u128,
     pub held: u128,
-    /// Of the held ones, those whose lease has run out; even taking them was not enough.
+    /// Held values whose lease has expired; reclaiming them is not enough.
     pub expired: u128,
     pub quarantined: u128,
     /// When the first of them becomes free.
     pub quarantined_until: Option<Time>,
     pub excluded: u128,
     pub draining: u128,
-    /// Free, but only for a claim that names the value.
+    /// Free, but only for claims that name the value.
     pub manual: u128,
-    /// Free and not enough: too few, too scattered, or of the other parity.
+    /// Free but not suitable: too few, not contiguous, or of the other parity.
     pub free: u128,
     pub longest_run: u128,
     /// Prefix pools: the length of the largest free block.
@@ -352,15 +352,15 @@ pub(crate) struct ExhaustedAnswer<'a> {
     pub largest_prefix_len: Option<u8>,
 }
 
-/// What `position_trimmed` carries.
+/// The additional member of `position_trimmed`.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TrimmedMembers {
-    /// `position_trimmed`: everything after this position is kept, so it is the least that can be gone on from.
+    /// `position_trimmed`: the oldest position from which a client can resume.
     #[schema(required = false)]
     pub oldest_position: u64,
 }
 
-/// Every problem, refusal or not (RFC 9457).
+/// A problem (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemMembers<'a> {
@@ -368,9 +368,9 @@ pub(crate) struct ProblemMembers<'a> {
     pub r#type: &'a str,
     pub title: &'a str,
     pub status: u16,
-    /// One sentence for a person.
+    /// One sentence for people.
     pub detail: &'a str,
-    /// What programs look at. Never changes.
+    /// For programs. Never changes.
     pub code: &'a str,
     #[serde(flatten)]
     pub refusal: RefusalMembers<'a>,

@@ -1,4 +1,4 @@
-//! What clients send.
+//! JSON forms of requests.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{
     Seconds, ValueText, lease_schema,
 };
 
-/// What the values of a pool are.
+/// The kind of the values of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 pub(crate) enum KindName {
     #[serde(rename = "id32")]
@@ -28,7 +28,7 @@ pub(crate) enum KindName {
     Prefix6,
 }
 
-/// How a value is picked when the claim names none.
+/// How a value is chosen if the claim names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StrategyName {
@@ -48,35 +48,35 @@ pub(crate) enum ParityName {
 
 pub(crate) type LabelMap<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 
-/// A pool as its operator defines it.
+/// The definition of a pool.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(example = json!({"kind": "id32", "ranges": ["1-4094"], "exclude": ["1", "1002-1005"]}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoolBody<'a> {
     pub kind: KindName,
-    /// What the pool may hand out: values, `first-last`, or for addresses and prefixes subnets. They may not overlap.
+    /// The values of the pool: single values, `first-last`, or for addresses and prefixes subnets. Ranges must not overlap.
     #[serde(borrow)]
     #[schema(min_items = 1)]
     pub ranges: Vec<ValueText<'a>>,
-    /// Never handed out. May overlap each other and reach outside the ranges.
+    /// Values that are never allocated. May overlap each other and reach outside the ranges.
     #[serde(borrow, default)]
     pub exclude: Vec<ValueText<'a>>,
-    /// Handed out only to a claim that names the value.
+    /// Values that are only allocated to claims that name them.
     #[serde(borrow, default)]
     pub manual: Vec<ValueText<'a>>,
-    /// No new claims here; what is held stays held.
+    /// Ranges that get no new claims; existing claims stay.
     #[serde(borrow, default)]
     pub draining: Vec<ValueText<'a>>,
-    /// `lowest` unless said otherwise.
+    /// Default: `lowest`.
     pub strategy: Option<StrategyName>,
-    /// Address pools: keep back the first and last address of each subnet of more than two. True unless said otherwise.
+    /// Address pools: do not allocate the first and last address of a subnet with more than two. Default: true.
     pub keep_edges: Option<bool>,
-    /// How long after its release a value is kept for its former owner.
+    /// How long a released value is reserved for its former owner.
     pub quarantine: Option<Seconds>,
-    /// The lease of a claim that asks for none.
+    /// The default lease of a claim.
     #[schema(schema_with = lease_schema)]
     pub lease: Option<Seconds>,
-    /// Release expired claims at once rather than when their value is needed.
+    /// Release claims as soon as they expire, not only when a value is needed.
     #[serde(default)]
     pub reap: bool,
     #[serde(borrow, default)]
@@ -84,33 +84,33 @@ pub(crate) struct PoolBody<'a> {
     pub labels: LabelMap<'a>,
 }
 
-/// What a claim asks for. Everything is optional: `{}` asks for one value, whichever the pool picks.
+/// A claim. Everything is optional: `{}` claims one value that the pool chooses.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({"owner": "tenant-7", "ttl": 3600}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimBody<'a> {
-    /// Exactly this value.
+    /// The value to claim.
     #[serde(borrow)]
     pub value: Option<ValueText<'a>>,
-    /// With `value`: take another if it cannot be had.
+    /// With `value`: claim another value if this one is not available.
     #[serde(default)]
     pub fallback: bool,
-    /// How many values; 1 unless said otherwise.
+    /// Number of values. Default: 1.
     #[schema(minimum = 1)]
     pub count: Option<u32>,
-    /// Whether the values must follow each other without a gap.
+    /// Whether the values must be contiguous.
     #[serde(default)]
     pub contiguous: bool,
-    /// Prefix pools: how long a prefix.
+    /// Prefix pools: the prefix length.
     #[schema(maximum = 128)]
     pub prefix_len: Option<u8>,
     pub parity: Option<ParityName>,
-    /// Instead of the pool's own.
+    /// Overrides the strategy of the pool.
     pub strategy: Option<StrategyName>,
-    /// For how long; the pool's own lease when not given.
+    /// The lease. Default: the lease of the pool.
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
-    /// Who holds it; the key itself when not given.
+    /// The owner. Default: the key.
     #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
     pub owner: Option<Cow<'a, str>>,
@@ -123,24 +123,24 @@ pub(crate) struct ClaimBody<'a> {
 #[schema(example = json!({"ttl": 3600}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RenewBody {
-    /// From now; as long as the claim asked for at first when not given.
+    /// The new lease, from now. Default: the original lease of the claim.
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
 }
 
-/// A body that has nothing to say.
+/// An empty body.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmptyBody {}
 
-/// Operations that happen all together or not at all.
+/// Operations that are carried out atomically.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(example = json!({"dry_run": true, "ops": [{"claim": {"pool": "vlans", "key": "green"}}, {"release": {"pool": "vlans", "key": "blue"}}]}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TransactionBody<'a> {
     #[serde(borrow)]
     pub ops: Vec<OpBody<'a>>,
-    /// Decide and answer, but change nothing.
+    /// Answer as usual, but change nothing.
     #[serde(default)]
     pub dry_run: bool,
 }
@@ -166,14 +166,14 @@ pub(crate) struct ClaimOpBody<'a> {
     #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
     pub pool: Option<Cow<'a, str>>,
-    /// Instead of `pool`: pools of one kind that must all give the same value.
+    /// Instead of `pool`: pools of one kind in which the same value is claimed.
     #[serde(borrow)]
     #[schema(value_type = Option<Vec<String>>)]
     pub pools: Option<Vec<Cow<'a, str>>>,
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
-    /// What must hold of the claim under this key beforehand; `any` unless said otherwise.
+    /// Precondition on the claim under this key. Default: `any`.
     pub expect: Option<ExpectText>,
     #[serde(borrow)]
     pub value: Option<ValueText<'a>>,
@@ -224,7 +224,7 @@ pub(crate) struct RenewOpBody<'a> {
     pub ttl: Option<Seconds>,
 }
 
-/// A condition that must hold for the transaction to happen.
+/// A condition that must hold, or the transaction is refused.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CheckBody<'a> {
@@ -236,7 +236,7 @@ pub(crate) enum CheckBody<'a> {
     Consumer(ConsumerCheckBody),
 }
 
-/// The claim is there (or as `expect` says), by this owner, with this value.
+/// The claim exists (or is as `expect` says) and has this owner and value.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClaimCheckBody<'a> {
@@ -246,7 +246,7 @@ pub(crate) struct ClaimCheckBody<'a> {
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1)]
     pub key: Cow<'a, str>,
-    /// `present` unless said otherwise.
+    /// Default: `present`.
     pub expect: Option<ExpectText>,
     #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
@@ -255,7 +255,7 @@ pub(crate) struct ClaimCheckBody<'a> {
     pub value: Option<ValueText<'a>>,
 }
 
-/// Nobody holds the value, and a claim that names it would get it.
+/// The value is free for a claim that names it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FreeCheckBody<'a> {
@@ -266,13 +266,13 @@ pub(crate) struct FreeCheckBody<'a> {
     pub value: ValueText<'a>,
 }
 
-/// The pool is there (or as `expect` says; a number is its generation).
+/// The pool exists (or is as `expect` says; a number is its generation).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoolCheckBody<'a> {
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1)]
     pub pool: Cow<'a, str>,
-    /// `present` unless said otherwise.
+    /// Default: `present`.
     pub expect: Option<ExpectText>,
 }

@@ -1,4 +1,4 @@
-//! What clients send and get when they look for room: who could serve a request, and why others could not.
+//! JSON forms of candidate requests and answers.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,30 +11,30 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::{AllocationMap, ClassAmounts, OrderedMap, UuidText, allocations, amounts, words};
 
-/// What is to be found: for every group a provider, or for the group without a name several of one tree.
+/// A request for candidates: each named group is served by one provider, the unnamed group by providers of one tree.
 #[derive(Debug, Readable, ToSchema)]
 #[schema(example = json!({"groups": [{"resources": {"VCPU": 2, "MEMORY_MB": 512}, "required": ["HW_CPU_X86_AVX2"]}], "limit": 5, "explain": true}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CandidatesBody {
     #[schema(min_items = 1)]
     pub groups: Vec<GroupBody>,
-    /// `isolate`: no two groups with a name may be served by the same provider. `none` unless said otherwise.
+    /// `isolate`: no provider serves two named groups. Default: `none`.
     pub group_policy: Option<GroupPolicyName>,
-    /// Names of groups of whose providers one must stand above all others, or be it.
+    /// Lists of group names. The providers of the groups in a list must be in one subtree whose root is one of them.
     #[serde(default)]
     pub same_subtree: Vec<Vec<String>>,
-    /// Of the root of the tree.
+    /// Traits that the root of the tree must have.
     #[serde(default)]
     #[schema(schema_with = traits)]
     pub root_required: Vec<AnyOf<String>>,
     #[serde(default)]
     pub root_forbidden: Vec<String>,
-    /// How many at most; 100 unless said otherwise.
+    /// The maximum number of candidates. Default: 100.
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<u64>,
-    /// `breadth_first` unless said otherwise: one of each tree in turn.
+    /// Default: `breadth_first`, one candidate of each tree in turn.
     pub order: Option<OrderName>,
-    /// Say also which constraint removed how many, and who came nearest.
+    /// Explain how many providers each constraint removed, and which came nearest.
     #[serde(default)]
     pub explain: bool,
 }
@@ -53,8 +53,8 @@ pub(crate) enum OrderName {
     DepthFirst,
 }
 
-/// What one provider is to serve. The group without a name may be served by several providers of one tree, each of its
-/// classes by one.
+/// What one provider must serve. The unnamed group may be served by several providers of one tree, each class by one
+/// provider.
 #[derive(Debug, Readable, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GroupBody {
@@ -73,11 +73,11 @@ pub(crate) struct GroupBody {
     pub member_of: Vec<AnyOf<UuidText>>,
     #[serde(default)]
     pub not_member_of: Vec<UuidText>,
-    /// It must be in the tree of this provider.
+    /// The provider must be in the tree of this provider.
     pub in_tree: Option<UuidText>,
 }
 
-/// One thing, or a list of which one is enough.
+/// One name, or a list of alternatives.
 #[derive(Debug)]
 pub(crate) struct AnyOf<T>(pub Vec<T>);
 
@@ -88,7 +88,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AnyOf<T> {
             type Value = AnyOf<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text, or a list of texts of which one is enough")
+                f.write_str("a string or a list of alternative strings")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<AnyOf<T>, E> {
@@ -107,7 +107,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AnyOf<T> {
     }
 }
 
-/// A list of names, each of which may be a list of which one is enough.
+/// The schema of a list of names, each of which may be a list of alternatives.
 fn any_of(one: RefOr<Schema>, about: &str) -> Schema {
     let list = utoipa::openapi::schema::ArrayBuilder::new().items(one.clone()).min_items(Some(1));
     let either = utoipa::openapi::schema::OneOfBuilder::new().item(one).item(list);
@@ -117,22 +117,25 @@ fn any_of(one: RefOr<Schema>, about: &str) -> Schema {
 
 fn traits() -> Schema {
     let name = utoipa::openapi::schema::Object::with_type(utoipa::openapi::schema::Type::String);
-    any_of(name.into(), "Traits that it must have; of a list of them, one.")
+    any_of(name.into(), "Traits that the provider must have. A list inside the list: one of these.")
 }
 
 fn aggregates() -> Schema {
     let one = <UuidText as utoipa::PartialSchema>::schema();
-    any_of(one, "Aggregates that it must be in; of a list of them, one.")
+    any_of(
+        one,
+        "Aggregates that the provider must be a member of. A list inside the list: one of these.",
+    )
 }
 
-/// Who could serve the request.
+/// The candidates for the request.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CandidatesAnswer {
     pub candidates: Vec<Candidate>,
-    /// The names of all providers that the answer speaks of.
+    /// The names of all providers in the answer.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub providers: OrderedMap<UuidText, String>,
-    /// Why there may be more than `limit` would explain; null: there are not.
+    /// Why the search stopped before `limit` was reached; null: it is complete.
     #[schema(schema_with = cut)]
     pub cut: Option<&'static str>,
     /// With `explain`.
@@ -141,7 +144,7 @@ pub(crate) struct CandidatesAnswer {
 }
 
 fn cut() -> Schema {
-    let about = "`candidates`: an answer has no more. `steps`: looking further would take too long. Null: it is all there is.";
+    let about = "`candidates`: the server's limit of candidates. `steps`: the server's limit of search steps. Null: the search is complete.";
     let words = ["candidates", "steps"].map(serde_json::Value::from);
     utoipa::openapi::schema::ObjectBuilder::new()
         .schema_type(utoipa::openapi::schema::SchemaType::from_iter([
@@ -153,14 +156,14 @@ fn cut() -> Schema {
         .into()
 }
 
-/// One way to serve the request. What it would hold has the form that `allocate` takes.
+/// One way to serve the request. `allocations` has the form that the operation `allocate` takes.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Candidate {
-    /// The root of the tree that it was found in.
+    /// The root of the candidate's tree.
     pub root: UuidText,
     #[schema(schema_with = allocations)]
     pub allocations: AllocationMap,
-    /// For each group, by its name: the providers that serve it.
+    /// The providers that serve each group, by group name.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<UuidText>>)]
     pub mappings: OrderedMap<String, Vec<UuidText>>,
 }
@@ -168,11 +171,11 @@ pub(crate) struct Candidate {
 /// Why there are no more candidates.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Explanation {
-    /// How many there are in all.
+    /// The number of providers.
     pub providers: usize,
     pub groups: Vec<GroupExplained>,
     pub trees: TreesExplained,
-    /// Why it is not complete; what is there is right as far as it goes.
+    /// Why the explanation is incomplete; null: it is complete.
     #[schema(schema_with = cut)]
     pub cut: Option<&'static str>,
 }
@@ -180,31 +183,31 @@ pub(crate) struct Explanation {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct GroupExplained {
     pub name: String,
-    /// What one provider has to serve: all of a group with a name, or one class of the group without.
+    /// What one provider must serve: a whole named group, or one class of the unnamed group.
     pub parts: Vec<PartExplained>,
-    /// In how many trees the group could be served, were it alone.
+    /// The number of trees that can serve this group alone.
     pub trees: usize,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PartExplained {
-    /// The class, for the group without a name.
+    /// The class, for the unnamed group.
     pub class: Option<String>,
-    /// In the order in which they are applied.
+    /// In the order of application.
     pub stages: Vec<StageExplained>,
-    /// How many providers passed all.
+    /// The number of providers that passed all stages.
     pub left: usize,
 }
 
-/// One constraint and what it did.
+/// One constraint and its effect.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct StageExplained {
     #[serde(flatten)]
     pub constraint: Constraint,
-    /// How many providers had passed everything before.
+    /// The number of providers before this constraint.
     pub before: usize,
     pub removed: usize,
-    /// The one of the removed that came nearest.
+    /// The removed provider that came nearest.
     pub nearest: Option<Nearest>,
 }
 
@@ -227,7 +230,7 @@ pub(crate) struct Constraint {
 }
 
 fn constraint() -> Schema {
-    let about = "`has`: an inventory of the class. `portion`: it gives portions of this size. `room`: so much is left. `anything`: a group that asks for nothing has to say what its provider must have or be in.";
+    let about = "`has`: an inventory of the class. `portion`: the amount fits min_unit, max_unit and step_size. `room`: the amount is free. `anything`: a group without resources needs another constraint.";
     let all = [
         "in_tree",
         "member_of",
@@ -245,9 +248,9 @@ fn constraint() -> Schema {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Nearest {
     pub provider: UuidText,
-    /// Whether this constraint is all that stands against it.
+    /// Whether this is the only constraint that it does not satisfy.
     pub only: bool,
-    /// What it has left of the class.
+    /// What is free of the class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<i64>,
     /// How much is missing.
@@ -263,19 +266,19 @@ pub(crate) struct Nearest {
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TreesExplained {
-    /// How many there are, and how many of them were looked at.
+    /// The number of trees, and how many of them were searched.
     pub total: usize,
     pub seen: usize,
-    /// How many had a root that lacks what a root must have, or has what it must not.
+    /// The number of trees whose root does not satisfy `root_required` and `root_forbidden`.
     pub root_removed: usize,
-    /// How many of the others can serve each group, were it alone.
+    /// The number of other trees that can serve every group alone.
     pub all_groups: usize,
-    /// The tree that can serve the most groups but not all.
+    /// The tree that can serve the most groups, but not all.
     pub nearest: Option<NearestTree>,
-    /// What else must hold, for those that can serve each group alone: in the order in which it is applied.
+    /// The further rules for trees that can serve every group alone, in the order of application.
     pub rules: Vec<RuleExplained>,
     pub with_candidates: usize,
-    /// Of how many it is not known, because finding out takes too long.
+    /// The number of trees whose search was stopped by a limit.
     pub undecided: usize,
 }
 
@@ -292,12 +295,12 @@ pub(crate) struct RuleExplained {
     pub rule: &'static str,
     pub before: usize,
     pub removed: usize,
-    /// The root of one of the removed.
+    /// The root of one of the removed trees.
     pub example: Option<UuidText>,
 }
 
 fn rule() -> Schema {
-    let about = "`traits`: the providers of the group without a name have its traits together. `isolation`: groups with a name have different providers. `subtree`: what must be in one subtree is. `room`: what several groups take of one provider fits together. `one_provider`: no two providers of one tree.";
+    let about = "`traits`: the providers of the unnamed group together have its traits. `isolation`: named groups have different providers. `subtree`: the groups of same_subtree are in one subtree. `room`: the amounts of several groups fit on one provider together. `one_provider`: not two providers of one tree.";
     let all = ["traits", "isolation", "subtree", "room", "one_provider"];
     words(&all).description(Some(about)).into()
 }

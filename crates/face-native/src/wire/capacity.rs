@@ -1,4 +1,4 @@
-//! What clients send and get about providers, consumers and what these hold.
+//! JSON forms of providers, consumers and allocations.
 
 use std::borrow::Cow;
 
@@ -9,27 +9,27 @@ use utoipa::openapi::{RefOr, Schema};
 
 use super::{ExpectText, OrderedMap, Seconds, Time, UuidText, lease_schema, words};
 
-/// So much of each resource class.
+/// Amounts by resource class.
 pub(crate) type ClassAmounts = OrderedMap<String, u64>;
 
-/// What is held, or to be held, of each provider.
+/// Amounts by provider and resource class.
 pub(crate) type AllocationMap = OrderedMap<UuidText, ClassAmounts>;
 
-/// [`ClassAmounts`] for the document.
+/// The schema of [`ClassAmounts`].
 pub(crate) fn amounts() -> Schema {
     let amount = utoipa::openapi::schema::ObjectBuilder::new()
         .schema_type(utoipa::openapi::schema::Type::Integer)
         .minimum(Some(1));
-    members_of(None, amount.into(), "So much of each resource class.")
+    members_of(None, amount.into(), "Amounts by resource class.")
 }
 
-/// [`AllocationMap`] for the document.
+/// The schema of [`AllocationMap`].
 pub(crate) fn allocations() -> Schema {
     let uuid = <UuidText as utoipa::PartialSchema>::schema();
-    members_of(Some(uuid), amounts().into(), "So much of each resource class of each provider.")
+    members_of(Some(uuid), amounts().into(), "Amounts by provider and resource class.")
 }
 
-/// An object whose members are named by the client.
+/// The schema of an object whose members are named by the client.
 fn members_of(name: Option<RefOr<Schema>>, member: RefOr<Schema>, about: &str) -> Schema {
     let name = name.and_then(|name| match name {
         RefOr::T(schema) => Some(schema),
@@ -43,7 +43,7 @@ fn members_of(name: Option<RefOr<Schema>>, member: RefOr<Schema>, about: &str) -
         .into()
 }
 
-/// What becomes of what is held when the lease has run out.
+/// What happens to the allocations when the lease expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Readable, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReclaimName {
@@ -51,47 +51,46 @@ pub(crate) enum ReclaimName {
     Keep,
 }
 
-/// What several consumers are to hold from now on, or one: then its members stand here themselves.
+/// The new allocations of one consumer, or of several.
 #[derive(Debug)]
 pub(crate) enum AllocateBody {
     Each(Vec<HoldingBody>),
     One(Box<HoldingBody>),
 }
 
-/// What several consumers are to hold from now on, all together: what one gives up, another can have.
+/// The new allocations of several consumers, applied together: one can get what another releases.
 #[derive(Debug, ToSchema)]
 #[schema(as = HoldingsBody)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "it is there for its schema")]
+#[expect(dead_code, reason = "only its schema is used")]
 struct HoldingsBody {
     #[schema(min_items = 1)]
     consumers: Vec<HoldingBody>,
 }
 
-/// What a consumer is to hold from now on, instead of all that it held before.
+/// The new allocations of a consumer. They replace all that it held before.
 #[derive(Debug, ToSchema)]
 #[schema(example = json!({"consumer": "00000000-0000-4000-8000-0000000000c1", "project": "p1", "user": "u1", "expect": "absent", "allocations": {"00000000-0000-4000-8000-000000000001": {"VCPU": 2}}}))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HoldingBody {
     pub consumer: UuidText,
-    /// What must hold of the consumer beforehand, a number being its generation; one that holds nothing is absent. `any`
-    /// unless said otherwise.
+    /// Precondition on the consumer; a number is its generation. A consumer that holds nothing is absent. Default: `any`.
     pub expect: Option<ExpectText>,
     pub project: String,
     pub user: String,
-    /// What kind of consumer it is; whatever it was before when not given.
+    /// The consumer type. Default: unchanged.
     pub r#type: Option<String>,
-    /// So much of each class of each provider. Nothing at all: the consumer gives up everything.
+    /// Amounts by provider and resource class. Empty: the consumer releases everything.
     #[schema(schema_with = allocations)]
     pub allocations: AllocationMap,
-    /// For how long; until given up when not given.
+    /// The lease. Default: none.
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
-    /// With `ttl`: what becomes of it afterwards; `reap` unless said otherwise.
+    /// With `ttl`: what happens when the lease expires. Default: `reap`.
     pub reclaim: Option<ReclaimName>,
 }
 
-/// All members of both forms. They are told apart by hand, because serde would not say which member is wrong.
+/// The members of both forms. serde's untagged enums would not report which member is wrong.
 #[derive(Readable)]
 #[serde(deny_unknown_fields)]
 struct AllocateMembers {
@@ -110,7 +109,7 @@ impl AllocateMembers {
     fn one<E: de::Error>(self) -> Result<HoldingBody, E> {
         let missing = E::missing_field;
         if self.reclaim.is_some() && self.ttl.is_none() {
-            return Err(E::custom("reclaim says what happens when ttl is over; give ttl, too"));
+            return Err(E::custom("reclaim needs ttl"));
         }
         Ok(HoldingBody {
             consumer: self.consumer.ok_or_else(|| missing("consumer"))?,
@@ -124,7 +123,7 @@ impl AllocateMembers {
         })
     }
 
-    /// Whether anything beside `consumers` is there.
+    /// Whether there is any member besides `consumers`.
     fn names_one(&self) -> bool {
         self.consumer.is_some()
             || self.expect.is_some()
@@ -141,7 +140,7 @@ impl<'de> Deserialize<'de> for HoldingBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<HoldingBody, D::Error> {
         let members = AllocateMembers::deserialize(deserializer)?;
         if members.consumers.is_some() {
-            return Err(de::Error::custom("consumers cannot stand within consumers"));
+            return Err(de::Error::custom("consumers cannot contain consumers"));
         }
         members.one()
     }
@@ -153,7 +152,7 @@ impl<'de> Deserialize<'de> for AllocateBody {
         match members.consumers.take() {
             None => Ok(AllocateBody::One(Box::new(members.one()?))),
             Some(consumers) if consumers.is_empty() => {
-                Err(de::Error::custom("consumers is empty; name at least one"))
+                Err(de::Error::custom("consumers is empty; expected at least one"))
             }
             Some(_) if members.names_one() => Err(de::Error::custom(
                 "consumers and the members of one consumer exclude each other",
@@ -169,7 +168,7 @@ impl utoipa::PartialSchema for AllocateBody {
         utoipa::openapi::schema::OneOfBuilder::new()
             .item(form("HoldingBody"))
             .item(form("HoldingsBody"))
-            .description(Some("What one consumer is to hold from now on, or several together."))
+            .description(Some("The new allocations of one consumer, or of several together."))
             .into()
     }
 }
@@ -187,35 +186,35 @@ impl ToSchema for AllocateBody {
     }
 }
 
-/// A consumer gives up all that it holds.
+/// Releases all allocations of a consumer.
 #[derive(Debug, Readable, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeallocateBody {
     pub consumer: UuidText,
-    /// `any` unless said otherwise: then it may also hold nothing.
+    /// Default: `any`, which also allows a consumer that holds nothing.
     pub expect: Option<ExpectText>,
 }
 
-/// What a consumer holds lasts longer, or without `ttl` for ever.
+/// Sets a new lease for the allocations of a consumer; without `ttl` it removes the lease.
 #[derive(Debug, Readable, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExtendBody {
     pub consumer: UuidText,
-    /// `any` unless said otherwise.
+    /// Default: `any`.
     pub expect: Option<ExpectText>,
-    /// From now.
+    /// The new lease, from now.
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
-    /// With `ttl`: what becomes of it afterwards; `reap` unless said otherwise.
+    /// With `ttl`: what happens when the lease expires. Default: `reap`.
     pub reclaim: Option<ReclaimName>,
 }
 
-/// The provider is there (or as `expect` says; a number is its generation).
+/// The provider exists (or is as `expect` says; a number is its generation).
 #[derive(Debug, Readable, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProviderCheckBody {
     pub provider: UuidText,
-    /// `present` unless said otherwise.
+    /// Default: `present`.
     pub expect: Option<ExpectText>,
 }
 
@@ -224,7 +223,7 @@ pub(crate) struct ProviderCheckBody {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConsumerCheckBody {
     pub consumer: UuidText,
-    /// `present` unless said otherwise.
+    /// Default: `present`.
     pub expect: Option<ExpectText>,
 }
 
@@ -232,41 +231,41 @@ pub(crate) struct ConsumerCheckBody {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HoldingAnswer {
     pub consumer: UuidText,
-    /// Null: it holds nothing any more.
+    /// Null: the consumer holds nothing any more.
     pub generation: Option<u64>,
 }
 
 pub(crate) fn reclaim() -> Schema {
     let about =
-        "`reap`: taken back as soon as the lease has run out. `keep`: somebody has to release it.";
+        "`reap`: released as soon as the lease expires. `keep`: held until a client releases it.";
     words(&["reap", "keep"]).description(Some(about)).into()
 }
 
-/// A consumer, and what it holds.
+/// A consumer with its allocations.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Consumer<'a> {
     pub uuid: UuidText,
-    /// Goes up with every change of what it holds.
+    /// Increases with every change of the allocations.
     pub generation: u64,
     pub project: &'a str,
     pub user: &'a str,
-    /// Null: nobody ever said.
+    /// Null: never set.
     pub r#type: Option<&'a str>,
     #[schema(schema_with = allocations)]
     pub allocations: HeldAllocations<'a>,
-    /// When it was written last.
+    /// The time of the last write.
     pub written: Time,
-    /// When its lease runs out; null: never.
+    /// When the lease ends; null: never.
     pub expires: Option<Time>,
-    /// Its lease has run out. What it holds still counts, until it is taken back or released.
+    /// The lease has expired. The allocations count until they are reclaimed or released.
     pub expired: bool,
-    /// Left out where there is no lease.
+    /// Omitted without a lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = reclaim, required = false)]
     pub reclaim: Option<&'static str>,
 }
 
-/// What is held of each provider, as an object of objects.
+/// The allocations by provider, as an object of objects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeldAllocations<'a>(pub &'a [allod_core::event::capacity::Allocated]);
 
@@ -286,24 +285,24 @@ impl Serialize for HeldAllocations<'_> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ConsumerList<'a> {
     pub consumers: Vec<Consumer<'a>>,
-    /// Where the list goes on: send it as `after`. Null: this was the end. A page may be short and still have a next.
+    /// The cursor of the next page, for `after`. Null: this is the last page. A page may be short and still have a next.
     pub next: Option<&'a str>,
 }
 
-/// A provider. Parts that `fields` does not name are left out.
+/// A provider. Members that `fields` does not name are omitted.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Provider<'a> {
     pub uuid: UuidText,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<&'a str>,
-    /// Goes up with every change of what it has or gives out, but not with its name or parent.
+    /// Increases with every change of inventories, traits, aggregates or allocations, not of name or parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<u64>,
-    /// Null: it has none.
+    /// Null: a root provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<UuidText>)]
     pub parent: Option<Option<UuidText>>,
-    /// The provider at the top of its tree; itself, if it has no parent.
+    /// The root of its tree; the provider itself if it has no parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root: Option<UuidText>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -314,15 +313,15 @@ pub(crate) struct Provider<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, Inventory>>)]
     pub inventories: Option<OrderedMap<&'a str, Inventory>>,
-    /// How many consumers hold something of it.
+    /// The number of consumers that have allocations on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consumers: Option<u64>,
-    /// When anything about it was written last.
+    /// The time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed: Option<Time>,
 }
 
-/// What a provider has of a class, and in which portions it gives it out.
+/// The inventory of a class.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub(crate) struct Inventory {
     pub total: u32,
@@ -331,12 +330,12 @@ pub(crate) struct Inventory {
     pub max_unit: u32,
     pub step_size: u32,
     pub allocation_ratio: f64,
-    /// How much can be given out: total without reserved, times the ratio, rounded down.
+    /// What can be allocated: (total - reserved) * allocation_ratio, rounded down.
     pub capacity: i64,
-    /// How much is given out. Changes do not say it.
+    /// What is allocated. Not in changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used: Option<u64>,
-    /// What can still be given out; below zero when the inventory has shrunk. Changes do not say it.
+    /// What can still be allocated; negative after the inventory was reduced. Not in changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free: Option<i64>,
 }
@@ -344,11 +343,11 @@ pub(crate) struct Inventory {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ProviderList<'a> {
     pub providers: Vec<Provider<'a>>,
-    /// Where the list goes on: send it as `after`. Null: this was the end. A page may be short and still have a next.
+    /// The cursor of the next page, for `after`. Null: this is the last page. A page may be short and still have a next.
     pub next: Option<&'a str>,
 }
 
-/// What a refusal about capacity carries.
+/// The additional members of a refusal about capacity.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct CapacityMembers<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -357,16 +356,16 @@ pub(crate) struct CapacityMembers<'a> {
     pub consumer: Option<UuidText>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<&'a str>,
-    /// `capacity_exceeded`: what the request asks for in all. `portion_violated`: what was asked for.
+    /// `capacity_exceeded`: the total amount of the request. `portion_violated`: the requested amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<u64>,
-    /// `capacity_exceeded`: what could be given out if nobody else had any.
+    /// `capacity_exceeded`: the capacity of the inventory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<i64>,
-    /// `capacity_exceeded`: what others hold.
+    /// `capacity_exceeded`: what other consumers hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used: Option<u64>,
-    /// The generation that was expected; `actual` is the one that it has, if it is there at all.
+    /// The expected generation; `actual` is the current one, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -375,7 +374,7 @@ pub(crate) struct CapacityMembers<'a> {
     pub max_unit: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step_size: Option<u32>,
-    /// `not_in_stock`: the providers that have none of the classes.
+    /// `not_in_stock`: the providers without an inventory of the classes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub providers: Vec<UuidText>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -1,4 +1,4 @@
-//! A change: what the journal says of one position, as watchers, history and `journal show` see it.
+//! A change: the events of one position, as in watch, history and `allod journal show`.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,16 +8,16 @@ use super::{
     alarm_kind, alarm_of, allocations, reclaim,
 };
 
-/// What happened at one position, all at once.
+/// The events of one position.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Change<'a> {
     pub(crate) position: u64,
     pub(crate) at: Time,
-    /// Those that were asked for; never empty.
+    /// The events that match the filter; never empty.
     pub(crate) events: Vec<ChangeEvent<'a>>,
 }
 
-/// One event of a change. Members that are not known of very old ones (of feature level 1) are left out.
+/// One event of a change. Members that are unknown because the event is of feature level 1 are omitted.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum ChangeEvent<'a> {
@@ -42,7 +42,7 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
         version: u64,
-        /// When it may be taken away; null: never.
+        /// When the lease ends; null: never.
         expires: Option<Time>,
         #[schema(value_type = BTreeMap<String, String>)]
         labels: LabelsOf<'a>,
@@ -60,7 +60,7 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
         version: u64,
-        /// When it may be taken away; null: never.
+        /// When the lease ends; null: never.
         expires: Option<Time>,
     },
     ClaimReleased {
@@ -75,12 +75,12 @@ pub(crate) enum ChangeEvent<'a> {
         values: Option<EachValue<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
-        /// The version that the claim had.
+        /// The version of the released claim.
         version: u64,
-        /// `asked`: its holder gave it up. `taken`: its lease had run out and another claim took its values. `reaped`: its
-        /// lease had run out and the pool reaps.
+        /// `asked`: released by a request. `taken`: expired, and another claim took its values. `reaped`: expired, and the
+        /// pool reaps.
         cause: &'static str,
-        /// Until when its values are kept for the former owner; null: they are free at once.
+        /// The end of the quarantine; null: the values are free immediately.
         quarantine_until: Option<Time>,
     },
     QuarantineEnded {
@@ -97,18 +97,18 @@ pub(crate) enum ChangeEvent<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         ranges: Option<Vec<String>>,
     },
-    /// A provider has come to be, or has another name or parent.
+    /// A provider was created, or its name or parent changed.
     ProviderDefined {
         provider: UuidText,
         name: &'a str,
         parent: Option<UuidText>,
     },
-    /// With its inventories, traits and aggregates.
+    /// A provider was removed with its inventories, traits and aggregates.
     ProviderRemoved {
         provider: UuidText,
         name: &'a str,
     },
-    /// What a provider has of everything from now on; whatever is not there is gone.
+    /// The inventories of a provider were replaced.
     InventoriesSet {
         provider: UuidText,
         generation: u64,
@@ -127,7 +127,7 @@ pub(crate) enum ChangeEvent<'a> {
     },
     ClassDefined {
         class: &'a str,
-        /// The name that it had until now; null: it is new.
+        /// The former name; null: the class is new.
         was: Option<&'a str>,
     },
     ClassRemoved {
@@ -139,7 +139,7 @@ pub(crate) enum ChangeEvent<'a> {
     TraitRemoved {
         r#trait: &'a str,
     },
-    /// A consumer holds exactly this from now on.
+    /// The allocations of a consumer were replaced.
     AllocationsSet {
         consumer: UuidText,
         generation: u64,
@@ -148,46 +148,46 @@ pub(crate) enum ChangeEvent<'a> {
         r#type: Option<&'a str>,
         #[schema(schema_with = allocations)]
         allocations: HeldAllocations<'a>,
-        /// Providers of which it held something and no longer does.
+        /// Providers on which it had allocations and has none any more.
         left: Vec<UuidText>,
-        /// When its lease runs out; null: never.
+        /// When the lease ends; null: never.
         expires: Option<Time>,
-        /// Left out where there is no lease.
+        /// Omitted without a lease.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(schema_with = reclaim, required = false)]
         reclaim: Option<&'static str>,
     },
-    /// What a consumer holds lasts until another time.
+    /// The lease of a consumer's allocations changed.
     AllocationsExtended {
         consumer: UuidText,
         generation: u64,
-        /// Null: held until given up.
+        /// Null: no lease.
         expires: Option<Time>,
-        /// Left out where there is no lease.
+        /// Omitted without a lease.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[schema(schema_with = reclaim, required = false)]
         reclaim: Option<&'static str>,
     },
-    /// A consumer holds nothing any more.
+    /// All allocations of a consumer were released.
     AllocationsReleased {
         consumer: UuidText,
-        /// The generation that it had.
+        /// The last generation of the consumer.
         generation: u64,
         project: &'a str,
         user: &'a str,
-        /// What it held.
+        /// The released allocations.
         #[schema(schema_with = allocations)]
         allocations: HeldAllocations<'a>,
-        /// `asked`: it was given up. `reaped`: its lease had run out.
+        /// `asked`: released by a request. `reaped`: the lease expired.
         cause: &'static str,
     },
-    /// A request that stays was made, changed, or is answered anew. What it got is the claim of its key.
+    /// A standing request was created, changed or answered again. Its values are the claim under its key.
     RequestAnswered {
         pool: &'a str,
         key: &'a str,
-        /// Those that wait for it.
+        /// The services that wait for the answer.
         services: Vec<&'a str>,
-        /// Why it has nothing; null: it has what it asked for.
+        /// Why the request failed; null: it is granted.
         #[schema(example = "exhausted")]
         failure: Option<&'static str>,
     },
@@ -195,16 +195,16 @@ pub(crate) enum ChangeEvent<'a> {
         pool: &'a str,
         key: &'a str,
     },
-    /// Something is wrong, or is no longer.
+    /// An alarm was raised or cleared.
     AlarmChanged {
-        /// The name of the pool, or the service.
+        /// The pool or the service.
         object: &'a str,
         #[schema(schema_with = alarm_kind)]
         alarm: &'static str,
-        /// What the object is.
+        /// The type of the object.
         #[schema(schema_with = alarm_of)]
         of: &'static str,
-        /// False: it is over.
+        /// False: cleared.
         raised: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! Names in JSON: uuids, and objects whose members are named by the client.
+//! JSON forms of uuids, and of objects whose members are named by the client.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A provider, a consumer or an aggregate by its name.
+/// The uuid of a provider, a consumer or an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct UuidText(pub Uuid);
 
@@ -54,7 +54,7 @@ impl ToSchema for UuidText {
     }
 }
 
-/// An object whose members are named by the client: in the order in which they were written, each name once.
+/// An object whose members are named by the client, in their order. Repeated names are an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OrderedMap<K, V>(pub Vec<(K, V)>);
 
@@ -87,7 +87,7 @@ where
                 let mut seen = BTreeSet::new();
                 while let Some((name, value)) = map.next_entry::<K, V>()? {
                     if !seen.insert(name.clone()) {
-                        return Err(de::Error::custom("the same name is there twice"));
+                        return Err(de::Error::custom("a name is repeated"));
                     }
                     pairs.push((name, value));
                 }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_a_client_stay_in_order_and_are_there_once() {
+    fn members_keep_their_order_and_repeated_names_are_refused() {
         let uuid = "4e8e5957-649f-477b-9e5b-f1f75b21c03c";
         let bare = uuid.replace('-', "").to_uppercase();
         let pairs: OrderedMap<String, u64> = serde_json::from_str(r#"{"b":1,"a":2}"#).unwrap();
@@ -121,7 +121,7 @@ mod tests {
         let twice = format!("{{\"{uuid}\":1,\"{bare}\":2}}");
         let error =
             serde_json::from_str::<OrderedMap<UuidText, u64>>(&twice).unwrap_err().to_string();
-        assert!(error.starts_with("the same name is there twice"), "{error}");
+        assert!(error.starts_with("a name is repeated"), "{error}");
         let error = serde_json::from_str::<UuidText>("\"4e8e\"").unwrap_err().to_string();
         assert!(error.contains("a uuid such as"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! Alarms, and what services are still to be told.
+//! JSON forms of alarms and notifications.
 
 use std::borrow::Cow;
 
@@ -21,14 +21,14 @@ fn how() -> Schema {
     words(&["default", "touch", "reactive-re-deploy", "re-deploy"]).into()
 }
 
-/// Something that is wrong, or was.
+/// An alarm, raised or cleared.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Alarm<'a> {
-    /// The name of the pool, or the service.
+    /// The pool or the service.
     pub object: &'a str,
     #[schema(schema_with = alarm_kind)]
     pub kind: &'static str,
-    /// What the object is.
+    /// The type of the object.
     #[schema(schema_with = alarm_of)]
     pub of: &'static str,
     pub raised: Time,
@@ -39,11 +39,11 @@ pub(crate) struct Alarm<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AlarmList<'a> {
     pub alarms: Vec<Alarm<'a>>,
-    /// For `after`; null: there are no more.
+    /// The cursor of the next page, for `after`. Null: this is the last page.
     pub next: Option<&'a str>,
 }
 
-/// Which alarm is to be forgotten. It must be over.
+/// The alarm to delete. It must be cleared.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "object": "lan1", "kind": "exhausted" }))]
@@ -55,26 +55,26 @@ pub(crate) struct PurgeBody<'a> {
     pub kind: Cow<'a, str>,
 }
 
-/// Something that a service is to be told.
+/// A notification to a service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Notice<'a> {
-    /// The position at which it was queued, and its place there.
+    /// The position at which it was queued, and its index there.
     pub number: String,
     /// The service.
     pub target: &'a str,
     pub user: &'a str,
     #[schema(schema_with = how)]
     pub how: &'static str,
-    /// Whose answers have changed.
+    /// The allocations whose answers changed.
     pub pools: Vec<ChangedAllocation<'a>>,
     pub queued: Time,
-    /// How often it was tried.
+    /// The number of delivery attempts.
     pub attempts: u32,
     /// Why the last attempt failed.
     pub error: Option<&'a str>,
-    /// When it is tried, at the earliest; null: not by itself any more.
+    /// The earliest time of the next attempt; null: no automatic retry.
     pub due: Option<Time>,
-    /// It was given up, and waits for somebody.
+    /// All attempts failed; an operator must retry or discard it.
     pub dead: bool,
 }
 
@@ -89,6 +89,6 @@ pub(crate) struct ChangedAllocation<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct NoticeList<'a> {
     pub notices: Vec<Notice<'a>>,
-    /// For `after`; null: there are no more.
+    /// The cursor of the next page, for `after`. Null: this is the last page.
     pub next: Option<&'a str>,
 }

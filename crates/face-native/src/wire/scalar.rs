@@ -1,4 +1,4 @@
-//! Single values as JSON has them: a value of a pool, a duration, a time, a condition.
+//! JSON forms of single values: a value of a pool, a duration, a time, a condition.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, SchemaType, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// A value or a range as a client writes it: an id as a number or a text, anything else as a text.
+/// A value or a range in a request: an id as a number or a string, anything else as a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ValueText<'a>(pub Cow<'a, str>);
 
@@ -25,7 +25,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ValueText<'a> {
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
-                    "an id such as 7, or a text such as \"7\", \"10.0.0.1\" or \"10.0.0.0/24\"",
+                    "an id such as 7, or a string such as \"7\", \"10.0.0.1\" or \"10.0.0.0/24\"",
                 )
             }
 
@@ -47,7 +47,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for ValueText<'a> {
 
 impl PartialSchema for ValueText<'_> {
     fn schema() -> RefOr<Schema> {
-        number_or_text("An id as a number or text; an address, a prefix or a range as text.")
+        number_or_text(
+            "An id as a number or a string; an address, a prefix or a range as a string.",
+        )
     }
 }
 
@@ -57,7 +59,7 @@ impl ToSchema for ValueText<'_> {
     }
 }
 
-/// A value as it is shown: ids are numbers, addresses and prefixes texts.
+/// A value in a reply: ids are numbers, addresses and prefixes strings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WireValue(pub Kind, pub Span);
 
@@ -73,7 +75,7 @@ impl Serialize for WireValue {
 
 impl PartialSchema for WireValue {
     fn schema() -> RefOr<Schema> {
-        number_or_text("An id is a number; an address or a prefix is a text.")
+        number_or_text("An id is a number; an address or a prefix is a string.")
     }
 }
 
@@ -93,18 +95,18 @@ fn number_or(text: ObjectBuilder, about: &str) -> RefOr<Schema> {
     OneOfBuilder::new().item(number).item(text).description(Some(about)).into()
 }
 
-/// The schema of a text that is one of these words.
+/// The schema of a string that is one of these words.
 pub(crate) fn words(words: &[&str]) -> ObjectBuilder {
     let words = words.iter().map(|&word| serde_json::Value::from(word));
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(words))
 }
 
-/// The schema of the length of a lease: seconds, and not none.
+/// The schema of a lease: seconds greater than 0.
 pub(crate) fn lease_schema() -> Schema {
     ObjectBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Number, Type::Null]))
         .minimum(Some(0.001))
-        .description(Some("Seconds; fractions count to the millisecond."))
+        .description(Some("Seconds, with a resolution of a millisecond."))
         .into()
 }
 
@@ -130,7 +132,7 @@ impl<'de> Deserialize<'de> for Seconds {
 
             fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<Seconds, E> {
                 if seconds >= 0.0 {
-                    // A cast from a float saturates, and the core refuses what is too long.
+                    // The cast saturates, and the core refuses leases that are too long.
                     Ok(Seconds { ms: (seconds * 1000.0).round() as u64 })
                 } else {
                     Err(E::invalid_value(de::Unexpected::Float(seconds), &self))
@@ -153,7 +155,7 @@ impl Serialize for Seconds {
 
 impl PartialSchema for Seconds {
     fn schema() -> RefOr<Schema> {
-        let about = "Seconds; fractions count to the millisecond.";
+        let about = "Seconds, with a resolution of a millisecond.";
         ObjectBuilder::new()
             .schema_type(Type::Number)
             .minimum(Some(0))
@@ -191,7 +193,7 @@ impl PartialSchema for Time {
 
 impl ToSchema for Time {}
 
-/// A condition on what is there beforehand: `"any"`, `"absent"`, `"present"`, or a version.
+/// A precondition: `"any"`, `"absent"`, `"present"`, or a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExpectText(pub Expect);
 

@@ -1,8 +1,7 @@
-//! Every route, asked by every kind of caller: what must come follows from the route's row in the table.
+//! Authorisation of every route for every kind of caller, as the route's entry in the table says.
 //!
-//! A new route is asked too. Without a rule it does not build; with the wrong one, or with a handler that does not keep to
-//! it, it fails here. The table of routes and roles in `docs/guides/security.md` is held to the same rows
-//! (`ALLOD_UPDATE_GOLDEN=1 cargo test` writes it anew).
+//! New routes are included automatically. The table of routes and roles in `docs/guides/security.md` is checked against the
+//! same entries (`ALLOD_UPDATE_GOLDEN=1 cargo test` rewrites it).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,13 +18,13 @@ use http_body_util::Full;
 
 use crate::{stock, stream, wanted};
 
-/// What a caller's token is for.
+/// The pool scope of a caller's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pools {
     All,
-    /// The pool that the request is about is one of them.
+    /// Includes the pool of the request.
     Own,
-    /// It is not.
+    /// Does not include the pool of the request.
     Others,
 }
 
@@ -39,15 +38,15 @@ impl Pools {
     }
 }
 
-/// A token of each role for each set of pools, and no token.
+/// A token of each role and scope, and no token.
 fn callers() -> Vec<Option<(Role, Pools)>> {
     let sets = [Pools::All, Pools::Own, Pools::Others];
     let known = Role::ALL.into_iter().flat_map(|role| sets.map(|pools| Some((role, pools))));
     [None].into_iter().chain(known).collect()
 }
 
-/// A server with a pool and a claim for each of two tenants, and a provider that belongs to nobody.
-struct World {
+/// A server with a pool and a claim for each of two tenants, and a provider.
+struct Fixture {
     app: App,
     tokens: Vec<(Role, Pools, Secret)>,
     /// The number of the one notice in the outbox.
@@ -64,13 +63,13 @@ impl Ready for Always {
     }
 }
 
-/// The routes that the edge itself brings along.
+/// The routes of the edge.
 fn edge_routes() -> Vec<Route> {
     allod_edge::health_routes(Arc::new(Always), Exporter::install())
 }
 
-impl World {
-    async fn new() -> World {
+impl Fixture {
+    async fn new() -> Fixture {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
         let folder = tempfile::tempdir().unwrap();
@@ -110,7 +109,7 @@ impl World {
         let mut routes = edge_routes();
         routes.extend(native.routes());
         let app = App::new(routes, HttpLimits::default()).unwrap().with_guard(guard);
-        let world = World { app, tokens, notice, _engine: engine, _folder: folder };
+        let world = Fixture { app, tokens, notice, _engine: engine, _folder: folder };
         for tenant in ["a", "b"] {
             let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans");
             let claim = format!(r#"{{"owner":"owner-{tenant}","ttl":3600}}"#);
@@ -151,11 +150,11 @@ impl World {
 
 const PROVIDER: &str = "00000000-0000-4000-8000-000000000001";
 const CONSUMER: &str = "00000000-0000-4000-8000-0000000000c1";
-/// Stands for the number of the notice, which each world gives itself.
+/// Placeholder for the number of the notification, which differs in each fixture.
 const NOTICE: &str = "NOTICE";
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
 
-/// A request to the route that works, about the pool `tenant-a/vlans`.
+/// A valid request to the route, for the pool `tenant-a/vlans`.
 fn sample(rule: &RouteRule) -> (String, &'static str) {
     let path = rule.path.replace("{pool}", "tenant-a%2Fvlans");
     let path = path.replace("{key}", "held").replace("{*value}", "1");
@@ -167,7 +166,7 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
         "putClaim" => r#"{"owner":"owner-a","ttl":3600}"#,
         "renewClaim" => r#"{"ttl":60}"#,
         "deleteClaim" | "confirmClaim" => "",
-        // It has a claim, so a pool of its own is what can be removed.
+        // `tenant-a/vlans` has a claim, so another pool is deleted.
         "deletePool" => return (path.replace("vlans", "empty"), ""),
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
@@ -182,7 +181,7 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
     (path, body)
 }
 
-/// What must come: a problem with this code, or something good.
+/// The expected problem code, or `None` for success.
 fn expected(
     access: Access,
     scope: ScopeRule,
@@ -202,14 +201,14 @@ fn expected(
     }
 }
 
-/// A list shows the caller's tenant and not a word about the other.
+/// A list contains the caller's tenant and not the other one.
 fn check_filtered(what: &str, pools: Pools, reply: &str) {
     for (tenant, shown) in
         [("tenant-a/vlans", pools != Pools::Others), ("tenant-b/vlans", pools != Pools::Own)]
     {
         assert_eq!(reply.contains(tenant), shown, "{what}: {tenant} in {reply}");
     }
-    // Capacity belongs to no pool, so a token for some of them sees nothing of it.
+    // A token with a scope sees no capacity.
     assert!(pools == Pools::All || !reply.contains(PROVIDER), "{what}: {reply}");
     if pools == Pools::Own {
         assert!(!reply.contains("tenant-b") && !reply.contains("owner-b"), "{what}: {reply}");
@@ -217,13 +216,13 @@ fn check_filtered(what: &str, pools: Pools, reply: &str) {
 }
 
 #[tokio::test]
-async fn every_route_answers_every_caller_as_its_row_says() {
+async fn every_route_enforces_its_access_and_scope() {
     let mut asked = 0;
     for rule in rules() {
         let (path, body) = sample(&rule);
         for caller in callers() {
-            // Each in a world of its own: what one caller removes, the next must still find.
-            let world = World::new().await;
+            // Each in its own fixture, because callers delete things.
+            let world = Fixture::new().await;
             let what = format!("{} {path} by {caller:?}", rule.method);
             let path = path.replace(NOTICE, &world.notice);
             let (status, reply) = world.ask(caller, rule.method, &path, body).await;
@@ -244,7 +243,7 @@ async fn every_route_answers_every_caller_as_its_row_says() {
         }
     }
     assert_eq!(asked, rules().len() * callers().len());
-    let world = World::new().await;
+    let world = Fixture::new().await;
     for route in edge_routes() {
         for caller in callers() {
             let (status, reply) = world.ask(caller, &route.method, route.path, "").await;
@@ -256,13 +255,13 @@ async fn every_route_answers_every_caller_as_its_row_says() {
 }
 
 #[test]
-fn a_pool_in_the_path_is_the_first_parameter_and_has_the_rule_for_it() {
+fn pool_in_the_path_is_the_first_parameter_and_is_checked() {
     for rule in rules() {
         let first = rule.path.split('/').find(|part| part.starts_with('{'));
         let in_path = rule.path.contains("{pool}");
         assert_eq!(rule.scope == ScopeRule::PoolInPath, in_path, "{}", rule.path);
         assert!(!in_path || first == Some("{pool}"), "{}", rule.path);
-        // A question that is too long for a path.
+        // A read whose body is too long for a query.
         let asks = rule.method == Method::GET || rule.name == "findCandidates";
         let changes = !asks;
         assert!(
@@ -275,12 +274,12 @@ fn a_pool_in_the_path_is_the_first_parameter_and_has_the_rule_for_it() {
 }
 
 #[tokio::test]
-async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
-    let world = World::new().await;
+async fn scoped_token_cannot_use_other_pools() {
+    let world = Fixture::new().await;
     let own = Some((Role::Admin, Pools::Own));
     let ask =
         async |method: Method, path: &str, body: &str| world.ask(own, &method, path, body).await;
-    // Every operation of a transaction, also beside one that is allowed, and the second of two pools.
+    // Every operation of a transaction, alone and with an allowed one, and the second of two pools.
     for (op, body) in [
         (0, r#"{"claim":{"pool":"tenant-b/vlans","key":"k"}}"#),
         (0, r#"{"claim":{"pools":["tenant-a/vlans","tenant-b/vlans"],"key":"k"}}"#),
@@ -301,7 +300,7 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         assert_eq!(status, 403, "{body}: {reply}");
         assert!(reply.contains(&format!("\"op\":{op}")), "{body}: {reply}");
     }
-    // Capacity, in every operation that there is about it, and beside one that is allowed.
+    // Every operation on capacity, alone and with an allowed one.
     for (op, body) in [
         (
             0,
@@ -330,7 +329,7 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         assert!(status == 403 && reply.contains("capacity_not_allowed"), "{body}: {reply}");
         assert!(reply.contains(&format!("\"op\":{op}")), "{body}: {reply}");
     }
-    // Names that only look like the tenant's own, and ways to write another's.
+    // Names that resemble the tenant's, and encodings of other names.
     for path in [
         "/v1/pools/tenant-a",
         "/v1/pools/Tenant-A%2Fvlans",
@@ -352,7 +351,7 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
             assert!(status == 403 && reply.contains("capacity_not_allowed"), "{status} {reply}");
         }
     }
-    // Lists that ask for another's.
+    // Lists of another tenant.
     for (path, wanted) in [
         ("/v1/pools?prefix=tenant-b", r#"{"pools":[],"next":null}"#),
         ("/v1/claims?owner_prefix=owner-b", r#"{"claims":[],"next":null}"#),
@@ -364,12 +363,12 @@ async fn a_token_for_some_pools_cannot_reach_others_in_any_way() {
         let (_, reply) = ask(Method::GET, &format!("/v1/pools?prefix={prefix}"), "").await;
         check_filtered(prefix, Pools::Own, &reply);
     }
-    // Its own it may do everything with.
+    // Its own pools are allowed.
     let (status, _) = ask(Method::PUT, "/v1/pools/tenant-a%2Fmore", POOL).await;
     assert_eq!(status, 201);
 }
 
-/// The table of the guide: a row for each route.
+/// The table of the security guide: a row for each route.
 fn table() -> String {
     let mut table = String::from("| route | least role | with a prefix |\n|---|---|---|\n");
     let edge = edge_routes();
@@ -386,7 +385,7 @@ fn table() -> String {
 }
 
 #[test]
-fn the_guide_has_a_row_for_every_route() {
+fn security_guide_lists_every_route() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guides/security.md");
     let guide = std::fs::read_to_string(&path).unwrap();
     let begin = guide.find("| route | least role |").expect("a table of routes");
@@ -397,6 +396,6 @@ fn the_guide_has_a_row_for_every_route() {
         new.replace_range(begin..begin + len, &table);
         std::fs::write(&path, new).unwrap();
     } else {
-        assert_eq!(&guide[begin..begin + len], table, "write it anew with ALLOD_UPDATE_GOLDEN=1");
+        assert_eq!(&guide[begin..begin + len], table, "update it with ALLOD_UPDATE_GOLDEN=1");
     }
 }

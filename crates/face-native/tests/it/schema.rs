@@ -1,11 +1,11 @@
-//! Whether a JSON value is what a schema of the OpenAPI document says.
+//! Validates JSON values against the schemas of the OpenAPI document.
 //!
-//! Only the words that the document uses are known, and an unknown one stops the test: `format`, bounds and texts are
-//! passed over, everything that gives a value its shape is checked.
+//! Only the keywords that the document uses are implemented; an unknown one fails the test. `format`, bounds and texts are
+//! not checked.
 
 use serde_json::Value;
 
-/// What is wrong with the value, each with its place in it.
+/// The errors, each with its path in the value.
 pub fn errors(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut errors = Vec::new();
     check(document, schema, value, "", &mut errors);

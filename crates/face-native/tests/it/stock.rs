@@ -1,5 +1,4 @@
-//! Providers for tests. They are made through the Placement interface in life; here the engine is told directly, by a line
-//! such as
+//! Creates providers for tests. Clients use the Placement interface; tests submit the commands directly, from lines such as
 //!
 //! ```text
 //! provider <uuid> host-1 VCPU=8 MEMORY_MB=4096/512*1.5 +HW_CPU_X86_AVX2 @<aggregate> ^<parent>
@@ -15,7 +14,7 @@ use allod_core::command::capacity::{
 };
 use allod_engine::Handle;
 
-/// Does what the line says; the position after it.
+/// Creates the provider; returns the position.
 pub async fn provide(handle: &Handle, line: &str) -> u64 {
     let mut words = line.split_whitespace();
     let provider = uuid(words.next().expect("a uuid"));
@@ -40,28 +39,28 @@ pub async fn provide(handle: &Handle, line: &str) -> u64 {
         }
     }
     let create = CreateProvider { uuid: provider, name, parent };
-    let mut position = tell(handle, CapacityCommand::CreateProvider(create)).await;
+    let mut position = submit(handle, CapacityCommand::CreateProvider(create)).await;
     for (class, _) in stock.iter().filter(|(class, _)| class.starts_with("CUSTOM_")) {
         let create = CreateClass { name: class.clone(), ensure: true };
-        tell(handle, CapacityCommand::CreateClass(create)).await;
+        submit(handle, CapacityCommand::CreateClass(create)).await;
     }
     if !stock.is_empty() {
         let change = InventoryChange::Replace(stock);
         let change = ChangeInventories { provider, expect: None, change };
-        position = tell(handle, CapacityCommand::ChangeInventories(change)).await;
+        position = submit(handle, CapacityCommand::ChangeInventories(change)).await;
     }
     if !traits.is_empty() {
         let set = SetTraits { provider, expect: None, traits };
-        position = tell(handle, CapacityCommand::SetTraits(set)).await;
+        position = submit(handle, CapacityCommand::SetTraits(set)).await;
     }
     if !aggregates.is_empty() {
         let set = SetAggregates { provider, expect: None, aggregates, counts: true };
-        position = tell(handle, CapacityCommand::SetAggregates(set)).await;
+        position = submit(handle, CapacityCommand::SetAggregates(set)).await;
     }
     position
 }
 
-async fn tell(handle: &Handle, command: CapacityCommand) -> u64 {
+async fn submit(handle: &Handle, command: CapacityCommand) -> u64 {
     let reply = handle.submit(Command::Capacity(command)).await.expect("an answer");
     reply.answer.expect("no refusal");
     reply.at.position

@@ -1,9 +1,9 @@
-//! Reading bodies that may have no end.
+//! Reads bodies that may be endless streams.
 
 use allod_edge::{Body, Reply};
 use http_body_util::BodyExt;
 
-/// The whole body; of a stream of events what there is up to the first heartbeat, which says that this was all so far.
+/// The whole body; of an event stream everything up to the first heartbeat.
 pub async fn text(reply: Reply) -> String {
     let mut body: Body = reply.into_body();
     let mut all = Vec::new();

@@ -1,9 +1,8 @@
-//! Conversations with the native face, as text: requests, and under each the reply that it must get.
+//! Transcripts: requests to the native face with their expected replies.
 //!
-//! Each file under `transcripts/` runs against a fresh engine on a journal in memory with a clock that stands still until
-//! `wait` moves it; `trim` forgets the journal up to a position, `provider` makes one (see `stock`), `wanted` is about pools
-//! of the resource-manager (see `wanted`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes what was answered into the files instead
-//! of comparing.
+//! Each file under `transcripts/` runs against a new engine with a journal in memory and a clock that only `wait` moves.
+//! `trim` trims the journal up to a position, `provider` creates a provider (see `stock`), `wanted` uses the resource-manager
+//! (see `wanted`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes the actual replies into the files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -40,7 +39,7 @@ impl Server {
     async fn start_with(limits: HttpLimits) -> Server {
         let clock = ManualClock::morning();
         let (storage, index) = (MemoryStorage::new(), tempfile::tempdir().unwrap());
-        // So few records that a transcript can ask for too much.
+        // So few that a transcript can exceed it.
         let config = Config {
             index: Some(index.path().into()),
             history_records_max: 5,
@@ -85,7 +84,7 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     request.body(Full::from(body)).expect("a request")
 }
 
-/// A reply that a transcript met.
+/// A reply in a transcript.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Seen {
     method: String,
@@ -94,7 +93,7 @@ struct Seen {
     body: String,
 }
 
-/// Plays the requests of a transcript and writes it anew with the replies that came.
+/// Runs the requests of a transcript; returns it with the actual replies.
 async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
     let server = Server::start().await;
     let answer = async |block: &str| {
@@ -134,7 +133,7 @@ async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
     transcript::play(text, &server.clock, answer).await
 }
 
-/// Status with the headers that matter, and the body. Headers that differ from run to run are only checked.
+/// Status, relevant headers and body. Headers that differ between runs are only checked.
 async fn shown(reply: allod_edge::Reply) -> (String, String) {
     let (head, body) = reply.into_parts();
     assert!(head.headers.contains_key("x-request-id"));
@@ -150,17 +149,17 @@ async fn shown(reply: allod_edge::Reply) -> (String, String) {
         }
     }
     let body = stream::text(http::Response::new(body)).await;
-    // The empty lines that stand between messages separate requests here.
+    // Empty lines separate requests in a transcript, so those between events are removed.
     (text, steady(body.trim_end().replace("\n\n", "\n")))
 }
 
-/// The data of each message that has one and is no heartbeat.
+/// The data of each event that is not a heartbeat.
 fn changes(shown: &str) -> Vec<String> {
     let data = shown.lines().filter_map(|line| line.strip_prefix("data: "));
     data.filter(|data| data.contains("\"events\"")).map(str::to_owned).collect()
 }
 
-/// The body with what differs from run to run put to a fixed value of the same type.
+/// The body with fixed values for members that differ between runs.
 fn steady(mut body: String) -> String {
     for (name, fixed) in [("hash", "\"…\""), ("bytes", "0"), ("last_append_ms", "0")] {
         let member = format!("\"{name}\":");
@@ -172,19 +171,18 @@ fn steady(mut body: String) -> String {
     body
 }
 
-/// Replies that are documented and in no transcript. The document and its page are too long for one, and a backup is no
-/// text; tests below read them.
+/// Documented replies that are in no transcript; separate tests below cover them.
 const UNSEEN: &[&str] = &["GET /v1/backup 200", "GET /v1/docs 200", "GET /v1/openapi.json 200"];
 
 #[tokio::test]
-async fn the_face_answers_as_the_transcripts_say() {
+async fn replies_match_the_transcripts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/transcripts");
     let mut seen = BTreeSet::new();
     transcript::check(&folder, async |text| play(text, &mut seen).await).await;
     every_reply_is_documented_and_every_documented_reply_was_seen(&seen);
 }
 
-/// Compares the replies that the transcripts met with those that the OpenAPI document promises.
+/// Checks that the replies in the transcripts match the OpenAPI document.
 fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet<Seen>) {
     let document: serde_json::Value = serde_json::from_str(&allod_face_native::openapi()).unwrap();
     let paths = document["paths"].as_object().unwrap();
@@ -192,7 +190,7 @@ fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet
     for (template, item) in paths {
         for (method, operation) in item.as_object().unwrap() {
             let responses = operation["responses"].as_object().unwrap();
-            // What the edge can answer everywhere is tested there.
+            // Replies of the edge are tested there.
             let own = responses.keys().filter(|status| !is_everywhere(status));
             unseen
                 .extend(own.map(|status| format!("{} {template} {status}", method.to_uppercase())));
@@ -228,7 +226,7 @@ fn is_everywhere(status: &str) -> bool {
     ["401", "403", "405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
 }
 
-/// Whether a path is one that the template describes.
+/// Whether a path matches the template.
 fn fits(template: &str, path: &str) -> bool {
     let tail = template.ends_with("/values/{value}");
     let (want, got): (Vec<&str>, Vec<&str>) =
@@ -238,7 +236,7 @@ fn fits(template: &str, path: &str) -> bool {
 }
 
 #[test]
-fn every_schema_that_is_referred_to_is_there() {
+fn every_referenced_schema_exists() {
     let text = allod_face_native::openapi();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
@@ -252,7 +250,7 @@ fn every_schema_that_is_referred_to_is_there() {
 }
 
 #[tokio::test]
-async fn the_document_is_served() {
+async fn openapi_document_is_served() {
     let server = Server::start().await;
     let request = Request::get("/v1/openapi.json").body(Full::default()).unwrap();
     let reply = server.app.answer(request).await;
@@ -261,7 +259,7 @@ async fn the_document_is_served() {
 }
 
 #[tokio::test]
-async fn the_page_is_served_and_forbids_itself_to_load_anything() {
+async fn docs_page_is_served_with_a_strict_content_security_policy() {
     let server = Server::start().await;
     let request = Request::get("/v1/docs").body(Full::default()).unwrap();
     let reply = server.app.answer(request).await;
@@ -274,7 +272,7 @@ async fn the_page_is_served_and_forbids_itself_to_load_anything() {
 }
 
 #[tokio::test]
-async fn a_backup_is_sent_whole() {
+async fn backup_is_complete() {
     let server = Server::start().await;
     let ask = parse;
     server.app.answer(ask("PUT /v1/pools/p\n{\"kind\":\"id32\",\"ranges\":[\"1-9\"]}")).await;

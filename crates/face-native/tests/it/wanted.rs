@@ -1,10 +1,9 @@
-//! Pools of the resource-manager for tests. They are made through RESTCONF in life; here the engine is told directly, by
-//! lines such as
+//! Resource-manager pools for tests. Clients use RESTCONF; tests submit the commands directly, from lines such as
 //!
 //! ```text
 //! wanted pool lan1 1-2       a pool of ids, with alarms
-//! wanted ask lan1 a /s1      a request of a service, which is told of its answer
-//! wanted drop lan1           the pool goes
+//! wanted ask lan1 a /s1      a request of a service, which is notified of the answer
+//! wanted drop lan1           deletes the pool
 //! wanted failed 1            the second notice of the outbox failed; with `for good` at the end: it was given up
 //! ```
 
@@ -18,7 +17,7 @@ use allod_core::requests::{
 };
 use allod_engine::Handle;
 
-/// Does what the line says.
+/// Submits the command of the line.
 pub async fn tell(handle: &Handle, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let plain = PutRequestPool { config: None, replace: false, put: vec![], withdraw: vec![] };
@@ -62,7 +61,7 @@ pub async fn tell(handle: &Handle, line: &str) {
 }
 
 fn edit(pool: &str, edit: RequestPoolEdit) -> Command {
-    // Nobody else edits: whatever has changed since is known.
+    // There are no concurrent edits.
     let seen = u64::MAX;
     let pools = vec![(pool.into(), edit)];
     Command::Requests(RequestsCommand::Edit(EditRequests { seen, seen_all: false, pools }))

@@ -1,5 +1,4 @@
-//! Watchers, whatever they ask for, wherever they come in, however slow they are: each sees what the journal has of what
-//! it asked for, all of it, once, in order.
+//! Watchers with any filter, start position and speed see every matching change of the journal once and in order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,7 +53,7 @@ impl Server {
         assert!([200, 201, 204, 409].contains(&status), "{method} {path}: {status} {body:?}");
     }
 
-    /// Everything that the journal has, as changes with all their events.
+    /// The whole journal as changes with all events.
     fn all(&self) -> Vec<Value> {
         let mut all = Vec::new();
         for frame in self.storage.open().read(1, usize::MAX).unwrap() {
@@ -70,7 +69,7 @@ impl Server {
     }
 }
 
-/// What a watcher asks for, once as a query and once to be compared with.
+/// The filter of a watcher, as a query and in a form to compare with.
 #[derive(Debug, Clone, Default)]
 struct Wish {
     pools: Vec<String>,
@@ -80,7 +79,7 @@ struct Wish {
     kinds: Vec<String>,
 }
 
-/// A provider, or with another letter a consumer, by its number.
+/// The uuid of a provider or consumer by its number.
 fn uuid(letter: char, n: u64) -> String {
     format!("00000000-0000-4000-8000-0000000000{letter}{n}")
 }
@@ -96,7 +95,7 @@ impl Wish {
             wish.owner_prefix = Some(owner[..4 + random::next(seed) as usize % 4].to_owned());
         }
         if random::next(seed).is_multiple_of(3) {
-            // Whoever asks for these sees nothing of pools.
+            // Such a watcher sees no events of pools.
             wish = Wish::default();
             for _ in 0..1 + random::next(seed) % 2 {
                 wish.providers.push(uuid('a', random::next(seed) % 3));
@@ -129,7 +128,7 @@ impl Wish {
         pools.chain(owner).chain(kinds).chain(providers).chain(consumers).collect()
     }
 
-    /// What is left of a change, if anything is; decided by its text alone.
+    /// The matching part of a change, if any, computed from its JSON.
     fn of(&self, change: &Value) -> Option<Value> {
         let is_in = |list: &[String], text: &Value| {
             list.is_empty() || text.as_str().is_some_and(|text| list.iter().any(|e| e == text))
@@ -158,10 +157,10 @@ impl Wish {
     }
 }
 
-/// One message: its id, and its data unless it is a heartbeat.
+/// One event: its id, and its data unless it is a heartbeat.
 type Message = (u64, Option<Value>);
 
-/// Messages as they come.
+/// Reads events from a body.
 struct Messages {
     body: Body,
     text: Vec<u8>,
@@ -198,7 +197,7 @@ fn parsed(message: &str) -> Message {
     (id, (!heartbeat).then_some(data))
 }
 
-/// Watches in many short sessions, each from where the last one was cut off, until everything up to the end is seen.
+/// Watches in many short sessions, each resuming after the previous one, until `end` is reached.
 async fn watch(
     server: Arc<Server>,
     wish: Wish,
@@ -223,7 +222,7 @@ async fn watch(
                 }
             }
             if random::next(&mut seed).is_multiple_of(8) {
-                // Slow enough to lose its place in the hub, which keeps next to nothing.
+                // So slow that the hub drops its messages.
                 tokio::time::sleep(Duration::from_millis(random::next(&mut seed) % 8)).await;
             }
         }
@@ -285,7 +284,7 @@ async fn some_changes(server: &Server, mut seed: u64, count: usize) {
     }
 }
 
-async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes_max: u64) {
+async fn watchers_see_the_filtered_journal(seed: u64, feed_bytes_max: usize, watch_bytes_max: u64) {
     let limits = WatchLimits { watch_bytes_max, watch_heartbeat_ms: 10, ..WatchLimits::default() };
     let config = Config { feed_bytes_max, ..Config::default() };
     let server = Arc::new(Server::start(config, limits).await);
@@ -297,7 +296,7 @@ async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes
     let mut dice = seed;
     let watchers: Vec<_> = (0..12)
         .map(|n| {
-            // Some want the same and share a group.
+            // Some have equal filters and share a group.
             let wish = Wish::roll(&mut (seed + n % 9));
             let watching =
                 watch(server.clone(), wish.clone(), random::next(&mut dice), done.clone());
@@ -336,28 +335,28 @@ async fn everybody_sees_everything(seed: u64, feed_bytes_max: usize, watch_bytes
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_watcher_sees_is_the_filtered_journal() {
+async fn watcher_sees_the_filtered_journal() {
     for seed in 1..4 {
-        everybody_sees_everything(seed, 16 << 20, 1 << 20).await;
+        watchers_see_the_filtered_journal(seed, 16 << 20, 1 << 20).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_slow_watcher_sees_is_the_filtered_journal() {
+async fn slow_watcher_sees_the_filtered_journal() {
     for seed in 11..14 {
-        everybody_sees_everything(seed, 16 << 20, 2000).await;
+        watchers_see_the_filtered_journal(seed, 16 << 20, 2000).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_watcher_sees_through_a_hub_that_falls_behind_is_the_filtered_journal() {
+async fn watcher_sees_the_filtered_journal_if_the_hub_falls_behind() {
     for seed in 21..24 {
-        everybody_sees_everything(seed, 1, 2000).await;
+        watchers_see_the_filtered_journal(seed, 1, 2000).await;
     }
 }
 
 #[tokio::test]
-async fn there_is_room_for_so_many_watchers_and_no_more() {
+async fn watchers_max_is_enforced() {
     let limits = WatchLimits { watchers_max: 2, ..WatchLimits::default() };
     let server = Server::start(Config::default(), limits).await;
     let first = server.send("GET", "/v1/watch", "").await;
@@ -372,14 +371,14 @@ async fn there_is_room_for_so_many_watchers_and_no_more() {
     assert!(String::from_utf8_lossy(&body).contains("watchers_max is 2"));
     drop(first);
     assert_eq!(server.send("GET", "/v1/watch", "").await.status(), 200);
-    // A question about the head alone takes no place.
+    // A HEAD request takes no slot.
     for _ in 0..5 {
         assert_eq!(server.send("HEAD", "/v1/watch", "").await.status(), 200);
     }
 }
 
 #[tokio::test]
-async fn silence_is_broken_by_heartbeats_that_say_how_far_it_reaches() {
+async fn idle_stream_has_heartbeats_with_the_position() {
     let limits = WatchLimits { watch_heartbeat_ms: 20, ..WatchLimits::default() };
     let server = Server::start(Config::default(), limits).await;
     server.change("PUT", "/v1/pools/p", r#"{"kind":"id32","ranges":["0-9"]}"#).await;
@@ -388,7 +387,7 @@ async fn silence_is_broken_by_heartbeats_that_say_how_far_it_reaches() {
     let mut messages = Messages::new(reply);
     assert_eq!(messages.next().await, Some((2, None)));
     server.change("PUT", "/v1/pools/p/claims/a", "{}").await;
-    // Not for this watcher, but it need not look through it when it comes again.
+    // It does not match the filter, but the heartbeat advances past it.
     let began = tokio::time::Instant::now();
     while messages.next().await.unwrap() != (3, None) {
         assert!(began.elapsed() < Duration::from_secs(5));
@@ -397,7 +396,7 @@ async fn silence_is_broken_by_heartbeats_that_say_how_far_it_reaches() {
 }
 
 #[tokio::test]
-async fn a_watcher_ends_when_the_engine_does() {
+async fn stream_ends_when_the_engine_stops() {
     let server = Server::start(Config::default(), WatchLimits::default()).await;
     let mut messages = Messages::new(server.send("GET", "/v1/watch", "").await);
     assert!(messages.next().await.is_some());

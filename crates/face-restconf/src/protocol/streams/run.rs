@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_edge::{BodyWriter, Identity, StreamError};
+use allod_edge::{Identity, StreamError, StreamWriter};
 use allod_engine::{Feed, FeedRecord};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -39,7 +39,7 @@ pub(super) struct EventStream {
 impl EventStream {
     /// Sends until the client disconnects, the server stops, or `stop-time` is over. The client can resume with the id of
     /// the last event.
-    pub(super) async fn run(mut self, sink: BodyWriter) -> Result<(), StreamError> {
+    pub(super) async fn run(mut self, sink: StreamWriter) -> Result<(), StreamError> {
         let heartbeat = Duration::from_millis(self.face.settings.stream_heartbeat_ms);
         // The first time that there are no more events, send a comment at once.
         let mut greeted = false;
