@@ -114,7 +114,7 @@ pub(crate) fn body(bytes: &[u8], schema: JsonSchema) -> Result<Value, PlacementE
 /// The error text, if the value is not valid.
 pub(crate) fn check(value: &Value, schema: JsonSchema) -> Option<String> {
     let mut errors = Vec::new();
-    Instance { up: None, step: PathStep::Root, value, schema, schema_step: SchemaStep::Root }
+    Instance { up: None, step: InstanceStep::Root, value, schema, schema_step: SchemaStep::Root }
         .validate(&mut errors);
     let mut best: Option<ValidationError> = None;
     for error in errors {
@@ -131,13 +131,13 @@ pub(crate) fn check(value: &Value, schema: JsonSchema) -> Option<String> {
 
 /// A validation error with its complete text.
 struct ValidationError {
-    path: Vec<PathStep<'static>>,
+    path: Vec<InstanceStep<'static>>,
     text: String,
 }
 
 /// A step from a value to one inside it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum PathStep<'a> {
+enum InstanceStep<'a> {
     Root,
     Index(usize),
     Key(std::borrow::Cow<'a, str>),
@@ -155,7 +155,7 @@ enum SchemaStep<'a> {
 /// A value under validation, its schema, and the path to both.
 struct Instance<'a> {
     up: Option<&'a Instance<'a>>,
-    step: PathStep<'a>,
+    step: InstanceStep<'a>,
     value: &'a Value,
     schema: JsonSchema,
     schema_step: SchemaStep<'a>,
@@ -164,7 +164,7 @@ struct Instance<'a> {
 impl<'a> Instance<'a> {
     fn inner(
         &'a self,
-        step: PathStep<'a>,
+        step: InstanceStep<'a>,
         value: &'a Value,
         schema: JsonSchema,
         schema_step: SchemaStep<'a>,
@@ -199,8 +199,10 @@ impl<'a> Instance<'a> {
                 let Some(own) = value.as_object() else { return };
                 for (name, schema) in *known {
                     if let Some(inside) = own.get(*name) {
-                        let (step, schema_step) =
-                            (PathStep::Key((*name).into()), SchemaStep::Named("properties", name));
+                        let (step, schema_step) = (
+                            InstanceStep::Key((*name).into()),
+                            SchemaStep::Named("properties", name),
+                        );
                         self.inner(step, inside, schema, schema_step).validate(errors);
                     }
                 }
@@ -210,7 +212,7 @@ impl<'a> Instance<'a> {
                 for (pattern, schema) in *known {
                     for (name, inside) in own.iter().filter(|(name, _)| pattern.finds(name)) {
                         let schema_step = SchemaStep::Named("patternProperties", pattern.text());
-                        let step = PathStep::Key(name.as_str().into());
+                        let step = InstanceStep::Key(name.as_str().into());
                         self.inner(step, inside, schema, schema_step).validate(errors);
                     }
                 }
@@ -244,7 +246,7 @@ impl<'a> Instance<'a> {
             }
             Keyword::Items(schema) => {
                 for (index, inside) in value.as_array().into_iter().flatten().enumerate() {
-                    self.inner(PathStep::Index(index), inside, schema, SchemaStep::Items)
+                    self.inner(InstanceStep::Index(index), inside, schema, SchemaStep::Items)
                         .validate(errors);
                 }
             }
@@ -307,7 +309,7 @@ impl<'a> Instance<'a> {
                     let before = inside.len();
                     // The path of an error inside a choice starts at that choice.
                     let schema_step = SchemaStep::Choice(n);
-                    Instance { up: None, step: PathStep::Root, value, schema, schema_step }
+                    Instance { up: None, step: InstanceStep::Root, value, schema, schema_step }
                         .validate(&mut inside);
                     inside.len() == before
                 });
@@ -351,12 +353,12 @@ impl<'a> Instance<'a> {
         }
     }
 
-    fn path(&self) -> Vec<PathStep<'static>> {
+    fn path(&self) -> Vec<InstanceStep<'static>> {
         let mut path = self.up.map_or_else(Vec::new, Instance::path);
         match &self.step {
-            PathStep::Root => {}
-            PathStep::Index(index) => path.push(PathStep::Index(*index)),
-            PathStep::Key(name) => path.push(PathStep::Key(name.to_string().into())),
+            InstanceStep::Root => {}
+            InstanceStep::Index(index) => path.push(InstanceStep::Index(*index)),
+            InstanceStep::Key(name) => path.push(InstanceStep::Key(name.to_string().into())),
         }
         path
     }
@@ -370,9 +372,9 @@ impl<'a> Instance<'a> {
         for step in self.path() {
             // Writing to a string does not fail.
             let _ = match step {
-                PathStep::Root => Ok(()),
-                PathStep::Index(index) => write!(text, "[{index}]"),
-                PathStep::Key(name) => write!(text, "[{}]", quoted(&name)),
+                InstanceStep::Root => Ok(()),
+                InstanceStep::Index(index) => write!(text, "[{index}]"),
+                InstanceStep::Key(name) => write!(text, "[{}]", quoted(&name)),
             };
         }
         let _ = write!(text, ":\n    {}", repr(self.value));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, SetTraits};
 use allod_core::receipt::Outcome;
-use allod_core::view::capacity::NameRow;
+use allod_core::view::capacity::NameEntry;
 use allod_engine::CommitPoint;
 use http::StatusCode;
 use serde_json::Value;
@@ -74,7 +74,7 @@ pub(crate) fn list(
     let filter = TraitListFilter::read(request)?;
     face.read(|capacity, snapshot| {
         let all = capacity.traits().iter();
-        let listed: Vec<&NameRow> = all
+        let listed: Vec<&NameEntry> = all
             .filter(|(ix, named)| {
                 filter.matches(&named.name, || !capacity.with_trait(*ix).is_empty())
             })

@@ -16,7 +16,7 @@ use allod_core::outbox::event::OutboxEvent;
 use allod_core::requests::event::{RequestAnswered, RequestsEvent};
 use allod_core::requests::{AnsweredRequest, Request};
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
-use allod_core::state::capacity::names::NameRow;
+use allod_core::state::capacity::names::NameEntry;
 use allod_core::state::restore::PoolImage;
 
 use crate::chunk::{self, Chunk, Head};
@@ -53,8 +53,8 @@ pub enum CheckpointPart {
     /// A claim of the last pool.
     Claim(Claim),
     Idempotency(IdempotencyStored),
-    Class(NameRow),
-    Trait(NameRow),
+    Class(NameEntry),
+    Trait(NameEntry),
     Provider(ProviderImage),
     Consumer(ConsumerImage),
     /// A request of the last pool.
@@ -205,7 +205,7 @@ impl<W: Write> CheckpointWriter<W> {
     }
 
     /// A custom resource class.
-    pub fn class(&mut self, named: &NameRow) -> io::Result<()> {
+    pub fn class(&mut self, named: &NameEntry) -> io::Result<()> {
         self.capacity.names += 1;
         let (class, at_ms) = (named.name.clone(), named.changed_ms);
         self.push(&Event::Capacity(CapacityEvent::ClassDefined(ClassDefined {
@@ -216,7 +216,7 @@ impl<W: Write> CheckpointWriter<W> {
     }
 
     /// A custom trait.
-    pub fn trait_name(&mut self, named: &NameRow) -> io::Result<()> {
+    pub fn trait_name(&mut self, named: &NameEntry) -> io::Result<()> {
         self.capacity.names += 1;
         let (name, at_ms) = (named.name.clone(), named.changed_ms);
         self.push(&Event::Capacity(CapacityEvent::TraitDefined(TraitDefined { name, at_ms })))
@@ -462,7 +462,7 @@ impl<R: Read> CheckpointReader<R> {
 
     /// A part that is stored as an event.
     fn next_event(&mut self, found: ChunkInBuffer) -> Result<CheckpointPart, CheckpointError> {
-        let named = |name, changed_ms| NameRow { name, changed_ms };
+        let named = |name, changed_ms| NameEntry { name, changed_ms };
         match read_event(&self.chunk(found))? {
             Event::Idempotency(IdempotencyEvent::Stored(request)) => {
                 self.counts.requests += 1;

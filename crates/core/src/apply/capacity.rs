@@ -11,7 +11,7 @@ use crate::event::capacity::{
 use crate::state::State;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::consumer::{Consumer, HeldAmount};
-use crate::state::capacity::names::{NameIx, NameRow};
+use crate::state::capacity::names::{NameEntry, NameIx};
 use crate::state::capacity::provider::{Provider, ProviderIx, Stock};
 use crate::state::capacity::update::CapacityUndo;
 use crate::state::undo;
@@ -129,7 +129,7 @@ impl State {
     }
 
     fn class_defined(&mut self, event: &ClassDefined) {
-        let named = NameRow { name: event.class.clone(), changed_ms: event.at_ms };
+        let named = NameEntry { name: event.class.clone(), changed_ms: event.at_ms };
         let classes = &mut self.capacity.classes;
         if classes.find(&event.class).is_some() {
             return;
@@ -150,7 +150,7 @@ impl State {
 
     fn trait_defined(&mut self, name: &Arc<str>, at_ms: u64) {
         if self.capacity.traits.find(name).is_none() {
-            let named = NameRow { name: name.clone(), changed_ms: at_ms };
+            let named = NameEntry { name: name.clone(), changed_ms: at_ms };
             let ix = self.capacity.traits.add(named);
             self.note_capacity([CapacityUndo::TraitAdded(ix)]);
         }

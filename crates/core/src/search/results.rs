@@ -8,7 +8,7 @@ use crate::view::capacity::CapacityView;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidates {
-    rows: Vec<CandidateRow>,
+    rows: Vec<CandidateEnds>,
     amounts: Vec<(ProviderIx, NameIx, u64)>,
     /// The providers of the unsuffixed group first, then one for each suffixed group.
     servers: Vec<ProviderIx>,
@@ -24,7 +24,7 @@ pub struct Candidates {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CandidateRow {
+struct CandidateEnds {
     anchor: ProviderIx,
     amounts_end: usize,
     servers_end: usize,
@@ -126,7 +126,7 @@ impl Candidates {
             }
         }
         self.servers.extend(suffixed);
-        let row = CandidateRow {
+        let row = CandidateEnds {
             anchor,
             amounts_end: self.amounts.len(),
             servers_end: self.servers.len(),

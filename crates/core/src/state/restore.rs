@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::State;
 use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
-use super::capacity::names::NameRow;
+use super::capacity::names::NameEntry;
 use super::pool::Pool;
 use super::recent::ReleasedSpan;
 use super::rows::{FrozenRows, Row};
@@ -158,11 +158,11 @@ impl Restorer {
         self.state.add_idempotency(Arc::new(stored));
     }
 
-    pub fn class(&mut self, named: NameRow) {
+    pub fn class(&mut self, named: NameEntry) {
         self.state.capacity.restore_class(named);
     }
 
-    pub fn trait_name(&mut self, named: NameRow) {
+    pub fn trait_name(&mut self, named: NameEntry) {
         self.state.capacity.restore_trait(named);
     }
 

@@ -14,7 +14,7 @@ use crate::state::capacity::consumer::{Consumer, HeldAmount};
 use crate::state::capacity::provider::{Provider, Stock};
 
 pub use crate::state::capacity::column::Availability;
-pub use crate::state::capacity::names::{NameIx, NameRow, NameTable};
+pub use crate::state::capacity::names::{NameEntry, NameIx, NameTable};
 pub use crate::state::capacity::provider::ProviderIx;
 pub use crate::state::capacity::usage::ProjectUsage;
 
@@ -163,7 +163,7 @@ impl<'a> ProviderView<'a> {
         self.capacity.aggregates(self.provider)
     }
 
-    pub fn traits(self) -> impl Iterator<Item = &'a NameRow> {
+    pub fn traits(self) -> impl Iterator<Item = &'a NameEntry> {
         self.provider.traits.iter().filter_map(move |ix| self.capacity.traits.get(*ix))
     }
 

@@ -11,7 +11,7 @@ use allod_core::event::capacity::{
 use allod_core::event::{Event, IdempotencyEvent, IdempotencyStored, ReleaseCause};
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
-use allod_core::state::capacity::names::NameRow;
+use allod_core::state::capacity::names::NameEntry;
 
 use super::samples::{AT_MS, Sample, checkpoint};
 use crate::checkpoint::CheckpointPart;
@@ -225,11 +225,11 @@ fn request() -> IdempotencyStored {
 }
 
 fn class_part() -> CheckpointPart {
-    CheckpointPart::Class(NameRow { name: gpu(), changed_ms: AT_MS })
+    CheckpointPart::Class(NameEntry { name: gpu(), changed_ms: AT_MS })
 }
 
 fn trait_part() -> CheckpointPart {
-    CheckpointPart::Trait(NameRow { name: fast(), changed_ms: 0 })
+    CheckpointPart::Trait(NameEntry { name: fast(), changed_ms: 0 })
 }
 
 fn plain_provider() -> CheckpointPart {

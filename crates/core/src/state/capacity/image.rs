@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Capacity;
 use super::consumer::{Consumer, HeldAmount};
-use super::names::{NameIx, NameRow, NameTable};
+use super::names::{NameEntry, NameIx, NameTable};
 use super::provider::{Provider, ProviderIx, Stock};
 use crate::capacity::{Inventory, Reclaim, Uuid};
 use crate::event::capacity::Allocated;
@@ -56,12 +56,12 @@ pub struct FrozenCapacity {
 
 impl FrozenCapacity {
     /// Custom classes, in the order of their names.
-    pub fn classes(&self) -> impl Iterator<Item = &NameRow> {
+    pub fn classes(&self) -> impl Iterator<Item = &NameEntry> {
         by_name(&self.classes)
     }
 
     /// Custom traits, in the order of their names.
-    pub fn traits(&self) -> impl Iterator<Item = &NameRow> {
+    pub fn traits(&self) -> impl Iterator<Item = &NameEntry> {
         by_name(&self.traits)
     }
 
@@ -120,8 +120,8 @@ impl FrozenCapacity {
     }
 }
 
-fn by_name(names: &NameTable) -> impl Iterator<Item = &NameRow> {
-    let mut custom: Vec<&NameRow> = names.custom().map(|(_, named)| named).collect();
+fn by_name(names: &NameTable) -> impl Iterator<Item = &NameEntry> {
+    let mut custom: Vec<&NameEntry> = names.custom().map(|(_, named)| named).collect();
     custom.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     custom.into_iter()
 }
@@ -159,11 +159,11 @@ impl Capacity {
         allocated(consumer, &self.classes, uuid)
     }
 
-    pub(crate) fn restore_class(&mut self, named: NameRow) {
+    pub(crate) fn restore_class(&mut self, named: NameEntry) {
         self.classes.add(named);
     }
 
-    pub(crate) fn restore_trait(&mut self, named: NameRow) {
+    pub(crate) fn restore_trait(&mut self, named: NameEntry) {
         self.traits.add(named);
     }
 

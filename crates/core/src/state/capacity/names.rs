@@ -11,14 +11,14 @@ pub type NameIx = u32;
 
 #[derive(Debug, Clone)]
 pub struct NameTable {
-    rows: Vec<Option<NameRow>>,
+    rows: Vec<Option<NameEntry>>,
     by_name: HashMap<Arc<str>, NameIx>,
     vacant: Vec<NameIx>,
     standard: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NameRow {
+pub struct NameEntry {
     pub name: Arc<str>,
     /// When it was created or renamed; 0 for standard names.
     pub changed_ms: u64,
@@ -33,7 +33,7 @@ impl NameTable {
             standard: standard.len(),
         };
         for name in standard {
-            names.add(NameRow { name: (*name).into(), changed_ms: 0 });
+            names.add(NameEntry { name: (*name).into(), changed_ms: 0 });
         }
         names
     }
@@ -42,7 +42,7 @@ impl NameTable {
         self.by_name.get(name).copied()
     }
 
-    pub fn get(&self, ix: NameIx) -> Option<&NameRow> {
+    pub fn get(&self, ix: NameIx) -> Option<&NameEntry> {
         self.rows.get(ix as usize)?.as_ref()
     }
 
@@ -61,16 +61,16 @@ impl NameTable {
         if self.is_standard(ix) { (ix, None) } else { (NameIx::MAX, Some(self.name(ix))) }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (NameIx, &NameRow)> {
+    pub fn iter(&self) -> impl Iterator<Item = (NameIx, &NameEntry)> {
         let rows = self.rows.iter().enumerate();
         rows.filter_map(|(ix, named)| Some((ix as NameIx, named.as_ref()?)))
     }
 
-    pub fn custom(&self) -> impl Iterator<Item = (NameIx, &NameRow)> {
+    pub fn custom(&self) -> impl Iterator<Item = (NameIx, &NameEntry)> {
         self.iter().filter(|(ix, _)| !self.is_standard(*ix))
     }
 
-    pub(crate) fn add(&mut self, named: NameRow) -> NameIx {
+    pub(crate) fn add(&mut self, named: NameEntry) -> NameIx {
         let ix = self.vacant.pop().unwrap_or_else(|| {
             self.rows.push(None);
             (self.rows.len() - 1) as NameIx
@@ -80,14 +80,14 @@ impl NameTable {
         ix
     }
 
-    pub(crate) fn remove(&mut self, ix: NameIx) -> Option<NameRow> {
+    pub(crate) fn remove(&mut self, ix: NameIx) -> Option<NameEntry> {
         let named = self.rows.get_mut(ix as usize)?.take()?;
         self.by_name.remove(&named.name);
         self.vacant.push(ix);
         Some(named)
     }
 
-    pub(crate) fn rename(&mut self, ix: NameIx, named: NameRow) -> Option<NameRow> {
+    pub(crate) fn rename(&mut self, ix: NameIx, named: NameEntry) -> Option<NameEntry> {
         let row = self.rows.get_mut(ix as usize)?.as_mut()?;
         self.by_name.remove(&row.name);
         self.by_name.insert(named.name.clone(), ix);

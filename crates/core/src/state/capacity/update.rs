@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::column::Availability;
 use super::consumer::Consumer;
-use super::names::{NameIx, NameRow};
+use super::names::{NameEntry, NameIx};
 use super::provider::{AggregateIx, Provider, ProviderIx, Stock};
 use super::{Aggregate, AggregateTable, Capacity};
 use crate::capacity::Uuid;
@@ -15,10 +15,10 @@ use crate::capacity::Uuid;
 #[derive(Debug, Clone)]
 pub(crate) enum CapacityUndo {
     ClassAdded(NameIx),
-    ClassRemoved(NameRow),
-    ClassRenamed(NameIx, NameRow),
+    ClassRemoved(NameEntry),
+    ClassRenamed(NameIx, NameEntry),
     TraitAdded(NameIx),
-    TraitRemoved(NameRow),
+    TraitRemoved(NameEntry),
     ProviderAdded(ProviderIx),
     ProviderRemoved(Box<Provider>),
     NameAndParent { ix: ProviderIx, name: Arc<str>, parent: Option<ProviderIx> },
@@ -59,7 +59,7 @@ impl Capacity {
         Some(provider)
     }
 
-    pub(crate) fn rename_class(&mut self, ix: NameIx, named: NameRow) -> Option<CapacityUndo> {
+    pub(crate) fn rename_class(&mut self, ix: NameIx, named: NameEntry) -> Option<CapacityUndo> {
         self.revision += 1;
         self.class_names_revision = self.revision;
         self.classes.rename(ix, named).map(|was| CapacityUndo::ClassRenamed(ix, was))

@@ -14,7 +14,7 @@ use allod_core::event::capacity::{
 use allod_core::event::{Event, ReleaseCause};
 use allod_core::receipt::Outcome;
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage, StockImage};
-use allod_core::state::capacity::names::NameRow;
+use allod_core::state::capacity::names::NameEntry;
 use allod_record::CheckpointPart;
 
 use super::{number, text};
@@ -179,7 +179,7 @@ fn consumer() -> impl Strategy<Value = ConsumerImage> {
 pub fn parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
     let named = || {
         vec((text(), number()), 0..3).prop_map(|names| {
-            names.into_iter().map(|(name, changed_ms)| NameRow { name, changed_ms })
+            names.into_iter().map(|(name, changed_ms)| NameEntry { name, changed_ms })
         })
     };
     (named(), named(), vec(provider(), 0..4), vec(consumer(), 0..4)).prop_map(
