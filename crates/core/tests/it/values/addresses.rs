@@ -1,9 +1,9 @@
-//! Addresses: network and broadcast, subnets of every size, IPv6.
+//! Address pools: network and broadcast addresses, subnets of every size, IPv6.
 
 use crate::values::script::{ask, check, play};
 
 #[test]
-fn a_subnet_keeps_its_first_and_last_address() {
+fn first_and_last_address_of_a_subnet_are_excluded() {
     check(
         "
         pool a ipv4_address 10.0.0.0/30
@@ -30,7 +30,7 @@ fn a_subnet_keeps_its_first_and_last_address() {
 }
 
 #[test]
-fn every_host_of_a_24_and_not_one_more() {
+fn slash_24_has_254_hosts() {
     let mut world = check("pool a ipv4_address 10.0.0.0/24");
     for n in 1..=254 {
         assert_eq!(ask(&mut world, &format!("claim a k{n}")), format!("new 10.0.0.{n}"));
@@ -46,7 +46,7 @@ fn every_host_of_a_24_and_not_one_more() {
 }
 
 #[test]
-fn each_subnet_has_edges_of_its_own() {
+fn each_subnet_excludes_its_own_edges() {
     check(
         "
         pool a ipv4_address 10.0.0.0/30,10.0.0.4/30
@@ -61,7 +61,7 @@ fn each_subnet_has_edges_of_its_own() {
 }
 
 #[test]
-fn excluding_moves_on_and_a_cut_subnet_is_read_by_its_network() {
+fn claim_skips_exclusions_and_host_bits_of_a_subnet_are_ignored() {
     check(
         "
         pool a ipv4_address 192.168.1.0/24 exclude=192.168.1.1
@@ -77,7 +77,7 @@ fn excluding_moves_on_and_a_cut_subnet_is_read_by_its_network() {
 }
 
 #[test]
-fn a_slash_8_and_all_of_ipv4_and_ipv6() {
+fn slash_8_and_all_of_ipv4_and_ipv6_are_ordinary_pools() {
     check(
         "
         pool a ipv4_address 10.0.0.0/8

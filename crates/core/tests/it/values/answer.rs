@@ -1,4 +1,4 @@
-//! What the core answers, as the short text that the tables compare.
+//! Formats the answers of the core for the tables.
 
 use allod_core::claim::Values;
 use allod_core::command::Command;
@@ -10,7 +10,7 @@ use allod_core::view::{self, ClaimFilter, Page, ValueView};
 use crate::values::script::{Words, number};
 use crate::values::world::World;
 
-/// Carries a command out and says what came of it.
+/// Runs a command and formats the answer.
 pub fn of(world: &mut World, command: &Command) -> String {
     let events_before = world.entries.len();
     let ops = match command {
@@ -78,7 +78,7 @@ pub fn values(kind: Kind, values: &Values) -> String {
     shown.join(",")
 }
 
-/// What a refusal says beyond its sentence.
+/// The details of a refusal that its sentence does not have.
 fn details(world: &World, refusal: &Refusal) -> String {
     match refusal {
         Refusal::PoolExhausted { report, .. } => report_of(world, report),

@@ -1,9 +1,9 @@
-//! The ends of the number line, pools of one value, and other places where a count is off by one.
+//! Edge cases: the ends of the number line, and pools of one value.
 
 use crate::values::script::check;
 
 #[test]
-fn zero_and_the_last_ids() {
+fn lowest_and_highest_ids_can_be_claimed() {
     check(
         "
         pool z id32 0-0
@@ -35,7 +35,7 @@ fn zero_and_the_last_ids() {
 }
 
 #[test]
-fn a_pool_of_one_value_in_every_strategy() {
+fn every_strategy_works_in_a_pool_of_one_value() {
     for strategy in ["lowest", "highest", "next", "random", "lru"] {
         check(&format!(
             "
@@ -61,7 +61,7 @@ fn a_pool_of_one_value_in_every_strategy() {
 }
 
 #[test]
-fn the_whole_line_in_every_strategy() {
+fn every_strategy_works_on_the_whole_number_line() {
     for strategy in ["lowest", "highest", "next", "random", "lru"] {
         check(&format!(
             "
@@ -96,7 +96,7 @@ fn the_whole_line_in_every_strategy() {
 }
 
 #[test]
-fn a_clock_that_steps_back_is_not_followed() {
+fn time_does_not_go_back_with_the_clock() {
     let mut world = check(
         "
         pool p id32 1-9
@@ -109,7 +109,7 @@ fn a_clock_that_steps_back_is_not_followed() {
     crate::values::script::play(
         &mut world,
         "
-        # By the journal it is 20 seconds later, and the lease is over.
+        # The journal's time is 20 seconds later, so the lease has expired.
         claim p c value=1 -> new 1
         ",
     );

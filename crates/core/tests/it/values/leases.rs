@@ -1,16 +1,16 @@
-//! Leases: renew, confirm, expiry, taking over, reaping.
+//! Leases: renew, confirm, expiry, reaping.
 
 use crate::values::script::check;
 
 #[test]
-fn renew_confirm_and_the_same_request_again() {
+fn claim_can_be_renewed_confirmed_and_repeated() {
     check(
         "
         pool p id32 1-9
         claim p a ttl=10s -> new 1
         show p a -> 1 by a v2 lease 10s
         at +4s
-        # The same request changes nothing while the lease runs.
+        # Repeating the claim changes nothing before the lease expires.
         claim p a ttl=10s -> same 1
         show p a -> 1 by a v2 lease 6s
         renew p a -> 1
@@ -36,7 +36,7 @@ fn renew_confirm_and_the_same_request_again() {
 }
 
 #[test]
-fn the_pool_has_a_lease_for_claims_that_ask_for_none() {
+fn claim_without_ttl_gets_the_lease_of_its_pool() {
     check(
         "
         pool p id32 1-9 lease=30s
@@ -54,7 +54,7 @@ fn the_pool_has_a_lease_for_claims_that_ask_for_none() {
 }
 
 #[test]
-fn an_expired_claim_is_seen_and_taken_only_when_nothing_else_is_free() {
+fn expired_claim_is_taken_only_when_no_value_is_free() {
     check(
         "
         pool p id32 1-4
@@ -65,7 +65,7 @@ fn an_expired_claim_is_seen_and_taken_only_when_nothing_else_is_free() {
         usage p -> size 4 claims 3 held 3 expired 3 free 1
         list p expired=yes -> a=1 b=2 c=3
         claim p d -> new 4
-        # The one that has been expired for longest goes first.
+        # The claim that expired first is taken first.
         claim p e -> new 2
         show p b -> none
         claim p f -> new 1
@@ -76,7 +76,7 @@ fn an_expired_claim_is_seen_and_taken_only_when_nothing_else_is_free() {
 }
 
 #[test]
-fn an_expired_claim_is_taken_when_its_value_is_asked_for() {
+fn expired_claim_is_taken_by_a_claim_that_names_its_value() {
     check(
         "
         pool p id32 1-9
@@ -92,7 +92,7 @@ fn an_expired_claim_is_taken_when_its_value_is_asked_for() {
 }
 
 #[test]
-fn the_holder_of_an_expired_claim_has_it_again_by_asking_again() {
+fn repeating_an_expired_claim_restarts_its_lease() {
     check(
         "
         pool p id32 1-1 lease=10s
@@ -113,7 +113,7 @@ fn the_holder_of_an_expired_claim_has_it_again_by_asking_again() {
 }
 
 #[test]
-fn expired_claims_are_taken_by_what_they_can_serve() {
+fn only_expired_claims_with_suitable_values_are_taken() {
     check(
         "
         pool p id32 1-6
@@ -133,7 +133,7 @@ fn expired_claims_are_taken_by_what_they_can_serve() {
 }
 
 #[test]
-fn an_expired_claim_that_cannot_help_is_left_alone() {
+fn expired_claim_without_a_suitable_value_stays() {
     check(
         "
         pool p id32 1-4
@@ -155,7 +155,7 @@ fn an_expired_claim_that_cannot_help_is_left_alone() {
 }
 
 #[test]
-fn an_expired_claim_in_a_part_that_is_drained_is_not_given_on() {
+fn expired_claim_in_a_draining_range_is_not_given_again() {
     check(
         "
         pool p id32 1-2
@@ -171,7 +171,7 @@ fn an_expired_claim_in_a_part_that_is_drained_is_not_given_on() {
 }
 
 #[test]
-fn a_pool_that_reaps_releases_expired_claims_by_itself() {
+fn tick_releases_expired_claims_of_a_pool_that_reaps() {
     check(
         "
         pool p id32 1-9 reap
@@ -190,7 +190,7 @@ fn a_pool_that_reaps_releases_expired_claims_by_itself() {
         at +1h
         tick -> 0 events
         show q a -> 1 by a v7 lease -3590s
-        # Reaping is something that can be switched on.
+        # Reaping can be enabled later.
         pool q id32 1-9 reap
         tick -> 1 events
         show q a -> none
@@ -199,7 +199,7 @@ fn a_pool_that_reaps_releases_expired_claims_by_itself() {
 }
 
 #[test]
-fn a_tick_does_only_so_much_and_the_next_one_goes_on() {
+fn tick_is_limited_and_the_next_one_continues() {
     let mut world = check("pool p id32 0-9999 reap lease=1s");
     for n in 0..300 {
         crate::values::script::ask(&mut world, &format!("claim p k{n}"));
@@ -217,7 +217,7 @@ fn a_tick_does_only_so_much_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn an_expired_prefix_is_taken_if_it_is_long_enough() {
+fn expired_prefix_is_taken_if_it_is_large_enough() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/24

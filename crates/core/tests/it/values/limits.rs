@@ -1,9 +1,9 @@
-//! Every limit has a name and a refusal, and is looked at only when something is decided.
+//! Every limit has a name and a refusal, and is checked only by decisions.
 
 use crate::values::script::{check, play};
 
 #[test]
-fn each_limit_refuses_what_is_beyond_it() {
+fn each_limit_refuses_commands_beyond_it() {
     check(
         "
         limit pool_name_bytes_max=3 key_bytes_max=4 owner_bytes_max=5 labels_max=1 label_bytes_max=2
@@ -53,7 +53,7 @@ fn each_limit_refuses_what_is_beyond_it() {
 }
 
 #[test]
-fn what_contradicts_itself() {
+fn contradictory_fields_are_refused() {
     check(
         "
         pool p id32 1-9
@@ -67,12 +67,12 @@ fn what_contradicts_itself() {
 }
 
 #[test]
-fn requests_and_pools_of_resources_have_limits() {
+fn requests_and_their_pools_have_limits() {
     check(
         "
         limit ranges_per_pool_max=4 owner_bytes_max=5 services_per_request_max=2
         ippool p nets=10.0.0.0/24,10.0.2.0/24,10.0.4.0/24 exclude=10.0.0.0/30,10.0.0.8/30 -> no limit_exceeded: ranges_per_pool_max is 4, the request has 5
-        # A range counts as many blocks as it has.
+        # A range counts as its number of blocks.
         ippool p ranges=10.0.0.1-10.0.0.10 -> no limit_exceeded: ranges_per_pool_max is 4, the request has 5
         ippool p ranges=10.0.0.1-10.0.0.9
         left p -> 10.0.0.1/32,10.0.0.2/31,10.0.0.4/30,10.0.0.8/31
@@ -89,7 +89,7 @@ fn requests_and_pools_of_resources_have_limits() {
 }
 
 #[test]
-fn a_state_beyond_the_limits_lives_on() {
+fn state_beyond_lowered_limits_keeps_working() {
     let mut world = check(
         "
         pool pool id32 1-9
@@ -108,7 +108,7 @@ fn a_state_beyond_the_limits_lives_on() {
 }
 
 #[test]
-fn making_room_goes_only_so_far() {
+fn claim_ends_a_limited_number_of_other_claims() {
     check(
         "
         pool p id32 1-4
@@ -117,7 +117,7 @@ fn making_room_goes_only_so_far() {
         claim p c ttl=1s
         at +1h
         limit claims_ended_per_claim_max=2
-        # Each claim of a transaction may end as many.
+        # The limit counts for each claim of a transaction.
         begin
         claim p x value=1
         claim p y value=2

@@ -1,7 +1,7 @@
-//! The rules once more, as plainly as they can be written: sets of values, and a look at every one of them.
+//! A naive model of the rules: sets of values, each of which is examined one by one.
 //!
-//! Written from the rules and not from the code, for pools of a few dozen values. Where the core may choose (random,
-//! least recently used) the model is shown the choice and only says whether it was allowed.
+//! It is written from the rules and not from the code, for pools of a few dozen values. Where the core may choose
+//! (random, least recently used) the model gets the choice and checks that it is allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub struct Held {
     ttl_ms: Option<u64>,
 }
 
-/// A released claim whose values are kept.
+/// A claim in quarantine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
     pub key: String,
@@ -89,7 +89,7 @@ impl Pool {
         members.filter(|value| self.zone(*value) == Zone::Automatic && !self.has(*value)).collect()
     }
 
-    /// What must go so that the value can be had, in this pool, by this owner.
+    /// The claims that must end so that this owner can have the value in this pool.
     fn in_the_way(&self, value: Span, owner: &str, now_ms: u64) -> Result<Vec<Gone>, Refused> {
         match self.worst(value) {
             Zone::Outside => return Err("value_outside"),
@@ -128,7 +128,7 @@ impl Pool {
         }
     }
 
-    /// Ends the quarantine that has been over for longest.
+    /// Ends the quarantine whose time was over first.
     fn end_quarantine(&mut self, now_ms: u64) -> bool {
         let over = self.kept.iter().filter(|kept| kept.until_ms <= now_ms);
         let Some(first) = over.min_by_key(|kept| (kept.until_ms, kept.spans[0])) else {
@@ -139,7 +139,7 @@ impl Pool {
         true
     }
 
-    /// Expired claims that would help, with what of them would, the longest expired first.
+    /// Expired claims with suitable values, in the order of expiry.
     fn helpful(&self, want: &Want, now_ms: u64) -> Vec<(u64, Span, String)> {
         let mut found = Vec::new();
         for (key, held) in self.held.iter().filter(|(_, held)| expired(held, now_ms)) {
@@ -154,7 +154,7 @@ impl Pool {
         found.into_iter().map(|(at, _, value, key)| (at, value, key)).collect()
     }
 
-    /// What this key and owner gave back and could have again.
+    /// The values in quarantine that this key and owner can have back.
     fn given_back(&self, key: &str, owner: &str, want: &Want) -> Option<Vec<Span>> {
         let kept = self.kept.iter().filter(|kept| kept.key == key && kept.owner == owner);
         let kept = kept.filter(|kept| {
@@ -184,7 +184,7 @@ enum Gone {
 pub struct Model {
     pub pools: BTreeMap<String, Pool>,
     pub now_ms: u64,
-    /// The position that the next accepted command will have.
+    /// The position of the next accepted command.
     pub version: u64,
 }
 
@@ -194,12 +194,12 @@ pub struct Claiming<'a> {
     pub owner: &'a str,
     pub want: &'a Want,
     pub ttl_ms: Option<u64>,
-    /// What the core gave, in each pool; where it may choose, this is looked at.
+    /// The values that the core gave in each pool; used where it may choose.
     pub given: Option<&'a [Vec<Span>]>,
 }
 
 impl Model {
-    /// What each pool gives, and whether any of it is new.
+    /// The values in each pool, and whether any of them is new.
     pub fn claim(&mut self, ask: &Claiming<'_>) -> Result<(bool, Vec<Vec<Span>>), Refused> {
         let mut missing = Vec::new();
         let mut values = BTreeSet::new();
@@ -282,7 +282,7 @@ impl Model {
             let kind = room.spec.kind;
             let picked = match strategy {
                 Strategy::Random | Strategy::LeastRecentlyUsed => {
-                    // Any value that may be picked will do; if there is one, the core has to have found one.
+                    // Any allowed value is right; if there is one, the core must have found one.
                     let any = pick(kind, &free, ask.want, Strategy::Lowest, None);
                     any.map(|_| {
                         let given = &ask.given.expect("the core found none, but there is one")[0];
@@ -367,7 +367,7 @@ impl Model {
         Err("sync_exhausted")
     }
 
-    /// Makes a value free in all of the pools, or in none.
+    /// Frees a value in all of the pools, or in none.
     fn clear(&mut self, ask: &Claiming<'_>, pools: &[String], value: Span) -> Result<(), Refused> {
         let ways = pools.iter().map(|name| {
             let way = self.pools[name].in_the_way(value, ask.owner, self.now_ms)?;
@@ -380,7 +380,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether something was held.
+    /// Returns whether the key held anything.
     pub fn release(&mut self, pool: &str, key: &str) -> Result<bool, Refused> {
         let (now_ms, version) = (self.now_ms, self.version);
         let pool = self.pools.get_mut(pool).ok_or("pool_unknown")?;
@@ -443,7 +443,7 @@ pub fn each(span: Span) -> impl Iterator<Item = u128> {
     span.first..=span.last
 }
 
-/// Values as claims show them: those that follow each other as one span.
+/// Values as claims have them: consecutive ones as one span.
 pub fn as_spans(values: impl IntoIterator<Item = u128>) -> Vec<Span> {
     normalise(values.into_iter().map(Span::one).collect())
 }

@@ -1,4 +1,4 @@
-//! The strategies of the naive model: every free value is looked at.
+//! The strategies of the naive model, which examine every free value.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::values::naive::{as_spans, each, of_parity};
 
 type Free = BTreeSet<u128>;
 
-/// How many numbers of the line one wanted value has.
+/// The number of points of one wanted value.
 fn size(kind: Kind, want: &Want) -> u128 {
     if !kind.is_prefix() {
         return 1;
@@ -20,32 +20,32 @@ fn size(kind: Kind, want: &Want) -> u128 {
     1 << (kind.width() - u32::from(len))
 }
 
-/// All places where one value of this size could be, ascending.
-fn places(free: &Free, size: u128, want: &Want) -> Vec<Span> {
+/// All free positions of one value of this size, ascending.
+fn positions(free: &Free, size: u128, want: &Want) -> Vec<Span> {
     let starts = free.iter().filter(|first| *first % size == 0 && of_parity(**first, want.parity));
     let spans = starts.filter_map(|first| Span::new(*first, first.checked_add(size - 1)?));
     spans.filter(|span| each(*span).all(|value| free.contains(&value))).collect()
 }
 
-/// All places where `count` values of this size follow each other, ascending.
+/// All free positions of `count` consecutive values of this size, ascending.
 fn rows(free: &Free, size: u128, want: &Want) -> Vec<Span> {
     let whole = |place: Span| {
         let last = place.first.checked_add(size * u128::from(want.count) - 1)?;
         let row = Span::new(place.first, last)?;
         each(row).all(|value| free.contains(&value)).then_some(row)
     };
-    places(free, size, want).into_iter().filter_map(whole).collect()
+    positions(free, size, want).into_iter().filter_map(whole).collect()
 }
 
-/// The aligned blocks of free values that are in no larger one.
+/// The aligned free blocks that are not part of a larger one.
 fn whole_blocks(free: &Free) -> Vec<Span> {
     let any = Want::any();
-    let all: Vec<Span> = (0..7).flat_map(|bits| places(free, 1 << bits, &any)).collect();
+    let all: Vec<Span> = (0..7).flat_map(|bits| positions(free, 1 << bits, &any)).collect();
     let inner = |block: &Span| all.iter().any(|other| other != block && other.covers(*block));
     all.iter().filter(|block| !inner(block)).copied().collect()
 }
 
-/// The values that a strategy gives, as spans, and the one that it gave last.
+/// The spans that a strategy picks, and the value that it picked last.
 pub fn pick(
     kind: Kind,
     free: &Free,
@@ -77,7 +77,7 @@ pub fn pick(
         return Some((spans, Some(row.last)));
     }
     if kind.is_prefix() && want.count == 1 && strategy != Strategy::Next {
-        // The smallest block that fits, and of those the lowest or the highest.
+        // The lowest or the highest of the smallest blocks that are large enough.
         let blocks = whole_blocks(free);
         let fitting = || blocks.iter().filter(|block| block.last - block.first >= size - 1);
         let least = fitting().map(|block| block.last - block.first).min()?;
@@ -91,7 +91,7 @@ pub fn pick(
         };
         return Some((vec![value], None));
     }
-    let values: Vec<Span> = ordered(places(free, size, want));
+    let values: Vec<Span> = ordered(positions(free, size, want));
     let values = values.get(..want.count as usize)?;
     let last = values.last().map(|value| value.last);
     Some((shown(kind, values), last))
@@ -106,12 +106,12 @@ fn shown(kind: Kind, values: &[Span]) -> Vec<Span> {
     values
 }
 
-/// Whether these values could have been picked, by whatever strategy.
+/// Whether any strategy may pick these values.
 pub fn may_be_picked(kind: Kind, free: &Free, want: &Want, spans: &[Span]) -> bool {
     fits(kind, want, spans) && spans.iter().all(|span| each(*span).all(|v| free.contains(&v)))
 }
 
-/// Whether these values are what is asked for.
+/// Whether these values satisfy the claim.
 pub fn fits(kind: Kind, want: &Want, spans: &[Span]) -> bool {
     let size = size(kind, want);
     let total: u128 = spans.iter().map(|span| span.last - span.first + 1).sum();
@@ -122,14 +122,14 @@ pub fn fits(kind: Kind, want: &Want, spans: &[Span]) -> bool {
     total == size * u128::from(want.count) && one_by_one && parity && (!want.contiguous || follow)
 }
 
-/// The smallest value, run or block that is free everywhere.
+/// The lowest value, run or block that is free in all sets.
 pub fn pick_common(kind: Kind, free: &[Free], want: &Want) -> Option<Span> {
     let mut common = free[0].clone();
     common.retain(|value| free.iter().all(|free| free.contains(value)));
     rows(&common, size(kind, want), want).first().copied()
 }
 
-/// What of a span would do for the claim, or for one of its values.
+/// The part of a span that satisfies the claim, or one of its values.
 pub fn serves(kind: Kind, want: &Want, span: Span) -> Option<Span> {
     let all: Free = each(span).collect();
     let size = size(kind, want);
@@ -138,5 +138,5 @@ pub fn serves(kind: Kind, want: &Want, span: Span) -> Option<Span> {
         let first = Span { first: row.first, last: row.first + (size - 1) };
         return Some(if kind.is_prefix() { first } else { row });
     }
-    places(&all, size, want).first().copied()
+    positions(&all, size, want).first().copied()
 }

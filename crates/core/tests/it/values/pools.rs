@@ -1,9 +1,9 @@
-//! Pools: defining, resizing, draining, exclusions, manual bands, removing; and what lists say of them.
+//! Pools: definition, change of ranges, draining, exclusions, manual values, deletion, lists.
 
 use crate::values::script::check;
 
 #[test]
-fn defining_twice_the_same_is_nothing_new() {
+fn repeated_definition_changes_nothing() {
     let world = check(
         "
         pool p id32 1-9 strategy=next label=a:b -> created 1
@@ -22,7 +22,7 @@ fn defining_twice_the_same_is_nothing_new() {
 }
 
 #[test]
-fn resizing_frees_nothing_that_is_held() {
+fn held_values_survive_a_change_of_ranges() {
     check(
         "
         pool p id32 10-20
@@ -37,7 +37,7 @@ fn resizing_frees_nothing_that_is_held() {
         show p b -> 19 by b v3
         claim p b value=19 -> same 19
         claim p d value=19 -> no value_outside: 19 is outside the ranges of pool 'p'
-        # It has left already; leaving it out again needs no leave.
+        # The value is already outside of the ranges, so this change needs no keep_held.
         pool p id32 5-16 -> generation 3
         release p b
         usage p -> size 12 claims 2 held 3 free 9
@@ -51,7 +51,7 @@ fn resizing_frees_nothing_that_is_held() {
 }
 
 #[test]
-fn growing_shrinking_and_moving_ranges() {
+fn ranges_can_grow_shrink_and_move() {
     check(
         "
         pool p id32 10-200
@@ -81,7 +81,7 @@ fn exclusions_may_overlap_and_reach_outside() {
         claim p b -> no exhausted: pool 'p' has no value free [size 16, held 4, excluded 12]
         pool p id32 5-20 exclude=10-20
         claim p b -> new 5
-        # What is held may be excluded: it stays held, and is not given again.
+        # A held value may be excluded: it stays held, and is not given again.
         pool p id32 5-20 exclude=5-20
         show p b -> 5 by b v4
         usage p -> size 16 claims 2 held 5 excluded 11
@@ -92,7 +92,7 @@ fn exclusions_may_overlap_and_reach_outside() {
 }
 
 #[test]
-fn manual_bands_are_given_by_value_only() {
+fn manual_values_are_given_only_by_name() {
     check(
         "
         pool p id32 1-9 manual=1-7
@@ -115,7 +115,7 @@ fn manual_bands_are_given_by_value_only() {
 }
 
 #[test]
-fn an_expired_claim_of_a_manual_band_is_had_by_value_only() {
+fn expired_claim_of_a_manual_value_is_taken_only_by_name() {
     check(
         "
         pool p id32 1-2 manual=1
@@ -129,7 +129,7 @@ fn an_expired_claim_of_a_manual_band_is_had_by_value_only() {
 }
 
 #[test]
-fn draining_gives_nothing_new_and_reports_what_is_left() {
+fn draining_values_are_not_given_and_remaining_claims_are_listed() {
     check(
         "
         pool p id32 1-20
@@ -142,7 +142,7 @@ fn draining_gives_nothing_new_and_reports_what_is_left() {
         release p d
         pool p id32 1-20 draining=5-15 -> generation 2
         usage p -> size 20 claims 5 held 18 draining 11 draining_held 10 free 1
-        # Whoever has a value in there, also one that begins before it.
+        # All claims that overlap the range, also one that begins before it.
         list p within=5-15 -> f=6-11,14-17,19-20 b=12 c=13
         list p within=5-15 page=1 -> f=6-11,14-17,19-20 | b=12 | c=13 |
         list p within=15-16 -> f=6-11,14-17,19-20
@@ -165,7 +165,7 @@ fn draining_gives_nothing_new_and_reports_what_is_left() {
 }
 
 #[test]
-fn the_report_of_a_drained_block_names_a_prefix_that_only_reaches_into_it() {
+fn list_of_a_draining_block_has_a_prefix_that_overlaps_it() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/23
@@ -181,7 +181,7 @@ fn the_report_of_a_drained_block_names_a_prefix_that_only_reaches_into_it() {
 }
 
 #[test]
-fn only_an_empty_pool_is_removed() {
+fn pool_with_claims_cannot_be_deleted() {
     check(
         "
         pool p id32 1-9
@@ -204,7 +204,7 @@ fn only_an_empty_pool_is_removed() {
 }
 
 #[test]
-fn what_makes_no_pool() {
+fn invalid_definitions_are_refused() {
     check(
         "
         pool p id32 none -> no invalid: the pool has no range; give at least one
@@ -217,7 +217,7 @@ fn what_makes_no_pool() {
 }
 
 #[test]
-fn lists_come_in_pages_without_gap_or_repetition() {
+fn pages_of_a_list_have_no_gap_and_no_repetition() {
     check(
         "
         pool p id32 1-99 quarantine=1h
@@ -243,7 +243,7 @@ fn lists_come_in_pages_without_gap_or_repetition() {
         owners prefix=zz ->
         owners prefix=x pool=q -> e=1-2
         owners pool=z ->
-        # Claims in quarantine have pages of their own that come to an end.
+        # Claims in quarantine are listed separately.
         owners prefix=x quarantined page=1 -> f=5 |
         owners quarantined page=1 -> f=5 | b=2
         pools page=1 -> p | q

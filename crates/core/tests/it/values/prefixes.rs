@@ -1,9 +1,9 @@
-//! Prefixes: best fit, coalescing, exact ones, and the sizes at the ends of the scale.
+//! Prefix pools: best fit, merging, named prefixes, and the smallest and largest sizes.
 
 use crate::values::script::check;
 
 #[test]
-fn the_smallest_block_that_fits_is_cut_and_comes_back_whole() {
+fn best_fit_splits_the_smallest_block_and_releases_merge() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/24
@@ -24,7 +24,7 @@ fn the_smallest_block_that_fits_is_cut_and_comes_back_whole() {
 }
 
 #[test]
-fn an_exact_fit_comes_first() {
+fn exact_fit_is_preferred() {
     check(
         "
         pool n ipv4_prefix 192.168.1.0/24,24.1.2.0/28
@@ -44,7 +44,7 @@ fn an_exact_fit_comes_first() {
 }
 
 #[test]
-fn neighbouring_subnets_are_one_block() {
+fn adjacent_subnets_merge_into_one_block() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/24
@@ -53,14 +53,14 @@ fn neighbouring_subnets_are_one_block() {
         claim n a len=23 -> new 10.0.0.0/23
         release n a
         pool n ipv4_prefix 10.0.1.0/24,10.0.2.0/24
-        # Neighbours, but not the two halves of a block.
+        # Adjacent, but not the two halves of one block.
         claim n a len=23 -> no exhausted: pool 'n' has 512 values free, but none that fit [size 512, free 512, run 512, largest /24]
         ",
     );
 }
 
 #[test]
-fn exactly_this_prefix() {
+fn named_prefix_is_claimed_or_refused() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/24
@@ -85,7 +85,7 @@ fn exactly_this_prefix() {
 }
 
 #[test]
-fn exclusions_bands_and_draining_cut_blocks() {
+fn exclusions_manual_and_draining_values_split_blocks() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/24 exclude=10.0.0.0/26,10.0.0.32/27 manual=10.0.0.64/26 draining=10.0.0.128/26
@@ -100,7 +100,7 @@ fn exclusions_bands_and_draining_cut_blocks() {
 }
 
 #[test]
-fn several_prefixes() {
+fn several_prefixes_are_claimed_at_once() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/28
@@ -117,7 +117,7 @@ fn several_prefixes() {
         release n e
         claim n f len=30 count=3 contiguous strategy=highest -> new 10.0.0.4/30,10.0.0.8/30,10.0.0.12/30
         release n f
-        # The prefix that was claimed by name moved the hand of the clock to 10.0.0.7.
+        # The prefix that was claimed by name moved the cursor to 10.0.0.7.
         claim n g len=31 count=3 contiguous strategy=next -> new 10.0.0.8/31,10.0.0.10/31,10.0.0.12/31
         claim n h len=31 count=3 contiguous strategy=next -> new 10.0.0.0/31,10.0.0.2/31,10.0.0.4/31
         release n g
@@ -127,7 +127,7 @@ fn several_prefixes() {
 }
 
 #[test]
-fn several_prefixes_in_a_row_are_aligned_though_the_gap_is_not() {
+fn contiguous_prefixes_are_aligned_in_an_unaligned_gap() {
     check(
         "
         pool n ipv4_prefix 10.0.0.1-10.0.0.4,10.0.0.7-10.0.0.12
@@ -140,7 +140,7 @@ fn several_prefixes_in_a_row_are_aligned_though_the_gap_is_not() {
 }
 
 #[test]
-fn going_round_by_prefixes() {
+fn next_strategy_wraps_around_with_prefixes() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/29 strategy=next
@@ -161,7 +161,7 @@ fn going_round_by_prefixes() {
 }
 
 #[test]
-fn least_recently_used_prefixes() {
+fn least_recently_used_prefix_is_reused_last() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/28 strategy=lru
@@ -178,7 +178,7 @@ fn least_recently_used_prefixes() {
 }
 
 #[test]
-fn a_48_into_127s_and_the_whole_of_ipv6() {
+fn slash_48_of_127s_and_all_of_ipv6_are_ordinary_pools() {
     check(
         "
         pool n ipv6_prefix 2001:db8::/48
@@ -208,7 +208,7 @@ fn a_48_into_127s_and_the_whole_of_ipv6() {
 }
 
 #[test]
-fn one_value_less_than_the_whole_line() {
+fn whole_line_without_one_value_is_an_ordinary_pool() {
     check(
         "
         pool six ipv6_prefix ::/0 exclude=::1/128
@@ -230,7 +230,7 @@ fn one_value_less_than_the_whole_line() {
 }
 
 #[test]
-fn a_block_over_many_expired_ones() {
+fn block_is_claimed_over_many_expired_claims() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/28

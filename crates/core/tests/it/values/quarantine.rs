@@ -1,9 +1,9 @@
-//! Quarantine: for a while after its release a value is kept for its former owner.
+//! Quarantine: a released value is reserved for its former owner for a while.
 
 use crate::values::script::check;
 
 #[test]
-fn a_released_value_is_kept_back() {
+fn released_value_is_quarantined() {
     check(
         "
         pool p id32 1-2 quarantine=30s
@@ -18,14 +18,14 @@ fn a_released_value_is_kept_back() {
         at +29s
         claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 1s]
         at +1s
-        # Over is over, whether the clock has ticked or not.
+        # The quarantine ends at its time, even before the next tick.
         claim p c -> new 1
         ",
     );
 }
 
 #[test]
-fn the_tick_ends_it() {
+fn tick_ends_a_quarantine() {
     check(
         "
         pool p id32 1-9 quarantine=30s
@@ -41,7 +41,7 @@ fn the_tick_ends_it() {
 }
 
 #[test]
-fn the_former_owner_gets_it_back_by_key_or_by_value() {
+fn former_owner_gets_the_value_back_by_key_or_by_value() {
     check(
         "
         pool p id32 1-9 quarantine=30s
@@ -53,10 +53,10 @@ fn the_former_owner_gets_it_back_by_key_or_by_value() {
         release p c
         claim p x -> new 4
         claim p a -> new 1
-        # By key it must be the same owner too.
+        # By key, the owner must be the same as well.
         claim p b owner=eve -> new 5
         release p b
-        # By value any key of the owner will do.
+        # By value, any key of the owner gets it.
         claim p other owner=eve value=2 -> no value_quarantined: 2 of pool 'p' is in quarantine, reserved for its former owner [for 30s]
         claim p other owner=bob value=2 -> new 2
         claim p c owner=bob -> new 3
@@ -66,7 +66,7 @@ fn the_former_owner_gets_it_back_by_key_or_by_value() {
 }
 
 #[test]
-fn what_is_given_back_must_fit_what_is_asked() {
+fn quarantined_values_are_given_back_only_if_they_satisfy_the_claim() {
     check(
         "
         pool p id32 1-20 quarantine=1h
@@ -74,7 +74,7 @@ fn what_is_given_back_must_fit_what_is_asked() {
         release p a
         claim p a -> new 3
         release p a
-        # Both are kept for it; the one that fits is had.
+        # Both are in quarantine; the claim gets the one that satisfies it.
         claim p a count=2 -> new 1-2
         release p a
         claim p a count=2 contiguous -> new 1-2
@@ -95,7 +95,7 @@ fn what_is_given_back_must_fit_what_is_asked() {
 }
 
 #[test]
-fn the_last_release_is_the_first_to_be_had_again() {
+fn last_release_is_given_back_first() {
     check(
         "
         pool p id32 1-20 quarantine=1h
@@ -111,7 +111,7 @@ fn the_last_release_is_the_first_to_be_had_again() {
 }
 
 #[test]
-fn nobody_gets_back_what_the_pool_no_longer_gives() {
+fn value_that_the_pool_excludes_now_is_not_given_back() {
     check(
         "
         pool p id32 1-9 quarantine=30s
@@ -134,7 +134,7 @@ fn nobody_gets_back_what_the_pool_no_longer_gives() {
 }
 
 #[test]
-fn a_reaped_claim_is_kept_for_its_owner_too() {
+fn reaped_value_is_quarantined() {
     check(
         "
         pool p id32 1-2 quarantine=30s reap lease=10s
@@ -149,7 +149,7 @@ fn a_reaped_claim_is_kept_for_its_owner_too() {
 }
 
 #[test]
-fn a_pool_may_change_its_quarantine_and_be_removed_in_it() {
+fn quarantine_time_can_change_and_does_not_prevent_deletion() {
     check(
         "
         pool p id32 1-2 quarantine=30s
@@ -157,7 +157,7 @@ fn a_pool_may_change_its_quarantine_and_be_removed_in_it() {
         release p a
         pool p id32 1-2
         claim p b -> new 2
-        # What was released under the old rule is kept as it was said then.
+        # Values that are in quarantine already keep their end time.
         claim p c -> no exhausted: pool 'p' has no value free [size 2, held 1, quarantined 1, next in 30s]
         release p b
         claim p c -> new 2
@@ -170,7 +170,7 @@ fn a_pool_may_change_its_quarantine_and_be_removed_in_it() {
 }
 
 #[test]
-fn two_owners_may_have_released_under_one_key() {
+fn values_of_two_owners_under_one_key_are_quarantined_separately() {
     check(
         "
         pool p id32 1-9 quarantine=1h

@@ -1,4 +1,4 @@
-//! Random requests, played to the core and to the naive model side by side; after each, both must say and have the same.
+//! Random commands for the core and the naive model; after each, answers and claims must be the same.
 
 use allod_core::claim::{ClaimState, Parity, Want};
 use allod_core::command::{
@@ -15,7 +15,7 @@ use proptest::sample::select;
 use crate::values::naive::{Claiming, Held, Kept, Model};
 use crate::values::world::World;
 
-/// The pools: where on the line each one is, so that both ends of it are among them. Each has 32 values to play with.
+/// The pools, with their lowest values: some are at the ends of the number line. Each has 32 values.
 const POOLS: [(&str, Kind, u128); 7] = [
     ("id", Kind::Id32, 0),
     ("ie", Kind::Id32, 8),
@@ -26,10 +26,10 @@ const POOLS: [(&str, Kind, u128); 7] = [
     ("six", Kind::Prefix6, u128::MAX - 31),
 ];
 
-/// On which of them a case plays: few at a time, so that they get crowded.
+/// The pools of one case: few, so that they fill up.
 const PLACES: [&[usize]; 8] = [&[0], &[0, 1], &[2], &[3], &[4], &[4, 5], &[6], &[0, 1, 3, 4, 6]];
 
-/// Pools that have values in common.
+/// Pools with common values.
 const GROUPS: [&[usize]; 3] = [&[0, 1], &[1, 0], &[4, 5]];
 
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ fn want() -> impl Strategy<Value = WantSeed> {
 }
 
 impl Step {
-    /// The same step, played on these pools only.
+    /// The same step on these pools only.
     fn at(self, place: &[usize]) -> Step {
         let there = |pool: usize| place[pool % place.len()];
         let op = |op| match op {
@@ -194,7 +194,7 @@ impl SpecSeed {
 }
 
 impl WantSeed {
-    /// A want that makes sense: what contradicts itself is for the tables.
+    /// A want without contradictions; the tables have those.
     fn want(&self, pools: &[usize]) -> Want {
         let (_, kind, base) = POOLS[pools[0]];
         let bits = if kind.is_prefix() { self.bits } else { 0 };
@@ -263,7 +263,7 @@ fn command(op: &OpSeed) -> Op {
     }
 }
 
-/// Plays one operation to the model, and says what it answers in the words of [`answer`].
+/// Runs one operation on the model, and formats its answer as [`answer`] does.
 fn model_op(
     model: &mut Model,
     op: &OpSeed,
@@ -364,7 +364,7 @@ fn play_ops(world: &mut World, model: &mut Model, ops: &[OpSeed]) {
             }
         }
         Err(refused) => {
-            // What the core would have chosen before it came to the refusal is not known.
+            // The choices of the core before the refusal are not known.
             if ops[..refused.op].iter().any(|op| may_choose(model, op)) {
                 return;
             }
@@ -378,7 +378,7 @@ fn play_ops(world: &mut World, model: &mut Model, ops: &[OpSeed]) {
     }
 }
 
-/// Both have the same claims, the same values in quarantine, and the same number of values free.
+/// Asserts that both have the same claims, quarantines and number of free values.
 fn compare(world: &World, model: &Model) {
     let frozen = world.state.freeze();
     assert_eq!(frozen.pools.len(), model.pools.len());
@@ -422,7 +422,7 @@ fn compare(world: &World, model: &Model) {
     }
 }
 
-/// How many cases are played: enough for some seconds, unless the environment says otherwise.
+/// The number of cases: enough for some seconds, unless the environment has another.
 fn cases() -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     asked.unwrap_or(600)
@@ -437,7 +437,7 @@ proptest! {
     })]
 
     #[test]
-    fn the_core_does_what_the_naive_model_does(
+    fn core_agrees_with_the_naive_model(
         place in select(PLACES.to_vec()),
         specs in prop::collection::vec(spec(), POOLS.len()),
         steps in steps(),

@@ -1,6 +1,6 @@
-//! The small language of the tables: one line, one request; what it answers stands behind `->` on the same line.
+//! The script language of the tables: one command in each line, with its answer after `->`.
 //!
-//! `check` plays a script and compares the transcript, so a failure shows every line as it would be right now.
+//! [`check`] runs a script and compares the transcript, so a failure shows the actual answer of every line.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::values::ids;
 use crate::values::resource;
 use crate::values::world::World;
 
-/// Plays a script in a new world and compares what it answers with what it says.
+/// Runs a script in a new world and compares the answers.
 pub fn check(script: &str) -> World {
     let mut world = World::new();
     play(&mut world, script);
     world
 }
 
-/// Goes on with a script where another one has ended.
+/// Continues a world with another script.
 pub fn play(world: &mut World, script: &str) {
     let mut transcript = String::new();
     let mut wanted = String::new();
@@ -51,11 +51,8 @@ pub fn play(world: &mut World, script: &str) {
         });
         wanted.push('\n');
     }
-    assert!(open.is_none(), "a transaction was begun and not ended");
-    assert!(
-        transcript == wanted,
-        "the script says:\n\n{wanted}\nthe core answers:\n\n{transcript}"
-    );
+    assert!(open.is_none(), "a transaction has no end");
+    assert!(transcript == wanted, "expected:\n\n{wanted}\nactual:\n\n{transcript}");
 }
 
 /// The answer to one line.
@@ -142,7 +139,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
     answer::of(world, &command)
 }
 
-/// A line taken apart: the verb, the words without `=`, and those with one.
+/// A parsed line: the verb, the words without `=`, and those with one.
 pub struct Words<'a> {
     verb: &'a str,
     plain: Vec<&'a str>,

@@ -3,7 +3,7 @@
 use crate::values::script::check;
 
 #[test]
-fn lowest_fills_the_gap_that_is_lowest() {
+fn lowest_picks_the_lowest_gap() {
     check(
         "
         pool p id32 1-4 -> created 1
@@ -22,7 +22,7 @@ fn lowest_fills_the_gap_that_is_lowest() {
 }
 
 #[test]
-fn highest_comes_from_the_top() {
+fn highest_picks_the_highest_value() {
     check(
         "
         pool p id32 1-4 strategy=highest
@@ -37,7 +37,7 @@ fn highest_comes_from_the_top() {
 }
 
 #[test]
-fn next_goes_round_and_starts_over_at_the_end() {
+fn next_wraps_around_at_the_end() {
     check(
         "
         pool p id32 1-5 strategy=next
@@ -58,7 +58,7 @@ fn next_goes_round_and_starts_over_at_the_end() {
 }
 
 #[test]
-fn next_with_several_values_goes_on_after_the_one_given_last() {
+fn next_continues_after_the_value_given_last() {
     check(
         "
         pool p id32 0-9 strategy=next
@@ -66,7 +66,7 @@ fn next_with_several_values_goes_on_after_the_one_given_last() {
         release p a
         claim p b count=4 -> new 0-1,8-9
         release p b
-        # The last one given was 1, not 9.
+        # The value given last is 1, not 9.
         claim p c -> new 2
         claim p d count=10 -> no exhausted: pool 'p' has 9 values free, but none that fit [size 10, held 1, free 9, run 7]
         release p c
@@ -78,7 +78,7 @@ fn next_with_several_values_goes_on_after_the_one_given_last() {
 }
 
 #[test]
-fn next_in_a_row_goes_on_after_the_row() {
+fn next_continues_after_contiguous_values() {
     check(
         "
         pool p id32 0-9 strategy=next
@@ -116,7 +116,7 @@ fn random_gives_every_value_exactly_once() {
 }
 
 #[test]
-fn random_is_as_likely_to_give_any_value() {
+fn random_picks_all_values_with_equal_probability() {
     let mut world = check("pool p id32 0-9 strategy=random");
     let mut hits = [0u32; 10];
     for n in 0..600 {
@@ -130,7 +130,7 @@ fn random_is_as_likely_to_give_any_value() {
 }
 
 #[test]
-fn random_of_several_values() {
+fn random_picks_several_values() {
     check(
         "
         pool p id32 1-6 strategy=random
@@ -143,7 +143,7 @@ fn random_of_several_values() {
 }
 
 #[test]
-fn least_recently_used_gives_what_was_never_used_then_by_release() {
+fn least_recently_used_picks_unused_values_then_by_time_of_release() {
     check(
         "
         pool p id32 1-4 strategy=lru
@@ -164,7 +164,7 @@ fn least_recently_used_gives_what_was_never_used_then_by_release() {
 }
 
 #[test]
-fn least_recently_used_of_several_values_and_parities() {
+fn least_recently_used_picks_several_values_and_parities() {
     check(
         "
         pool p id32 1-6 strategy=lru
@@ -184,7 +184,7 @@ fn least_recently_used_of_several_values_and_parities() {
 }
 
 #[test]
-fn least_recently_used_asked_of_a_pool_with_another_strategy() {
+fn claim_can_ask_for_least_recently_used_in_any_pool() {
     check(
         "
         pool p id32 1-4
@@ -212,7 +212,7 @@ fn least_recently_used_survives_a_change_of_the_pool() {
         pool p id32 1-4 strategy=lru -> generation 2
         claim p c -> new 1
         pool p id32 1-8 strategy=lru -> generation 3
-        # 5 to 8 are new to the pool as it is now.
+        # 5 to 8 are new in the changed pool.
         claim p d -> new 5
         pool p id32 1-8 -> generation 4
         pool p id32 1-8 strategy=lru exclude=6-7 -> generation 5
@@ -223,7 +223,7 @@ fn least_recently_used_survives_a_change_of_the_pool() {
 }
 
 #[test]
-fn a_claim_may_have_its_own_strategy() {
+fn claim_can_override_the_strategy() {
     check(
         "
         pool p id32 1-9
@@ -238,7 +238,7 @@ fn a_claim_may_have_its_own_strategy() {
 }
 
 #[test]
-fn odd_and_even() {
+fn parity_is_respected() {
     check(
         "
         pool p id32 100-105
@@ -256,7 +256,7 @@ fn odd_and_even() {
 }
 
 #[test]
-fn several_values_contiguous_or_not() {
+fn several_values_are_contiguous_on_request() {
     check(
         "
         pool p id32 1-10
@@ -276,7 +276,7 @@ fn several_values_contiguous_or_not() {
 }
 
 #[test]
-fn a_free_neighbour_range_is_used_and_so_is_a_gap_below() {
+fn contiguous_values_use_adjacent_ranges_and_gaps() {
     check(
         "
         pool p id32 50-51,10-11,90
@@ -292,9 +292,9 @@ fn a_free_neighbour_range_is_used_and_so_is_a_gap_below() {
     );
 }
 
-/// What is remembered is part of what the journal means, so its bound must hold however it grows.
+/// Replaying a journal depends on the limit.
 #[test]
-fn memory_of_releases_is_bounded_however_they_are_cut_up() {
+fn stored_releases_are_limited_however_they_are_split() {
     let mut world = check(
         "
         pool p ipv4_prefix 10.0.0.0/8

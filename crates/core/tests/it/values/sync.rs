@@ -13,7 +13,7 @@ fn lans(script: &str) {
 }
 
 #[test]
-fn the_smallest_value_that_is_free_in_all() {
+fn lowest_value_that_is_free_in_all_pools_is_picked() {
     lans(
         "
         claim lan1+lan2+lan3 b -> new 40 40 40
@@ -21,7 +21,7 @@ fn the_smallest_value_that_is_free_in_all() {
         claim lan1 c value=42
         claim lan1+lan2+lan3 d -> new 43 43 43
         claim lan1+lan2+lan3 d -> same 43 43 43
-        # Round robin gives way to what they have in common.
+        # The common value has precedence over the next strategy.
         claim lan2+lan1 e strategy=next -> new 30 30
         claim lan1+lan2 f odd -> new 31 31
         claim lan1+lan3 g count=3 contiguous -> new 44-46 44-46
@@ -32,7 +32,7 @@ fn the_smallest_value_that_is_free_in_all() {
 }
 
 #[test]
-fn joining_later_takes_the_value_that_is_held() {
+fn pool_that_is_added_later_gets_the_held_value() {
     lans(
         "
         claim lan3 a -> new 40
@@ -52,7 +52,7 @@ fn joining_later_takes_the_value_that_is_held() {
 }
 
 #[test]
-fn a_member_that_has_expired_is_held_again_when_another_joins() {
+fn adding_a_pool_restarts_expired_leases() {
     lans(
         "
         claim lan3 a ttl=10s -> new 40
@@ -65,7 +65,7 @@ fn a_member_that_has_expired_is_held_again_when_another_joins() {
 }
 
 #[test]
-fn nothing_in_common_leaves_nothing() {
+fn refusal_changes_no_pool() {
     check(
         "
         pool p id32 1-10
@@ -84,7 +84,7 @@ fn nothing_in_common_leaves_nothing() {
 }
 
 #[test]
-fn exactly_this_value_everywhere() {
+fn named_value_is_claimed_in_all_pools() {
     lans(
         "
         claim lan2 other value=77
@@ -92,7 +92,7 @@ fn exactly_this_value_everywhere() {
         usage lan1 -> size 181 free 181
         claim lan1+lan2 a value=77 fallback -> new 30 30
         claim lan1+lan2 b value=78 -> new 78 78
-        # What one of them holds is the group's value: a fallback must not tear them apart.
+        # All pools get the value that one of them holds, even with a fallback.
         claim lan1 c value=77 fallback -> new 77
         claim lan1+lan2 c value=77 fallback -> no taken: 77 of pool 'lan2' is held under 'other' by 'other'
         ",
@@ -100,13 +100,13 @@ fn exactly_this_value_everywhere() {
 }
 
 #[test]
-fn what_stands_in_the_way_in_one_pool_is_left_if_another_refuses() {
+fn nothing_is_ended_in_one_pool_if_another_refuses() {
     lans(
         "
         claim lan1 old value=77 ttl=10s
         claim lan2 other value=77
         at +1h
-        # 77 could be had in lan1, but not in lan2; so nobody loses it for the fallback.
+        # 77 is available in lan1, but not in lan2; so its expired claim in lan1 stays.
         claim lan1+lan2 a value=77 fallback -> new 30 30
         show lan1 old -> 77 by old v4 lease -3590s
         release lan2 other
@@ -117,7 +117,7 @@ fn what_stands_in_the_way_in_one_pool_is_left_if_another_refuses() {
 }
 
 #[test]
-fn the_former_owner_gets_the_group_back() {
+fn former_owner_gets_the_value_back_in_all_pools() {
     check(
         "
         pool p id32 1-9 quarantine=1h
@@ -140,7 +140,7 @@ fn the_former_owner_gets_the_group_back() {
 }
 
 #[test]
-fn what_is_over_counts_as_free_and_expired_claims_are_the_last_resort() {
+fn ended_quarantines_count_as_free_and_expired_claims_are_taken_last() {
     check(
         "
         pool p id32 1-3 quarantine=10s
@@ -163,7 +163,7 @@ fn what_is_over_counts_as_free_and_expired_claims_are_the_last_resort() {
 }
 
 #[test]
-fn groups_of_prefixes_and_of_addresses() {
+fn prefix_and_address_pools_can_be_claimed_together() {
     check(
         "
         pool n ipv4_prefix 10.0.0.0/24

@@ -1,9 +1,9 @@
-//! Transactions: all or nothing, seen in order, repeated under an idempotency key.
+//! Transactions: atomicity, order of operations, idempotency keys.
 
 use crate::values::script::check;
 
 #[test]
-fn all_or_nothing() {
+fn transaction_is_atomic() {
     check(
         "
         pool p id32 1-3
@@ -31,7 +31,7 @@ fn all_or_nothing() {
 }
 
 #[test]
-fn each_operation_sees_what_the_ones_before_it_did() {
+fn each_operation_sees_the_ones_before_it() {
     check(
         "
         pool p id32 1-2
@@ -63,7 +63,7 @@ fn each_operation_sees_what_the_ones_before_it_did() {
 }
 
 #[test]
-fn release_then_claim_of_the_same_value_in_quarantine() {
+fn value_can_be_released_and_claimed_again_in_one_transaction() {
     check(
         "
         pool p id32 1-1 quarantine=1h
@@ -84,7 +84,7 @@ fn release_then_claim_of_the_same_value_in_quarantine() {
 }
 
 #[test]
-fn leases_in_a_transaction() {
+fn leases_can_be_renewed_and_confirmed_in_a_transaction() {
     check(
         "
         pool p id32 1-9
@@ -101,7 +101,7 @@ fn leases_in_a_transaction() {
 }
 
 #[test]
-fn checks() {
+fn checks_refuse_the_transaction() {
     check(
         "
         pool p id32 1-9 exclude=9
@@ -136,7 +136,7 @@ fn checks() {
 }
 
 #[test]
-fn a_dry_run_answers_and_changes_nothing() {
+fn dry_run_answers_and_changes_nothing() {
     check(
         "
         pool p id32 1-9
@@ -160,7 +160,7 @@ fn a_dry_run_answers_and_changes_nothing() {
 }
 
 #[test]
-fn an_idempotency_key_gives_the_same_answer_again() {
+fn idempotency_key_repeats_the_answer() {
     check(
         "
         pool p id32 1-9
@@ -172,7 +172,7 @@ fn an_idempotency_key_gives_the_same_answer_again() {
         begin
         claim p a
         end key=k -> new 1
-        # It was remembered, not done again.
+        # The answer was stored, not decided again.
         show p a -> none
         begin
         claim p b
@@ -183,7 +183,7 @@ fn an_idempotency_key_gives_the_same_answer_again() {
         end key=k -> new 1
         show p a -> none
         at +1ms
-        # Forgotten by now, whether the clock has ticked or not.
+        # The stored answer has expired, even before the next tick.
         begin
         claim p a
         end key=k fingerprint=2 -> new 1
@@ -207,7 +207,7 @@ fn an_idempotency_key_gives_the_same_answer_again() {
 }
 
 #[test]
-fn a_refusal_is_not_remembered() {
+fn refusal_is_not_stored_under_the_idempotency_key() {
     check(
         "
         pool p id32 1-1
@@ -224,7 +224,7 @@ fn a_refusal_is_not_remembered() {
 }
 
 #[test]
-fn a_release_is_fenced_by_version() {
+fn release_with_an_old_version_is_refused() {
     check(
         "
         pool p id32 1-9
@@ -237,7 +237,7 @@ fn a_release_is_fenced_by_version() {
         release p a -> was not held
         release p a expect=absent -> was not held
         claim p b -> new 1
-        # The value has been given to another: the old holder cannot release it.
+        # The value has another holder now: the old one cannot release it.
         release p a -> was not held
         show p b -> 1 by b v4
         claim p a -> new 2
@@ -251,7 +251,7 @@ fn a_release_is_fenced_by_version() {
 }
 
 #[test]
-fn every_field_in_which_two_requests_differ_is_named() {
+fn refusal_names_every_parameter_that_differs() {
     check(
         "
         pool p id32 1-99
@@ -272,7 +272,7 @@ fn every_field_in_which_two_requests_differ_is_named() {
 }
 
 #[test]
-fn a_value_is_parsed_by_the_kind_that_its_pool_has_when_the_operation_is_decided() {
+fn value_is_parsed_by_the_kind_that_its_pool_has_at_that_position() {
     check(
         "
         pool p id32 1-9

@@ -1,4 +1,4 @@
-//! Lists that change while they are being read, and events that do not fit.
+//! Lists that change while they are read, and events without a matching claim.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use allod_core::view::{self, ClaimFilter, NoCursor, Page};
 use crate::values::script::{check, play};
 use crate::values::world::{World, dump, restored};
 
-/// Reads a list page by page with two claims each, and lets something happen after each page.
+/// Reads a list in pages of two claims, with a change after each page.
 fn read(
     world: &mut World,
     page: impl Fn(&State, Option<&str>) -> Page<allod_core::receipt::ClaimIn>,
@@ -61,7 +61,7 @@ const SIX: &str = "
     ";
 
 #[test]
-fn a_list_by_value_goes_on_where_it_was() {
+fn list_by_value_continues_after_its_cursor() {
     let mut world = check(SIX);
     let seen = read(
         &mut world,
@@ -72,38 +72,38 @@ fn a_list_by_value_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_list_by_owner_leaves_nobody_out_who_stays() {
-    // Renewed claims, those last seen being released and claimed again elsewhere, and new ones.
+fn list_by_owner_has_every_claim_that_exists_throughout() {
+    // Renews claims, moves the claim that was listed last, and adds new ones.
     let mut world = check(SIX);
     let between = [
         "renew p c ttl=9s\nrenew p f ttl=9s",
         "release p d\nclaim p x owner=zz\nclaim p d owner=o value=70",
     ];
     assert_eq!(read(&mut world, by_owner, &between), "a b c d e f d");
-    // The one last seen has gone for good.
+    // The claim that was listed last is released.
     let mut world = check(SIX);
     assert_eq!(read(&mut world, by_owner, &["release p b", "release p a"]), "a b c d e f");
-    // A start from a checkpoint in between: its owner's claims come once more, and then the rest.
+    // After a restart from a checkpoint, the claims of the last owner are listed again, then the rest.
     let mut world = check(&format!("{SIX}\nclaim p g owner=oo"));
     assert_eq!(
         read(&mut world, by_owner, &["release p a", "", "restart"]),
         "a b c d e f b c d e f g"
     );
-    // Claims in quarantine are passed over, however many there are.
+    // Claims in quarantine are skipped.
     let mut world = check(&SIX.replace("1-99", "1-99 quarantine=1h"));
     play(&mut world, "release p a\nrelease p b\nrelease p c\nrelease p d");
     assert_eq!(read(&mut world, by_owner, &[]), "e f");
 }
 
 #[test]
-fn what_is_no_place_in_a_list_is_refused() {
+fn invalid_cursor_is_refused() {
     let world = check(SIX);
     let all = ClaimFilter::default();
     for after in ["", "x", "1.2", "-1", "99999999999999999999999999999999999999999999"] {
         let page = view::claims(&world.state, "p", 0, &all, Some(after), 2);
         assert_eq!(page, Err(NoCursor), "{after}");
     }
-    // The last is a place among other owners, which this list does not show.
+    // The last cursor is at another owner, which this list does not have.
     for after in ["", "7", "0.0.o", "-1.0.0.o", "0.0.x.o", "0.0.0.p"] {
         let page = view::claims_by_owner(&world.state, 0, "o", &all, Some(after), 2);
         assert_eq!(page, Err(NoCursor), "{after}");
@@ -113,7 +113,7 @@ fn what_is_no_place_in_a_list_is_refused() {
 }
 
 #[test]
-fn an_event_that_does_not_fit_changes_nothing() {
+fn event_for_a_missing_claim_changes_nothing() {
     let world = check(
         "
         pool p id32 1-9 quarantine=1h

@@ -1,6 +1,6 @@
-//! A state under test, and everything that must be true after each command, whatever the command was.
+//! A state under test, with the checks that must hold after every command.
 //!
-//! What a command should answer is not here: that is in the tables, and in the naive model.
+//! The expected answers are in the tables and in the naive model.
 
 use std::fmt::Write;
 
@@ -14,17 +14,17 @@ use allod_core::state::State;
 use allod_core::state::restore::{FrozenPool, Restorer};
 use allod_core::{decide, invariant};
 
-/// When every world begins.
+/// The initial time of every world.
 pub const EPOCH_MS: u64 = 1_000_000_000;
 
 pub struct World {
     pub state: State,
-    /// Has seen the events and nothing else, as a follower has.
+    /// A follower: it gets only the events.
     replica: State,
     pub now_ms: u64,
     pub seed: u64,
     pub limits: Limits,
-    /// Every journal entry so far: how many events it has.
+    /// The number of events of every journal entry so far.
     pub entries: Vec<usize>,
     /// Every refusal so far.
     pub refusals: Vec<Refusal>,
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    /// Decides a command, and checks all that must hold of any decision.
+    /// Decides a command, and checks what must hold for every decision.
     pub fn run(&mut self, command: &Command) -> Result<Receipt, Refused> {
         self.seed += 1;
         let stamp = Stamp { now_ms: self.now_ms, seed: self.seed };
@@ -75,7 +75,7 @@ impl World {
         if let Some(dry) = dry {
             assert_eq!(dry.as_ref(), Ok(&decision.receipt), "a dry run answers otherwise");
         }
-        // What is due at the same time in several pools may end in any order.
+        // Quarantines and leases of several pools that are due at the same time end in any order.
         let sorted = |events: &[Event]| {
             let mut events: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
             events.sort_unstable();
@@ -92,7 +92,7 @@ impl World {
         assert_sound(&self.replica);
         assert_eq!(dump(&self.replica), after, "the events do not lead to the same state");
 
-        // Taken back and decided once more, so that every later step stands on a state that was undone.
+        // Undone and decided again, so that every later step uses a state that was undone once.
         self.state.undo(decision.undo);
         assert_sound(&self.state);
         assert_eq!(dump(&self.state), before, "undo did not bring back what was there");
@@ -102,7 +102,7 @@ impl World {
         Ok(redone.receipt)
     }
 
-    /// What a dry run of the same command answers.
+    /// The answer of a dry run of the same command.
     fn dry_run(
         &mut self,
         stamp: &Stamp,
@@ -126,7 +126,7 @@ fn assert_sound(state: &State) {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The state after a checkpoint and a start from it.
+/// The state after a restart from a checkpoint.
 pub fn restored(state: &State) -> State {
     let frozen = state.freeze();
     let mut restorer = Restorer::new(frozen.position, frozen.now_ms);
@@ -145,7 +145,7 @@ pub fn restored(state: &State) -> State {
     restorer.finish()
 }
 
-/// Everything that a state says, in an order that does not depend on how it came about.
+/// The whole state as text, in an order that does not depend on its history.
 pub fn dump(state: &State) -> String {
     let frozen = state.freeze();
     let mut out = format!("position {} at {}\n", frozen.position, frozen.now_ms);
