@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_guide_lists_every_limit_with_its_default() {
         let guide = include_str!("../../../docs/guides/operating.md");
-        let limits = guide.split("\n## ").find(|part| part.starts_with("AllLimits\n")).unwrap();
+        let limits = guide.split("\n## ").find(|part| part.starts_with("Limits\n")).unwrap();
         let rows = limits.lines().filter_map(|line| line.strip_prefix("| `"));
         let documented: Vec<String> = rows
             .map(|row| row.split(" | ").take(2).collect::<Vec<_>>().join(" ").replace('`', ""))

@@ -152,7 +152,7 @@ pub fn reference() -> String {
     text.push_str(WEBHOOKS);
     text.push_str(
         "\n\
-         ## AllLimits\n\n\
+         ## Limits\n\n\
          Set them in the table `[limits]` of the file, or with `--limit NAME=NUMBER` (`ALLOD_LIMIT`, comma-separated).\n\
          [Operating](../guides/operating.md) describes what happens when each is exceeded.\n\n\
          | limit | default |\n|---|---|\n",
