@@ -44,7 +44,7 @@ pub struct Limits {
     pub requests_per_edit_max: u64,
     /// Services that one request names.
     pub services_per_request_max: u64,
-    /// Notices that wait to be told, or were given up. 0: nobody is told anything, and none is kept.
+    /// Notifications in the outbox, waiting or given up. 0 disables the outbox.
     pub outbox_max: u64,
 }
 

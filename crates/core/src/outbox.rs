@@ -37,8 +37,8 @@ pub struct Notification {
     pub due_ms: Option<u64>,
 }
 
-/// What the producer of a notification tells its receiver to do: a word that the core stores and shows, and does not
-/// interpret.
+/// The action that the receiver should take, in a word of the producer. The core stores and shows it, and does not
+/// interpret it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Payload(pub &'static str);
 
