@@ -128,7 +128,7 @@ async fn credentials_decide_the_reply_and_no_reply_shows_a_token() {
     let x_auth = |index: usize| vec![("x-auth-token", world.secrets[index].reveal().to_owned())];
     let raw = |text: &str| vec![("authorization", text.to_owned())];
     let unknown = Secret::generate().unwrap();
-    let password = format!("anybody:{}", world.secrets[0].reveal());
+    let password = format!("any-user:{}", world.secrets[0].reveal());
     let password = raw(&format!("Basic {}", base64(password.as_bytes())));
     let twice = [authorization(0), authorization(0)].concat();
     let both = [authorization(0), x_auth(0)].concat();
