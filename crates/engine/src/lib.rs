@@ -5,7 +5,7 @@
 //! - `handle`, `feed`, `reader`: what faces use to submit, read and follow
 //! - `replay`, `checkpoint`, `verify`: from the journal to a state
 //! - `backup`, `restore`, `retention`: copies of the journal, and what is removed from it
-//! - `history`: questions about the past
+//! - `history`: history queries and their index
 //!
 //! What a command means is defined in `allod-core`; how bytes are stored, in `allod-journal`.
 

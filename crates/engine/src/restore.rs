@@ -237,7 +237,7 @@ fn next<R: Read>(
 ) -> Result<Vec<RecordFrame>, RestoreError> {
     let frames = incoming.next()?;
     for frame in &frames {
-        intake.take_in(frame)?;
+        intake.add(frame)?;
     }
     if frames.is_empty() {
         intake.check()?;

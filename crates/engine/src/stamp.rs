@@ -22,22 +22,22 @@ impl Clock for SystemClock {
 
 /// A random generator with an unpredictable seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
+pub(crate) struct RandomSource(u64);
 
-impl Dice {
-    pub fn new() -> Dice {
-        Dice(RandomState::new().build_hasher().finish())
+impl RandomSource {
+    pub fn new() -> RandomSource {
+        RandomSource(RandomState::new().build_hasher().finish())
     }
 
-    pub fn seeded(seed: u64) -> Dice {
-        Dice(seed)
+    pub fn seeded(seed: u64) -> RandomSource {
+        RandomSource(seed)
     }
 
-    pub fn roll(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         random::next(&mut self.0)
     }
 
     pub fn batch(&mut self) -> u128 {
-        (u128::from(self.roll()) << 64) | u128::from(self.roll())
+        (u128::from(self.next()) << 64) | u128::from(self.next())
     }
 }

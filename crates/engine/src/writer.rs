@@ -24,7 +24,7 @@ use tracing::{error, info, warn};
 use crate::config::Config;
 use crate::handle::{CommandReply, CommitPoint, EngineError, SharedState};
 use crate::replay::{Halt, Replica};
-use crate::stamp::Dice;
+use crate::stamp::RandomSource;
 
 /// Called between two attempts to reach the journal, with the number of the attempt. `false`: give up.
 pub type Pause = Box<dyn FnMut(u32) -> bool + Send>;
@@ -50,7 +50,7 @@ pub struct BatchWriter {
     name: Arc<str>,
     limits: Limits,
     bytes_max: usize,
-    dice: Dice,
+    random: RandomSource,
     pause: Pause,
 }
 
@@ -80,7 +80,7 @@ enum CommitOutcome {
     /// The record is not in the journal and never will be.
     NotCommitted(JournalError),
     /// Another writer has appended. The new tail, if known.
-    Overtaken(Option<Tail>),
+    Conflict(Option<Tail>),
 }
 
 impl BatchWriter {
@@ -109,7 +109,7 @@ impl BatchWriter {
             name: config.writer.as_str().into(),
             limits: config.limits,
             bytes_max,
-            dice: seed.map_or_else(Dice::new, Dice::seeded),
+            random: seed.map_or_else(RandomSource::new, RandomSource::seeded),
             pause,
         };
         writer.begin_epoch()?;
@@ -188,7 +188,7 @@ impl BatchWriter {
                     warn!(%error, commands = commands.len(), "commands failed because the journal cannot be written");
                     return Ok(self.refuse(batch.answers.len(), &error));
                 }
-                CommitOutcome::Overtaken(end) => {
+                CommitOutcome::Conflict(end) => {
                     self.undo_batch(batch.undo);
                     self.follow(end)?;
                     current = true;
@@ -245,7 +245,7 @@ impl BatchWriter {
     /// Decides one command and adds it to the batch. Adds no answer if the batch is full. `opening` is the size of the
     /// epoch item, which does not count.
     fn decide_one(&mut self, batch: &mut Batch, opening: usize, now_ms: u64, command: &Command) {
-        let stamp = Stamp { now_ms, seed: self.dice.roll() };
+        let stamp = Stamp { now_ms, seed: self.random.next() };
         let decided = catch_unwind(AssertUnwindSafe(|| {
             decide(&mut self.replica.state, &stamp, command, &self.limits)
         }));
@@ -307,7 +307,7 @@ impl BatchWriter {
         RecordFrame {
             seq: self.replica.tail.seq + 1,
             epoch: if self.leading { self.epoch } else { self.replica.tail.epoch + 1 },
-            batch: self.dice.batch(),
+            batch: self.random.batch(),
             prev: self.replica.tail.hash,
             level,
             position: self.replica.tail.position + positions,
@@ -322,7 +322,7 @@ impl BatchWriter {
             AppendOutcome::Committed(tail) => return Ok(CommitOutcome::Committed(tail)),
             AppendOutcome::Conflict(end) => {
                 self.conflicts += 1;
-                return Ok(CommitOutcome::Overtaken(Some(end)));
+                return Ok(CommitOutcome::Conflict(Some(end)));
             }
             AppendOutcome::Unknown(
                 error @ (JournalError::Fatal { .. } | JournalError::Damaged { .. }),
@@ -355,7 +355,7 @@ impl BatchWriter {
                     self.enter_epoch(&found);
                     return Ok(CommitOutcome::NotCommitted(error));
                 }
-                Ok(Some(_)) => return Ok(CommitOutcome::Overtaken(None)),
+                Ok(Some(_)) => return Ok(CommitOutcome::Conflict(None)),
                 Ok(None) => match self.journal.append(&self.replica.tail, &fence) {
                     AppendOutcome::Committed(_) => {
                         self.enter_epoch(&fence);
@@ -363,14 +363,14 @@ impl BatchWriter {
                     }
                     // The journal has lost records that we had read.
                     AppendOutcome::Conflict(end) if end.seq < frame.seq => {
-                        return Ok(CommitOutcome::Overtaken(Some(end)));
+                        return Ok(CommitOutcome::Conflict(Some(end)));
                     }
                     // There is a record now; read it in the next round.
                     AppendOutcome::Conflict(_) => continue,
                     AppendOutcome::Unknown(again) => error = ensure_transient(again)?,
                 },
                 // Other writers have appended so much that it has been trimmed.
-                Err(JournalError::Trimmed { .. }) => return Ok(CommitOutcome::Overtaken(None)),
+                Err(JournalError::Trimmed { .. }) => return Ok(CommitOutcome::Conflict(None)),
                 Err(again) => error = ensure_transient(again)?,
             }
             self.shared.degrade(Some(error.to_string()));
@@ -423,7 +423,7 @@ impl BatchWriter {
         let frame = self.epoch_frame(self.replica.tail.epoch + 1);
         match self.commit(&frame)? {
             CommitOutcome::Committed(_) => self.enter_epoch(&frame),
-            CommitOutcome::Overtaken(end) => {
+            CommitOutcome::Conflict(end) => {
                 self.journal.yield_turn();
                 self.follow(end)?;
                 self.shared.degrade(None);
@@ -441,7 +441,7 @@ impl BatchWriter {
                     self.enter_epoch(&frame);
                     return Ok(());
                 }
-                CommitOutcome::Overtaken(end) => self.follow(end)?,
+                CommitOutcome::Conflict(end) => self.follow(end)?,
                 // Another record took its place, or there was no room. Retry in both cases.
                 CommitOutcome::NotCommitted(error) => {
                     self.shared.degrade(Some(error.to_string()));

@@ -188,7 +188,7 @@ pub trait Journal: Send + Sync {
 
     /// The record that contains `position`: the first one that ends at it or after it, or the next one to be appended.
     ///
-    /// If the result is the oldest record, the position may have been in a trimmed one; the record's entries tell.
+    /// If the result is the oldest record, the position may have been in a trimmed one; the entries of the record show that.
     fn seq_of_position(&self, position: u64) -> Result<u64, JournalError> {
         let (mut low, mut high) = (self.oldest()?, self.tail()?.seq.saturating_add(1));
         while low < high {

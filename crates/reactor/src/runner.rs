@@ -112,8 +112,8 @@ impl Runner {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             };
-            for (channel, notice) in scan.found {
-                self.begin(channel, notice);
+            for (channel, notification) in scan.found {
+                self.begin(channel, notification);
             }
             self.from = scan.rest.unwrap_or_default();
             let wait = if scan.rest.is_some() { Some(CONTINUE_AFTER) } else { scan.wait };
@@ -155,20 +155,20 @@ impl Runner {
             let mut channels = self.channels.clone();
             let mut found = Vec::new();
             let (mut rest, mut blocked) = (None, 0);
-            for (scanned, notice) in outbox.ready_from(self.from, now_ms).enumerate() {
+            for (scanned, notification) in outbox.ready_from(self.from, now_ms).enumerate() {
                 if scanned == SCAN_MAX {
-                    rest = notice.due_ms.map(|due_ms| (due_ms, notice.number));
+                    rest = notification.due_ms.map(|due_ms| (due_ms, notification.number));
                     break;
                 }
-                if self.busy.contains(&notice.target) {
+                if self.busy.contains(&notification.target) {
                     continue;
                 }
-                let channel = self.transport.channel_for(notice);
+                let channel = self.transport.channel_for(notification);
                 if let Some(in_progress) = channels.get_mut(self.slot(channel))
                     && *in_progress < self.limits.webhook_parallel_max
                 {
                     *in_progress += 1;
-                    found.push((channel, notice.clone()));
+                    found.push((channel, notification.clone()));
                 } else {
                     blocked += 1;
                 }
@@ -191,10 +191,10 @@ impl Runner {
         channel.unwrap_or(self.channels.len() - 1)
     }
 
-    fn begin(&mut self, channel: Option<ChannelId>, notice: Arc<Notification>) {
+    fn begin(&mut self, channel: Option<ChannelId>, notification: Arc<Notification>) {
         let at = self.slot(channel);
         self.channels[at] += 1;
-        self.busy.insert(notice.target.clone());
+        self.busy.insert(notification.target.clone());
         let attempt = DeliveryAttempt {
             handle: self.handle.clone(),
             transport: self.transport.clone(),
@@ -202,8 +202,8 @@ impl Runner {
             metrics: self.metrics.clone(),
         };
         self.attempts.spawn(async move {
-            let target = notice.target.clone();
-            attempt.make(channel, notice).await;
+            let target = notification.target.clone();
+            attempt.make(channel, notification).await;
             FinishedAttempt { target, channel }
         });
     }
@@ -224,51 +224,53 @@ struct DeliveryAttempt {
 }
 
 impl DeliveryAttempt {
-    async fn make(&self, channel: Option<ChannelId>, notice: Arc<Notification>) {
-        let number = notice.number;
+    async fn make(&self, channel: Option<ChannelId>, notification: Arc<Notification>) {
+        let number = notification.number;
         let Some(channel) = channel else {
-            debug!(notice = notice.name(), target = %notice.target, "no webhook matches; discarded");
+            debug!(notification = notification.name(), target = %notification.target, "no webhook matches; discarded");
             self.metrics.unwanted.increment(1);
             return self.submit(OutboxCommand::Drop { number }).await;
         };
         // In its own task, so that a panic of the transport is a failed attempt.
-        let (transport, delivered) = (self.transport.clone(), notice.clone());
+        let (transport, delivered) = (self.transport.clone(), notification.clone());
         let delivery = tokio::spawn(async move { transport.deliver(channel, delivered).await });
         let _abort = AbortOnDrop(delivery.abort_handle());
         match delivery.await.unwrap_or_else(|_| DeliveryOutcome::Failed("an internal error".into()))
         {
             DeliveryOutcome::Delivered => {
                 self.metrics.delivered.increment(1);
-                debug!(notice = notice.name(), target = %notice.target, "delivered");
+                debug!(notification = notification.name(), target = %notification.target, "delivered");
                 self.submit(OutboxCommand::Delivered { number }).await;
             }
             DeliveryOutcome::Failed(error) => {
                 let now_ms = self.handle.status().now_ms;
-                let again_ms = again_ms(&self.limits, self.attempts(&notice), now_ms);
-                self.failed(&notice, error, again_ms).await;
+                let again_ms = again_ms(&self.limits, self.attempts(&notification), now_ms);
+                self.failed(&notification, error, again_ms).await;
             }
-            DeliveryOutcome::Undeliverable(error) => self.failed(&notice, error, None).await,
+            DeliveryOutcome::Undeliverable(error) => self.failed(&notification, error, None).await,
         }
     }
 
     /// The attempts before this one, from the current state: an operator may have reset them during this attempt.
-    fn attempts(&self, notice: &Notification) -> u32 {
+    fn attempts(&self, notification: &Notification) -> u32 {
         let now = self.handle.read(|snapshot| {
-            view::outbox(snapshot.state).get(notice.number).map(|notice| notice.attempts)
+            view::outbox(snapshot.state)
+                .get(notification.number)
+                .map(|notification| notification.attempts)
         });
-        now.ok().flatten().unwrap_or(notice.attempts)
+        now.ok().flatten().unwrap_or(notification.attempts)
     }
 
-    async fn failed(&self, notice: &Notification, error: String, again_ms: Option<u64>) {
+    async fn failed(&self, notification: &Notification, error: String, again_ms: Option<u64>) {
         self.metrics.failed.increment(1);
-        let (name, target) = (notice.name(), &notice.target);
+        let (name, target) = (notification.name(), &notification.target);
         if again_ms.is_some() {
-            info!(notice = name, %target, error, "delivery failed, will retry");
+            info!(notification = name, %target, error, "delivery failed, will retry");
         } else {
             self.metrics.given_up.increment(1);
-            warn!(notice = name, %target, error, "delivery failed, giving up");
+            warn!(notification = name, %target, error, "delivery failed, giving up");
         }
-        let (number, error) = (notice.number, error.into());
+        let (number, error) = (notification.number, error.into());
         self.submit(OutboxCommand::Failed { number, error, again_ms }).await;
     }
 

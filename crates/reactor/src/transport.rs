@@ -28,9 +28,9 @@ pub trait Transport: Send + Sync + 'static {
     fn channels(&self) -> usize;
 
     /// The channel of this notification, below [`Transport::channels`]. `None`: no receiver is configured for it.
-    fn channel_for(&self, notice: &Notification) -> Option<ChannelId>;
+    fn channel_for(&self, notification: &Notification) -> Option<ChannelId>;
 
     /// Delivers a notification of this channel. Retries must send the same contents and the same number, so that the
     /// receiver can recognise duplicates. Must end in bounded time and memory, whatever the receiver does.
-    fn deliver(&self, channel: ChannelId, notice: Arc<Notification>) -> Delivery;
+    fn deliver(&self, channel: ChannelId, notification: Arc<Notification>) -> Delivery;
 }

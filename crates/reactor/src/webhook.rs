@@ -34,7 +34,7 @@ use pattern::TargetPattern;
 use template::{Escape, Template};
 
 /// The number of the notification, by which the receiver recognises duplicates.
-const NOTICE: HeaderName = HeaderName::from_static("allod-notice");
+const NOTIFICATION: HeaderName = HeaderName::from_static("allod-notice");
 /// The number of earlier attempts.
 const ATTEMPTS: HeaderName = HeaderName::from_static("allod-attempts");
 
@@ -78,21 +78,21 @@ impl Transport for Webhooks {
         self.hooks.len()
     }
 
-    fn channel_for(&self, notice: &Notification) -> Option<ChannelId> {
-        self.hooks.iter().position(|hook| hook.matches.fits(&notice.target))
+    fn channel_for(&self, notification: &Notification) -> Option<ChannelId> {
+        self.hooks.iter().position(|hook| hook.matches.fits(&notification.target))
     }
 
-    fn deliver(&self, channel: ChannelId, notice: Arc<Notification>) -> Delivery {
+    fn deliver(&self, channel: ChannelId, notification: Arc<Notification>) -> Delivery {
         let (hook, limits) = (self.hooks.get(channel).cloned(), self.limits);
         Box::pin(async move {
             let Some(hook) = hook else {
                 return DeliveryOutcome::Undeliverable("no webhook matches".into());
             };
-            let request = match hook.request(&notice) {
+            let request = match hook.request(&notification) {
                 Ok(request) => request,
                 Err(error) => return DeliveryOutcome::Undeliverable(error),
             };
-            let request = match hook.authorized(request, &notice.user) {
+            let request = match hook.authorized(request, &notification.user) {
                 Ok(request) => request,
                 Err(error) => return DeliveryOutcome::Failed(error),
             };
@@ -106,7 +106,7 @@ impl Transport for Webhooks {
 
 impl Webhook {
     /// The request for a notification, without credentials.
-    fn request(&self, notice: &Notification) -> Result<Request<Full<Bytes>>, String> {
+    fn request(&self, notification: &Notification) -> Result<Request<Full<Bytes>>, String> {
         let json = HeaderValue::from_static(self.shape.media());
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, json.clone());
@@ -114,25 +114,25 @@ impl Webhook {
         let product = concat!("allod/", env!("CARGO_PKG_VERSION"));
         headers.insert(USER_AGENT, HeaderValue::from_static(product));
         for (name, value) in &self.headers {
-            let value = value.fill(notice, Escape::Header);
+            let value = value.fill(notification, Escape::Header);
             let value = HeaderValue::try_from(value).map_err(|_| {
                 format!("the header {name} would have a character that is not allowed")
             })?;
             headers.insert(name, value);
         }
-        let name = HeaderValue::try_from(notice.name()).map_err(|error| error.to_string())?;
-        headers.insert(NOTICE, name);
-        headers.insert(ATTEMPTS, notice.attempts.into());
+        let name = HeaderValue::try_from(notification.name()).map_err(|error| error.to_string())?;
+        headers.insert(NOTIFICATION, name);
+        headers.insert(ATTEMPTS, notification.attempts.into());
         headers.insert(HOST, self.client.endpoint().host_header().clone());
         let (url, body) = match &self.shape {
             RequestFormat::Plain { url, body, escape } => {
                 let body = match body {
-                    Some(body) => body.fill(notice, *escape),
-                    None => template::whole(notice),
+                    Some(body) => body.fill(notification, *escape),
+                    None => template::whole(notification),
                 };
-                (url.fill(notice, Escape::Url), body)
+                (url.fill(notification, Escape::Url), body)
             }
-            RequestFormat::Nso(nso) => (nso.url(notice)?, String::new()),
+            RequestFormat::Nso(nso) => (nso.url(notification)?, String::new()),
         };
         let url: Uri = url.parse().map_err(|error| format!("the URL is invalid: {error}"))?;
         let path = url.path_and_query().map_or("/", |path| path.as_str());

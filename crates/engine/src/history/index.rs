@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use super::build::{SUFFIX, UNFINISHED_SUFFIX, can_merge};
 use super::memtable::Memtable;
 use super::segment::Segment;
-use crate::stamp::Dice;
+use crate::stamp::RandomSource;
 
 /// How many segments of one size are merged into one of the next size.
 const FAN: usize = 4;
@@ -78,7 +78,7 @@ impl HistoryIndex {
         let seed = segments.first().map(|first| first.header.seed);
         Ok(HistoryIndex {
             folder: folder.to_path_buf(),
-            seed: seed.unwrap_or_else(|| Dice::new().roll()),
+            seed: seed.unwrap_or_else(|| RandomSource::new().next()),
             segments,
             memtable: Memtable::default(),
             next_seq,

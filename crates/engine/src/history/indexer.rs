@@ -201,7 +201,7 @@ impl IndexerThread {
         }
         // If the memtable could not be written, nothing may be added to it.
         self.write_out()?;
-        match self.take_in_some()? {
+        match self.add_next()? {
             RecordSource::OfFeed => {
                 self.nap();
                 return Ok(true);
@@ -227,7 +227,7 @@ impl IndexerThread {
     }
 
     /// Adds the next records.
-    fn take_in_some(&mut self) -> Result<RecordSource, IndexerError> {
+    fn add_next(&mut self) -> Result<RecordSource, IndexerError> {
         let seen = match &*self.reader.index.read() {
             Some(index) => index.next_seq - 1,
             None => return Ok(RecordSource::Nothing),
@@ -240,7 +240,7 @@ impl IndexerThread {
             },
         };
         for record in &records {
-            self.take_in(record)?;
+            self.add_completed(record)?;
             self.metrics.records.increment(1);
         }
         self.measure();
@@ -282,7 +282,7 @@ impl IndexerThread {
         frames.map(record).collect::<Result<_, IndexerError>>().map(Some)
     }
 
-    fn take_in(&mut self, record: &FeedRecord) -> Result<(), IndexerError> {
+    fn add_completed(&mut self, record: &FeedRecord) -> Result<(), IndexerError> {
         if record.entries.iter().flat_map(|entry| &entry.events).any(lacks) {
             let mut entries: Vec<_> =
                 record.changes().map(|(at, entry)| (at, entry.clone())).collect();

@@ -52,7 +52,7 @@ impl Intake {
         Intake { replayed, checkpoint, before, last: None, first: 0, between_ms, stateless }
     }
 
-    pub(super) fn take_in(&mut self, frame: &RecordFrame) -> Result<(), RestoreError> {
+    pub(super) fn add(&mut self, frame: &RecordFrame) -> Result<(), RestoreError> {
         self.follows(frame)?;
         match &mut self.replayed {
             Some(replayed) => drop(replayed.apply_record(frame).map_err(RestoreError::Contents)?),

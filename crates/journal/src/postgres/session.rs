@@ -92,7 +92,7 @@ impl Session {
         runtime.spawn(poll_fn(move |context| {
             loop {
                 match connection.poll_message(context) {
-                    Poll::Ready(Some(Ok(message))) => receiving.take_in(message),
+                    Poll::Ready(Some(Ok(message))) => receiving.receive(message),
                     Poll::Ready(Some(Err(_)) | None) => {
                         // Wakes `wait_for_record`; pending calls get the driver's error.
                         receiving.news.notify_one();
@@ -200,7 +200,7 @@ impl Session {
 }
 
 impl ServerMessages {
-    fn take_in(&self, message: AsyncMessage) {
+    fn receive(&self, message: AsyncMessage) {
         match message {
             AsyncMessage::Notification(shared) => {
                 let record = shared.payload().parse().unwrap_or(0);

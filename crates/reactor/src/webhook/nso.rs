@@ -38,10 +38,10 @@ impl Nso {
         Ok(Nso { base, action: action.to_owned(), modules: all })
     }
 
-    pub fn url(&self, notice: &Notification) -> Result<String, String> {
-        let named = ACTIONS.into_iter().find(|action| *action == notice.payload.0);
+    pub fn url(&self, notification: &Notification) -> Result<String, String> {
+        let named = ACTIONS.into_iter().find(|action| *action == notification.payload.0);
         let action = named.unwrap_or(&self.action);
-        let path = path(&notice.target, &self.modules)?;
+        let path = path(&notification.target, &self.modules)?;
         Ok(format!("{}/restconf/data{path}/{action}", self.base))
     }
 }

@@ -104,7 +104,7 @@ impl WebhookSettings {
 
 /// Headers that are set by the server, or would change the framing of the request.
 const OWN: [HeaderName; 6] =
-    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, super::NOTICE, super::ATTEMPTS];
+    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, super::NOTIFICATION, super::ATTEMPTS];
 
 fn header((name, value): (&String, &String)) -> Result<(HeaderName, Template), String> {
     let name: HeaderName =

@@ -78,16 +78,16 @@ impl Template {
         Ok(Template(pieces))
     }
 
-    pub fn fill(&self, notice: &Notification, escape: Escape) -> String {
+    pub fn fill(&self, notification: &Notification, escape: Escape) -> String {
         let mut text = String::new();
         for piece in &self.0 {
             match piece {
                 TemplatePart::Text(plain) => text.push_str(plain),
                 TemplatePart::Field(TemplateField::Pools) if escape == Escape::Json => {
-                    text.push_str(&json(&about(notice)));
+                    text.push_str(&json(&about(notification)));
                 }
                 TemplatePart::Field(field) => {
-                    text.push_str(&written(&said(*field, notice), escape))
+                    text.push_str(&written(&said(*field, notification), escape))
                 }
             }
         }
@@ -99,14 +99,14 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-fn said(field: TemplateField, notice: &Notification) -> String {
+fn said(field: TemplateField, notification: &Notification) -> String {
     match field {
-        TemplateField::Target => notice.target.to_string(),
-        TemplateField::User => notice.user.to_string(),
-        TemplateField::How => notice.payload.0.to_owned(),
-        TemplateField::Number => notice.name(),
+        TemplateField::Target => notification.target.to_string(),
+        TemplateField::User => notification.user.to_string(),
+        TemplateField::How => notification.payload.0.to_owned(),
+        TemplateField::Number => notification.name(),
         TemplateField::Pools => {
-            let mut pools: Vec<&str> = notice.about.iter().map(|(pool, _)| &**pool).collect();
+            let mut pools: Vec<&str> = notification.about.iter().map(|(pool, _)| &**pool).collect();
             pools.dedup();
             pools.join(",")
         }
@@ -166,19 +166,19 @@ struct NotificationBody<'a> {
     pools: Vec<NotificationSubject<'a>>,
 }
 
-fn about(notice: &Notification) -> Vec<NotificationSubject<'_>> {
-    let each = notice.about.iter();
+fn about(notification: &Notification) -> Vec<NotificationSubject<'_>> {
+    let each = notification.about.iter();
     each.map(|(pool, key)| NotificationSubject { pool, allocation: key }).collect()
 }
 
 /// All fields of a notification, as JSON.
-pub(super) fn whole(notice: &Notification) -> String {
+pub(super) fn whole(notification: &Notification) -> String {
     json(&NotificationBody {
-        number: notice.name(),
-        target: &notice.target,
-        user: &notice.user,
-        how: notice.payload.0,
-        pools: about(notice),
+        number: notification.name(),
+        target: &notification.target,
+        user: &notification.user,
+        how: notification.payload.0,
+        pools: about(notification),
     })
 }
 

@@ -157,8 +157,8 @@ impl World {
         moment: Moment,
     ) -> Result<HistoricalValue, HistoryError> {
         let handle = self.engine.as_ref().unwrap().handle();
-        let past = handle.history().unwrap();
-        self.runtime.block_on(past.value(pool.into(), text.into(), moment))
+        let history = handle.history().unwrap();
+        self.runtime.block_on(history.value(pool.into(), text.into(), moment))
     }
 
     /// A segment of another journal's index.
