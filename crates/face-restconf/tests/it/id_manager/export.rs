@@ -139,7 +139,7 @@ async fn a_pool_of_another_interface_can_be_read_and_used() {
     assert_eq!(server.allocate("vlan", "more").await, None);
     // A pool of another kind is not visible here, and cannot be overwritten.
     let answer = server.call("allocateId", r#""pool-name":"net","id-key":"k""#).await;
-    assert_eq!((answer.status, answer.body.contains("not one of ids")), (500, true));
+    assert_eq!((answer.status, answer.body.contains("is not a pool of ids")), (500, true));
     let pool = r#"{"id-pool":[{"pool-name":"net","block-size":1,"available-ids-holder":{"start":1,"end":9},"released-ids-holder":{"delayed-time-sec":0}}]}"#;
     let path = "/restconf/config/id-manager:id-pools/id-pool/net";
     assert_eq!(server.ask("PUT", path, pool).await.status, 409);
