@@ -13,6 +13,7 @@ pub mod blocks;
 pub mod capacity;
 pub mod claim;
 pub mod command;
+pub mod config;
 mod decide;
 pub mod event;
 mod extension;

@@ -14,6 +14,7 @@ use crate::value::{Kind, NotAValue};
 
 pub use crate::alarm::refusal::AlarmRefusal;
 pub use crate::blocks::refusal::BlocksRefusal;
+pub use crate::config::ConfigRefusal;
 pub use crate::outbox::refusal::OutboxRefusal;
 pub use crate::requests::refusal::RequestsRefusal;
 pub use capacity::CapacityRefusal;
@@ -136,6 +137,8 @@ pub enum Refusal {
         what: String,
         actual: String,
     },
+    /// The configuration of a pool is invalid.
+    Config(ConfigRefusal),
     /// About providers, inventories and allocations.
     Capacity(CapacityRefusal),
     /// About block pools.
@@ -144,6 +147,12 @@ pub enum Refusal {
     Requests(RequestsRefusal),
     Outbox(OutboxRefusal),
     Alarm(AlarmRefusal),
+}
+
+impl From<ConfigRefusal> for Refusal {
+    fn from(refusal: ConfigRefusal) -> Refusal {
+        Refusal::Config(refusal)
+    }
 }
 
 impl From<CapacityRefusal> for Refusal {
@@ -247,6 +256,7 @@ impl Refusal {
             Refusal::PoolExhausted { .. } => "exhausted",
             Refusal::SyncExhausted { .. } => "sync_exhausted",
             Refusal::CheckFailed { .. } => "check_failed",
+            Refusal::Config(refusal) => refusal.code(),
             Refusal::Capacity(refusal) => refusal.code(),
             Refusal::Blocks(refusal) => refusal.code(),
             Refusal::Requests(refusal) => refusal.code(),
@@ -283,6 +293,7 @@ impl Refusal {
             Refusal::PoolExhausted { report, .. } => {
                 report.quarantined_until_ms.map_or(Advice::WaitForRelease, Advice::WaitUntil)
             }
+            Refusal::Config(refusal) => refusal.advice(),
             Refusal::Capacity(refusal) => refusal.advice(),
             Refusal::Blocks(refusal) => refusal.advice(),
             Refusal::Requests(refusal) => refusal.advice(),
@@ -375,6 +386,7 @@ impl fmt::Display for Refusal {
                 write!(f, "no value is free in all of the {} pools", reports.len())
             }
             Refusal::CheckFailed { what, actual } => write!(f, "{what} does not hold: {actual}"),
+            Refusal::Config(refusal) => refusal.fmt(f),
             Refusal::Capacity(refusal) => refusal.fmt(f),
             Refusal::Blocks(refusal) => refusal.fmt(f),
             Refusal::Requests(refusal) => refusal.fmt(f),

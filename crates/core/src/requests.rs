@@ -251,7 +251,8 @@ impl AddressSupply {
     /// The configured subnets, and the aligned blocks of the ranges.
     pub fn blocks(&self) -> Vec<Span> {
         let subnets = self.subnets.iter().map(|subnet| subnet.span(self.width()));
-        let ranges = self.ranges.iter().flat_map(|&(first, last)| blocks_of(Span { first, last }));
+        let ranges =
+            self.ranges.iter().flat_map(|&(first, last)| Span { first, last }.aligned_blocks(128));
         subnets.chain(ranges).collect()
     }
 
@@ -262,24 +263,6 @@ impl AddressSupply {
         edges.sort_unstable();
         edges.dedup();
         edges
-    }
-}
-
-/// The fewest aligned blocks that cover a span exactly, ascending.
-pub fn blocks_of(span: Span) -> Vec<Span> {
-    let mut blocks = Vec::new();
-    let mut first = span.first;
-    loop {
-        let mut bits = first.trailing_zeros();
-        while Span::block(first, bits).last > span.last {
-            bits -= 1;
-        }
-        let block = Span::block(first, bits);
-        blocks.push(block);
-        match block.last.checked_add(1) {
-            Some(next) if next <= span.last => first = next,
-            _ => return blocks,
-        }
     }
 }
 
@@ -331,24 +314,5 @@ impl Request {
     /// Whether the request is part of a group.
     pub fn is_sync(&self) -> bool {
         matches!(&self.want, Wanted::Id(want) if want.sync == Some(true))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_of_a_span_are_the_fewest() {
-        let shown = |first, last| {
-            let blocks = blocks_of(Span { first, last });
-            blocks.into_iter().map(|block| Kind::Prefix6.show(block)).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(shown(0, u128::MAX), "::/0");
-        assert_eq!(shown(1, 9), "::1/128 ::2/127 ::4/126 ::8/127");
-        assert_eq!(shown(0, u128::MAX / 2), "::/1");
-        assert_eq!(shown(u128::MAX / 2 + 1, u128::MAX), "8000::/1");
-        assert_eq!(shown(u128::MAX, u128::MAX), "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128");
-        assert_eq!(blocks_of(Span { first: 0, last: u128::MAX - 1 }).len(), 128);
     }
 }

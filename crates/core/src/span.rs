@@ -50,6 +50,18 @@ impl Span {
         self.first <= other.last && other.first <= self.last
     }
 
+    /// The fewest aligned blocks of at most 2^`bits_max` values that make up the span, ascending.
+    pub fn aligned_blocks(self, bits_max: u32) -> impl Iterator<Item = Span> {
+        let mut rest = Some(self);
+        std::iter::from_fn(move || {
+            let Span { first, last } = rest?;
+            let fits = (last - first).checked_add(1).map_or(128, u128::ilog2);
+            let block = Span::block(first, first.trailing_zeros().min(fits).min(bits_max));
+            rest = block.last.checked_add(1).and_then(|next| Span::new(next, last));
+            Some(block)
+        })
+    }
+
     pub fn intersection(&self, other: Span) -> Option<Span> {
         Span::new(self.first.max(other.first), self.last.min(other.last))
     }
@@ -174,6 +186,22 @@ mod tests {
             intersect(&spans(&[(0, 10), (20, 30)]), &spans(&[(5, 25), (30, 40)])),
             spans(&[(5, 10), (20, 25), (30, 30)])
         );
+    }
+
+    #[test]
+    fn span_is_cut_into_the_fewest_aligned_blocks() {
+        let cut = |first, last, bits_max| {
+            Span { first, last }.aligned_blocks(bits_max).map(|block| (block.first, block.last))
+        };
+        let blocks = |first, last| cut(first, last, 128).collect::<Vec<_>>();
+        let (max, half) = (u128::MAX, u128::MAX / 2);
+        assert_eq!(blocks(1, 9), [(1, 1), (2, 3), (4, 7), (8, 9)]);
+        assert_eq!(blocks(0, max), [(0, max)]);
+        assert_eq!(blocks(0, half), [(0, half)]);
+        assert_eq!(blocks(half + 1, max), [(half + 1, max)]);
+        assert_eq!(blocks(max, max), [(max, max)]);
+        assert_eq!(blocks(0, max - 1).len(), 128);
+        assert_eq!(cut(0, max, 127).collect::<Vec<_>>(), [(0, half), (half + 1, max)]);
     }
 
     #[test]

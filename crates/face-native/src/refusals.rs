@@ -56,7 +56,9 @@ fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &CommitPo
 
 pub(crate) fn status(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::Invalid { .. } | Refusal::ValueMalformed { .. } => StatusCode::BAD_REQUEST,
+        Refusal::Invalid { .. } | Refusal::Config(_) | Refusal::ValueMalformed { .. } => {
+            StatusCode::BAD_REQUEST
+        }
         Refusal::LimitExceeded { .. } | Refusal::IdempotencyDiffers { .. } => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
@@ -87,7 +89,7 @@ pub(crate) fn status(refusal: &Refusal) -> StatusCode {
 
 fn title(refusal: &Refusal) -> &'static str {
     match refusal {
-        Refusal::Invalid { .. } => "contradictory request",
+        Refusal::Invalid { .. } | Refusal::Config(_) => "contradictory request",
         Refusal::LimitExceeded { .. } => "limit exceeded",
         Refusal::IdempotencyDiffers { .. } => "idempotency key used for another request",
         Refusal::PoolUnknown { .. } => "pool not found",
@@ -121,7 +123,7 @@ fn title(refusal: &Refusal) -> &'static str {
 fn members(refusal: &Refusal) -> RefusalMembers<'_> {
     let none = RefusalMembers::default();
     match refusal {
-        Refusal::Invalid { .. } | Refusal::CheckFailed { .. } => none,
+        Refusal::Invalid { .. } | Refusal::Config(_) | Refusal::CheckFailed { .. } => none,
         Refusal::Blocks(_) | Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => none,
         Refusal::Capacity(refusal) => capacity::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {

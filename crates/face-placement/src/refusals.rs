@@ -46,7 +46,7 @@ pub(crate) enum WriteOperation<'a> {
 pub(crate) fn error(refusal: &Refusal, operation: &WriteOperation<'_>) -> PlacementError {
     match refusal {
         Refusal::Capacity(refusal) => capacity(refusal, operation),
-        Refusal::Invalid { .. } | Refusal::LimitExceeded { .. } => {
+        Refusal::Invalid { .. } | Refusal::Config(_) | Refusal::LimitExceeded { .. } => {
             PlacementError::bad_request(refusal.to_string())
         }
         // Refusals about pools and claims, which this face never causes.

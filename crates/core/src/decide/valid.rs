@@ -8,7 +8,7 @@ use crate::command::ClaimOp;
 use crate::limits::{Limits, at_most};
 use crate::pool::{Labels, PoolSpec};
 use crate::refusal::Refusal;
-use crate::requests::{Request, RequestPool, Supply, blocks_of};
+use crate::requests::{Request, RequestPool, Supply};
 use crate::span::Span;
 use crate::state::pool::Pool;
 use crate::value::{Kind, NotAValue, ValueText};
@@ -63,47 +63,30 @@ pub(crate) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal>
         .try_for_each(|text| at_most("owner_bytes_max", limits.owner_bytes_max, text.len() as u64))
 }
 
-/// Limits the number of blocks of a request pool. A range of addresses can have many.
+/// Validates the configuration of a request pool. The blocks of its ranges are counted before a list of them is made.
 pub(crate) fn request_pool(config: &RequestPool, limits: &Limits) -> Result<(), Refusal> {
-    let at_most = |parts| at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts);
+    let at_most = |parts| at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts as u64);
     match &config.supply {
-        Supply::Ids(given) => at_most(given.exclude.len() as u64 + 1),
-        Supply::Addresses(given) => {
-            let mut parts = (given.subnets.len() + given.exclude.len()) as u64;
-            at_most(parts)?;
-            for &(first, last) in &given.ranges {
-                parts += blocks_of(Span { first, last }).len() as u64;
-                at_most(parts)?;
-            }
-            Ok(())
+        Supply::Ids(supply) => at_most(supply.exclude.len() + 1)?,
+        Supply::Addresses(supply) => {
+            at_most(supply.subnets.len() + supply.exclude.len() + supply.ranges.len())?;
         }
     }
+    config.validate()?;
+    let Supply::Addresses(supply) = &config.supply else { return Ok(()) };
+    let mut parts = supply.subnets.len() + supply.exclude.len();
+    for &(first, last) in &supply.ranges {
+        parts += Span { first, last }.aligned_blocks(128).count();
+        at_most(parts)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
     let lists = [&spec.exclude, &spec.manual, &spec.draining];
     let parts = spec.ranges.len() + lists.iter().map(|list| list.len()).sum::<usize>();
     at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts as u64)?;
-    if spec.ranges.is_empty() {
-        return invalid("the pool has no range", "give at least one");
-    }
-    let ranges = spec.ranges.iter().map(|range| range.span);
-    if ranges
-        .clone()
-        .chain(lists.into_iter().flatten().copied())
-        .any(|span| !spec.kind.line().covers(span))
-    {
-        return invalid(
-            format!("a range is beyond what {} can be", spec.kind.name()),
-            "make it smaller",
-        );
-    }
-    let mut sorted: Vec<_> = ranges.collect();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0].last >= pair[1].first) {
-        let (a, b) = (spec.kind.show_range(pair[0]), spec.kind.show_range(pair[1]));
-        return invalid(format!("ranges {a} and {b} overlap"), "give each value once");
-    }
+    spec.validate()?;
     ttl(spec.lease_ms, limits)?;
     at_most("lease_ms_max", limits.lease_ms_max, spec.quarantine_ms)?;
     labels(&spec.labels, limits)

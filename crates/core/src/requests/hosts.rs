@@ -7,7 +7,7 @@
 //!
 //! The numbers of usable addresses are kept up to date, because alarms read them after every change.
 
-use super::{AddressSupply, blocks_of};
+use super::AddressSupply;
 use crate::span::Span;
 use crate::spanset::SpanSet;
 
@@ -104,7 +104,7 @@ fn without_and_with(part: Span, free: &SpanSet) -> (u128, u128) {
 
 /// The number of hosts that the aligned blocks of a span can serve.
 fn usable_in(span: Span) -> u128 {
-    blocks_of(span).into_iter().map(usable).sum()
+    span.aligned_blocks(128).map(usable).sum()
 }
 
 /// A block of more than two addresses has a network and a broadcast address, which no host gets.

@@ -11,6 +11,7 @@ mod script;
 mod world;
 
 mod addresses;
+mod configs;
 mod edges;
 mod holdings;
 mod leases;

@@ -130,18 +130,7 @@ pub(super) fn of_event<'a>(event: &'a Event, mut put: impl FnMut(Term<'a>)) {
 
 /// The fewest aligned blocks that make up a span; none is larger than 2^127.
 pub(super) fn blocks(span: Span) -> impl Iterator<Item = (u32, u128)> {
-    let mut rest = Some(span);
-    std::iter::from_fn(move || {
-        let Span { first, last } = rest?;
-        let fits = match (last - first).checked_add(1) {
-            Some(len) => len.ilog2(),
-            None => 127,
-        };
-        let bits = first.trailing_zeros().min(fits).min(127);
-        let end = first | low_ones(bits);
-        rest = end.checked_add(1).and_then(|next| Span::new(next, last));
-        Some((bits, first))
-    })
+    span.aligned_blocks(127).map(|block| (bits_of(block), block.first))
 }
 
 /// The step between the sizes of covering blocks, in bits.

@@ -23,7 +23,7 @@ impl IdManager {
             RestconfError::application(tag, text)
         };
         match refusal {
-            Refusal::Invalid { .. } => {
+            Refusal::Invalid { .. } | Refusal::Config(_) => {
                 RestconfError::application(ErrorTag::InvalidValue, refusal.to_string())
             }
             Refusal::LimitExceeded { limit, .. } => {

@@ -6,7 +6,7 @@ mod overlap;
 use std::net::IpAddr;
 
 use allod_core::requests::{
-    AddressSupply, AlarmSettings, RequestPool, Subnet, Supply, Wanted, WantedPrefix, blocks_of,
+    AddressSupply, AlarmSettings, RequestPool, Subnet, Supply, Wanted, WantedPrefix,
 };
 use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
@@ -86,7 +86,8 @@ fn from(supply: &AddressSupply, value: Span) -> Option<Span> {
     let subnet = after.checked_sub(1).map(|at| supply.subnets[at].span(width));
     let after = supply.ranges.partition_point(|(from, _)| *from <= value.first);
     let range = after.checked_sub(1).map(|at| supply.ranges[at]);
-    let blocks = range.into_iter().flat_map(|(first, last)| blocks_of(Span { first, last }));
+    let blocks =
+        range.into_iter().flat_map(|(first, last)| Span { first, last }.aligned_blocks(128));
     subnet.into_iter().chain(blocks).find(|block| block.covers(value))
 }
 
@@ -229,7 +230,7 @@ impl PoolKind for IpPool {
             }
         }
         if wanted(&self.0.oper_available) {
-            for span in pool.free.iter().flat_map(|free| blocks_of(*free)) {
+            for span in pool.free.iter().flat_map(|free| free.aligned_blocks(128)) {
                 let (address, len) = block(&pool.config, span);
                 self.0.oper_available.show(address, len, sink)?;
             }

@@ -11,7 +11,7 @@ impl ResourcePools {
     pub(super) fn refusal_error(&self, refusal: &Refusal) -> RestconfError {
         let error = |tag: ErrorTag| RestconfError::application(tag, refusal.to_string());
         match refusal {
-            Refusal::Invalid { .. } => error(ErrorTag::InvalidValue),
+            Refusal::Invalid { .. } | Refusal::Config(_) => error(ErrorTag::InvalidValue),
             Refusal::LimitExceeded { .. } => error(ErrorTag::TooBig),
             Refusal::PoolUnknown { pool } => unknown(pool),
             Refusal::PoolInUse { .. }

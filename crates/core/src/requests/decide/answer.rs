@@ -10,7 +10,7 @@ use crate::pool::Strategy;
 use crate::refusal::Refusal;
 use crate::requests::hosts::Hosts;
 use crate::requests::{
-    AddressSupply, Failure, Method, Request, Supply, Wanted, WantedId, WantedPrefix, blocks_of,
+    AddressSupply, Failure, Method, Request, Supply, Wanted, WantedId, WantedPrefix,
 };
 use crate::span::Span;
 use crate::spanset::SpanSet;
@@ -148,7 +148,7 @@ fn counts(len: u8) -> bool {
 /// The lengths of the free blocks, which are all too small; `NoAddresses` if none of them is listed.
 fn too_big(pool: &Pool) -> Failure {
     let kind = pool.spec.kind;
-    let blocks = pool.free.iter().flat_map(blocks_of).take(BLOCKS_NAMED_MAX);
+    let blocks = pool.free.iter().flat_map(|span| span.aligned_blocks(128)).take(BLOCKS_NAMED_MAX);
     let lens = blocks.filter_map(|block| kind.prefix_len(block)).filter(|len| counts(*len));
     let mut lens: Vec<u8> = lens.collect();
     lens.sort_unstable_by(|one, other| other.cmp(one));

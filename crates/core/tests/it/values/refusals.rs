@@ -32,7 +32,8 @@ fn rank(refusal: &Refusal) -> usize {
         Refusal::PoolExhausted { .. } => 19,
         Refusal::SyncExhausted { .. } => 20,
         Refusal::CheckFailed { .. } => RANKS - 1,
-        Refusal::Capacity(_)
+        Refusal::Config(_)
+        | Refusal::Capacity(_)
         | Refusal::Blocks(_)
         | Refusal::Requests(_)
         | Refusal::Outbox(_)

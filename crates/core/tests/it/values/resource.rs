@@ -18,7 +18,7 @@ use allod_core::requests::command::{
 };
 use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, ExcludedIds, IdSupply, Method, Redeploy, Request,
-    RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix, blocks_of,
+    RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
@@ -264,7 +264,7 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
             if kind == Kind::Id32 {
                 return crate::values::ids::shown(&frozen.free);
             }
-            let blocks = frozen.free.iter().flat_map(|span| blocks_of(*span));
+            let blocks = frozen.free.iter().flat_map(|span| span.aligned_blocks(128));
             blocks.map(|block| kind.show(block)).collect::<Vec<_>>().join(",")
         }
     }
