@@ -1,10 +1,8 @@
-//! Rules about the documents: what they name must exist.
-//!
-//! Checked are links, words in backquotes that look like a path of this project, and every `cargo xtask` command.
+//! Rules about the documents: links, paths in backquotes and `cargo xtask` commands must exist.
 
 use super::{File, Finding, Tree, finding};
 
-/// First folders by which a word in backquotes is taken for a path.
+/// A word in backquotes that begins with one of these is a path.
 const ROOTS: [&str; 7] =
     ["crates/", "docs/", "xtask/", ".ci/", ".cargo/", "clients/", "conformance/"];
 
@@ -30,7 +28,7 @@ pub fn names_exist(tree: &Tree) -> Vec<Finding> {
             if !crate::COMMANDS.iter().any(|(name, _)| *name == command) {
                 found.push(finding(
                     &file.path,
-                    format!("names cargo xtask {command}, which is no command"),
+                    format!("names cargo xtask {command}, which is not a command"),
                 ));
             }
         }
@@ -59,7 +57,7 @@ fn resolve(folder: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// Words in single backquotes that are paths from the root. Patterns and placeholders are not.
+/// Words in single backquotes that are paths from the root, without patterns and placeholders.
 fn quoted_paths(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter(|line| !line.starts_with("```"));
     let quoted = lines.flat_map(|line| line.split('`').skip(1).step_by(2));
@@ -88,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_to_nothing_is_found() {
+    fn a_broken_link_is_found() {
         assert_eq!(
             check("[b](../b.md), [part](../b.md#part), [web](https://a.example/x.md)"),
             [""; 0]
@@ -97,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quoted_path_that_is_not_there_is_found() {
+    fn a_missing_path_is_found() {
         assert_eq!(
             check("`crates/core` and `crates/core/src/lib.rs` and `crates/<name>/`"),
             [""; 0]
@@ -107,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_is_none_is_found() {
+    fn an_unknown_command_is_found() {
         assert_eq!(
             check("`cargo xtask test`, `cargo xtask bench --quick`, `cargo xtask …`"),
             [""; 0]
         );
         assert_eq!(
             check("`cargo xtask deploy`"),
-            ["names cargo xtask deploy, which is no command"]
+            ["names cargo xtask deploy, which is not a command"]
         );
     }
 }

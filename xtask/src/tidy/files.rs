@@ -1,12 +1,11 @@
-//! Rules about files as such: their first line, their length, their name.
+//! Rules about files: header, length, name.
 
 use super::{Finding, Tree, finding};
 
 const LINES_MAX: usize = 600;
 const LINES_LOOK_TWICE: usize = 500;
 
-/// Names that say nothing about what is inside. A longer name with such a part in it (`id_manager`, the name of somebody
-/// else's protocol) is allowed.
+/// Names that do not describe the contents. A longer name that contains one (`id_manager`, OpenDaylight's name) is allowed.
 const EMPTY_NAMES: [&str; 8] =
     ["util", "utils", "common", "misc", "helper", "helpers", "manager", "managers"];
 
@@ -19,7 +18,7 @@ pub fn lengths(tree: &Tree) -> Vec<Finding> {
     longer_than(tree, LINES_MAX)
 }
 
-/// Not wrong, but worth a second look.
+/// Allowed, but worth a second look.
 pub fn getting_long(tree: &Tree) -> Vec<Finding> {
     longer_than(tree, LINES_LOOK_TWICE)
 }
@@ -35,10 +34,16 @@ pub fn names(tree: &Tree) -> Vec<Finding> {
     for file in &tree.files {
         let parts = file.path.split('/').map(|part| part.split('.').next().unwrap_or(part));
         if let Some(empty) = parts.into_iter().find(|part| EMPTY_NAMES.contains(part)) {
-            found.push(finding(&file.path, format!("'{empty}' does not say what is inside")));
+            found.push(finding(&file.path, format!("'{empty}' does not describe the contents")));
         }
     }
     found
+}
+
+/// One module style: `foo.rs` beside the folder `foo/`.
+pub fn module_style(tree: &Tree) -> Vec<Finding> {
+    let old = tree.rust().filter(|file| file.path.ends_with("/mod.rs"));
+    old.map(|file| finding(&file.path, "a module is `foo.rs` + `foo/`, not `foo/mod.rs`")).collect()
 }
 
 #[cfg(test)]
@@ -54,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_file_is_found_and_a_fairly_long_one_is_noted() {
+    fn a_long_file_is_found_and_a_fairly_long_one_is_reported() {
         let (long, fairly) = ("x\n".repeat(601), "x\n".repeat(501));
         let tree = tree(&[("long.rs", &long), ("fairly.rs", &fairly), ("data.json", &long)]);
         assert_eq!(lengths(&tree), [finding("long.rs", "601 lines, above 600")]);
@@ -62,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_name_is_found_as_file_and_as_folder() {
+    fn an_empty_name_is_found_in_files_and_folders() {
         let tree = tree(&[
             ("crates/core/src/util.rs", ""),
             ("crates/core/tests/common/mod.rs", ""),
@@ -71,5 +76,11 @@ mod tests {
         ]);
         let paths: Vec<String> = names(&tree).into_iter().map(|found| found.path).collect();
         assert_eq!(paths, ["crates/core/src/util.rs", "crates/core/tests/common/mod.rs"]);
+    }
+
+    #[test]
+    fn a_mod_rs_is_found() {
+        let tree = tree(&[("crates/core/src/pool/mod.rs", ""), ("crates/core/src/pool.rs", "")]);
+        assert_eq!(module_style(&tree).len(), 1);
     }
 }

@@ -1,24 +1,50 @@
-//! Rules about `Cargo.toml`: which crate may depend on which, and where versions stand.
+//! Rules about `Cargo.toml`: which crate may depend on which, and that versions are in the workspace manifest.
 
 use toml::{Table, Value};
 
 use super::{File, Finding, Tree, finding};
 
-/// Plain data structures: all that the core may use besides the standard library.
-const CORE_MAY_USE: [&str; 1] = ["hashbrown"];
+/// The crates of ours that each shipped crate may use: the table of ARCHITECTURE.md. A crate that is not here is a finding.
+const MAY_USE: [(&str, &[&str]); 12] = [
+    ("core", &[]),
+    ("record", &["core"]),
+    ("outbound", &[]),
+    ("journal", &["outbound"]),
+    ("engine", &["core", "record", "journal"]),
+    ("edge", &[]),
+    ("reactor", &["core", "engine", "outbound"]),
+    ("face-native", FACE),
+    ("face-placement", FACE),
+    ("face-restconf", FACE),
+    ("import-placement", &["core", "outbound"]),
+    ("allod", &["*"]),
+];
 
-const SQL_DRIVERS: [&str; 1] = ["rusqlite"];
+const FACE: &[&str] = &["core", "edge", "engine"];
+
+/// Crates that are never shipped. They may use all others; no shipped crate may use them.
+const NOT_SHIPPED: [&str; 4] = ["testkit", "sim", "bench", "xtask"];
+
+/// Dependencies that only the named crates may have, with the reason.
+const RESTRICTED: [(&str, &[&str], &str); 4] = [
+    ("rusqlite", &["journal"], "only the journal uses SQL"),
+    ("tokio-postgres", &["journal"], "only the journal uses SQL"),
+    ("postcard", &["record"], "only the record crate knows the stored form"),
+    ("rustls-native-certs", &["outbound"], "outgoing TLS is set up in one place"),
+];
+
+/// All that the core may use besides the standard library.
+const CORE_MAY_USE: [&str; 1] = ["hashbrown"];
 
 /// One dependency of a crate.
 #[derive(Debug, PartialEq, Eq)]
 struct Edge {
     on: String,
-    /// For tests only, which never reach the binary.
+    /// For tests only.
     dev: bool,
 }
 
-/// Of the members of our workspace. One that is a workspace of its own, as the fuzz targets are, is built by nobody else, and
-/// has to say all by itself.
+/// The manifests of the workspace's members. The fuzz targets are a separate workspace and state their own versions.
 fn manifests(tree: &Tree) -> impl Iterator<Item = (&File, Table)> {
     let files = tree.files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));
     files
@@ -26,7 +52,7 @@ fn manifests(tree: &Tree) -> impl Iterator<Item = (&File, Table)> {
         .filter(|(_, manifest)| !manifest.contains_key("workspace"))
 }
 
-/// The sections with dependencies: the plain ones and those for one platform.
+/// The sections with dependencies, also those for one platform.
 fn sections(manifest: &Table) -> Vec<(&str, &Table)> {
     let mut found = Vec::new();
     let platforms =
@@ -61,29 +87,31 @@ pub fn layers(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Why the crate in `folder` may not have this dependency.
-fn forbidden(folder: &str, edge: &Edge) -> Option<&'static str> {
-    let on = edge.on.as_str();
-    let never_shipped = ["testkit", "sim", "bench"].contains(&folder);
-    let shipped = !never_shipped && folder != "xtask" && !edge.dev;
-    match folder {
-        "core" if !edge.dev && !CORE_MAY_USE.contains(&on) => {
-            Some("the core uses plain data structures and nothing else")
-        }
-        "edge" if on.starts_with("allod-") && !edge.dev => Some("the edge knows no domain"),
-        face if face.starts_with("face-") && !edge.dev && on == "allod-journal" => {
-            Some("a face never sees the journal")
-        }
-        face if face.starts_with("face-") && on.starts_with("allod-face-") => {
-            Some("faces do not see each other")
-        }
-        _ if SQL_DRIVERS.contains(&on) && folder != "journal" && shipped => {
-            Some("only the journal speaks SQL")
-        }
-        _ if shipped && ["allod-testkit", "allod-sim", "allod-bench"].contains(&on) => {
-            Some("what is never shipped may not be needed by what is")
-        }
-        _ => None,
+fn forbidden(folder: &str, edge: &Edge) -> Option<String> {
+    let ours = edge.on.strip_prefix("allod-");
+    if folder.starts_with("face-") && ours.is_some_and(|on| on.starts_with("face-")) {
+        return Some("faces do not use each other, not even in tests".into());
     }
+    if edge.dev || NOT_SHIPPED.contains(&folder) {
+        return None;
+    }
+    let Some((_, may_use)) = MAY_USE.iter().find(|(name, _)| *name == folder) else {
+        return Some(format!("the table of crates has no row for {folder}"));
+    };
+    if let Some(on) = ours {
+        if NOT_SHIPPED.contains(&on) {
+            return Some("a shipped crate does not use one that is not shipped".into());
+        }
+        let is_allowed = may_use.contains(&on) || *may_use == ["*"];
+        return (!is_allowed).then(|| format!("{folder} may use {may_use:?} of our crates"));
+    }
+    if folder == "core" && !CORE_MAY_USE.contains(&edge.on.as_str()) {
+        return Some("the core uses plain data structures only".into());
+    }
+    let restricted = RESTRICTED.iter().find(|(name, _, _)| *name == edge.on);
+    restricted
+        .filter(|(_, folders, _)| !folders.contains(&folder))
+        .map(|(_, _, why)| (*why).to_owned())
 }
 
 pub fn versions(tree: &Tree) -> Vec<Finding> {
@@ -92,7 +120,7 @@ pub fn versions(tree: &Tree) -> Vec<Finding> {
         for (_, section) in sections(&manifest) {
             for (name, value) in section {
                 let inherited = value.get("workspace").and_then(Value::as_bool) == Some(true);
-                // A crate that names itself, for its own tests, has a path and needs no version.
+                // A crate that depends on itself, for its tests, has a path and no version.
                 let by_path = value.get("path").is_some() && value.get("version").is_none();
                 if !inherited && !by_path {
                     found.push(finding(
@@ -127,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn faces_see_neither_the_journal_nor_each_other() {
+    fn faces_use_neither_the_journal_nor_each_other() {
         assert_eq!(
             layer_findings("face-native", "[dependencies]\nallod-journal.workspace = true\n"),
             1
@@ -146,7 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn only_the_journal_names_the_sql_driver_and_the_edge_no_crate_of_ours() {
+    fn sql_drivers_are_the_journals_and_the_edge_uses_no_crate_of_ours() {
+        let postgres = "[dependencies]\ntokio-postgres.workspace = true\n";
+        assert_eq!(
+            (layer_findings("reactor", postgres), layer_findings("bench", postgres)),
+            (1, 0)
+        );
         let driver = "[dependencies]\nrusqlite.workspace = true\n";
         assert_eq!((layer_findings("engine", driver), layer_findings("journal", driver)), (1, 0));
         assert_eq!(layer_findings("edge", "[dependencies]\nallod-core.workspace = true\n"), 1);
@@ -155,13 +188,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_shipped_is_not_needed_by_what_is() {
+    fn shipped_crates_do_not_use_those_that_are_not() {
         assert_eq!(layer_findings("engine", "[dependencies]\nallod-testkit.workspace = true\n"), 1);
         assert_eq!(
             layer_findings("engine", "[dev-dependencies]\nallod-testkit.workspace = true\n"),
             0
         );
         assert_eq!(layer_findings("sim", "[dependencies]\nallod-testkit.workspace = true\n"), 0);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_in_the_table_is_found() {
+        assert_eq!(layer_findings("new", "[dependencies]\nserde.workspace = true\n"), 1);
+        assert_eq!(layer_findings("record", "[dependencies]\nallod-engine.workspace = true\n"), 1);
     }
 
     #[test]

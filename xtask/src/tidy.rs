@@ -1,8 +1,9 @@
-//! `cargo xtask tidy`: the rules of this code base that no other tool knows.
+//! `cargo xtask tidy`: the rules of this code base that no other tool checks.
 //!
-//! A rule is a function from the tree to what is wrong with it, with a test that shows it failing. Rules read text;
-//! they never build or run anything.
+//! A rule is a function from the tree to findings, with a test that shows it failing. Rules read text; they do not build or run
+//! anything.
 
+mod code;
 mod documents;
 mod files;
 mod manifests;
@@ -68,7 +69,7 @@ impl Tree {
         self.files.iter().filter(move |file| file.path.starts_with(folder))
     }
 
-    /// Whether there is such a file, or such a folder with something in it.
+    /// Whether this file exists, or a file in this folder.
     pub fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         self.files.iter().any(|file| {
@@ -79,12 +80,12 @@ impl Tree {
     }
 }
 
-/// What holds nothing of ours: what git, cargo and a running server leave behind.
+/// Folders that git, cargo and a running server create.
 fn skipped(path: &str, name: &str) -> bool {
     [".git", ".venv"].contains(&name) || ["target", "allod-data"].contains(&path)
 }
 
-/// What a rule says of one place.
+/// One violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finding {
     pub path: String,
@@ -97,17 +98,21 @@ pub fn finding(path: &str, what: impl Into<String>) -> Finding {
 
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [(&str, Rule); 10] = [
-    ("every Rust file starts by saying what it is", files::headers),
-    ("no file is too long to read", files::lengths),
-    ("a file is named for what is in it", files::names),
-    ("each crate touches only what its layer may", manifests::layers),
-    ("versions stand in the workspace manifest only", manifests::versions),
+const RULES: [(&str, Rule); 14] = [
+    ("every Rust file has a module header", files::headers),
+    ("no file is longer than 600 lines", files::lengths),
+    ("a file name describes the contents", files::names),
+    ("one module style", files::module_style),
+    ("each crate uses only what its row in ARCHITECTURE.md allows", manifests::layers),
+    ("versions are in the workspace manifest only", manifests::versions),
     ("the core is pure", words::pure_core),
-    ("nothing unfinished is left", words::leftovers),
-    ("no registry is named but the public one", words::registries),
-    ("no path of one machine is in the tree", words::machine_paths),
-    ("what the documents name exists", documents::names_exist),
+    ("no unfinished marks", words::leftovers),
+    ("only the public registry is named", words::registries),
+    ("no path of one machine", words::machine_paths),
+    ("plain technical English", words::plain_english),
+    ("only the engine sees the state", code::state_is_private),
+    ("one type name, one idea", code::type_names),
+    ("documents name only what exists", documents::names_exist),
 ];
 
 pub fn run() -> Result<ExitCode> {
@@ -126,7 +131,7 @@ pub fn run() -> Result<ExitCode> {
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A tree of these files, for the tests of the rules.
+/// A tree of these files, for tests.
 #[cfg(test)]
 pub fn tree(files: &[(&str, &str)]) -> Tree {
     let file = |&(path, text): &(&str, &str)| File { path: path.into(), text: text.into() };
@@ -138,16 +143,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_there_when_a_file_in_it_is() {
+    fn a_folder_exists_if_it_has_a_file() {
         let tree = tree(&[("docs/guides/operating.md", "")]);
         assert!(tree.has("docs/guides/operating.md") && tree.has("docs/guides/"));
         assert!(!tree.has("docs/guides/op") && !tree.has("guides"));
     }
 
     #[test]
-    fn this_tree_is_read_whole_and_without_what_was_built() {
+    fn the_tree_is_read_without_build_output() {
         let tree = Tree::read(&cargo::root()).unwrap();
-        assert!(tree.has("xtask/src/tidy/mod.rs") && tree.has(".ci/run"));
+        assert!(tree.has("xtask/src/tidy.rs") && tree.has(".ci/run"));
         assert!(!tree.has("target") && !tree.has(".git"));
     }
 }
