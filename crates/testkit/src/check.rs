@@ -13,7 +13,7 @@ use crate::model::NaiveModel;
 use crate::refusals::Judgement;
 
 /// The number of problems that are reported in full.
-const TOLD_MAX: usize = 20;
+const SHOWN_MAX: usize = 20;
 
 /// A journal, read from its first record to its last.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub struct CheckReport {
 impl CheckReport {
     fn problem(&mut self, what: String) {
         self.problems_count += 1;
-        if self.problems.len() < TOLD_MAX {
+        if self.problems.len() < SHOWN_MAX {
             self.problems.push(what);
         }
     }

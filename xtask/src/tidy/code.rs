@@ -1,10 +1,10 @@
-//! Rules about Rust code that spans crates: who sees the state, and how often a type name is used.
+//! Rules about Rust code across crates: which crates use the core's state, and how often a type name is defined.
 
 use std::collections::BTreeMap;
 
 use super::{File, Finding, Tree, finding};
 
-/// The crates that may use `allod_core::state`: those that hold, store or check it.
+/// The crates that may use the core's `state`: those that hold, store or check it.
 const SEES_STATE: [&str; 6] = [
     "crates/core/",
     "crates/engine/",
@@ -17,7 +17,7 @@ const SEES_STATE: [&str; 6] = [
 /// How often a type name may be defined in shipped code: once, or once in each of two layers.
 const DEFINITIONS_MAX: usize = 2;
 
-/// Crates that are not shipped, and tests.
+/// Whether the file is part of the product; tests and tools are not.
 fn is_shipped(file: &File) -> bool {
     let path = &file.path;
     let elsewhere = ["crates/testkit/", "crates/sim/", "crates/bench/", "xtask/"];

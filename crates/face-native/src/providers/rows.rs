@@ -221,8 +221,7 @@ mod tests {
         AggregatesSet, CapacityEvent, InventoriesSet, InventorySet, ProviderDefined, TraitsSet,
     };
     use allod_core::random;
-    use allod_core::state::State;
-    use allod_core::view;
+    use allod_core::view::{self, State};
 
     use super::*;
 

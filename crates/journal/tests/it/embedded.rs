@@ -69,7 +69,7 @@ fn unrelated_file_is_refused_and_not_changed() {
     let path = folder.path().join(JOURNAL_FILE);
     let foreign = folder.path().join("foreign.sqlite");
     rusqlite::Connection::open(&foreign)
-        .and_then(|db| db.execute_batch("CREATE TABLE somebody_elses (x)"))
+        .and_then(|db| db.execute_batch("CREATE TABLE foreign_table (x)"))
         .expect("a database");
     for contents in [b"hello".to_vec(), vec![0; 5000], fs::read(&foreign).expect("read")] {
         fs::write(&path, &contents).expect("write");

@@ -221,7 +221,7 @@ async fn misbehaving_server_is_a_failed_delivery() {
     }
     // No server at all.
     let reactor = world.react(&plain("http://127.0.0.1:1/"), hasty());
-    world.ask("p", &[("nobody", "/s")]).await;
+    world.ask("p", &[("absent", "/s")]).await;
     world.until("it is not tried", |all| all.iter().any(|one| one.attempts > 0)).await;
     assert!(world.outbox()[0].error.as_ref().unwrap().contains("cannot be reached"));
     reactor.stop().await;

@@ -119,15 +119,15 @@ fn deep_nesting_is_refused() {
 #[test]
 fn an_unknown_namespace_is_refused() {
     endure(5, |address| {
-        let xml = b"<input xmlns=\"urn:nobody\"><pool-name>p</pool-name></input>";
+        let xml = b"<input xmlns=\"urn:absent\"><pool-name>p</pool-name></input>";
         refused(&ask(address, "POST", RPC, XML, xml), 400, "error-message");
-        let nested = b"<input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name xmlns=\"urn:nobody\">p</pool-name></input>";
+        let nested = b"<input xmlns=\"urn:opendaylight:genius:idmanager\"><pool-name xmlns=\"urn:absent\">p</pool-name></input>";
         refused(&ask(address, "POST", RPC, XML, nested), 400, "error-message");
         let undeclared = b"<x:input><x:pool-name>p</x:pool-name></x:input>";
         refused(&ask(address, "POST", RPC, XML, undeclared), 400, "error-message");
-        let json = b"{\"nobody:input\":{\"pool-name\":\"p\"}}";
+        let json = b"{\"absent:input\":{\"pool-name\":\"p\"}}";
         refused(&ask(address, "POST", RPC, JSON, json), 400, "error-message");
-        let nested = b"{\"input\":{\"nobody:pool-name\":\"p\",\"low\":1,\"high\":2}}";
+        let nested = b"{\"input\":{\"absent:pool-name\":\"p\",\"low\":1,\"high\":2}}";
         refused(&ask(address, "POST", RPC, JSON, nested), 400, "error-message");
     });
 }

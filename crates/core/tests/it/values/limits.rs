@@ -80,7 +80,7 @@ fn requests_and_their_pools_have_limits() {
         idpool q 1-9 exclude=1-2,3-4,5-6,7-8 -> no limit_exceeded: ranges_per_pool_max is 4, the request has 5
         ask q a svc=/1234 -> 7
         ask q b svc=/12345 -> no limit_exceeded: owner_bytes_max is 5, the request has 6
-        ask q b user=nobody -> no limit_exceeded: owner_bytes_max is 5, the request has 6
+        ask q b user=absent -> no limit_exceeded: owner_bytes_max is 5, the request has 6
         ask q b svc=/1,/2,/3 -> no limit_exceeded: services_per_request_max is 2, the request has 3
         answers q -> a=7
         seize q a svc=/1,/2 -> no limit_exceeded: services_per_request_max is 2, the request has 3

@@ -70,7 +70,7 @@ fn notified(before: &Manager, after: &Manager, command: &Command) -> Notified {
         Command::Requests(RequestsCommand::Edit(edit)) => &edit.pools[..],
         _ => &[],
     };
-    let begins_anew = |pool: &str, key: &str| {
+    let starts_over = |pool: &str, key: &str| {
         edits.iter().filter(|(name, _)| **name == *pool).any(|(_, edit)| match edit {
             RequestPoolEdit::Put(put) => put.withdraw.iter().any(|gone| **gone == *key),
             _ => true,
@@ -80,7 +80,7 @@ fn notified(before: &Manager, after: &Manager, command: &Command) -> Notified {
     for (name, pool) in &after.pools {
         for (key, asked) in &pool.asked {
             let old = before.pools.get(name).and_then(|pool| pool.asked.get(key));
-            let old = old.filter(|_| !begins_anew(name, key));
+            let old = old.filter(|_| !starts_over(name, key));
             let same = old.filter(|old| old.answer == asked.answer);
             let had =
                 |service: &Arc<str>| old.is_some_and(|old| old.request.services.contains(service));

@@ -174,7 +174,7 @@ impl fmt::Debug for Step {
                 write!(f, " is {:?}", config.supply)?;
             }
             if put.replace {
-                write!(f, " anew")?;
+                write!(f, " replaced")?;
             }
             for (key, request) in &put.put {
                 write!(f, " put {key} for {}", request.user)?;

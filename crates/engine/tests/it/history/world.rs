@@ -140,7 +140,7 @@ impl World {
             self.submit(command);
         }
         // Processes due expiries, so that nothing changes until the clock advances.
-        let (pool, key) = ("nowhere".into(), "nobody".into());
+        let (pool, key) = ("nowhere".into(), "absent".into());
         let nothing = Op::Release(ReleaseOp { pool, key, expect: Expect::Any });
         self.submit(Command::Transact(Transact::one(nothing)));
     }

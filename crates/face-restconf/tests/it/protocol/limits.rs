@@ -17,7 +17,7 @@ async fn requests_without_credentials_are_401_and_readers_may_not_write() {
     let server = Server::start(RestconfSettings::default(), Guard::NoAuth2).await;
     // The user `admin` with any password, as OpenDaylight's clients send it.
     const ADMIN: &str = "authorization: Basic YWRtaW46YWRtaW4=";
-    const READER: &str = "x-auth-token: somebody\nx-roles: reader";
+    const READER: &str = "x-auth-token: reader\nx-roles: reader";
     for (request, status, words) in [
         ("GET /restconf/data", "401", "ietf-restconf:errors"),
         ("GET /rests/data", "401", "{\"errors\":"),

@@ -184,7 +184,7 @@ impl YangModel for Toy {
                 let motto = self.id("/toy:shop/motto");
                 let mut children = shop.children().to_vec();
                 children.retain(|child| child.schema != motto);
-                children.push(DataNode::leaf(motto, LeafValue::text("somebody was here")));
+                children.push(DataNode::leaf(motto, LeafValue::text("open all day")));
                 shop = DataNode::inner(self.shop, children);
                 self.store(Some(&shop), generation)
             });

@@ -71,7 +71,11 @@ fn empty_containers_are_left_out_but_not_those_with_presence() {
     let text =
         r#"{"toy:top":{"item":[{"name":"a","options":{},"present":{},"more:added":{"deep":{}}}]}}"#;
     assert_eq!(shown(&tree(text)), r#"{"toy:top":{"item":[{"name":"a","present":{}}]}}"#);
-    assert_eq!(shown(&tree(r#"{"toy:top":{}}"#)), r#"{"toy:top":{}}"#, "what is asked for is told");
+    assert_eq!(
+        shown(&tree(r#"{"toy:top":{}}"#)),
+        r#"{"toy:top":{}}"#,
+        "a requested empty container is shown"
+    );
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn commit_without_confirmation_of_the_standby_is_unknown() {
     append_many(&journal, 2);
     let tail = journal.tail().expect("tail");
     // Commits now wait for a standby that does not exist.
-    cluster.set("synchronous_standby_names", "nobody").expect("set");
+    cluster.set("synchronous_standby_names", "missing").expect("set");
     let frame = next_frame(&tail, 1, b"waits");
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     for how in ["pg_cancel_backend", "pg_terminate_backend"] {
@@ -153,7 +153,7 @@ fn commit_without_confirmation_of_the_standby_is_unknown() {
             cluster.sql(&sql).expect("sql");
             // With an existing session, because a new one would wait too.
             assert_eq!(patiently(|| journal.tail()), tail);
-            cluster.set("synchronous_standby_names", "nobody").expect("set");
+            cluster.set("synchronous_standby_names", "missing").expect("set");
         }
     }
     let end = frame.tail(frame.hash());
