@@ -144,7 +144,7 @@ fn holds_a_folder_when_asked() {
 fn another_process_is_refused_until_this_one_is_gone() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut holder = Command::new(std::env::current_exe().expect("this program"))
-        .args(["holds_a_folder_when_asked", "--exact"])
+        .args(["embedded::holds_a_folder_when_asked", "--exact"])
         .env(HOLD, folder.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

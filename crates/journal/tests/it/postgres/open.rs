@@ -161,7 +161,7 @@ fn changed_rows_are_damage() {
     let journal = open(&address);
     append_many(&journal, 5);
     for (change, words) in [
-        ("UPDATE journal SET body = 'x' WHERE seq = 3", "record 3 does not have the hash"),
+        ("UPDATE journal SET body = 'x' WHERE seq = 3", "record 3 does not match its stored hash"),
         ("UPDATE journal SET hash = 'x' WHERE seq = 3", "damaged at record 3"),
         ("DELETE FROM journal WHERE seq = 3", "record 3 is missing"),
     ] {
