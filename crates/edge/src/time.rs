@@ -57,7 +57,8 @@ pub fn parse_rfc3339(text: &str) -> Option<u64> {
             (at, text.get(at..)?.replacen(' ', "+", 1))
         }
     };
-    let is_offset = zone == "Z" || zone.as_bytes()[3] == b':';
+    let is_offset =
+        zone == "Z" || (zone.as_bytes()[3] == b':' && zone.as_bytes()[1..3] < b"24"[..]);
     let is_rfc3339 = has(4, b'-') && has(7, b'-') && has(13, b':') && has(16, b':');
     if !is_rfc3339 || !is_offset || zone_starts < 19 {
         return None;

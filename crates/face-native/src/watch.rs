@@ -228,7 +228,7 @@ fn unknown(from: u64, end: u64) -> Problem {
         "position_unknown",
         "position is in the future",
         format!(
-            "position {from} does not exist yet; the journal ends at {end}. If the journal was replaced or restored, read the current state and watch from its position"
+            "position {from} does not exist yet; the journal ends at {end}; if the journal was replaced or restored, read the current state and watch from its position"
         ),
     )
 }
