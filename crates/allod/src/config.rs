@@ -331,7 +331,7 @@ mod tests {
         for (text, words) in [
             ("lisen = 1\ndat = 2", "unknown keys: dat, lisen; the keys are listen, data"),
             ("listen = \"here\"", "invalid socket address"),
-            ("auth = \"magic\"", "'magic' is no way to authenticate"),
+            ("auth = \"magic\"", "unknown authentication strategy 'magic'; expected none"),
             ("log_format = \"xml\"", "'xml' is not one of text, json"),
             ("data = { a = 1 }", "data must be a single value"),
             ("[limits]\nkeys_max = 1", "unknown limits: keys_max; the limits are"),

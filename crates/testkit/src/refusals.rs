@@ -224,7 +224,7 @@ fn judge_claim(model: &NaiveModel, op: &ClaimOp, refused: &RefusalSeen, now_ms: 
     let want = match pools.first().map(|pool| op.want.parse(pool.spec.kind)) {
         Some(Ok(want)) => want,
         Some(Err(_)) => return only_if(code == "malformed", "the value cannot be read"),
-        None => return wrong("the first pool is not there"),
+        None => return wrong("a pool does not exist"),
     };
     match code {
         "kept_by_resource_manager" => {

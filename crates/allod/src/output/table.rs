@@ -121,7 +121,7 @@ mod tests {
         let mut table =
             Table::new(&[("NAME", Align::Left), ("HELD", Align::Right), ("OWNER", Align::Left)]);
         table.row(["vlans".into(), "7".into(), "tenant-7".into()]);
-        table.row(["a-page-longer-name".into(), "12345".into(), String::new()]);
+        table.row(["a-much-longer-name".into(), "12345".into(), String::new()]);
         table
     }
 
@@ -130,7 +130,7 @@ mod tests {
         let wanted = "\
 NAME                 HELD  OWNER
 vlans                   7  tenant-7
-a-page-longer-name  12345
+a-much-longer-name  12345
 ";
         assert_eq!(sample().text(None, false), wanted);
         assert_eq!(sample().text(Some(200), false), wanted);
@@ -141,7 +141,7 @@ a-page-longer-name  12345
         let wanted = "\
 NAME         HELD  OWNER
 vlans           7  tenant-7
-a-page-lo…  12345
+a-much-lo…  12345
 ";
         assert_eq!(sample().text(Some(27), false), wanted);
         let narrowest = sample().text(Some(1), false);

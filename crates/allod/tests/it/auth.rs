@@ -103,7 +103,7 @@ fn tokens_are_added_and_removed_while_the_server_runs() {
         assert!(!std::fs::read_to_string(file).unwrap().contains(secret.as_str()));
     }
     assert!(said.contains("token=\"tenant\" role=\"writer\""), "{said}");
-    assert!(said.contains("cannot be read again; what was read before stays in force"), "{said}");
+    assert!(said.contains("reload failed; the previous contents stay in force"), "{said}");
     assert!(said.contains("line 2"), "{said}");
 }
 
@@ -188,7 +188,7 @@ fn tokens_are_listed_without_hashes_and_created_without_a_file() {
     assert_eq!(
         String::from_utf8(listed.stdout).unwrap(),
         "NAME        ROLE    POOLS  EXPIRES\n\
-         ci          writer  a/     2020-01-01T00:00:00Z (over)\n\
+         ci          writer  a/     2020-01-01T00:00:00Z (expired)\n\
          everything  admin   (all)  never\n"
     );
     let listed = run(&["token", "list", "--file", file, "--output", "json"]);
