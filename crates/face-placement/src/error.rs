@@ -106,12 +106,12 @@ impl PlacementError {
 
     /// A resource of the path does not exist. Placement raises this outside its handlers, so there is no `Vary`.
     pub(crate) fn missing(message: impl Into<Cow<'static, str>>) -> PlacementError {
-        PlacementError::not_found(message).from_middleware()
+        PlacementError::not_found(message).into_middleware_error()
     }
 
     pub(crate) fn forbidden(rule: &str) -> PlacementError {
         let message = format!("Policy does not allow {rule} to be performed.");
-        PlacementError::new(StatusCode::FORBIDDEN, message).from_middleware()
+        PlacementError::new(StatusCode::FORBIDDEN, message).into_middleware_error()
     }
 
     pub(crate) fn version_unknown(message: String) -> PlacementError {
@@ -127,7 +127,7 @@ impl PlacementError {
         PlacementError { code, ..self }
     }
 
-    pub(crate) fn from_middleware(self) -> PlacementError {
+    pub(crate) fn into_middleware_error(self) -> PlacementError {
         PlacementError { stage: ErrorStage::Middleware, ..self }
     }
 

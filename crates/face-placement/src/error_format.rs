@@ -23,8 +23,8 @@ impl ErrorFormat for PlacementErrors {
                 return named(error::unauthorized(context.headers), &request_id);
             }
             (ErrorCause::Other(problem), _) => {
-                let error =
-                    PlacementError::new(problem.status, problem.detail.clone()).from_middleware();
+                let error = PlacementError::new(problem.status, problem.detail.clone())
+                    .into_middleware_error();
                 match problem.retry_after_s {
                     Some(seconds) => error.retry_after(seconds),
                     None => error,
@@ -66,7 +66,7 @@ pub(crate) fn lacks_type(headers: &HeaderMap) -> bool {
 
 pub(crate) fn untyped() -> PlacementError {
     PlacementError::bad_request("content-type header required when content-length > 0")
-        .from_middleware()
+        .into_middleware_error()
 }
 
 /// The request ID in OpenStack's form.

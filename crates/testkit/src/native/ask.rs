@@ -123,7 +123,7 @@ fn transaction(transact: &Transact) -> Wire {
             with_expect("POST", path, op.expect, Some(json!({})))
         }
         ops => {
-            let ops: Vec<Value> = ops.iter().map(|op| operation(op)).collect();
+            let ops: Vec<Value> = ops.iter().map(operation).collect();
             let key = transact.idempotency.as_ref().map(|given| given.key.to_string());
             Wire {
                 method: "POST",
