@@ -12,7 +12,16 @@ pub const LOCK_FILE: &str = "allod.lock";
 /// otherwise two processes could lock two files of the same name.
 #[derive(Debug)]
 pub struct FolderLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for FolderLock {
+    /// Closing the file is not enough: a child process that is being started at this moment shares it until its exec.
+    fn drop(&mut self) {
+        if let Err(error) = self.file.unlock() {
+            tracing::warn!(%error, "cannot release the lock of the data folder");
+        }
+    }
 }
 
 impl FolderLock {
@@ -48,6 +57,22 @@ impl FolderLock {
         if let Err(error) = written {
             tracing::warn!(%error, path = %path.display(), "cannot write the process ID");
         }
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_the_file_does_not_keep_the_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = FolderLock::take(folder.path()).unwrap();
+        let copy = lock.file.try_clone().unwrap();
+        assert!(matches!(FolderLock::take(folder.path()), Err(JournalError::InUse { .. })));
+        drop(lock);
+        FolderLock::take(folder.path()).unwrap();
+        drop(copy);
     }
 }
