@@ -364,7 +364,9 @@ impl Driver {
             return self.checkpoint(writer);
         }
         let every_ms = self.retention.enforce_interval_ms();
-        if every_ms.is_some_and(|ms| now_ms.saturating_sub(self.enforced_ms) >= ms) {
+        let is_due = every_ms.is_some_and(|ms| now_ms.saturating_sub(self.enforced_ms) >= ms);
+        // While the background is busy the run stays due; it is not skipped.
+        if is_due && !self.is_busy() {
             self.enforced_ms = now_ms;
             let retention = self.retention.clone();
             self.in_background(move || enforce(&retention, now_ms));
