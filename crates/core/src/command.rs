@@ -101,7 +101,7 @@ pub enum Op {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimOp {
-    /// One pool, or several of one kind, from each of which the claim gets the same value.
+    /// One pool, or several of one kind. The claim gets the same value from each.
     pub pools: Vec<Arc<str>>,
     pub key: Arc<str>,
     /// `None`: the key is its own owner.

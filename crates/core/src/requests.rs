@@ -44,7 +44,7 @@ pub struct IdSupply {
     pub start: u32,
     pub end: u32,
     pub exclude: Vec<ExcludedIds>,
-    /// The number of ids of which the thresholds of alarms are a percentage.
+    /// The number of ids that counts as 100 % for the alarm thresholds.
     pub alarm_base: u32,
 }
 

@@ -56,7 +56,7 @@ impl SpanSet {
         SpanSet { root, sum, span_count }
     }
 
-    /// Adds values, none of which is in the set yet.
+    /// Adds values. The set must not contain any of them yet.
     pub fn insert(&mut self, span: Span) {
         debug_assert!(self.overlap_len(span) == 0, "{span:?} is already in the set, in part");
         self.unite(span);

@@ -107,7 +107,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AnyOf<T> {
     }
 }
 
-/// The schema of a list of names, each of which may be a list of alternatives.
+/// The schema of a list of names. An item may be a list of alternatives.
 fn any_of(one: RefOr<Schema>, about: &str) -> Schema {
     let list = utoipa::openapi::schema::ArrayBuilder::new().items(one.clone()).min_items(Some(1));
     let either = utoipa::openapi::schema::OneOfBuilder::new().item(one).item(list);

@@ -33,7 +33,7 @@ impl Availability {
 }
 
 impl Availability {
-    /// Whether several allocations, each of which fits, fit together; `sum` is their total.
+    /// Whether several allocations that fit one by one also fit together; `sum` is their total.
     pub fn fits_sum(&self, sum: u64) -> bool {
         i64::try_from(sum).is_ok_and(|sum| sum <= self.free) && sum <= u64::from(self.max_unit)
     }

@@ -1,4 +1,4 @@
-//! A naive model of the rules: sets of values, each of which is examined one by one.
+//! A naive model of the rules: sets of values that it examines one by one.
 //!
 //! It is written from the rules and not from the code, for pools of a few dozen values. Where the core may choose
 //! (random, least recently used) the model gets the choice and checks that it is allowed.
