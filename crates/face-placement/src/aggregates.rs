@@ -1,25 +1,20 @@
 //! `/resource_providers/{uuid}/aggregates`: the aggregates of a provider.
 
 use allod_core::capacity::Uuid;
-use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, SetAggregates};
 use allod_engine::CommitPoint;
 use serde_json::Value;
 
-use crate::error::PlacementError;
 use crate::json::{ARRAY, JsonBuffer};
-use crate::providers::{provider_in_path, provider_not_found, provider_outcome};
+use crate::providers::{provider_in_path, provider_not_found};
 use crate::refusals::WriteOperation;
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
-use crate::to_wire::PlacementReply;
+use crate::to_wire::{HandlerResult, PlacementReply};
 use crate::versions::Feature;
 use crate::{Placement, from_wire, uuid};
 
-pub(crate) fn get(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let provider = provider_in_path(capacity, request, || provider_not_found(request))?;
         let aggregates: Vec<Uuid> = provider.aggregates().collect();
@@ -28,10 +23,7 @@ pub(crate) fn get(
     })
 }
 
-pub(crate) async fn put(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn put(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, _) = face.provider(request)?;
     let body = request.body(schemas::put_aggregates(request.version))?;
     let counts = request.has(Feature::AggregatesGeneration);
@@ -43,11 +35,10 @@ pub(crate) async fn put(
         false => (&body, None),
     };
     let texts = list.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let aggregates: Vec<Uuid> = texts.filter_map(uuid::read).map(Uuid).collect();
+    let aggregates: Vec<Uuid> = texts.filter_map(uuid::read).collect();
     let set = SetAggregates { provider, expect, aggregates: aggregates.clone(), counts };
-    let command = Command::Capacity(CapacityCommand::SetAggregates(set));
-    let (outcome, at) = face.submit(command, WriteOperation::SetAggregates).await?;
-    let now = provider_outcome(outcome)?;
+    let command = CapacityCommand::SetAggregates(set);
+    let (now, at) = face.submit_provider(command, WriteOperation::SetAggregates).await?;
     Ok(show(request, at, &aggregates, now.generation).modified(now.changed_ms))
 }
 

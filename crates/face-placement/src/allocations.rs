@@ -4,7 +4,6 @@ use allod_core::capacity::Uuid;
 use allod_core::command::capacity::{AllocateOp, DeallocateOp};
 use allod_core::command::{Command, Expect, Op, Transact};
 use allod_core::view::capacity::ConsumerView;
-use http::StatusCode;
 
 use crate::error::PlacementError;
 use crate::from_wire::{self, malformed_consumer};
@@ -13,17 +12,14 @@ use crate::providers::{provider_in_path, unknown_provider};
 use crate::refusals::WriteOperation;
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
-use crate::to_wire::{PlacementReply, newest};
+use crate::to_wire::{HandlerResult, PlacementReply, newest};
 use crate::versions::Feature;
 use crate::{Placement, uuid};
 
 /// The type of a consumer without a type.
 pub(crate) const UNKNOWN_TYPE: &str = "unknown";
 
-pub(crate) fn get(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let consumer = request.uuid(0).and_then(|uuid| capacity.consumer(uuid));
         let mut out = JsonBuffer::with_capacity(512);
@@ -57,10 +53,7 @@ fn owner(out: &mut JsonBuffer, request: &PlacementRequest, consumer: ConsumerVie
     }
 }
 
-pub(crate) fn of_provider(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn of_provider(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let provider = provider_in_path(capacity, request, || {
             let (uuid, unknown) = (request.param(0), unknown_provider(request));
@@ -89,44 +82,30 @@ fn resources<'a>(out: &mut JsonBuffer, amounts: impl Iterator<Item = (&'a str, u
     });
 }
 
-pub(crate) async fn put(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn put(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let named = request.param(0);
-    let consumer = uuid::read(&named).map(Uuid).ok_or_else(|| malformed_consumer(&named))?;
+    let consumer = uuid::read(&named).ok_or_else(|| malformed_consumer(&named))?;
     let body = request.body(schemas::put_allocations(request.version))?;
     let holding = from_wire::holding(consumer, &body, request.version, &face.settings)?;
     let op = AllocateOp { consumers: vec![holding] };
     write(face, Op::Allocate(op), WriteOperation::PutAllocations(consumer)).await
 }
 
-pub(crate) async fn post(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn post(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let body = request.body(schemas::post_allocations(request.version))?;
     let consumers = from_wire::holdings(&body, request.version, &face.settings)?;
     write(face, Op::Allocate(AllocateOp { consumers }), WriteOperation::PostAllocations).await
 }
 
-pub(crate) async fn delete(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn delete(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let named = request.param(0);
-    let Some(consumer) = uuid::read(&named).map(Uuid) else {
+    let Some(consumer) = uuid::read(&named) else {
         return Err(PlacementError::not_found(format!("No allocations for consumer '{named}'")));
     };
     let op = DeallocateOp { consumer, expect: Expect::Present };
     write(face, Op::Deallocate(op), WriteOperation::DeleteAllocations(&named)).await
 }
 
-async fn write(
-    face: &Placement,
-    op: Op,
-    operation: WriteOperation<'_>,
-) -> Result<PlacementReply, PlacementError> {
-    let (_, at) = face.submit(Command::Transact(Transact::one(op)), operation).await?;
-    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
+async fn write(face: &Placement, op: Op, operation: WriteOperation<'_>) -> HandlerResult {
+    face.submit_empty(Command::Transact(Transact::one(op)), operation).await
 }

@@ -13,7 +13,7 @@ use allod_core::view::capacity::{CapacityView, NameIx, ProviderIx, ProviderView}
 use http::StatusCode;
 
 use crate::Placement;
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::explain;
 use crate::json::{ARRAY, JsonBuffer, OBJECT};
 use crate::lookup;
@@ -21,13 +21,10 @@ use crate::query::groups::CandidatesParams;
 use crate::request::PlacementRequest;
 use crate::settings::GenerationStrategy;
 use crate::summaries::summary;
-use crate::to_wire::PlacementReply;
+use crate::to_wire::{HandlerResult, PlacementReply};
 use crate::versions::{Feature, Microversion};
 
-pub(crate) fn list(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let params = CandidatesParams::read(&request.query(), request.version)?;
     let (found, names, summaries, shown) = face.read(|capacity, snapshot| {
         let query = face.look_up(capacity, &params, request.version)?;
@@ -59,7 +56,7 @@ impl Placement {
         capacity: CapacityView<'_>,
         params: &CandidatesParams,
         version: Microversion,
-    ) -> Result<CandidateQuery, PlacementError> {
+    ) -> PlacementResult<CandidateQuery> {
         let traits = |traits| lookup::traits(capacity, traits).map_err(PlacementError::bad_request);
         let root = traits(&params.root)?;
         let mut groups = Vec::with_capacity(params.groups.len());

@@ -14,13 +14,10 @@ use crate::json::{ARRAY, JsonBuffer};
 use crate::refusals::{WriteOperation, unexpected};
 use crate::request::PlacementRequest;
 use crate::schema::{self, schemas};
-use crate::to_wire::{PlacementReply, newest};
+use crate::to_wire::{HandlerResult, PlacementReply, newest};
 use crate::versions::Feature;
 
-pub(crate) fn list(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let mut out = JsonBuffer::with_capacity(4096);
         out.raw("{\"resource_classes\":");
@@ -33,14 +30,12 @@ pub(crate) fn list(
     })
 }
 
-pub(crate) fn get(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let (classes, name) = (capacity.classes(), request.param(0));
         let named = classes.find(&name).and_then(|ix| classes.get(ix));
-        let named = named.ok_or_else(|| missing(&name))?;
+        let named = named
+            .ok_or_else(|| PlacementError::missing(format!("No such resource class {name}.")))?;
         let mut out = JsonBuffer::default();
         write(&mut out, request, &named.name);
         let modified = newest([named.changed_ms], snapshot.now_ms);
@@ -48,10 +43,7 @@ pub(crate) fn get(
     })
 }
 
-pub(crate) async fn post(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn post(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let body = request.body(schemas::NAMED_CLASS)?;
     let name: Arc<str> = body["name"].as_str().unwrap_or_default().into();
     let create = CreateClass { name: name.clone(), ensure: false };
@@ -62,17 +54,12 @@ pub(crate) async fn post(
 }
 
 /// Creates the class if it does not exist; before 1.7, renames it.
-pub(crate) async fn put(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn put(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     if !request.has(Feature::PutClass) {
         return rename(face, request).await;
     }
     let name = request.param(0);
-    if let Some(why) = schema::check(&json!({ "name": name }), schemas::NAMED_CLASS) {
-        return Err(PlacementError::bad_request(format!("JSON does not validate: {why}")));
-    }
+    schema::validate(&json!({ "name": name }), schemas::NAMED_CLASS)?;
     let create = CreateClass { name: name.as_str().into(), ensure: true };
     let command = Command::Capacity(CapacityCommand::CreateClass(create));
     let (outcome, at) = face.submit(command, WriteOperation::CreateClass).await?;
@@ -82,10 +69,7 @@ pub(crate) async fn put(
     Ok(PlacementReply::empty(at, status).location(location))
 }
 
-async fn rename(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+async fn rename(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let body = request.body(schemas::NAMED_CLASS)?;
     let to: Arc<str> = body["name"].as_str().unwrap_or_default().into();
     let rename = RenameClass { from: request.param(0).into(), to: to.clone() };
@@ -96,17 +80,9 @@ async fn rename(
     Ok(PlacementReply::json(at, out))
 }
 
-pub(crate) async fn delete(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn delete(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let command = Command::Capacity(CapacityCommand::DeleteClass(request.param(0).into()));
-    let (_, at) = face.submit(command, WriteOperation::DeleteClass).await?;
-    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
-}
-
-fn missing(name: &str) -> PlacementError {
-    PlacementError::missing(format!("No such resource class {name}."))
+    face.submit_empty(command, WriteOperation::DeleteClass).await
 }
 
 fn write(out: &mut JsonBuffer, request: &PlacementRequest, name: &str) {

@@ -79,6 +79,8 @@ pub(crate) struct ReplyContext<'a> {
     pub version: Option<Microversion>,
 }
 
+pub(crate) type PlacementResult<T> = Result<T, PlacementError>;
+
 impl PlacementError {
     pub(crate) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> PlacementError {
         PlacementError {
@@ -147,15 +149,8 @@ impl PlacementError {
     pub(crate) fn reply(&self, context: &ReplyContext<'_>) -> Reply {
         let accept = Accept::of(context.headers);
         let body = ErrorText::of(self, context, &accept);
-        let (kind, text) = match accept.error_media_type() {
-            ErrorMediaType::Json => ("application/json", self.json(&body, context)),
-            ErrorMediaType::Html => ("text/html; charset=UTF-8", html(&body, self.status)),
-            ErrorMediaType::Plain => ("text/plain; charset=UTF-8", plain(&body, self.status)),
-        };
-        let mut reply = Reply::new(bytes::Bytes::from(text).into());
-        *reply.status_mut() = self.status;
+        let mut reply = write(self.status, &accept, &body, || self.json(&body, context));
         let headers = reply.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         if let Some(allow) = &self.allow {
             headers.insert(ALLOW, allow.clone());
         }
@@ -197,18 +192,23 @@ pub(crate) fn unauthorized(headers: &HeaderMap) -> Reply {
     let status = StatusCode::UNAUTHORIZED;
     let text_parts =
         ErrorText { explanation: UNAUTHORIZED.into(), message: String::new(), tail: "\n\n" };
-    let (kind, text) = match Accept::of(headers).error_media_type() {
-        ErrorMediaType::Json => {
-            let message = format!("{}<br /><br />\n\n\n", text_parts.explanation);
-            let body = json!({
-                "message": message,
-                "code": line(status),
-                "title": title(status),
-            });
-            ("application/json", body.to_string())
-        }
-        ErrorMediaType::Html => ("text/html; charset=UTF-8", html(&text_parts, status)),
-        ErrorMediaType::Plain => ("text/plain; charset=UTF-8", plain(&text_parts, status)),
+    write(status, &Accept::of(headers), &text_parts, || {
+        let message = format!("{UNAUTHORIZED}<br /><br />\n\n\n");
+        json!({ "message": message, "code": line(status), "title": title(status) }).to_string()
+    })
+}
+
+/// The error in the media type that the client prefers. `json` is its JSON form.
+fn write(
+    status: StatusCode,
+    accept: &Accept,
+    text_parts: &ErrorText,
+    json: impl FnOnce() -> String,
+) -> Reply {
+    let (kind, text) = match accept.error_media_type() {
+        ErrorMediaType::Json => ("application/json", json()),
+        ErrorMediaType::Html => ("text/html; charset=UTF-8", html(text_parts, status)),
+        ErrorMediaType::Plain => ("text/plain; charset=UTF-8", plain(text_parts, status)),
     };
     let mut reply = Reply::new(bytes::Bytes::from(text).into());
     *reply.status_mut() = status;

@@ -9,7 +9,7 @@ use allod_core::command::Expect;
 use allod_core::command::capacity::Holding;
 use serde_json::{Map, Value};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::settings::PlacementSettings;
 use crate::uuid;
 use crate::versions::{Feature, Microversion};
@@ -78,7 +78,7 @@ pub(crate) fn holding(
     body: &Value,
     version: Microversion,
     settings: &PlacementSettings,
-) -> Result<Holding, PlacementError> {
+) -> PlacementResult<Holding> {
     let text = |name: &str| body.get(name).and_then(Value::as_str);
     let expect = match (version.has(Feature::ConsumerGenerations), body.get("consumer_generation"))
     {
@@ -107,10 +107,10 @@ pub(crate) fn holdings(
     body: &Value,
     version: Microversion,
     settings: &PlacementSettings,
-) -> Result<Vec<Holding>, PlacementError> {
+) -> PlacementResult<Vec<Holding>> {
     let mut holdings = Vec::new();
     for (consumer, body) in body.as_object().into_iter().flatten() {
-        let uuid = uuid::read(consumer).map(Uuid).ok_or_else(|| malformed_consumer(consumer))?;
+        let uuid = uuid::read(consumer).ok_or_else(|| malformed_consumer(consumer))?;
         holdings.push(holding(uuid, body, version, settings)?);
     }
     Ok(holdings)
@@ -123,7 +123,7 @@ pub(crate) fn malformed_consumer(text: &str) -> PlacementError {
 type Allocations = Vec<(Uuid, Vec<(Arc<str>, u64)>)>;
 
 /// The list form, before 1.12. If a provider appears twice, the last entry counts.
-fn listed(items: &[Value]) -> Result<Allocations, PlacementError> {
+fn listed(items: &[Value]) -> PlacementResult<Allocations> {
     let mut allocations = Allocations::new();
     for item in items {
         let provider = provider(item["resource_provider"]["uuid"].as_str().unwrap_or_default())?;
@@ -136,7 +136,7 @@ fn listed(items: &[Value]) -> Result<Allocations, PlacementError> {
     Ok(allocations)
 }
 
-fn by_provider(members: &Map<String, Value>) -> Result<Allocations, PlacementError> {
+fn by_provider(members: &Map<String, Value>) -> PlacementResult<Allocations> {
     let each = members.iter();
     each.map(|(uuid, body)| Ok((provider(uuid)?, amounts(&body["resources"])))).collect()
 }
@@ -147,8 +147,8 @@ fn amounts(body: &Value) -> Vec<(Arc<str>, u64)> {
 }
 
 /// A text that is not a UUID names a provider that does not exist.
-fn provider(text: &str) -> Result<Uuid, PlacementError> {
-    uuid::read(text).map(Uuid).ok_or_else(|| {
+fn provider(text: &str) -> PlacementResult<Uuid> {
+    uuid::read(text).ok_or_else(|| {
         PlacementError::bad_request(format!(
             "Allocation for resource provider '{text}' that does not exist."
         ))

@@ -3,31 +3,27 @@
 use std::sync::Arc;
 
 use allod_core::capacity::{Inventory, Uuid};
-use allod_core::command::Command;
 use allod_core::command::capacity::{CapacityCommand, ChangeInventories, InventoryChange};
 use allod_core::receipt::ProviderNow;
 use allod_engine::CommitPoint;
 use http::StatusCode;
 
 use crate::Placement;
-use crate::error::{ErrorCode, PlacementError};
+use crate::error::{ErrorCode, PlacementError, PlacementResult};
 use crate::from_wire::{self, check_capacity};
 use crate::json::{JsonBuffer, OBJECT};
-use crate::providers::{provider_in_path, provider_outcome, unknown_provider};
+use crate::providers::{provider_in_path, unknown_provider};
 use crate::refusals::WriteOperation;
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
-use crate::to_wire::{self, PlacementReply, newest};
+use crate::to_wire::{self, HandlerResult, PlacementReply, newest};
 
 fn not_found(request: &PlacementRequest) -> PlacementError {
     let unknown = unknown_provider(request);
     PlacementError::not_found(format!("{unknown} : {unknown}"))
 }
 
-pub(crate) fn list(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let provider = provider_in_path(capacity, request, || not_found(request))?;
         let mut out = JsonBuffer::with_capacity(1024);
@@ -38,10 +34,7 @@ pub(crate) fn list(
     })
 }
 
-pub(crate) fn get(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let provider = provider_in_path(capacity, request, || not_found(request))?;
         let name = request.param(1);
@@ -57,10 +50,7 @@ pub(crate) fn get(
     })
 }
 
-pub(crate) async fn post(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn post(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, _) = face.provider(request)?;
     let body = request.body(schemas::POST_INVENTORY)?;
     let class: Arc<str> = body["resource_class"].as_str().unwrap_or_default().into();
@@ -80,10 +70,7 @@ pub(crate) async fn post(
         .location(request.address(face.settings.scheme, &path)))
 }
 
-pub(crate) async fn put(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn put(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, actual) = face.provider(request)?;
     let body = request.body(schemas::PUT_INVENTORY)?;
     let class: Arc<str> = request.param(1).into();
@@ -97,10 +84,7 @@ pub(crate) async fn put(
     Ok(show_one(at, now.generation, &inventory).modified(now.changed_ms))
 }
 
-pub(crate) async fn put_all(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn put_all(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, actual) = face.provider(request)?;
     let body = request.body(schemas::PUT_INVENTORIES)?;
     let expect = expected(&body["resource_provider_generation"], actual)?;
@@ -117,20 +101,14 @@ pub(crate) async fn put_all(
     Ok(PlacementReply::json(at, out).modified(now.changed_ms))
 }
 
-pub(crate) async fn delete_all(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn delete_all(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, _) = face.provider(request)?;
     let change = InventoryChange::Replace(Vec::new());
     let (_, at) = submit(face, provider, None, change, WriteOperation::RemoveInventories).await?;
     Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
 }
 
-pub(crate) async fn delete(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn delete(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, _) = face.provider(request)?;
     let class = request.param(1);
     let change = InventoryChange::Remove(class.as_str().into());
@@ -145,16 +123,14 @@ async fn submit(
     expect: Option<u64>,
     change: InventoryChange,
     operation: WriteOperation<'_>,
-) -> Result<(ProviderNow, CommitPoint), PlacementError> {
+) -> PlacementResult<(ProviderNow, CommitPoint)> {
     let change = ChangeInventories { provider, expect, change };
-    let command = Command::Capacity(CapacityCommand::ChangeInventories(change));
-    let (outcome, at) = face.submit(command, operation).await?;
-    Ok((provider_outcome(outcome)?, at))
+    face.submit_provider(CapacityCommand::ChangeInventories(change), operation).await
 }
 
 /// The generation that the client sent. Placement reports an outdated generation before anything about the inventory.
 /// The core checks it again.
-fn expected(sent: &serde_json::Value, actual: u64) -> Result<u64, PlacementError> {
+fn expected(sent: &serde_json::Value, actual: u64) -> PlacementResult<u64> {
     let sent = from_wire::generation(sent);
     if sent == actual {
         return Ok(sent);

@@ -48,16 +48,19 @@ mod versions;
 use std::sync::Arc;
 
 use allod_core::command::Command;
-use allod_core::receipt::Outcome;
+use allod_core::command::capacity::CapacityCommand;
+use allod_core::receipt::{Outcome, ProviderNow};
 use allod_core::view;
 use allod_core::view::capacity::CapacityView;
 use allod_edge::{ErrorFormat, Route};
 use allod_engine::{CommitPoint, Handle, Snapshot};
+use http::StatusCode;
 
-use error::PlacementError;
+use error::PlacementResult;
 use policy::Policy;
 use refusals::WriteOperation;
 use summaries::SummaryCache;
+use to_wire::{HandlerResult, PlacementReply};
 use uuid::UuidGenerator;
 
 pub use policy::PolicySettings;
@@ -100,7 +103,7 @@ impl Placement {
         &self,
         command: Command,
         operation: WriteOperation<'_>,
-    ) -> Result<(Outcome, CommitPoint), PlacementError> {
+    ) -> PlacementResult<(Outcome, CommitPoint)> {
         let reply = self.handle.submit(command).await.map_err(|why| refusals::failure(&why))?;
         match reply.answer {
             Ok(receipt) => match receipt.outcomes.into_iter().next() {
@@ -113,11 +116,29 @@ impl Placement {
         }
     }
 
+    /// Submits a command that creates or changes a provider.
+    async fn submit_provider(
+        &self,
+        command: CapacityCommand,
+        operation: WriteOperation<'_>,
+    ) -> PlacementResult<(ProviderNow, CommitPoint)> {
+        match self.submit(Command::Capacity(command), operation).await? {
+            (Outcome::Provider(now), at) => Ok((now, at)),
+            _ => Err(refusals::unexpected()),
+        }
+    }
+
+    /// Submits a command whose reply has no content.
+    async fn submit_empty(&self, command: Command, operation: WriteOperation<'_>) -> HandlerResult {
+        let (_, at) = self.submit(command, operation).await?;
+        Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
+    }
+
     /// Reads the committed state. An error carries the position of the snapshot.
     fn read<T>(
         &self,
-        read: impl FnOnce(CapacityView<'_>, &Snapshot<'_>) -> Result<T, PlacementError>,
-    ) -> Result<T, PlacementError> {
+        read: impl FnOnce(CapacityView<'_>, &Snapshot<'_>) -> PlacementResult<T>,
+    ) -> PlacementResult<T> {
         let read = |snapshot: &Snapshot<'_>| {
             read(view::capacity(snapshot.state), snapshot)
                 .map_err(|error| error.at(snapshot.at.position))

@@ -3,13 +3,13 @@
 use allod_core::search::TraitFilter;
 use allod_core::view::capacity::{CapacityView, NameIx};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::query::{ResourceAmounts, TraitParams};
 
 pub(crate) fn classes(
     capacity: CapacityView<'_>,
     amounts: &ResourceAmounts,
-) -> Result<Vec<(NameIx, u64)>, PlacementError> {
+) -> PlacementResult<Vec<(NameIx, u64)>> {
     let find = |(name, amount): &(String, u64)| match capacity.classes().find(name) {
         Some(class) => Ok((class, *amount)),
         None => Err(PlacementError::bad_request(format!(

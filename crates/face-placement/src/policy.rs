@@ -15,7 +15,7 @@ use allod_edge::{Identity, Principal, Role};
 
 use check::{PolicyCheck, PolicyTarget};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 
 /// The operator's policy settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Policy {
         rule: &str,
         writes: bool,
         project: Option<&str>,
-    ) -> Result<(), PlacementError> {
+    ) -> PlacementResult<()> {
         match self.allows(identity, rule, writes, project) {
             true => Ok(()),
             false => Err(PlacementError::forbidden(rule)),

@@ -9,7 +9,7 @@ pub(crate) mod groups;
 use allod_core::capacity::Uuid;
 use serde_json::{Map, Value};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::schema::{self, JsonSchema};
 use crate::uuid;
 use crate::versions::{Feature, Microversion};
@@ -41,7 +41,7 @@ impl QueryString {
     }
 
     /// Validates the query against a schema. If a name occurs more than once, only its last value is checked.
-    pub(crate) fn check(&self, schema: JsonSchema) -> Result<(), PlacementError> {
+    pub(crate) fn check(&self, schema: JsonSchema) -> PlacementResult<()> {
         let pairs = self.0.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
         let object = Value::Object(pairs.collect::<Map<String, Value>>());
         match schema::check(&object, schema) {
@@ -65,11 +65,7 @@ impl QueryString {
     }
 
     /// The traits in the parameter of this name.
-    pub(crate) fn traits(
-        &self,
-        name: &str,
-        version: Microversion,
-    ) -> Result<TraitParams, PlacementError> {
+    pub(crate) fn traits(&self, name: &str, version: Microversion) -> PlacementResult<TraitParams> {
         let mut traits = TraitParams::default();
         // Before 1.39 only the last value counted.
         let skip = match version.has(Feature::AnyTraits) {
@@ -89,7 +85,7 @@ impl QueryString {
         &self,
         suffix: &str,
         version: Microversion,
-    ) -> Result<AggregateParams, PlacementError> {
+    ) -> PlacementResult<AggregateParams> {
         let name = format!("member_of{suffix}");
         if !version.has(Feature::SeveralMemberOf) && self.all(&name).count() > 1 {
             return Err(PlacementError::bad_request(format!(
@@ -113,7 +109,7 @@ impl QueryString {
 }
 
 /// `VCPU:2,MEMORY_MB:1024`. If a class occurs twice, the last amount counts.
-pub(crate) fn read_resources(text: &str) -> Result<ResourceAmounts, PlacementError> {
+pub(crate) fn read_resources(text: &str) -> PlacementResult<ResourceAmounts> {
     let badly_formed = |got: &str| {
         PlacementError::bad_request(format!(
             "Badly formed resources parameter. Expected resources query string parameter in form: ?resources=VCPU:2,MEMORY_MB:1024. Got: {got}."
@@ -158,10 +154,7 @@ fn read_amount(text: &str) -> Option<i64> {
 }
 
 /// `A,!B`, or `in:A,B`.
-pub(crate) fn read_traits(
-    text: &str,
-    version: Microversion,
-) -> Result<TraitParams, PlacementError> {
+pub(crate) fn read_traits(text: &str, version: Microversion) -> PlacementResult<TraitParams> {
     let wrong = |what: String| {
         PlacementError::bad_request(format!("Invalid query string parameters: {what}"))
     };
@@ -217,7 +210,7 @@ fn names(list: &str) -> Vec<String> {
 }
 
 /// A UUID, or `in:` and several; `!` before it forbids them.
-fn read_member_of(text: &str) -> Result<(Vec<Uuid>, bool), PlacementError> {
+fn read_member_of(text: &str) -> PlacementResult<(Vec<Uuid>, bool)> {
     let (rest, forbidden) = match text.strip_prefix('!') {
         Some(rest) => (rest, true),
         None => (text, false),
@@ -232,13 +225,13 @@ fn read_member_of(text: &str) -> Result<(Vec<Uuid>, bool), PlacementError> {
         )));
     }
     let read = |one: &str| {
-        uuid::read(one).map(Uuid).ok_or_else(|| {
+        uuid::read(one).ok_or_else(|| {
             PlacementError::bad_request(format!(
                 "Invalid query string parameters: Expected 'member_of' parameter to contain valid UUID(s). Got: {one}"
             ))
         })
     };
-    let uuids: Result<Vec<Uuid>, PlacementError> = match several {
+    let uuids: PlacementResult<Vec<Uuid>> = match several {
         true => list.split(',').map(read).collect(),
         false => read(list).map(|uuid| vec![uuid]),
     };
@@ -246,8 +239,8 @@ fn read_member_of(text: &str) -> Result<(Vec<Uuid>, bool), PlacementError> {
 }
 
 /// The UUID of any provider of a tree.
-pub(crate) fn read_in_tree(text: &str) -> Result<Uuid, PlacementError> {
-    uuid::read(text.trim()).map(Uuid).ok_or_else(|| {
+pub(crate) fn read_in_tree(text: &str) -> PlacementResult<Uuid> {
+    uuid::read(text.trim()).ok_or_else(|| {
         PlacementError::bad_request(format!(
             "Invalid query string parameters: Expected 'in_tree' parameter to be a format of uuid. Got: {text}"
         ))

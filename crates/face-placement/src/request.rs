@@ -5,7 +5,7 @@ use allod_edge::Call;
 use http::header::HOST;
 use serde_json::Value;
 
-use crate::error::{PlacementError, ReplyContext};
+use crate::error::{PlacementResult, ReplyContext};
 use crate::query::QueryString;
 use crate::schema::{self, JsonSchema};
 use crate::uuid;
@@ -32,14 +32,14 @@ impl PlacementRequest {
     /// A path parameter, if it is a UUID.
     pub(crate) fn uuid(&self, index: usize) -> Option<Uuid> {
         let text = self.call.param(index).ok()?;
-        uuid::read(&text).map(Uuid)
+        uuid::read(&text)
     }
 
     pub(crate) fn query(&self) -> QueryString {
         QueryString::read(self.call.head.uri.query().unwrap_or_default())
     }
 
-    pub(crate) fn body(&self, schema: JsonSchema) -> Result<Value, PlacementError> {
+    pub(crate) fn body(&self, schema: JsonSchema) -> PlacementResult<Value> {
         schema::body(&self.call.body, schema)
     }
 

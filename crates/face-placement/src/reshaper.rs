@@ -3,23 +3,19 @@
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::command::capacity::{AllocateOp, CapacityCommand, Reshape, Reshaped};
-use http::StatusCode;
 
 use crate::error::{ErrorCode, PlacementError};
 use crate::refusals::WriteOperation;
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
-use crate::to_wire::PlacementReply;
+use crate::to_wire::HandlerResult;
 use crate::{Placement, from_wire, uuid};
 
-pub(crate) async fn post(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn post(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let body = request.body(schemas::reshape(request.version))?;
     let mut inventories = Vec::new();
     for (named, body) in body["inventories"].as_object().into_iter().flatten() {
-        let provider = uuid::read(named).map(Uuid).ok_or_else(|| {
+        let provider = uuid::read(named).ok_or_else(|| {
             PlacementError::bad_request(format!(
                 "Resource provider {named} in inventories not found: No resource provider with uuid {named} found"
             ))
@@ -35,6 +31,5 @@ pub(crate) async fn post(
     let named: Vec<Uuid> = inventories.iter().map(|reshaped| reshaped.provider).collect();
     let reshape = Reshape { inventories, allocations: AllocateOp { consumers } };
     let command = Command::Capacity(CapacityCommand::Reshape(reshape));
-    let (_, at) = face.submit(command, WriteOperation::Reshape(&named)).await?;
-    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
+    face.submit_empty(command, WriteOperation::Reshape(&named)).await
 }

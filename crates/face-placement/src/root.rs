@@ -1,16 +1,12 @@
 //! `GET /`: the supported versions.
 
 use crate::Placement;
-use crate::error::PlacementError;
 use crate::json::JsonBuffer;
 use crate::request::PlacementRequest;
-use crate::to_wire::PlacementReply;
+use crate::to_wire::{HandlerResult, PlacementReply};
 use crate::versions::Microversion;
 
-pub(crate) fn get(
-    face: &Placement,
-    _: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn get(face: &Placement, _: &PlacementRequest) -> HandlerResult {
     // The document does not depend on the journal. But clients use it as a health check, so it fails whenever reads
     // fail.
     let (at, now_ms) = face.read(|_, snapshot| Ok((snapshot.at, snapshot.now_ms)))?;

@@ -10,10 +10,10 @@ use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 
 use crate::accept::{Accept, JSON};
-use crate::error::{PlacementError, ReplyContext};
+use crate::error::{PlacementError, PlacementResult, ReplyContext};
 use crate::error_format::{lacks_type, named, request_id, untyped};
 use crate::request::PlacementRequest;
-use crate::to_wire::PlacementReply;
+use crate::to_wire::HandlerResult;
 use crate::versions::{Feature, Microversion};
 use crate::{
     Placement, aggregates, allocations, candidates, classes, inventories, providers, refusals,
@@ -23,13 +23,12 @@ use crate::{
 /// The second prefix of all routes.
 const MOUNT: &str = "/placement";
 
-type Writing<'a> =
-    Pin<Box<dyn Future<Output = Result<PlacementReply, PlacementError>> + Send + 'a>>;
+type Writing<'a> = Pin<Box<dyn Future<Output = HandlerResult> + Send + 'a>>;
 
 /// The handler of a route.
 pub(crate) enum Handler {
     /// Reads the committed state.
-    Read(fn(&Placement, &PlacementRequest) -> Result<PlacementReply, PlacementError>),
+    Read(fn(&Placement, &PlacementRequest) -> HandlerResult),
     /// Submits a command.
     Write(for<'a> fn(&'a Placement, &'a PlacementRequest) -> Writing<'a>),
 }
@@ -179,7 +178,7 @@ impl Placement {
     }
 
     /// The checks before a handler runs.
-    fn admit(&self, entry: &RouteEntry, request: &PlacementRequest) -> Result<(), PlacementError> {
+    fn admit(&self, entry: &RouteEntry, request: &PlacementRequest) -> PlacementResult<()> {
         let headers = &request.call.head.headers;
         if lacks_type(headers) {
             return Err(untyped());
@@ -211,11 +210,7 @@ impl Placement {
         self.policy.check(request.call.identity(), rule, writes, project)
     }
 
-    async fn run(
-        &self,
-        entry: &RouteEntry,
-        request: &PlacementRequest,
-    ) -> Result<PlacementReply, PlacementError> {
+    async fn run(&self, entry: &RouteEntry, request: &PlacementRequest) -> HandlerResult {
         match entry.run {
             Handler::Read(read) => {
                 self.wait_for_position(request).await?;
@@ -226,7 +221,7 @@ impl Placement {
     }
 
     /// Waits until reads have the consistency that the request's headers ask for.
-    async fn wait_for_position(&self, request: &PlacementRequest) -> Result<(), PlacementError> {
+    async fn wait_for_position(&self, request: &PlacementRequest) -> PlacementResult<()> {
         let Consistency { linearizable, min_position } = Consistency::of(&request.call)
             .map_err(|problem| PlacementError::bad_request(problem.detail))?;
         let waited = self.handle.wait_for_read(linearizable, min_position).await;
@@ -234,7 +229,7 @@ impl Placement {
     }
 }
 
-fn check_type(request: &PlacementRequest) -> Result<(), PlacementError> {
+fn check_type(request: &PlacementRequest) -> PlacementResult<()> {
     let given = request.call.head.headers.get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
     let essence = given.and_then(|given| given.split(';').next()).unwrap_or_default().trim();
     if essence == JSON {

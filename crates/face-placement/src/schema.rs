@@ -20,7 +20,7 @@ use serde_json::Value;
 use pattern::SchemaPattern;
 use python::{quoted, repr};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::uuid;
 
 /// A list of keywords that a value must all satisfy.
@@ -102,11 +102,16 @@ impl JsonType {
 }
 
 /// Parses a JSON body and validates it.
-pub(crate) fn body(bytes: &[u8], schema: JsonSchema) -> Result<Value, PlacementError> {
+pub(crate) fn body(bytes: &[u8], schema: JsonSchema) -> PlacementResult<Value> {
     let value = serde_json::from_slice(bytes)
         .map_err(|error| PlacementError::bad_request(format!("Malformed JSON: {error}")))?;
-    match check(&value, schema) {
-        None => Ok(value),
+    validate(&value, schema)?;
+    Ok(value)
+}
+
+pub(crate) fn validate(value: &Value, schema: JsonSchema) -> PlacementResult<()> {
+    match check(value, schema) {
+        None => Ok(()),
         Some(why) => Err(PlacementError::bad_request(format!("JSON does not validate: {why}"))),
     }
 }

@@ -8,12 +8,15 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LAST_MODIFIED, LOCATION, VARY};
 use http::{HeaderName, HeaderValue, StatusCode};
 
+use crate::error::PlacementResult;
 use crate::explain;
 use crate::json::{ARRAY, JsonBuffer};
 use crate::request::PlacementRequest;
 use crate::versions::{self, Feature};
 
 pub(crate) const POSITION: HeaderName = HeaderName::from_static("allod-position");
+
+pub(crate) type HandlerResult = PlacementResult<PlacementReply>;
 
 /// A successful reply.
 #[derive(Debug)]
@@ -32,14 +35,8 @@ impl PlacementReply {
     }
 
     pub(crate) fn empty(at: CommitPoint, status: StatusCode) -> PlacementReply {
-        PlacementReply {
-            status,
-            body: None,
-            location: None,
-            modified_ms: None,
-            explanation: None,
-            at,
-        }
+        let (body, location, modified_ms, explanation) = (None, None, None, None);
+        PlacementReply { status, body, location, modified_ms, explanation, at }
     }
 
     pub(crate) fn body(self, out: JsonBuffer) -> PlacementReply {

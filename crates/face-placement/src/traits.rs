@@ -10,13 +10,13 @@ use allod_engine::CommitPoint;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::json::{ARRAY, JsonBuffer};
-use crate::providers::{provider_in_path, provider_outcome, unknown_provider};
+use crate::providers::{provider_in_path, provider_not_found_twice};
 use crate::refusals::{WriteOperation, unexpected};
 use crate::request::PlacementRequest;
 use crate::schema::{self, schemas};
-use crate::to_wire::{PlacementReply, newest};
+use crate::to_wire::{HandlerResult, PlacementReply, newest};
 use crate::{Placement, from_wire};
 
 /// The filters of the list.
@@ -28,7 +28,7 @@ struct TraitListFilter {
 }
 
 impl TraitListFilter {
-    fn read(request: &PlacementRequest) -> Result<TraitListFilter, PlacementError> {
+    fn read(request: &PlacementRequest) -> PlacementResult<TraitListFilter> {
         let query = request.query();
         query.check(schemas::LIST_TRAITS)?;
         let mut filter = TraitListFilter::default();
@@ -67,10 +67,7 @@ impl TraitListFilter {
     }
 }
 
-pub(crate) fn list(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let filter = TraitListFilter::read(request)?;
     face.read(|capacity, snapshot| {
         let all = capacity.traits().iter();
@@ -86,10 +83,7 @@ pub(crate) fn list(
     })
 }
 
-pub(crate) fn get(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
         let (traits, name) = (capacity.traits(), request.param(0));
         let named = traits.find(&name).and_then(|ix| traits.get(ix));
@@ -100,10 +94,7 @@ pub(crate) fn get(
     })
 }
 
-pub(crate) async fn put(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn put(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let name = request.param(0);
     if schema::check(&Value::from(name.as_str()), schemas::CUSTOM_TRAIT).is_some() {
         return Err(PlacementError::bad_request(
@@ -118,57 +109,38 @@ pub(crate) async fn put(
     Ok(PlacementReply::empty(at, status).location(location).modified(changed_ms))
 }
 
-pub(crate) async fn delete(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn delete(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let command = Command::Capacity(CapacityCommand::DeleteTrait(request.param(0).into()));
-    let (_, at) = face.submit(command, WriteOperation::DeleteTrait).await?;
-    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
+    face.submit_empty(command, WriteOperation::DeleteTrait).await
 }
 
-pub(crate) fn of_provider(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn of_provider(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
-        let provider = provider_in_path(capacity, request, || {
-            let unknown = unknown_provider(request);
-            PlacementError::not_found(format!("{unknown}: {unknown}"))
-        })?;
+        let provider = provider_in_path(capacity, request, || provider_not_found_twice(request))?;
         let modified = newest(provider.traits().map(|row| row.changed_ms), snapshot.now_ms);
         let names = provider.traits().map(|row| &row.name);
         Ok(show(snapshot.at, names, Some(provider.generation())).modified(modified))
     })
 }
 
-pub(crate) async fn set(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn set(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let body = request.body(schemas::PUT_PROVIDER_TRAITS)?;
     let (provider, _) = face.provider(request)?;
     let expect = Some(from_wire::generation(&body["resource_provider_generation"]));
     let names = body["traits"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let mut traits: Vec<Arc<str>> = names.map(Into::into).collect();
-    let command =
-        CapacityCommand::SetTraits(SetTraits { provider, expect, traits: traits.clone() });
-    let (outcome, at) = face.submit(Command::Capacity(command), WriteOperation::SetTraits).await?;
-    let now = provider_outcome(outcome)?;
+    let set = CapacityCommand::SetTraits(SetTraits { provider, expect, traits: traits.clone() });
+    let (now, at) = face.submit_provider(set, WriteOperation::SetTraits).await?;
     traits.sort_unstable();
     traits.dedup();
     Ok(show(at, &traits, Some(now.generation)).modified(now.changed_ms))
 }
 
-pub(crate) async fn clear(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) async fn clear(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let (provider, _) = face.provider(request)?;
-    let command =
-        CapacityCommand::SetTraits(SetTraits { provider, expect: None, traits: Vec::new() });
-    let (_, at) = face.submit(Command::Capacity(command), WriteOperation::SetTraits).await?;
-    Ok(PlacementReply::empty(at, StatusCode::NO_CONTENT))
+    let set = SetTraits { provider, expect: None, traits: Vec::new() };
+    let command = Command::Capacity(CapacityCommand::SetTraits(set));
+    face.submit_empty(command, WriteOperation::SetTraits).await
 }
 
 fn show<'a>(

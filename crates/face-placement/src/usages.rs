@@ -6,26 +6,19 @@ use allod_core::view::capacity::{CapacityView, ProjectUsage};
 
 use crate::Placement;
 use crate::allocations::UNKNOWN_TYPE;
-use crate::error::PlacementError;
 use crate::json::{JsonBuffer, OBJECT};
-use crate::providers::{provider_in_path, unknown_provider};
+use crate::providers::{provider_in_path, provider_not_found_twice};
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
-use crate::to_wire::PlacementReply;
+use crate::to_wire::{HandlerResult, PlacementReply};
 use crate::versions::Feature;
 
 /// Requests the sum over all consumer types.
 const ALL_TYPES: &str = "all";
 
-pub(crate) fn of_provider(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn of_provider(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     face.read(|capacity, snapshot| {
-        let provider = provider_in_path(capacity, request, || {
-            let unknown = unknown_provider(request);
-            PlacementError::not_found(format!("{unknown}: {unknown}"))
-        })?;
+        let provider = provider_in_path(capacity, request, || provider_not_found_twice(request))?;
         let mut out = JsonBuffer::with_capacity(256);
         out.raw("{\"resource_provider_generation\":").number(provider.generation());
         out.raw(",\"usages\":");
@@ -37,10 +30,7 @@ pub(crate) fn of_provider(
     })
 }
 
-pub(crate) fn total(
-    face: &Placement,
-    request: &PlacementRequest,
-) -> Result<PlacementReply, PlacementError> {
+pub(crate) fn total(face: &Placement, request: &PlacementRequest) -> HandlerResult {
     let query = request.query();
     query.check(schemas::usages(request.version))?;
     let project = query.last("project_id").unwrap_or_default();

@@ -14,18 +14,18 @@ fn digits(text: &str) -> Option<String> {
     fits.then_some(bare)
 }
 
-/// Whether a text is a UUID in any of these schemas.
+/// Whether a text is a UUID in any of these forms.
 pub(crate) fn is_like(text: &str) -> bool {
     digits(text).is_some()
 }
 
-/// The value of a UUID in any of these schemas.
-pub(crate) fn read(text: &str) -> Option<u128> {
-    // The usual schemas need no copy.
-    if let Ok(Uuid(number)) = text.parse() {
-        return Some(number);
+/// The UUID in any of these forms.
+pub(crate) fn read(text: &str) -> Option<Uuid> {
+    // The usual forms need no copy.
+    if let Ok(uuid) = text.parse() {
+        return Some(uuid);
     }
-    u128::from_str_radix(&digits(text)?, 16).ok()
+    u128::from_str_radix(&digits(text)?, 16).ok().map(Uuid)
 }
 
 /// Generates UUIDs for providers that a client creates without one, and seeds for random orders.
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn uuids_are_parsed_in_several_forms() {
         let plain = "7a3f0a5e-0000-4000-8000-00000000000b";
-        let number = 0x7a3f_0a5e_0000_4000_8000_0000_0000_000b;
+        let uuid = Uuid(0x7a3f_0a5e_0000_4000_8000_0000_0000_000b);
         for text in [
             plain,
             "7a3f0a5e000040008000 00000000000b".replace(' ', "").as_str(),
@@ -77,7 +77,7 @@ mod tests {
             "urn:uuid:7a3f0a5e-0000-4000-8000-00000000000b",
             "7a3f-0a5e0000-4000-8000-00000000000b",
         ] {
-            assert!(is_like(text) && read(text) == Some(number), "{text}");
+            assert!(is_like(text) && read(text) == Some(uuid), "{text}");
         }
         for text in ["", "x", &plain[1..], "7a3f0a5e-0000-4000-8000-00000000000g", "ä"] {
             assert!(!is_like(text) && read(text).is_none(), "{text}");

@@ -6,7 +6,7 @@ use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("openstack-api-version");
 
@@ -124,7 +124,7 @@ impl Microversion {
     }
 
     /// The version that the request asks for. The header may name several services; the last entry for this one counts.
-    pub(crate) fn of(headers: &HeaderMap) -> Result<Microversion, PlacementError> {
+    pub(crate) fn of(headers: &HeaderMap) -> PlacementResult<Microversion> {
         let lines: Vec<_> = headers.get_all(HEADER).iter().flat_map(HeaderValue::to_str).collect();
         let asked = lines.iter().flat_map(|line| line.split(',')).rev().find_map(|entry| {
             let (service, version) = entry.trim().split_once(char::is_whitespace)?;
@@ -137,7 +137,7 @@ impl Microversion {
         }
     }
 
-    fn read(text: &str) -> Result<Microversion, PlacementError> {
+    fn read(text: &str) -> PlacementResult<Microversion> {
         let (major, minor) = text.split_once('.').unwrap_or((text, ""));
         let number = |part: &str| part.trim().parse::<i64>().ok();
         match (number(major), number(minor)) {

@@ -4,7 +4,7 @@ use allod_core::capacity::Uuid;
 use allod_core::search::{self, ProviderFilter};
 use allod_core::view::capacity::{CapacityView, ProviderView};
 
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::lookup;
 use crate::query::{AggregateParams, QueryString, ResourceAmounts, TraitParams, read_resources};
 use crate::uuid;
@@ -25,9 +25,9 @@ impl ProviderParams {
     pub(super) fn read(
         query: &QueryString,
         version: Microversion,
-    ) -> Result<ProviderParams, PlacementError> {
+    ) -> PlacementResult<ProviderParams> {
         // The schema has checked that these are UUIDs.
-        let uuid = |name| query.last(name).and_then(uuid::read).map(Uuid);
+        let uuid = |name| query.last(name).and_then(uuid::read);
         let resources =
             |query: &QueryString| query.last("resources").map(read_resources).transpose();
         Ok(ProviderParams {
@@ -44,7 +44,7 @@ impl ProviderParams {
     pub(super) fn find<'a>(
         &self,
         capacity: CapacityView<'a>,
-    ) -> Result<impl Iterator<Item = ProviderView<'a>> + use<'a>, PlacementError> {
+    ) -> PlacementResult<impl Iterator<Item = ProviderView<'a>> + use<'a>> {
         let filter = ProviderFilter {
             name: self.name.as_deref().map(Into::into),
             uuid: self.uuid,

@@ -9,7 +9,7 @@ use super::{
     AggregateParams, QueryString, ResourceAmounts, TraitParams, read_in_tree, read_resources,
     read_traits,
 };
-use crate::error::{ErrorCode, PlacementError};
+use crate::error::{ErrorCode, PlacementError, PlacementResult};
 use crate::schema::pattern::{is_number, is_suffix};
 use crate::schema::python::quoted;
 use crate::schema::schemas;
@@ -43,7 +43,7 @@ impl CandidatesParams {
     pub(crate) fn read(
         query: &QueryString,
         version: Microversion,
-    ) -> Result<CandidatesParams, PlacementError> {
+    ) -> PlacementResult<CandidatesParams> {
         query.check(schemas::candidates(version))?;
         let mut params = CandidatesParams {
             groups: Vec::new(),
@@ -75,7 +75,7 @@ impl CandidatesParams {
         parameter: Parameter,
         suffix: &str,
         value: &str,
-    ) -> Result<(), PlacementError> {
+    ) -> PlacementResult<()> {
         let at = self.groups.iter().position(|group| group.suffix == suffix).unwrap_or_else(|| {
             self.groups.push(GroupParams { suffix: suffix.to_owned(), ..GroupParams::default() });
             self.groups.len() - 1
@@ -92,7 +92,7 @@ impl CandidatesParams {
         Ok(())
     }
 
-    fn check(&self, version: Microversion) -> Result<(), PlacementError> {
+    fn check(&self, version: Microversion) -> PlacementResult<()> {
         if version.has(Feature::SameSubtree) {
             self.check_subtrees()?;
         } else {
@@ -105,7 +105,7 @@ impl CandidatesParams {
     }
 
     /// A group without resources must be part of a `same_subtree` set.
-    fn check_subtrees(&self) -> Result<(), PlacementError> {
+    fn check_subtrees(&self) -> PlacementResult<()> {
         let bare = || self.groups.iter().filter(|group| group.resources.is_empty());
         if bare().count() == self.groups.len() {
             return Err(PlacementError::bad_request(
@@ -142,7 +142,7 @@ impl CandidatesParams {
     }
 
     /// Before 1.36 every group had to request resources.
-    fn check_orphans(&self) -> Result<(), PlacementError> {
+    fn check_orphans(&self) -> PlacementResult<()> {
         let orphans = |name: &str, is_one: fn(&GroupParams) -> bool| {
             let bare = self.groups.iter().filter(|group| group.resources.is_empty());
             let orphans = bare.filter(|group| is_one(group));
@@ -173,7 +173,7 @@ impl CandidatesParams {
         Ok(())
     }
 
-    fn check_conflicts(&self) -> Result<(), PlacementError> {
+    fn check_conflicts(&self) -> PlacementResult<()> {
         let mut conflicts = Vec::new();
         for group in &self.groups {
             for any in &group.traits.required {
@@ -221,10 +221,7 @@ fn split(name: &str, version: Microversion) -> Option<(Parameter, &str)> {
     (suffix.is_empty() || fits).then_some((parameter, suffix))
 }
 
-fn root_required(
-    query: &QueryString,
-    version: Microversion,
-) -> Result<TraitParams, PlacementError> {
+fn root_required(query: &QueryString, version: Microversion) -> PlacementResult<TraitParams> {
     let mut all = query.all("root_required");
     let Some(value) = all.next() else { return Ok(TraitParams::default()) };
     if all.next().is_some() {
@@ -256,7 +253,7 @@ fn root_required(
     Ok(traits)
 }
 
-fn same_subtree(query: &QueryString) -> Result<Vec<Vec<String>>, PlacementError> {
+fn same_subtree(query: &QueryString) -> PlacementResult<Vec<Vec<String>>> {
     let mut all = Vec::new();
     for value in query.all("same_subtree") {
         let suffixes: Vec<String> = value.split(',').map(|part| part.trim().to_owned()).collect();
@@ -277,7 +274,7 @@ mod tests {
 
     const TREE: &str = "7a3f0a5e-0000-4000-8000-00000000000a";
 
-    fn read(text: &str, minor: u8) -> Result<CandidatesParams, PlacementError> {
+    fn read(text: &str, minor: u8) -> PlacementResult<CandidatesParams> {
         CandidatesParams::read(&QueryString::read(text), Microversion::tested(minor))
     }
 

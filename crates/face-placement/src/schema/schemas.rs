@@ -24,34 +24,33 @@ const DASHED_UUID: JsonSchema = &[STRING, Keyword::Format(StringFormat::DashedUu
 /// The ID of a project or a user.
 const OWNER: JsonSchema = &[STRING, MinLength(1), MaxLength(255)];
 
+type PropertyList = &'static [(&'static str, JsonSchema)];
+
+/// An object with these properties and no others.
+const fn object(properties: PropertyList, required: &'static [&'static str]) -> [Keyword; 4] {
+    [OBJECT, Properties(properties), Required(required), NoOthers]
+}
+
+/// An object with these properties and no others, all of them optional.
+const fn optional(properties: PropertyList) -> [Keyword; 3] {
+    [OBJECT, Properties(properties), NoOthers]
+}
+
 const PROVIDER_NAME: JsonSchema = &[STRING, MaxLength(200)];
 const PARENT: JsonSchema = &[AnyOf(&[UUID, &[Type(&[JsonType::Null])]])];
 
 pub(crate) fn post_provider(version: Microversion) -> JsonSchema {
-    const FIRST: JsonSchema = &[
-        OBJECT,
-        Properties(&[("name", PROVIDER_NAME), ("uuid", UUID)]),
-        Required(&["name"]),
-        NoOthers,
-    ];
-    const TREES: JsonSchema = &[
-        OBJECT,
-        Properties(&[("name", PROVIDER_NAME), ("uuid", UUID), ("parent_provider_uuid", PARENT)]),
-        Required(&["name"]),
-        NoOthers,
-    ];
+    const NAME: (&str, JsonSchema) = ("name", PROVIDER_NAME);
+    const TREES: JsonSchema =
+        &object(&[NAME, ("uuid", UUID), ("parent_provider_uuid", PARENT)], &["name"]);
+    const FIRST: JsonSchema = &object(&[NAME, ("uuid", UUID)], &["name"]);
     version.pick(FIRST, &[(Feature::Trees, TREES)])
 }
 
 pub(crate) fn put_provider(version: Microversion) -> JsonSchema {
-    const FIRST: JsonSchema =
-        &[OBJECT, Properties(&[("name", PROVIDER_NAME)]), Required(&["name"]), NoOthers];
-    const TREES: JsonSchema = &[
-        OBJECT,
-        Properties(&[("name", PROVIDER_NAME), ("parent_provider_uuid", PARENT)]),
-        Required(&["name"]),
-        NoOthers,
-    ];
+    const NAME: (&str, JsonSchema) = ("name", PROVIDER_NAME);
+    const TREES: JsonSchema = &object(&[NAME, ("parent_provider_uuid", PARENT)], &["name"]);
+    const FIRST: JsonSchema = &object(&[NAME], &["name"]);
     version.pick(FIRST, &[(Feature::Trees, TREES)])
 }
 
@@ -62,128 +61,90 @@ pub(crate) fn list_providers(version: Microversion) -> JsonSchema {
     const RESOURCES: (&str, JsonSchema) = ("resources", TEXT);
     const IN_TREE: (&str, JsonSchema) = ("in_tree", DASHED_UUID);
     const REQUIRED: (&str, JsonSchema) = ("required", TEXT);
-    version.pick(
-        &[OBJECT, Properties(&[NAME, UUID]), NoOthers],
-        &[
-            (
-                Feature::ProvidersByAggregate,
-                &[OBJECT, Properties(&[NAME, UUID, MEMBER_OF]), NoOthers],
-            ),
-            (
-                Feature::ProvidersByResources,
-                &[OBJECT, Properties(&[NAME, UUID, MEMBER_OF, RESOURCES]), NoOthers],
-            ),
-            (
-                Feature::Trees,
-                &[OBJECT, Properties(&[NAME, UUID, MEMBER_OF, RESOURCES, IN_TREE]), NoOthers],
-            ),
-            (
-                Feature::ProvidersByTraits,
-                &[
-                    OBJECT,
-                    Properties(&[NAME, UUID, MEMBER_OF, RESOURCES, IN_TREE, REQUIRED]),
-                    NoOthers,
-                ],
-            ),
-        ],
-    )
+    const FIRST: JsonSchema = &optional(&[NAME, UUID]);
+    const LATER: &[(Feature, JsonSchema)] = &[
+        (Feature::ProvidersByAggregate, &optional(&[NAME, UUID, MEMBER_OF])),
+        (Feature::ProvidersByResources, &optional(&[NAME, UUID, MEMBER_OF, RESOURCES])),
+        (Feature::Trees, &optional(&[NAME, UUID, MEMBER_OF, RESOURCES, IN_TREE])),
+        (
+            Feature::ProvidersByTraits,
+            &optional(&[NAME, UUID, MEMBER_OF, RESOURCES, IN_TREE, REQUIRED]),
+        ),
+    ];
+    version.pick(FIRST, LATER)
 }
 
 const FROM_0: JsonSchema = &[Type(&[JsonType::Integer]), Maximum(INT_MAX), Minimum(0)];
 const FROM_1: JsonSchema = &[Type(&[JsonType::Integer]), Maximum(INT_MAX), Minimum(1)];
 const RATIO: JsonSchema = &[Type(&[JsonType::Number]), Maximum(FLOAT_MAX)];
-const INVENTORY_FIELDS: Keyword = Properties(&[
-    ("resource_provider_generation", INTEGER),
-    ("total", FROM_1),
-    ("reserved", FROM_0),
-    ("min_unit", FROM_1),
-    ("max_unit", FROM_1),
-    ("step_size", FROM_1),
-    ("allocation_ratio", RATIO),
-]);
+const GENERATION: (&str, JsonSchema) = ("resource_provider_generation", INTEGER);
+const TOTAL: (&str, JsonSchema) = ("total", FROM_1);
+const RESERVED: (&str, JsonSchema) = ("reserved", FROM_0);
+const MIN_UNIT: (&str, JsonSchema) = ("min_unit", FROM_1);
+const MAX_UNIT: (&str, JsonSchema) = ("max_unit", FROM_1);
+const STEP_SIZE: (&str, JsonSchema) = ("step_size", FROM_1);
+const ALLOCATION_RATIO: (&str, JsonSchema) = ("allocation_ratio", RATIO);
+const INVENTORY: PropertyList =
+    &[GENERATION, TOTAL, RESERVED, MIN_UNIT, MAX_UNIT, STEP_SIZE, ALLOCATION_RATIO];
 
 pub(crate) const PUT_INVENTORY: JsonSchema =
-    &[OBJECT, INVENTORY_FIELDS, Required(&["total", "resource_provider_generation"]), NoOthers];
+    &object(INVENTORY, &["total", "resource_provider_generation"]);
 
-pub(crate) const POST_INVENTORY: JsonSchema = &[
-    OBJECT,
-    Properties(&[
-        ("resource_provider_generation", INTEGER),
-        ("total", FROM_1),
-        ("reserved", FROM_0),
-        ("min_unit", FROM_1),
-        ("max_unit", FROM_1),
-        ("step_size", FROM_1),
-        ("allocation_ratio", RATIO),
+pub(crate) const POST_INVENTORY: JsonSchema = &object(
+    &[
+        GENERATION,
+        TOTAL,
+        RESERVED,
+        MIN_UNIT,
+        MAX_UNIT,
+        STEP_SIZE,
+        ALLOCATION_RATIO,
         ("resource_class", &[STRING, Keyword::Pattern(SchemaPattern::Name)]),
-    ]),
-    Required(&["total", "resource_class"]),
-    NoOthers,
-];
+    ],
+    &["total", "resource_class"],
+);
 
-const INVENTORY_RECORD: JsonSchema = &[OBJECT, INVENTORY_FIELDS, Required(&["total"]), NoOthers];
+const INVENTORY_RECORD: JsonSchema = &object(INVENTORY, &["total"]);
+const BY_CLASS: JsonSchema =
+    &[OBJECT, PatternProperties(&[(SchemaPattern::Name, INVENTORY_RECORD)])];
 
-pub(crate) const PUT_INVENTORIES: JsonSchema = &[
-    OBJECT,
-    Properties(&[
-        ("resource_provider_generation", INTEGER),
-        ("inventories", &[OBJECT, PatternProperties(&[(SchemaPattern::Name, INVENTORY_RECORD)])]),
-    ]),
-    Required(&["resource_provider_generation", "inventories"]),
-    NoOthers,
-];
+pub(crate) const PUT_INVENTORIES: JsonSchema = &object(
+    &[GENERATION, ("inventories", BY_CLASS)],
+    &["resource_provider_generation", "inventories"],
+);
 
 const AGGREGATES: JsonSchema = &[ARRAY, Items(UUID), UniqueItems];
 
 pub(crate) fn put_aggregates(version: Microversion) -> JsonSchema {
-    const GENERATION: JsonSchema = &[
-        OBJECT,
-        Properties(&[("aggregates", AGGREGATES), ("resource_provider_generation", INTEGER)]),
-        Required(&["aggregates", "resource_provider_generation"]),
-        NoOthers,
-    ];
-    version.pick(AGGREGATES, &[(Feature::AggregatesGeneration, GENERATION)])
+    const WITH_GENERATION: JsonSchema = &object(
+        &[("aggregates", AGGREGATES), GENERATION],
+        &["aggregates", "resource_provider_generation"],
+    );
+    version.pick(AGGREGATES, &[(Feature::AggregatesGeneration, WITH_GENERATION)])
 }
 
-pub(crate) const NAMED_CLASS: JsonSchema = &[
-    OBJECT,
-    Properties(&[("name", &[STRING, Keyword::Pattern(SchemaPattern::Custom), MaxLength(255)])]),
-    Required(&["name"]),
-    NoOthers,
-];
+const CLASS_NAME: JsonSchema = &[STRING, Keyword::Pattern(SchemaPattern::Custom), MaxLength(255)];
+pub(crate) const NAMED_CLASS: JsonSchema = &object(&[("name", CLASS_NAME)], &["name"]);
 
 /// The name of a custom trait.
 pub(crate) const CUSTOM_TRAIT: JsonSchema =
     &[STRING, MinLength(1), MaxLength(255), Keyword::Pattern(SchemaPattern::Custom)];
 
-pub(crate) const PUT_PROVIDER_TRAITS: JsonSchema = &[
-    OBJECT,
-    Properties(&[
-        ("traits", &[ARRAY, Items(&[STRING, MinLength(1), MaxLength(255)])]),
-        ("resource_provider_generation", INTEGER),
-    ]),
-    Required(&["traits", "resource_provider_generation"]),
-    NoOthers,
-];
+const TRAITS: JsonSchema = &[ARRAY, Items(&[STRING, MinLength(1), MaxLength(255)])];
+pub(crate) const PUT_PROVIDER_TRAITS: JsonSchema =
+    &object(&[("traits", TRAITS), GENERATION], &["traits", "resource_provider_generation"]);
 
-pub(crate) const LIST_TRAITS: JsonSchema =
-    &[OBJECT, Properties(&[("name", TEXT), ("associated", TEXT)]), NoOthers];
+pub(crate) const LIST_TRAITS: JsonSchema = &optional(&[("name", TEXT), ("associated", TEXT)]);
+
+const PROJECT: (&str, JsonSchema) = ("project_id", OWNER);
+const USER: (&str, JsonSchema) = ("user_id", OWNER);
 
 pub(crate) fn usages(version: Microversion) -> JsonSchema {
     const TYPE_ASKED: JsonSchema =
         &[STRING, Keyword::Pattern(SchemaPattern::ConsumerTypeAsked), MinLength(1), MaxLength(255)];
-    const FIRST: JsonSchema = &[
-        OBJECT,
-        Properties(&[("project_id", OWNER), ("user_id", OWNER)]),
-        Required(&["project_id"]),
-        NoOthers,
-    ];
-    const TYPES: JsonSchema = &[
-        OBJECT,
-        Properties(&[("project_id", OWNER), ("user_id", OWNER), ("consumer_type", TYPE_ASKED)]),
-        Required(&["project_id"]),
-        NoOthers,
-    ];
+    const FIRST: JsonSchema = &object(&[PROJECT, USER], &["project_id"]);
+    const TYPES: JsonSchema =
+        &object(&[PROJECT, USER, ("consumer_type", TYPE_ASKED)], &["project_id"]);
     version.pick(FIRST, &[(Feature::ConsumerTypes, TYPES)])
 }
 
@@ -193,28 +154,17 @@ const AMOUNTS: JsonSchema = &[
     PatternProperties(&[(SchemaPattern::Name, &[Type(&[JsonType::Integer]), Minimum(1)])]),
     NoOthers,
 ];
+const NAMED_PROVIDER: JsonSchema = &owned(&[("uuid", UUID)], &["uuid"]);
 const LISTED: JsonSchema = &[
     ARRAY,
     MinItems(1),
-    Items(&[
-        OBJECT,
-        Properties(&[
-            (
-                "resource_provider",
-                &[OBJECT, Properties(&[("uuid", UUID)]), NoOthers, Required(&["uuid"])],
-            ),
-            ("resources", AMOUNTS),
-        ]),
-        Required(&["resource_provider", "resources"]),
-        NoOthers,
-    ]),
+    Items(&object(
+        &[("resource_provider", NAMED_PROVIDER), ("resources", AMOUNTS)],
+        &["resource_provider", "resources"],
+    )),
 ];
-const OF_PROVIDER: JsonSchema = &[
-    OBJECT,
-    Properties(&[("generation", INTEGER), ("resources", AMOUNTS)]),
-    Required(&["resources"]),
-    NoOthers,
-];
+const OF_PROVIDER: JsonSchema =
+    &object(&[("generation", INTEGER), ("resources", AMOUNTS)], &["resources"]);
 const SOME_BY_PROVIDER: JsonSchema =
     &[OBJECT, MinProperties(1), PatternProperties(&[(SchemaPattern::Uuid, OF_PROVIDER)]), NoOthers];
 const ANY_BY_PROVIDER: JsonSchema =
@@ -228,78 +178,51 @@ const MAPPINGS: JsonSchema = &[
 const CONSUMER_TYPE: JsonSchema =
     &[STRING, Keyword::Pattern(SchemaPattern::Name), MinLength(1), MaxLength(255)];
 
-const PROJECT: (&str, JsonSchema) = ("project_id", OWNER);
-const USER: (&str, JsonSchema) = ("user_id", OWNER);
+/// As [`object`], with the keywords in the order of Placement's schemas of allocations.
+const fn owned(properties: PropertyList, required: &'static [&'static str]) -> [Keyword; 4] {
+    [OBJECT, Properties(properties), NoOthers, Required(required)]
+}
+
+const ALLOCATIONS: (&str, JsonSchema) = ("allocations", ANY_BY_PROVIDER);
+const CONSUMER_GENERATION: (&str, JsonSchema) = ("consumer_generation", GENERATION_OR_NULL);
 
 /// The allocations of one consumer, which may be empty.
-const DELETABLE: JsonSchema = &[
-    OBJECT,
-    Properties(&[("allocations", ANY_BY_PROVIDER), PROJECT, USER]),
-    NoOthers,
-    Required(&["allocations", "project_id", "user_id"]),
-];
-const WITH_GENERATION: JsonSchema = &[
-    OBJECT,
-    Properties(&[
-        ("allocations", ANY_BY_PROVIDER),
+const DELETABLE: JsonSchema =
+    &owned(&[ALLOCATIONS, PROJECT, USER], &["allocations", "project_id", "user_id"]);
+const WITH_GENERATION: JsonSchema = &owned(
+    &[ALLOCATIONS, PROJECT, USER, CONSUMER_GENERATION],
+    &["allocations", "project_id", "user_id", "consumer_generation"],
+);
+const WITH_MAPPINGS: JsonSchema = &owned(
+    &[ALLOCATIONS, PROJECT, USER, CONSUMER_GENERATION, ("mappings", MAPPINGS)],
+    &["allocations", "project_id", "user_id", "consumer_generation"],
+);
+const WITH_TYPE: JsonSchema = &owned(
+    &[
+        ALLOCATIONS,
         PROJECT,
         USER,
-        ("consumer_generation", GENERATION_OR_NULL),
-    ]),
-    NoOthers,
-    Required(&["allocations", "project_id", "user_id", "consumer_generation"]),
-];
-const WITH_MAPPINGS: JsonSchema = &[
-    OBJECT,
-    Properties(&[
-        ("allocations", ANY_BY_PROVIDER),
-        PROJECT,
-        USER,
-        ("consumer_generation", GENERATION_OR_NULL),
-        ("mappings", MAPPINGS),
-    ]),
-    NoOthers,
-    Required(&["allocations", "project_id", "user_id", "consumer_generation"]),
-];
-const WITH_TYPE: JsonSchema = &[
-    OBJECT,
-    Properties(&[
-        ("allocations", ANY_BY_PROVIDER),
-        PROJECT,
-        USER,
-        ("consumer_generation", GENERATION_OR_NULL),
+        CONSUMER_GENERATION,
         ("mappings", MAPPINGS),
         ("consumer_type", CONSUMER_TYPE),
-    ]),
-    NoOthers,
-    Required(&["allocations", "project_id", "user_id", "consumer_generation", "consumer_type"]),
-];
+    ],
+    &["allocations", "project_id", "user_id", "consumer_generation", "consumer_type"],
+);
 
 pub(crate) fn put_allocations(version: Microversion) -> JsonSchema {
-    const FIRST: JsonSchema =
-        &[OBJECT, Properties(&[("allocations", LISTED)]), Required(&["allocations"]), NoOthers];
-    const OWNED: JsonSchema = &[
-        OBJECT,
-        Properties(&[("allocations", LISTED), PROJECT, USER]),
-        Required(&["allocations", "project_id", "user_id"]),
-        NoOthers,
+    const REQUIRED: &[&str] = &["allocations", "project_id", "user_id"];
+    const FIRST: JsonSchema = &object(&[("allocations", LISTED)], &["allocations"]);
+    const LATER: &[(Feature, JsonSchema)] = &[
+        (Feature::ConsumerOwner, &object(&[("allocations", LISTED), PROJECT, USER], REQUIRED)),
+        (
+            Feature::AllocationsByProvider,
+            &owned(&[("allocations", SOME_BY_PROVIDER), PROJECT, USER], REQUIRED),
+        ),
+        (Feature::ConsumerGenerations, WITH_GENERATION),
+        (Feature::Mappings, WITH_MAPPINGS),
+        (Feature::ConsumerTypes, WITH_TYPE),
     ];
-    const BY_PROVIDER: JsonSchema = &[
-        OBJECT,
-        Properties(&[("allocations", SOME_BY_PROVIDER), PROJECT, USER]),
-        NoOthers,
-        Required(&["allocations", "project_id", "user_id"]),
-    ];
-    version.pick(
-        FIRST,
-        &[
-            (Feature::ConsumerOwner, OWNED),
-            (Feature::AllocationsByProvider, BY_PROVIDER),
-            (Feature::ConsumerGenerations, WITH_GENERATION),
-            (Feature::Mappings, WITH_MAPPINGS),
-            (Feature::ConsumerTypes, WITH_TYPE),
-        ],
-    )
+    version.pick(FIRST, LATER)
 }
 
 pub(crate) fn post_allocations(version: Microversion) -> JsonSchema {
@@ -307,39 +230,37 @@ pub(crate) fn post_allocations(version: Microversion) -> JsonSchema {
         [OBJECT, MinProperties(1), NoOthers, PatternProperties(consumer)]
     }
     const FIRST: JsonSchema = &of(&[(SchemaPattern::Uuid, DELETABLE)]);
-    const GENERATION: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_GENERATION)]);
-    const MAPPED: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_MAPPINGS)]);
-    const TYPED: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_TYPE)]);
-    version.pick(
-        FIRST,
-        &[
-            (Feature::ConsumerGenerations, GENERATION),
-            (Feature::Mappings, MAPPED),
-            (Feature::ConsumerTypes, TYPED),
-        ],
-    )
+    const LATER: &[(Feature, JsonSchema)] = &[
+        (Feature::ConsumerGenerations, &of(&[(SchemaPattern::Uuid, WITH_GENERATION)])),
+        (Feature::Mappings, &of(&[(SchemaPattern::Uuid, WITH_MAPPINGS)])),
+        (Feature::ConsumerTypes, &of(&[(SchemaPattern::Uuid, WITH_TYPE)])),
+    ];
+    version.pick(FIRST, LATER)
 }
 
 pub(crate) fn reshape(version: Microversion) -> JsonSchema {
-    const INVENTORIES: JsonSchema = &[
-        OBJECT,
-        PatternProperties(&[(SchemaPattern::Uuid, PUT_INVENTORIES)]),
-        MinProperties(1),
-        NoOthers,
-    ];
-    const fn of(properties: &'static [(&'static str, JsonSchema)]) -> [Keyword; 4] {
-        [OBJECT, Properties(properties), Required(&["inventories", "allocations"]), NoOthers]
-    }
-    const fn all(consumer: &'static [(SchemaPattern, JsonSchema)]) -> [Keyword; 3] {
+    const INVENTORIES: (&str, JsonSchema) = (
+        "inventories",
+        &[
+            OBJECT,
+            PatternProperties(&[(SchemaPattern::Uuid, PUT_INVENTORIES)]),
+            MinProperties(1),
+            NoOthers,
+        ],
+    );
+    const BOTH: &[&str] = &["inventories", "allocations"];
+    const fn of(consumer: &'static [(SchemaPattern, JsonSchema)]) -> [Keyword; 3] {
         [OBJECT, NoOthers, PatternProperties(consumer)]
     }
-    const GENERATION: JsonSchema = &all(&[(SchemaPattern::Uuid, WITH_GENERATION)]);
-    const MAPPED: JsonSchema = &all(&[(SchemaPattern::Uuid, WITH_MAPPINGS)]);
-    const TYPED: JsonSchema = &all(&[(SchemaPattern::Uuid, WITH_TYPE)]);
-    const FIRST: JsonSchema = &of(&[("inventories", INVENTORIES), ("allocations", GENERATION)]);
-    const WITH_MAPPED: JsonSchema = &of(&[("inventories", INVENTORIES), ("allocations", MAPPED)]);
-    const WITH_TYPED: JsonSchema = &of(&[("inventories", INVENTORIES), ("allocations", TYPED)]);
-    version.pick(FIRST, &[(Feature::Mappings, WITH_MAPPED), (Feature::ConsumerTypes, WITH_TYPED)])
+    const GENERATION: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_GENERATION)]);
+    const MAPPED: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_MAPPINGS)]);
+    const TYPED: JsonSchema = &of(&[(SchemaPattern::Uuid, WITH_TYPE)]);
+    const FIRST: JsonSchema = &object(&[INVENTORIES, ("allocations", GENERATION)], BOTH);
+    const LATER: &[(Feature, JsonSchema)] = &[
+        (Feature::Mappings, &object(&[INVENTORIES, ("allocations", MAPPED)], BOTH)),
+        (Feature::ConsumerTypes, &object(&[INVENTORIES, ("allocations", TYPED)], BOTH)),
+    ];
+    version.pick(FIRST, LATER)
 }
 
 const LIMIT: (&str, JsonSchema) = (
@@ -359,7 +280,9 @@ pub(crate) fn candidates(version: Microversion) -> JsonSchema {
     const POLICY: (&str, JsonSchema) = ("group_policy", &[STRING, Enum(&["none", "isolate"])]);
     const ROOT_REQUIRED: (&str, JsonSchema) = ("root_required", TEXT);
     const SAME_SUBTREE: (&str, JsonSchema) = ("same_subtree", TEXT);
-    const NEEDED: Keyword = Required(&["resources"]);
+    const fn grouped(properties: PropertyList, groups: Keyword) -> [Keyword; 4] {
+        [OBJECT, Properties(properties), NoOthers, groups]
+    }
     const NUMBERED: Keyword = PatternProperties(&[
         (SchemaPattern::Numbered("resources"), TEXT),
         (SchemaPattern::Numbered("required"), TEXT),
@@ -377,40 +300,19 @@ pub(crate) fn candidates(version: Microversion) -> JsonSchema {
         (SchemaPattern::Named("member_of"), TEXT),
         (SchemaPattern::Named("in_tree"), TEXT),
     ]);
-    version.pick(
-        &[OBJECT, Properties(&[RESOURCES]), NEEDED, NoOthers],
-        &[
-            (
-                Feature::CandidatesLimit,
-                &[OBJECT, Properties(&[RESOURCES, LIMIT]), NEEDED, NoOthers],
-            ),
-            (
-                Feature::CandidatesByTraits,
-                &[OBJECT, Properties(&[RESOURCES, LIMIT, REQUIRED]), NEEDED, NoOthers],
-            ),
-            (
-                Feature::CandidatesByAggregate,
-                &[OBJECT, Properties(&[RESOURCES, LIMIT, REQUIRED, MEMBER_OF]), NEEDED, NoOthers],
-            ),
-            (Feature::Groups, &[OBJECT, Properties(&[LIMIT, POLICY]), NoOthers, NUMBERED]),
-            (
-                Feature::CandidatesInTree,
-                &[OBJECT, Properties(&[LIMIT, POLICY]), NoOthers, NUMBERED_IN_TREE],
-            ),
-            (Feature::NamedGroups, &[OBJECT, Properties(&[LIMIT, POLICY]), NoOthers, NAMED]),
-            (
-                Feature::RootRequired,
-                &[OBJECT, Properties(&[LIMIT, POLICY, ROOT_REQUIRED]), NoOthers, NAMED],
-            ),
-            (
-                Feature::SameSubtree,
-                &[
-                    OBJECT,
-                    Properties(&[LIMIT, POLICY, ROOT_REQUIRED, SAME_SUBTREE]),
-                    NoOthers,
-                    NAMED,
-                ],
-            ),
-        ],
-    )
+    const FIRST: JsonSchema = &object(&[RESOURCES], &["resources"]);
+    const LATER: &[(Feature, JsonSchema)] = &[
+        (Feature::CandidatesLimit, &object(&[RESOURCES, LIMIT], &["resources"])),
+        (Feature::CandidatesByTraits, &object(&[RESOURCES, LIMIT, REQUIRED], &["resources"])),
+        (
+            Feature::CandidatesByAggregate,
+            &object(&[RESOURCES, LIMIT, REQUIRED, MEMBER_OF], &["resources"]),
+        ),
+        (Feature::Groups, &grouped(&[LIMIT, POLICY], NUMBERED)),
+        (Feature::CandidatesInTree, &grouped(&[LIMIT, POLICY], NUMBERED_IN_TREE)),
+        (Feature::NamedGroups, &grouped(&[LIMIT, POLICY], NAMED)),
+        (Feature::RootRequired, &grouped(&[LIMIT, POLICY, ROOT_REQUIRED], NAMED)),
+        (Feature::SameSubtree, &grouped(&[LIMIT, POLICY, ROOT_REQUIRED, SAME_SUBTREE], NAMED)),
+    ];
+    version.pick(FIRST, LATER)
 }
