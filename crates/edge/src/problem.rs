@@ -117,6 +117,12 @@ impl Problem {
     }
 }
 
+impl From<Problem> for Reply {
+    fn from(problem: Problem) -> Reply {
+        problem.reply()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;

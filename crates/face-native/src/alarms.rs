@@ -6,13 +6,12 @@ use std::sync::Arc;
 use allod_core::alarm::command::AlarmCommand;
 use allod_core::alarm::{Alarm, AlarmKind, Alarms};
 use allod_core::command::Command;
-use allod_core::view::{self, NoCursor, Page};
+use allod_core::view::{self, Page};
 use allod_edge::{Call, Problem, Reply};
-use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, QueryParams};
+use crate::query::{self, AFTER, EXAMINED_MAX, LIMIT, Param, QueryParams, unexpected};
 use crate::wire::{AlarmList, PurgeBody};
-use crate::{Native, refusals, to_wire};
+use crate::{Native, to_wire};
 
 const OBJECT_PREFIX: Param = Param {
     name: "object_prefix",
@@ -23,9 +22,6 @@ const RAISED: Param =
     Param { name: "raised", about: "`true`: only raised alarms; `false`: only cleared ones." };
 
 pub(crate) const LIST_QUERY: &[Param] = &[OBJECT_PREFIX, KIND, RAISED, LIMIT, AFTER];
-
-/// How many alarms are examined for one page.
-const LOOKED_AT_MAX: usize = 10_000;
 
 struct AlarmFilter<'a> {
     prefix: &'a str,
@@ -45,31 +41,20 @@ impl AlarmFilter<'_> {
 type AlarmKey = (Arc<str>, AlarmKind);
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
-    let read = || {
-        let filter = AlarmFilter {
-            prefix: query.text(OBJECT_PREFIX.name).unwrap_or_default(),
-            kind: query.text(KIND.name).map(kind).transpose()?,
-            raised: query.flag(RAISED.name)?,
-        };
-        let after = match query.text(AFTER.name) {
-            None => None,
-            Some(text) => Some(key(text).ok_or_else(|| query.no_cursor(NoCursor))?),
-        };
-        Ok((filter, after, query.limit()?))
+    let query = QueryParams::read(&call, LIST_QUERY)?;
+    let filter = AlarmFilter {
+        prefix: query.text(OBJECT_PREFIX.name).unwrap_or_default(),
+        kind: query.text(KIND.name).map(kind).transpose()?,
+        raised: query.flag(RAISED.name)?,
     };
-    let (filter, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
+    let (after, limit) = (query.after(key)?, query.limit()?);
     native.wait_for_position(&call).await?;
     let (page, at) = native.read(|snapshot| {
         (page(view::alarms(snapshot.state), &filter, after, limit), snapshot.at)
     })?;
     let alarms = page.items.iter().map(to_wire::outbox::alarm).collect();
-    let body = AlarmList { alarms, next: page.next.as_deref() };
-    let reply = to_wire::json(StatusCode::OK, &body, &at);
-    Ok(match &page.next {
-        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
-        None => reply,
-    })
+    let next = page.next.as_deref();
+    Ok(to_wire::page(&call, &query, &AlarmList { alarms, next }, next, &at))
 }
 
 /// Alarms by object, after `after`.
@@ -85,22 +70,11 @@ fn page(
         Some(after) if after >= first => Bound::Excluded(after),
         _ => Bound::Included(first),
     };
-    let mut items = Vec::new();
-    let mut seen: Option<&AlarmKey> = None;
-    for (looked_at, (key, alarm)) in alarms.range((from, Bound::Unbounded)).enumerate() {
-        if !alarm.object.starts_with(filter.prefix) {
-            break;
-        }
-        if items.len() >= limit || looked_at == LOOKED_AT_MAX {
-            let next = seen.map(|(object, kind)| format!("{}:{object}", kind.name()));
-            return Page { items, next };
-        }
-        seen = Some(key);
-        if filter.fits(alarm) {
-            items.push(alarm.clone());
-        }
-    }
-    Page { items, next: None }
+    let of_prefix = alarms.range((from, Bound::Unbounded));
+    let of_prefix = of_prefix.take_while(|(_, alarm)| alarm.object.starts_with(filter.prefix));
+    let pick = |(_, alarm): (_, &Alarm)| filter.fits(alarm).then(|| alarm.clone());
+    let cursor = |(_, alarm): (_, &Alarm)| format!("{}:{}", alarm.kind.name(), alarm.object);
+    query::page(of_prefix, limit, EXAMINED_MAX, pick, cursor)
 }
 
 fn key(text: &str) -> Option<AlarmKey> {
@@ -110,21 +84,15 @@ fn key(text: &str) -> Option<AlarmKey> {
 
 fn kind(text: &str) -> Result<AlarmKind, Problem> {
     AlarmKind::from_name(text).ok_or_else(|| {
-        let shown: String = text.chars().take(64).collect();
         let known = AlarmKind::ALL.map(AlarmKind::name).join(", ");
-        Problem::malformed(format!("kind is '{shown}'; expected one of: {known}"))
+        unexpected("kind", text, &format!("one of: {known}"))
     })
 }
 
 pub(crate) async fn purge(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        let body: PurgeBody<'_> = call.json()?;
-        Ok((Arc::from(&*body.object), kind(&body.kind)?))
-    };
-    let (object, kind) = read().map_err(|problem: Problem| problem.reply())?;
-    let command = Command::Alarm(AlarmCommand::Purge { object, kind });
-    let decided = native.submit(command).await?;
-    decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
-    Ok(to_wire::no_content(&decided.at))
+    QueryParams::read(&call, &[])?;
+    let body: PurgeBody = call.json()?;
+    let purge = AlarmCommand::Purge { object: body.object.into(), kind: kind(&body.kind)? };
+    let (_, at) = native.submit_alone(Command::Alarm(purge)).await?;
+    Ok(to_wire::no_content(&at))
 }

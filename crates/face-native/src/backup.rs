@@ -21,7 +21,7 @@ const PIECE_BYTES: usize = 128 << 10;
 const PIECES_MAX: usize = 2;
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    QueryParams::read(&call, &[]).map_err(|problem| problem.reply())?;
+    QueryParams::read(&call, &[])?;
     let (sender, mut pieces) = mpsc::channel(PIECES_MAX);
     let (end, ended) = oneshot::channel();
     let handle = native.handle.clone();
@@ -31,7 +31,7 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         drop(end.send(made.map(drop)));
     };
     let started = std::thread::Builder::new().name("allod-backup".into()).spawn(make);
-    started.map_err(|error| unmade(&error.to_string()).reply())?;
+    started.map_err(|error| unmade(&error.to_string()))?;
     // Until the first piece is sent, an error can still be a regular reply.
     let Some(first) = pieces.recv().await else {
         return match ended.await {

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use allod_core::refusal::Refusal;
 use allod_core::{search, view};
-use allod_edge::{Call, Problem, Reply};
+use allod_edge::{Call, Reply};
 use http::StatusCode;
 
 use crate::query::QueryParams;
@@ -12,11 +11,8 @@ use crate::wire::CandidatesBody;
 use crate::{Native, from_wire, refusals, to_wire};
 
 pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        from_wire::candidates::validate(call.json::<CandidatesBody>()?)
-    };
-    let body = read().map_err(|problem: Problem| problem.reply())?;
+    QueryParams::read(&call, &[])?;
+    let body = from_wire::candidates::validate(call.json::<CandidatesBody>()?)?;
     native.wait_for_position(&call).await?;
     let (answer, at) = native.read(|snapshot| {
         let capacity = view::capacity(snapshot.state);
@@ -27,6 +23,6 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         });
         (answer, snapshot.at)
     })?;
-    let unknown = |refusal| refusals::of_query(&Refusal::Capacity(refusal), &at);
-    Ok(to_wire::json(StatusCode::OK, &answer.map_err(unknown)?, &at))
+    let answer = answer.map_err(|refusal| refusals::of_query(refusal, &at))?;
+    Ok(to_wire::json(StatusCode::OK, &answer, &at))
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use allod_core::command::{Command, ConfirmOp, Op, ReleaseOp, RenewOp, Transact};
-use allod_core::receipt::{ClaimIn, Outcome};
-use allod_core::refusal::{Refusal, Refused};
+use allod_core::receipt::{ClaimIn, Outcome, Receipt};
+use allod_core::refusal::Refusal;
 use allod_core::span::{self, Span};
 use allod_core::view::{self, ClaimFilter, Page};
 use allod_edge::{Call, Problem, Reply};
@@ -49,29 +49,21 @@ pub(crate) const BY_OWNER_QUERY: &[Param] =
     &[OWNER_PREFIX, KEY_PREFIX, EXPIRED, STATE, LIMIT, AFTER];
 
 pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
-        let body: ClaimBody<'_> = call.json()?;
-        let expect = from_wire::expect(&call)?;
-        Ok(from_wire::claim(vec![pool], key, body, expect))
-    };
-    let op = read().map_err(|problem: Problem| problem.reply())?;
-    let decided = native.submit(Command::Transact(Transact::one(Op::Claim(op)))).await?;
-    let receipt = decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
+    QueryParams::read(&call, &[])?;
+    let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+    let body: ClaimBody = call.json()?;
+    let op = from_wire::claim(vec![pool], key, body, from_wire::expect(&call)?);
+    let (receipt, at) = submit(&native, Op::Claim(op)).await?;
     let Some(Outcome::Claimed { claims, created }) = receipt.outcomes.first() else {
         return Err(wrong_outcome());
     };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
-    claims.first().map(|claim| shown(status, claim, 0, &decided.at)).ok_or_else(wrong_outcome)
+    claims.first().map(|claim| shown(status, claim, 0, &at)).ok_or_else(wrong_outcome)
 }
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        Ok((call.param(0)?, call.param(1)?))
-    };
-    let (pool, key) = read().map_err(|problem: Problem| problem.reply())?;
+    QueryParams::read(&call, &[])?;
+    let (pool, key) = (call.param(0)?, call.param(1)?);
     native.wait_for_position(&call).await?;
     let (known, claim, now_ms, at) = native.read(|snapshot| {
         let claim = view::claim(snapshot.state, &pool, &key);
@@ -82,63 +74,56 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         Some(claim) => Ok(shown(StatusCode::OK, &claim, now_ms, &at)),
         None if known => {
             let (pool, key) = (pool.as_ref().into(), key.as_ref().into());
-            let refusal = Refusal::ClaimUnknown { pool, key };
-            Err(refusals::alone(&Refused { op: 0, refusal }, &at))
+            Err(refusals::alone(Refusal::ClaimUnknown { pool, key }, &at))
         }
         None => Err(pool_unknown(&pool, &at)),
     }
 }
 
 pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
-        Ok(ReleaseOp { pool, key, expect: from_wire::expect(&call)? })
-    };
-    let op = read().map_err(|problem: Problem| problem.reply())?;
-    let decided = native.submit(Command::Transact(Transact::one(Op::Release(op)))).await?;
-    decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
-    Ok(to_wire::no_content(&decided.at))
+    QueryParams::read(&call, &[])?;
+    let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+    let op = ReleaseOp { pool, key, expect: from_wire::expect(&call)? };
+    let (_, at) = submit(&native, Op::Release(op)).await?;
+    Ok(to_wire::no_content(&at))
 }
 
 pub(crate) async fn renew(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
-        let body: RenewBody = call.json()?;
-        let ttl_ms = body.ttl.map(|seconds| seconds.ms);
-        Ok(RenewOp { pool, key, expect: from_wire::expect(&call)?, ttl_ms })
-    };
-    lease(&native, read().map(Op::Renew)).await
+    QueryParams::read(&call, &[])?;
+    let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+    let body: RenewBody = call.json()?;
+    let ttl_ms = body.ttl.map(|seconds| seconds.ms);
+    let op = RenewOp { pool, key, expect: from_wire::expect(&call)?, ttl_ms };
+    lease(&native, Op::Renew(op)).await
 }
 
 pub(crate) async fn confirm(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
-        let EmptyBody {} = call.json()?;
-        Ok(ConfirmOp { pool, key, expect: from_wire::expect(&call)? })
-    };
-    lease(&native, read().map(Op::Confirm)).await
+    QueryParams::read(&call, &[])?;
+    let (pool, key) = (call.param(0)?.into(), call.param(1)?.into());
+    let EmptyBody {} = call.json()?;
+    let op = ConfirmOp { pool, key, expect: from_wire::expect(&call)? };
+    lease(&native, Op::Confirm(op)).await
 }
 
-async fn lease(native: &Native, op: Result<Op, Problem>) -> Result<Reply, Reply> {
-    let op = op.map_err(|problem| problem.reply())?;
-    let decided = native.submit(Command::Transact(Transact::one(op))).await?;
-    let receipt = decided.answer.map_err(|refused| refusals::alone(&refused, &decided.at))?;
+async fn submit(native: &Native, op: Op) -> Result<(Receipt, CommitPoint), Reply> {
+    native.submit_alone(Command::Transact(Transact::one(op))).await
+}
+
+async fn lease(native: &Native, op: Op) -> Result<Reply, Reply> {
+    let (receipt, at) = submit(native, op).await?;
     match receipt.outcomes.first() {
-        Some(Outcome::Leased(claim)) => Ok(shown(StatusCode::OK, claim, 0, &decided.at)),
+        Some(Outcome::Leased(claim)) => Ok(shown(StatusCode::OK, claim, 0, &at)),
         _ => Err(wrong_outcome()),
     }
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let pool = call.param(0).map_err(|problem| problem.reply())?;
-    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
+    let pool = call.param(0)?;
+    let query = QueryParams::read(&call, LIST_QUERY)?;
     native.wait_for_position(&call).await?;
     let (page, now_ms, at) =
         native.read(|snapshot| (page_of(snapshot, &pool, &query), snapshot.now_ms, snapshot.at))?;
-    match page.map_err(|problem| problem.reply())? {
+    match page? {
         Some(page) => Ok(listed(&call, &query, &page, now_ms, &at)),
         None => Err(pool_unknown(&pool, &at)),
     }
@@ -170,7 +155,7 @@ fn page_of(
         filter.overlaps = Some(part);
         let room = limit - all.items.len();
         let page = view::claims(snapshot.state, pool, snapshot.now_ms, &filter, after, room);
-        let Some(page) = page.map_err(|no| query.no_cursor(no))? else { return Ok(None) };
+        let Some(page) = page.map_err(|_| query.no_cursor())? else { return Ok(None) };
         all.items.extend(page.items);
         all.next = page.next;
         if all.next.is_none() && all.items.len() == limit && parts.peek().is_some() {
@@ -208,12 +193,11 @@ fn filter(query: &QueryParams<'_>) -> Result<ClaimFilter, Problem> {
 }
 
 pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = QueryParams::read(&call, BY_OWNER_QUERY).map_err(|problem| problem.reply())?;
+    let query = QueryParams::read(&call, BY_OWNER_QUERY)?;
     let restricted = Some(AllowedPools::of(&call)).filter(|allowed| !allowed.is_unrestricted());
     let pool_prefix = restricted.map(|allowed| allowed.prefix().to_owned());
-    let read =
-        || Ok((query.limit()?, ClaimFilter { owner_prefix: None, pool_prefix, ..filter(&query)? }));
-    let (limit, filter) = read().map_err(|problem: Problem| problem.reply())?;
+    let limit = query.limit()?;
+    let filter = ClaimFilter { owner_prefix: None, pool_prefix, ..filter(&query)? };
     native.wait_for_position(&call).await?;
     let owner_prefix = query.text(OWNER_PREFIX.name).unwrap_or_default();
     let after = query.text(AFTER.name);
@@ -223,19 +207,16 @@ pub(crate) async fn by_owner(native: Arc<Native>, call: Call) -> Result<Reply, R
             view::claims_by_owner(snapshot.state, now_ms, owner_prefix, &filter, after, limit);
         (page, now_ms, snapshot.at)
     })?;
-    let page = page.map_err(|no| query.no_cursor(no).reply())?;
+    let page = page.map_err(|_| query.no_cursor())?;
     Ok(listed(&call, &query, &page, now_ms, &at))
 }
 
 pub(crate) async fn value(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        let query = QueryParams::read(&call, VALUE_QUERY)?;
-        Ok((call.param(0)?, call.param(1)?, query.owned(history::AT.name)))
-    };
-    let (pool, text, then) = read().map_err(|problem: Problem| problem.reply())?;
+    let query = QueryParams::read(&call, VALUE_QUERY)?;
+    let (pool, text) = (call.param(0)?, call.param(1)?);
     native.wait_for_position(&call).await?;
-    if let Some(then) = then {
-        return history::value(&native, &pool, &text, &then).await;
+    if let Some(then) = query.text(history::AT.name) {
+        return history::value(&native, &pool, &text, then).await;
     }
     let (found, now_ms, at) = native.read(|snapshot| {
         let found = view::spec(snapshot.state, &pool).map(|spec| {
@@ -266,12 +247,8 @@ fn listed(
     at: &CommitPoint,
 ) -> Reply {
     let claims = page.items.iter().map(|claim| to_wire::claim(claim, now_ms)).collect();
-    let body = ClaimList { claims, next: page.next.as_deref() };
-    let reply = to_wire::json(StatusCode::OK, &body, at);
-    match &page.next {
-        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
-        None => reply,
-    }
+    let next = page.next.as_deref();
+    to_wire::page(call, query, &ClaimList { claims, next }, next, at)
 }
 
 fn shown(status: StatusCode, claim: &ClaimIn, now_ms: u64, at: &CommitPoint) -> Reply {

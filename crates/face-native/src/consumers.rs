@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use allod_core::capacity::{Reclaim, Uuid};
 use allod_core::event::capacity::Allocated;
-use allod_core::refusal::{CapacityRefusal, Refused};
+use allod_core::refusal::CapacityRefusal;
 use allod_core::view::capacity::{CapacityView, ConsumerView};
-use allod_core::view::{self, NoCursor, Page};
-use allod_edge::{Call, Problem, Reply};
+use allod_core::view::{self, Page};
+use allod_edge::{Call, Reply};
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, QueryParams, uuid};
+use crate::query::{self, AFTER, EXAMINED_MAX, LIMIT, Param, QueryParams, uuid};
 use crate::wire::ConsumerList;
 use crate::{Native, refusals, to_wire};
 
@@ -23,9 +23,6 @@ const EXPIRED: Param = Param {
 };
 
 pub(crate) const LIST_QUERY: &[Param] = &[PROJECT, PROVIDER, EXPIRED, LIMIT, AFTER];
-
-/// How many consumers are examined for one page, so that a filter that matches nothing does not examine all of them.
-const LOOKED_AT_MAX: usize = 10_000;
 
 /// A consumer with its allocations, copied from the state.
 #[derive(Debug)]
@@ -60,23 +57,16 @@ impl ConsumerRow {
 }
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        QueryParams::read(&call, &[])?;
-        uuid("the consumer", &call.param(0)?)
-    };
-    let consumer = read().map_err(|problem: Problem| problem.reply())?;
+    QueryParams::read(&call, &[])?;
+    let consumer = uuid("the consumer", &call.param(0)?)?;
     native.wait_for_position(&call).await?;
     let (row, at) = native.read(|snapshot| {
         let found = view::capacity(snapshot.state).consumer(consumer);
         (found.map(|found| ConsumerRow::of(found, snapshot.now_ms)), snapshot.at)
     })?;
-    match row {
-        Some(row) => Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::consumer(&row), &at)),
-        None => {
-            let refusal = CapacityRefusal::ConsumerUnknown { consumer }.into();
-            Err(refusals::alone(&Refused { op: 0, refusal }, &at))
-        }
-    }
+    let unknown = CapacityRefusal::ConsumerUnknown { consumer };
+    let row = row.ok_or_else(|| refusals::alone(unknown, &at))?;
+    Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::consumer(&row), &at))
 }
 
 /// All conditions must hold.
@@ -87,30 +77,22 @@ struct ConsumerFilter<'a> {
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = QueryParams::read(&call, LIST_QUERY).map_err(|problem| problem.reply())?;
-    let read = || {
-        let filter = ConsumerFilter {
-            project: query.text(PROJECT.name),
-            provider: query.uuid(PROVIDER.name)?,
-            expired: query.flag(EXPIRED.name)?,
-        };
-        let after = query.text(AFTER.name).map(|text| text.parse::<Uuid>()).transpose();
-        let after = after.map_err(|_| query.no_cursor(NoCursor))?;
-        Ok((filter, after, query.limit()?))
+    let query = QueryParams::read(&call, LIST_QUERY)?;
+    let filter = ConsumerFilter {
+        project: query.text(PROJECT.name),
+        provider: query.uuid(PROVIDER.name)?,
+        expired: query.flag(EXPIRED.name)?,
     };
-    let (filter, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
+    let after = query.after(|text| text.parse().ok())?;
+    let limit = query.limit()?;
     native.wait_for_position(&call).await?;
     let (page, at) = native.read(|snapshot| {
         let capacity = view::capacity(snapshot.state);
         (page(capacity, &filter, snapshot.now_ms, after, limit), snapshot.at)
     })?;
-    let shown = page.items.iter().map(to_wire::capacity::consumer).collect();
-    let body = ConsumerList { consumers: shown, next: page.next.as_deref() };
-    let reply = to_wire::json(StatusCode::OK, &body, &at);
-    Ok(match &page.next {
-        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
-        None => reply,
-    })
+    let consumers = page.items.iter().map(to_wire::capacity::consumer).collect();
+    let next = page.next.as_deref();
+    Ok(to_wire::page(&call, &query, &ConsumerList { consumers, next }, next, &at))
 }
 
 /// Consumers in the order of their uuids, after the one named `after`.
@@ -143,18 +125,10 @@ fn fill<'a>(
     consumers: impl Iterator<Item = ConsumerView<'a>>,
     limit: usize,
 ) -> Page<ConsumerRow> {
-    let mut items = Vec::new();
-    let mut seen: Option<Uuid> = None;
-    for (looked_at, consumer) in consumers.enumerate() {
-        if items.len() >= limit || looked_at == LOOKED_AT_MAX {
-            return Page { items, next: seen.map(|seen| seen.to_string()) };
-        }
-        seen = Some(consumer.uuid());
+    let pick = |consumer: ConsumerView<'_>| {
         let fits = filter.project.is_none_or(|project| **consumer.project() == *project)
             && filter.expired.is_none_or(|expired| consumer.is_expired(now_ms) == expired);
-        if fits {
-            items.push(ConsumerRow::of(consumer, now_ms));
-        }
-    }
-    Page { items, next: None }
+        fits.then(|| ConsumerRow::of(consumer, now_ms))
+    };
+    query::page(consumers, limit, EXAMINED_MAX, pick, |consumer| consumer.uuid().to_string())
 }

@@ -6,15 +6,15 @@
 pub(crate) mod candidates;
 mod capacity;
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use allod_core::claim::{Parity, Want};
+use allod_core::claim::Want;
 use allod_core::command::capacity::DeallocateOp;
 use allod_core::command::{
     Check, ClaimOp, ConfirmOp, Expect, Idempotency, Op, PutPool, ReleaseOp, RenewOp, Transact,
 };
-use allod_core::pool::{Labels, PoolRange, PoolSpec, Strategy};
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Call, Problem, position};
@@ -22,8 +22,7 @@ use http::HeaderName;
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 
 use crate::wire::{
-    CheckBody, ClaimBody, ClaimOpBody, ExpectText, KindName, LabelMap, OpBody, ParityName,
-    PoolBody, StrategyName, TransactionBody, ValueText,
+    CheckBody, ClaimBody, ClaimOpBody, ExpectText, OpBody, PoolBody, TransactionBody, ValueText,
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -62,17 +61,17 @@ fn unquoted(tag: &str) -> Option<&str> {
 
 pub(crate) fn put_pool(
     pool: Arc<str>,
-    body: PoolBody<'_>,
+    body: PoolBody,
     expect: Expect,
     keep_held: bool,
 ) -> Result<PutPool, Problem> {
-    let kind = kind(body.kind);
+    let kind = body.kind.into();
     let mut ranges = Vec::with_capacity(body.ranges.len());
     for (index, text) in body.ranges.iter().enumerate() {
         let (span, subnet_len) = range("ranges", index, kind, text)?;
         ranges.push(PoolRange { span, subnet_len });
     }
-    let spans = |field, texts: &[ValueText<'_>]| -> Result<Vec<Span>, Problem> {
+    let spans = |field, texts: &[ValueText]| -> Result<Vec<Span>, Problem> {
         let texts = texts.iter().enumerate();
         texts.map(|(index, text)| Ok(range(field, index, kind, text)?.0)).collect()
     };
@@ -81,12 +80,12 @@ pub(crate) fn put_pool(
         exclude: spans("exclude", &body.exclude)?,
         manual: spans("manual", &body.manual)?,
         draining: spans("draining", &body.draining)?,
-        strategy: body.strategy.map_or(plain.strategy, strategy),
+        strategy: body.strategy.map_or(plain.strategy, Into::into),
         keep_edges: body.keep_edges.unwrap_or(plain.keep_edges),
         quarantine_ms: body.quarantine.map_or(plain.quarantine_ms, |seconds| seconds.ms),
         lease_ms: body.lease.map(|seconds| seconds.ms),
         reap: body.reap,
-        labels: labels(&body.labels),
+        labels: labels(body.labels),
         ..plain
     };
     Ok(PutPool { pool, spec, expect, keep_held })
@@ -96,7 +95,7 @@ fn range(
     field: &str,
     index: usize,
     kind: Kind,
-    text: &ValueText<'_>,
+    text: &ValueText,
 ) -> Result<(Span, Option<u8>), Problem> {
     kind.parse_range(&text.0)
         .map_err(|error| Problem::malformed(format!("{field}[{index}]: {error}")))
@@ -105,34 +104,34 @@ fn range(
 pub(crate) fn claim(
     pools: Vec<Arc<str>>,
     key: Arc<str>,
-    body: ClaimBody<'_>,
+    body: ClaimBody,
     expect: Expect,
 ) -> ClaimOp {
     let want = Want {
-        value: body.value.as_ref().map(value),
+        value: body.value.map(value),
         fallback: body.fallback,
         count: body.count.unwrap_or(1),
         contiguous: body.contiguous,
         prefix_len: body.prefix_len,
-        parity: body.parity.map(parity),
-        strategy: body.strategy.map(strategy),
+        parity: body.parity.map(Into::into),
+        strategy: body.strategy.map(Into::into),
     };
     ClaimOp {
         pools,
         key,
-        owner: body.owner.map(|owner| owner.as_ref().into()),
+        owner: body.owner.map(|owner| owner.0),
         want,
         ttl_ms: body.ttl.map(|seconds| seconds.ms),
-        labels: labels(&body.labels),
+        labels: labels(body.labels),
         expect,
     }
 }
 
-fn value(text: &ValueText<'_>) -> allod_core::value::ValueText {
-    allod_core::value::ValueText::from(&*text.0)
+fn value(text: ValueText) -> allod_core::value::ValueText {
+    allod_core::value::ValueText(text.0)
 }
 
-pub(crate) fn transaction(call: &Call, body: TransactionBody<'_>) -> Result<Transact, Problem> {
+pub(crate) fn transaction(call: &Call, body: TransactionBody) -> Result<Transact, Problem> {
     let idempotency = call.header(&IDEMPOTENCY_KEY)?.map(|key| Idempotency {
         key: key.into(),
         fingerprint: *blake3::hash(&call.body).as_bytes(),
@@ -147,25 +146,24 @@ pub(crate) fn transaction(call: &Call, body: TransactionBody<'_>) -> Result<Tran
     Ok(Transact { ops, dry_run: body.dry_run, idempotency })
 }
 
-fn operation(op: OpBody<'_>) -> Result<Op, Problem> {
-    let text = |text: Cow<'_, str>| -> Arc<str> { text.as_ref().into() };
+fn operation(op: OpBody) -> Result<Op, Problem> {
     let or = |condition: Option<ExpectText>, usual| condition.map_or(usual, |given| given.0);
     Ok(match op {
         OpBody::Claim(body) => Op::Claim(claim_op(body)?),
         OpBody::Release(body) => Op::Release(ReleaseOp {
-            pool: text(body.pool),
-            key: text(body.key),
+            pool: body.pool.0,
+            key: body.key.0,
             expect: or(body.expect, Expect::Any),
         }),
         OpBody::Renew(body) => Op::Renew(RenewOp {
-            pool: text(body.pool),
-            key: text(body.key),
+            pool: body.pool.0,
+            key: body.key.0,
             expect: or(body.expect, Expect::Any),
             ttl_ms: body.ttl.map(|seconds| seconds.ms),
         }),
         OpBody::Confirm(body) => Op::Confirm(ConfirmOp {
-            pool: text(body.pool),
-            key: text(body.key),
+            pool: body.pool.0,
+            key: body.key.0,
             expect: or(body.expect, Expect::Any),
         }),
         OpBody::Allocate(body) => Op::Allocate(capacity::allocate(body)),
@@ -175,19 +173,18 @@ fn operation(op: OpBody<'_>) -> Result<Op, Problem> {
         }),
         OpBody::Extend(body) => Op::Extend(capacity::extend(body)?),
         OpBody::Check(CheckBody::Claim(body)) => Op::Check(Check::Claim {
-            pool: text(body.pool),
-            key: text(body.key),
+            pool: body.pool.0,
+            key: body.key.0,
             expect: or(body.expect, Expect::Present),
-            owner: body.owner.map(text),
-            value: body.value.as_ref().map(value),
+            owner: body.owner.map(|owner| owner.0),
+            value: body.value.map(value),
         }),
         OpBody::Check(CheckBody::Free(body)) => {
-            Op::Check(Check::Free { pool: text(body.pool), value: value(&body.value) })
+            Op::Check(Check::Free { pool: body.pool.0, value: value(body.value) })
         }
-        OpBody::Check(CheckBody::Pool(body)) => Op::Check(Check::Pool {
-            pool: text(body.pool),
-            expect: or(body.expect, Expect::Present),
-        }),
+        OpBody::Check(CheckBody::Pool(body)) => {
+            Op::Check(Check::Pool { pool: body.pool.0, expect: or(body.expect, Expect::Present) })
+        }
         OpBody::Check(CheckBody::Provider(body)) => Op::Check(Check::Provider {
             provider: body.provider.0,
             expect: or(body.expect, Expect::Present),
@@ -199,10 +196,10 @@ fn operation(op: OpBody<'_>) -> Result<Op, Problem> {
     })
 }
 
-fn claim_op(body: ClaimOpBody<'_>) -> Result<ClaimOp, Problem> {
+fn claim_op(body: ClaimOpBody) -> Result<ClaimOp, Problem> {
     let pools: Vec<Arc<str>> = match (body.pool, body.pools) {
-        (Some(pool), None) => vec![pool.as_ref().into()],
-        (None, Some(pools)) => pools.iter().map(|pool| pool.as_ref().into()).collect(),
+        (Some(pool), None) => vec![pool.0],
+        (None, Some(pools)) => pools.into_iter().map(|pool| pool.0).collect(),
         (None, None) => return Err(Problem::malformed("claim: pool or pools is missing")),
         (Some(_), Some(_)) => {
             return Err(Problem::malformed("claim: pool and pools exclude each other"));
@@ -221,61 +218,37 @@ fn claim_op(body: ClaimOpBody<'_>) -> Result<ClaimOp, Problem> {
         labels: body.labels,
     };
     let expect = body.expect.map_or(Expect::Any, |condition| condition.0);
-    Ok(claim(pools, body.key.as_ref().into(), params, expect))
+    Ok(claim(pools, body.key.0, params, expect))
 }
 
-fn labels(map: &LabelMap<'_>) -> Labels {
+fn labels(map: BTreeMap<String, String>) -> Labels {
     if map.is_empty() {
         return Labels::default();
     }
-    map.iter().map(|(key, value)| (key.as_ref().into(), value.as_ref().into())).collect()
-}
-
-fn kind(name: KindName) -> Kind {
-    match name {
-        KindName::Id32 => Kind::Id32,
-        KindName::Id64 => Kind::Id64,
-        KindName::Address4 => Kind::Address4,
-        KindName::Address6 => Kind::Address6,
-        KindName::Prefix4 => Kind::Prefix4,
-        KindName::Prefix6 => Kind::Prefix6,
-    }
-}
-
-fn strategy(name: StrategyName) -> Strategy {
-    match name {
-        StrategyName::Lowest => Strategy::Lowest,
-        StrategyName::Highest => Strategy::Highest,
-        StrategyName::Next => Strategy::Next,
-        StrategyName::Random => Strategy::Random,
-        StrategyName::LeastRecentlyUsed => Strategy::LeastRecentlyUsed,
-    }
-}
-
-fn parity(name: ParityName) -> Parity {
-    match name {
-        ParityName::Even => Parity::Even,
-        ParityName::Odd => Parity::Odd,
-    }
+    map.into_iter().map(|(key, value)| (key.into(), value.into())).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use allod_core::claim::Parity;
+    use allod_core::pool::Strategy;
+
     use super::*;
+    use crate::wire::{KindName, ParityName, StrategyName};
 
     #[test]
     fn wire_names_match_the_core() {
         for name in Kind::ALL {
             let read: KindName = serde_json::from_str(&format!("\"{}\"", name.name())).unwrap();
-            assert_eq!(kind(read), name);
+            assert_eq!(Kind::from(read), name);
         }
         for name in Strategy::ALL {
             let read: StrategyName = serde_json::from_str(&format!("\"{}\"", name.name())).unwrap();
-            assert_eq!(strategy(read), name);
+            assert_eq!(Strategy::from(read), name);
         }
         for name in [Parity::Even, Parity::Odd] {
             let read: ParityName = serde_json::from_str(&format!("\"{}\"", name.name())).unwrap();
-            assert_eq!(parity(read), name);
+            assert_eq!(Parity::from(read), name);
         }
     }
 }

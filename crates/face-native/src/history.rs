@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use allod_core::span::Span;
 use allod_core::value::Kind;
-use allod_core::view::NoCursor;
 use allod_edge::{Call, Problem, Reply, time};
 use allod_engine::history::{ChangeQuery, HistoryOrder, HistoryPage, HistoryReader, Moment};
 use http::StatusCode;
 
-use crate::query::{AFTER, LIMIT, Param, QueryParams};
+use crate::query::{AFTER, LIMIT, Param, QueryParams, unexpected};
 use crate::scope::AllowedPools;
 use crate::wire::{AtAnswer, HistoryAnswer, Time, WireValue};
 use crate::{Native, refusals, to_wire};
@@ -39,12 +38,8 @@ pub(crate) const AT: Param =
     Param { name: "at", about: "The time (RFC 3339) or position of the answer. Default: now." };
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        let query = QueryParams::read(&call, QUERY)?;
-        let ask = ask(&query, AllowedPools::of(&call))?;
-        Ok((query, ask))
-    };
-    let (query, ask) = read().map_err(|problem: Problem| problem.reply())?;
+    let query = QueryParams::read(&call, QUERY)?;
+    let ask = ask(&query, AllowedPools::of(&call))?;
     native.wait_for_position(&call).await?;
     let order = ask.order;
     let found = past(&native)?.changes(ask).await;
@@ -60,10 +55,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery
     }
     let values = match (query.text(VALUE.name), &pool) {
         (None, _) => Vec::new(),
-        (Some(_), None) => {
-            let detail = "value needs pool";
-            return Err(Problem::malformed(detail));
-        }
+        (Some(_), None) => return Err(Problem::malformed("value needs pool")),
         (Some(text), Some(_)) => values(text)?,
     };
     let (provider, consumer) = (query.uuid(PROVIDER.name)?, query.uuid(CONSUMER.name)?);
@@ -78,10 +70,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery
             return Err(Problem::malformed(detail));
         }
     };
-    let after = query.text(AFTER.name).map(|after| {
-        let position = after.strip_prefix(mark(order)).and_then(|text| text.parse().ok());
-        position.ok_or_else(|| query.no_cursor(NoCursor))
-    });
+    let after = query.after(|text| text.strip_prefix(mark(order))?.parse().ok());
     Ok(ChangeQuery {
         pool,
         pool_prefix: allowed.prefix().into(),
@@ -94,7 +83,7 @@ fn ask(query: &QueryParams<'_>, allowed: AllowedPools<'_>) -> Result<ChangeQuery
         until: query.text(UNTIL.name).map(|text| moment(&UNTIL, text)).transpose()?,
         order,
         limit: query.limit()?,
-        after: after.transpose()?,
+        after: after?,
     })
 }
 
@@ -117,11 +106,9 @@ fn values(text: &str) -> Result<Vec<(Kind, Span)>, Problem> {
     let found: Vec<_> =
         Kind::ALL.into_iter().filter_map(|kind| Some((kind, read(kind).ok()?))).collect();
     if found.is_empty() {
-        let shown: String = text.chars().take(64).collect();
-        let detail = format!(
-            "value is '{shown}'; expected an id such as 7, an address such as 10.0.0.1 or a prefix such as 10.0.0.0/24"
-        );
-        return Err(Problem::malformed(detail));
+        let expected =
+            "an id such as 7, an address such as 10.0.0.1 or a prefix such as 10.0.0.0/24";
+        return Err(unexpected("value", text, expected));
     }
     Ok(found)
 }
@@ -134,15 +121,9 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
             Problem::malformed(format!("{name} is '{text}'; a position has at most 64 bits"))
         });
     }
-    match time::parse_rfc3339(text) {
-        Some(ms) => Ok(Moment::TimeMs(ms)),
-        None => {
-            let shown: String = text.chars().take(64).collect();
-            Err(Problem::malformed(format!(
-                "{name} is '{shown}'; expected a time such as 2026-11-15T10:00:00Z or a position such as 17"
-            )))
-        }
-    }
+    let expected = "a time such as 2026-11-15T10:00:00Z or a position such as 17";
+    let ms = time::parse_rfc3339(text).ok_or_else(|| unexpected(name, text, expected))?;
+    Ok(Moment::TimeMs(ms))
 }
 
 fn listed(call: &Call, query: &QueryParams<'_>, found: &HistoryPage, order: HistoryOrder) -> Reply {
@@ -155,11 +136,7 @@ fn listed(call: &Call, query: &QueryParams<'_>, found: &HistoryPage, order: Hist
         next: next.as_deref(),
         oldest_position: found.oldest_position,
     };
-    let reply = to_wire::json(StatusCode::OK, &body, &found.at);
-    match &next {
-        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
-        None => reply,
-    }
+    to_wire::page(call, query, &body, next.as_deref(), &found.at)
 }
 
 /// The state of a value at a time in the past.
@@ -169,7 +146,7 @@ pub(crate) async fn value(
     text: &str,
     at: &str,
 ) -> Result<Reply, Reply> {
-    let moment = moment(&AT, at).map_err(|problem| problem.reply())?;
+    let moment = moment(&AT, at)?;
     let then = past(native)?.value(pool.into(), text.into(), moment).await;
     let then = then.map_err(|unanswered| refusals::unanswered(&unanswered))?;
     let at = AtAnswer { position: then.position, time: Time { ms: then.at_ms } };

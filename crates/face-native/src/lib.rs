@@ -37,9 +37,10 @@ mod wire;
 use std::sync::{Arc, OnceLock};
 
 use allod_core::command::Command;
+use allod_core::receipt::Receipt;
 use allod_core::search::SearchLimits;
 use allod_edge::{Access, Call, Consistency, Reply, Route};
-use allod_engine::{CommandReply as Decided, Handle, Snapshot};
+use allod_engine::{CommandReply as Decided, CommitPoint, Handle, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
@@ -104,7 +105,7 @@ impl Native {
             Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
                 match entry.scope.admit(&call) {
                     Ok(()) => (entry.run)(native.clone(), call),
-                    Err(reply) => Box::pin(std::future::ready(reply)),
+                    Err(denied) => Box::pin(std::future::ready(denied.reply())),
                 }
             })
         };
@@ -116,6 +117,13 @@ impl Native {
         self.handle.submit(command).await.map_err(|failure| refusals::failure(&failure).reply())
     }
 
+    /// Submits a command on the resource that the path names. The error is the reply to a refusal or a failure.
+    async fn submit_alone(&self, command: Command) -> Result<(Receipt, CommitPoint), Reply> {
+        let Decided { answer, at } = self.submit(command).await?;
+        let receipt = answer.map_err(|refused| refusals::alone(refused.refusal, &at))?;
+        Ok((receipt, at))
+    }
+
     /// Reads the committed state.
     fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, Reply> {
         self.handle.read(look).map_err(|failure| refusals::failure(&failure).reply())
@@ -123,8 +131,7 @@ impl Native {
 
     /// Waits until [`Native::read`] has the consistency that the request's headers ask for.
     async fn wait_for_position(&self, call: &Call) -> Result<(), Reply> {
-        let Consistency { linearizable, min_position } =
-            Consistency::of(call).map_err(|problem| problem.reply())?;
+        let Consistency { linearizable, min_position } = Consistency::of(call)?;
         let waited = self.handle.wait_for_read(linearizable, min_position).await;
         waited.map_err(|failure| refusals::failure(&failure).reply())
     }

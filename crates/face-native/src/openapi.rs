@@ -97,15 +97,15 @@ fn operation(entry: &RouteEntry) -> Operation {
         let about = "Percent-encoded; may contain any character.";
         operation = operation.parameter(parameter(entry, name, ParameterIn::Path, about));
     }
-    for param in entry.query {
+    for param in entry.request.query {
         let (name, about) = (param.name, param.about);
         operation = operation.parameter(parameter(entry, name, ParameterIn::Query, about));
     }
-    for header in entry.headers {
+    for header in entry.request.headers {
         let (name, about) = (header.name, header.about);
         operation = operation.parameter(parameter(entry, name, ParameterIn::Header, about));
     }
-    if let Some(schema) = entry.body {
+    if let Some(schema) = entry.request.body {
         // All members of the other bodies are optional.
         let needed = matches!(schema, "PoolBody" | "TransactionBody" | "CandidatesBody");
         let required = if needed { Required::True } else { Required::False };
@@ -197,10 +197,10 @@ fn response(entry: &RouteEntry, shape: &ReplySpec) -> Response {
 
 fn components() -> Components {
     let mut all: Vec<(String, RefOr<Schema>)> = Vec::new();
-    add::<wire::PoolBody<'_>>(&mut all);
-    add::<wire::ClaimBody<'_>>(&mut all);
+    add::<wire::PoolBody>(&mut all);
+    add::<wire::ClaimBody>(&mut all);
     add::<wire::RenewBody>(&mut all);
-    add::<wire::TransactionBody<'_>>(&mut all);
+    add::<wire::TransactionBody>(&mut all);
     add::<wire::PoolList<'_>>(&mut all);
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);
@@ -210,7 +210,7 @@ fn components() -> Components {
     add::<wire::CandidatesAnswer>(&mut all);
     add::<wire::ConsumerList<'_>>(&mut all);
     add::<wire::AlarmList<'_>>(&mut all);
-    add::<wire::PurgeBody<'_>>(&mut all);
+    add::<wire::PurgeBody>(&mut all);
     add::<wire::NoticeList<'_>>(&mut all);
     add::<wire::HistoryAnswer<'_>>(&mut all);
     add::<wire::Change<'_>>(&mut all);

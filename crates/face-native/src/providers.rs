@@ -4,9 +4,8 @@ pub(crate) mod rows;
 
 use std::sync::Arc;
 
-use allod_core::capacity::Uuid;
-use allod_core::refusal::{CapacityRefusal, Refusal, Refused};
-use allod_core::view::{self, NoCursor};
+use allod_core::refusal::CapacityRefusal;
+use allod_core::view;
 use allod_edge::{Call, Problem, Reply};
 use http::StatusCode;
 
@@ -48,59 +47,39 @@ const REPEATED: &[&str] = &["trait", "class", "aggregate"];
 pub(crate) const GET_QUERY: &[Param] = &[FIELDS];
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let read = || {
-        let fields = fields(&QueryParams::read(&call, GET_QUERY)?)?;
-        Ok((uuid("the provider", &call.param(0)?)?, fields))
-    };
-    let (provider, fields) = read().map_err(|problem: Problem| problem.reply())?;
+    let fields = fields(&QueryParams::read(&call, GET_QUERY)?)?;
+    let provider = uuid("the provider", &call.param(0)?)?;
     native.wait_for_position(&call).await?;
     let (row, at) = native.read(|snapshot| {
         let capacity = view::capacity(snapshot.state);
-        let row =
-            capacity.provider(provider).map(|found| ProviderCopy::of(capacity, found, fields));
-        (row, snapshot.at)
+        let found = capacity.provider(provider);
+        (found.map(|found| ProviderCopy::of(capacity, found, fields)), snapshot.at)
     })?;
-    match row {
-        Some(row) => {
-            Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::provider(&row, fields), &at))
-        }
-        None => {
-            let refusal = CapacityRefusal::ProviderUnknown { provider }.into();
-            Err(refusals::alone(&Refused { op: 0, refusal }, &at))
-        }
-    }
+    let unknown = CapacityRefusal::ProviderUnknown { provider };
+    let row = row.ok_or_else(|| refusals::alone(unknown, &at))?;
+    Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::provider(&row, fields), &at))
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = QueryParams::read_repeated(&call, LIST_QUERY, REPEATED);
-    let query = query.map_err(|problem| problem.reply())?;
-    let read = || {
-        let filter = ProviderListFilter {
-            name_prefix: query.text(NAME_PREFIX.name).unwrap_or_default(),
-            in_tree: query.uuid(IN_TREE.name)?,
-            traits: query.texts(TRAIT.name).collect(),
-            classes: query.texts(CLASS.name).collect(),
-            aggregates: query.uuids(AGGREGATE.name)?,
-        };
-        let after = query.text(AFTER.name).map(|text| text.parse::<Uuid>()).transpose();
-        let after = after.map_err(|_| query.no_cursor(NoCursor))?;
-        Ok((filter, fields(&query)?, after, query.limit_upto(LIMIT_MAX)?))
+    let query = QueryParams::read_repeated(&call, LIST_QUERY, REPEATED)?;
+    let filter = ProviderListFilter {
+        name_prefix: query.text(NAME_PREFIX.name).unwrap_or_default(),
+        in_tree: query.uuid(IN_TREE.name)?,
+        traits: query.texts(TRAIT.name).collect(),
+        classes: query.texts(CLASS.name).collect(),
+        aggregates: query.uuids(AGGREGATE.name)?,
     };
-    let (filter, fields, after, limit) = read().map_err(|problem: Problem| problem.reply())?;
+    let after = query.after(|text| text.parse().ok())?;
+    let (fields, limit) = (fields(&query)?, query.limit_upto(LIMIT_MAX)?);
     native.wait_for_position(&call).await?;
     let (page, at) = native.read(|snapshot| {
         let page = rows::page(view::capacity(snapshot.state), &filter, fields, after, limit);
         (page, snapshot.at)
     })?;
-    let unknown = |refusal| refusals::of_query(&Refusal::Capacity(refusal), &at);
-    let page = page.map_err(unknown)?;
+    let page = page.map_err(|refusal| refusals::of_query(refusal, &at))?;
     let providers = page.items.iter().map(|row| to_wire::capacity::provider(row, fields)).collect();
-    let body = ProviderList { providers, next: page.next.as_deref() };
-    let reply = to_wire::json(StatusCode::OK, &body, &at);
-    Ok(match &page.next {
-        Some(next) => to_wire::link_next(reply, call.head.uri.path(), &query.with_after(next)),
-        None => reply,
-    })
+    let next = page.next.as_deref();
+    Ok(to_wire::page(&call, &query, &ProviderList { providers, next }, next, &at))
 }
 
 fn fields(query: &QueryParams<'_>) -> Result<ProviderFields, Problem> {

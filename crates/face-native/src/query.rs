@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use allod_core::capacity::Uuid;
-use allod_core::view::NoCursor;
+use allod_core::view::Page;
 use allod_edge::{Call, Problem};
 
 /// A query parameter with its documentation.
@@ -19,6 +19,9 @@ pub(crate) const AFTER: Param = Param { name: "after", about: "The `next` of the
 
 const LIMIT_MAX: usize = 1000;
 const LIMIT_DEFAULT: usize = 100;
+
+/// How many items of most lists are examined for one page.
+pub(crate) const EXAMINED_MAX: usize = 10_000;
 
 /// The query parameters of a request, all of them known to the route.
 #[derive(Debug)]
@@ -100,8 +103,17 @@ impl<'a> QueryParams<'a> {
         }
     }
 
+    /// The cursor in `after`.
+    pub(crate) fn after<T>(
+        &self,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Problem> {
+        let after = self.text(AFTER.name);
+        after.map(|text| read(text).ok_or_else(|| self.no_cursor())).transpose()
+    }
+
     /// `after` is not a cursor of this list. Starting from the beginning instead would list items twice.
-    pub(crate) fn no_cursor(&self, _: NoCursor) -> Problem {
+    pub(crate) fn no_cursor(&self) -> Problem {
         let after = self.text(AFTER.name).unwrap_or_default();
         Problem::malformed(format!(
             "after is '{after}'; expected the next of a page of this list; omit it to start from the beginning"
@@ -119,12 +131,35 @@ impl<'a> QueryParams<'a> {
 
 /// Reads a uuid; `name` is the parameter for the error.
 pub(crate) fn uuid(name: &str, text: &str) -> Result<Uuid, Problem> {
-    text.parse().map_err(|_| {
-        let shown: String = text.chars().take(64).collect();
-        Problem::malformed(format!(
-            "{name} is '{shown}'; expected a uuid such as 4e8e5957-649f-477b-9e5b-f1f75b21c03c"
-        ))
-    })
+    let expected = "a uuid such as 4e8e5957-649f-477b-9e5b-f1f75b21c03c";
+    text.parse().map_err(|_| unexpected(name, text, expected))
+}
+
+/// The problem of a parameter that is not as expected. A long text is cut.
+pub(crate) fn unexpected(name: &str, text: &str, expected: &str) -> Problem {
+    let shown: String = text.chars().take(64).collect();
+    Problem::malformed(format!("{name} is '{shown}'; expected {expected}"))
+}
+
+/// A page of the items that `pick` takes, in their order. At most `examined_max` are examined, so that a filter that
+/// matches nothing does not examine all of them. `cursor` names the last one that was examined.
+pub(crate) fn page<T: Copy, U>(
+    all: impl Iterator<Item = T>,
+    limit: usize,
+    examined_max: usize,
+    pick: impl Fn(T) -> Option<U>,
+    cursor: impl Fn(T) -> String,
+) -> Page<U> {
+    let mut items = Vec::new();
+    let mut last = None;
+    for (examined, item) in all.enumerate() {
+        if items.len() >= limit || examined == examined_max {
+            return Page { items, next: last.map(cursor) };
+        }
+        last = Some(item);
+        items.extend(pick(item));
+    }
+    Page { items, next: None }
 }
 
 /// Former names of parameters, still accepted and not documented.

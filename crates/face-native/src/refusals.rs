@@ -4,6 +4,8 @@
 
 mod capacity;
 
+use std::borrow::Cow;
+
 use allod_core::refusal::{Advice, AlarmRefusal, Exhausted, OutboxRefusal, Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
@@ -18,32 +20,36 @@ use crate::wire::{
 };
 
 /// A refusal of a request whose path names the resource.
-pub(crate) fn alone(refused: &Refused, at: &CommitPoint) -> Reply {
-    reply(status(&refused.refusal), None, &refused.refusal, at)
+pub(crate) fn alone(refusal: impl Into<Refusal>, at: &CommitPoint) -> Reply {
+    let refusal = refusal.into();
+    reply(head(&refusal), None, &refusal, at)
 }
 
 /// A refusal of a transaction. 404 and 412 would concern the transaction itself, so both become 409; code and operation
 /// number identify the cause.
 pub(crate) fn in_transaction(refused: &Refused, at: &CommitPoint) -> Reply {
-    let status = match status(&refused.refusal) {
-        StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED => StatusCode::CONFLICT,
-        status => status,
+    let head = match head(&refused.refusal) {
+        (StatusCode::NOT_FOUND | StatusCode::PRECONDITION_FAILED, title) => conflict(title),
+        head => head,
     };
-    reply(status, Some(refused.op), &refused.refusal, at)
+    reply(head, Some(refused.op), &refused.refusal, at)
 }
 
 /// A refusal of a query that names something that does not exist.
-pub(crate) fn of_query(refusal: &Refusal, at: &CommitPoint) -> Reply {
-    reply(StatusCode::BAD_REQUEST, None, refusal, at)
+pub(crate) fn of_query(refusal: impl Into<Refusal>, at: &CommitPoint) -> Reply {
+    let refusal = refusal.into();
+    let (_, title) = head(&refusal);
+    reply((StatusCode::BAD_REQUEST, title), None, &refusal, at)
 }
 
-fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &CommitPoint) -> Reply {
+fn reply(head: Head, op: Option<usize>, refusal: &Refusal, at: &CommitPoint) -> Reply {
     if let Refusal::ValueMalformed { .. } = refusal {
         // Answered like every other malformed field, without the members of a refusal.
         let field = op.map_or_else(String::new, |op| format!("ops[{op}]: "));
         return to_wire::at_position(Problem::malformed(format!("{field}{refusal}")).reply(), at);
     }
-    let problem = Problem::new(status, refusal.code(), title(refusal), refusal.to_string());
+    let (status, title) = head;
+    let problem = Problem::new(status, refusal.code(), title, refusal.to_string());
     let (advice, wait_until) = match refusal.advice() {
         Advice::Reread => ("reread", None),
         Advice::WaitUntil(ms) => ("wait_until", Some(Time { ms })),
@@ -54,68 +60,57 @@ fn reply(status: StatusCode, op: Option<usize>, refusal: &Refusal, at: &CommitPo
     to_wire::at_position(problem.reply_with(members), at)
 }
 
-pub(crate) fn status(refusal: &Refusal) -> StatusCode {
-    match refusal {
-        Refusal::Invalid { .. } | Refusal::Config(_) | Refusal::ValueMalformed { .. } => {
-            StatusCode::BAD_REQUEST
-        }
-        Refusal::LimitExceeded { .. } | Refusal::IdempotencyDiffers { .. } => {
-            StatusCode::UNPROCESSABLE_ENTITY
-        }
-        Refusal::PoolUnknown { .. } | Refusal::ClaimUnknown { .. } => StatusCode::NOT_FOUND,
-        Refusal::PoolGenerationDiffers { .. } | Refusal::ClaimVersionDiffers { .. } => {
-            StatusCode::PRECONDITION_FAILED
-        }
-        Refusal::PoolKindDiffers { .. }
-        | Refusal::PoolInUse { .. }
-        | Refusal::HeldOutside { .. }
-        | Refusal::ParamsDiffer { .. }
-        | Refusal::NoLease { .. }
-        | Refusal::ValueOutside { .. }
-        | Refusal::ValueExcluded { .. }
-        | Refusal::ValueDraining { .. }
-        | Refusal::ValueTaken { .. }
-        | Refusal::ValueQuarantined { .. }
-        | Refusal::SyncDiffers { .. }
-        | Refusal::PoolExhausted { .. }
-        | Refusal::SyncExhausted { .. }
-        | Refusal::CheckFailed { .. } => StatusCode::CONFLICT,
-        Refusal::Capacity(refusal) => capacity::status(refusal),
-        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => StatusCode::NOT_FOUND,
-        // `Blocks` does not occur here: only the id-manager submits such commands.
-        Refusal::Blocks(_) | Refusal::Requests(_) | Refusal::Alarm(_) => StatusCode::CONFLICT,
-    }
+/// The status and the title of a reply.
+type Head = (StatusCode, &'static str);
+
+fn not_found(title: &'static str) -> Head {
+    (StatusCode::NOT_FOUND, title)
 }
 
-fn title(refusal: &Refusal) -> &'static str {
+fn differs(title: &'static str) -> Head {
+    (StatusCode::PRECONDITION_FAILED, title)
+}
+
+fn conflict(title: &'static str) -> Head {
+    (StatusCode::CONFLICT, title)
+}
+
+fn head(refusal: &Refusal) -> Head {
     match refusal {
-        Refusal::Invalid { .. } | Refusal::Config(_) => "contradictory request",
-        Refusal::LimitExceeded { .. } => "limit exceeded",
-        Refusal::IdempotencyDiffers { .. } => "idempotency key used for another request",
-        Refusal::PoolUnknown { .. } => "pool not found",
-        Refusal::PoolGenerationDiffers { .. } => "pool generation differs",
-        Refusal::PoolKindDiffers { .. } => "pool kind differs",
-        Refusal::ValueMalformed { .. } => "malformed request",
-        Refusal::PoolInUse { .. } => "pool in use",
-        Refusal::HeldOutside { .. } => "held values would be outside the pool",
-        Refusal::ClaimUnknown { .. } => "claim not found",
-        Refusal::ClaimVersionDiffers { .. } => "claim version differs",
-        Refusal::ParamsDiffer { .. } => "the key holds a different claim",
-        Refusal::NoLease { .. } => "claim has no lease",
-        Refusal::ValueOutside { .. } => "value outside the pool",
-        Refusal::ValueExcluded { .. } => "value excluded",
-        Refusal::ValueDraining { .. } => "value is being drained",
-        Refusal::ValueTaken { .. } => "value taken",
-        Refusal::ValueQuarantined { .. } => "value in quarantine",
-        Refusal::SyncDiffers { .. } => "the pools hold different values under this key",
-        Refusal::PoolExhausted { .. } => "pool exhausted",
-        Refusal::SyncExhausted { .. } => "no value is free in all pools",
-        Refusal::CheckFailed { .. } => "check failed",
-        Refusal::Capacity(refusal) => capacity::title(refusal),
-        Refusal::Blocks(_) => "refused by the id-manager",
-        Refusal::Requests(_) => "managed by the resource-manager",
-        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => "notification not found",
-        Refusal::Alarm(AlarmRefusal::NotCleared { .. }) => "alarm not cleared",
+        Refusal::Invalid { .. } | Refusal::Config(_) => {
+            (StatusCode::BAD_REQUEST, "contradictory request")
+        }
+        Refusal::ValueMalformed { .. } => (StatusCode::BAD_REQUEST, "malformed request"),
+        Refusal::LimitExceeded { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "limit exceeded"),
+        Refusal::IdempotencyDiffers { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "idempotency key used for another request")
+        }
+        Refusal::PoolUnknown { .. } => not_found("pool not found"),
+        Refusal::PoolGenerationDiffers { .. } => differs("pool generation differs"),
+        Refusal::PoolKindDiffers { .. } => conflict("pool kind differs"),
+        Refusal::PoolInUse { .. } => conflict("pool in use"),
+        Refusal::HeldOutside { .. } => conflict("held values would be outside the pool"),
+        Refusal::ClaimUnknown { .. } => not_found("claim not found"),
+        Refusal::ClaimVersionDiffers { .. } => differs("claim version differs"),
+        Refusal::ParamsDiffer { .. } => conflict("the key holds a different claim"),
+        Refusal::NoLease { .. } => conflict("claim has no lease"),
+        Refusal::ValueOutside { .. } => conflict("value outside the pool"),
+        Refusal::ValueExcluded { .. } => conflict("value excluded"),
+        Refusal::ValueDraining { .. } => conflict("value is being drained"),
+        Refusal::ValueTaken { .. } => conflict("value taken"),
+        Refusal::ValueQuarantined { .. } => conflict("value in quarantine"),
+        Refusal::SyncDiffers { .. } => conflict("the pools hold different values under this key"),
+        Refusal::PoolExhausted { .. } => conflict("pool exhausted"),
+        Refusal::SyncExhausted { .. } => conflict("no value is free in all pools"),
+        Refusal::CheckFailed { .. } => conflict("check failed"),
+        Refusal::Capacity(refusal) => capacity::head(refusal),
+        // Does not occur here: only the id-manager submits such commands.
+        Refusal::Blocks(_) => conflict("refused by the id-manager"),
+        Refusal::Requests(_) => conflict("managed by the resource-manager"),
+        Refusal::Outbox(OutboxRefusal::NotificationUnknown { .. }) => {
+            not_found("notification not found")
+        }
+        Refusal::Alarm(AlarmRefusal::NotCleared { .. }) => conflict("alarm not cleared"),
     }
 }
 
@@ -232,16 +227,18 @@ pub(crate) fn failure(failure: &EngineError) -> Problem {
     if status == StatusCode::SERVICE_UNAVAILABLE { problem.retry_after(1) } else { problem }
 }
 
+fn trimmed(detail: String, oldest_position: u64) -> Reply {
+    let title = "this part of the journal has been trimmed";
+    let problem = Problem::new(StatusCode::GONE, "position_trimmed", title, detail);
+    problem.reply_with(TrimmedMembers { oldest_position })
+}
+
 /// A query of the history failed.
 pub(crate) fn unanswered(why: &HistoryError) -> Reply {
     let detail = why.to_string();
     let none = RefusalMembers::default();
     match why {
-        HistoryError::Trimmed { oldest_position } => {
-            let title = "this part of the journal has been trimmed";
-            let problem = Problem::new(StatusCode::GONE, "position_trimmed", title, detail);
-            problem.reply_with(TrimmedMembers { oldest_position: *oldest_position })
-        }
+        HistoryError::Trimmed { oldest_position } => trimmed(detail, *oldest_position),
         HistoryError::PositionUnknown { .. } | HistoryError::TimeUnknown => {
             let title = "position or time is in the future";
             Problem::new(StatusCode::BAD_REQUEST, "position_unknown", title, detail).reply()
@@ -276,26 +273,23 @@ pub(crate) fn unanswered(why: &HistoryError) -> Reply {
 pub(crate) fn unread(unread: &JournalReadError) -> Reply {
     match unread {
         JournalReadError::Failed(failed) => failure(failed).reply(),
-        JournalReadError::Trimmed { oldest_position } => Problem::new(
-            StatusCode::GONE,
-            "position_trimmed",
-            "this part of the journal has been trimmed",
+        JournalReadError::Trimmed { oldest_position } => trimmed(
             format!(
                 "only positions after {oldest_position} are retained; read the current state and resume from the Allod-Position of that answer"
             ),
-        )
-        .reply_with(TrimmedMembers { oldest_position: *oldest_position }),
+            *oldest_position,
+        ),
     }
 }
 
 /// The reply cannot be serialised, which is a bug.
 pub(crate) fn unwritable(error: &serde_json::Error) -> Problem {
-    Problem::new(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "internal",
-        "internal error",
-        format!("cannot serialise the reply: {error}"),
-    )
+    internal(format!("cannot serialise the reply: {error}"))
+}
+
+/// A bug of the server.
+pub(crate) fn internal(detail: impl Into<Cow<'static, str>>) -> Problem {
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error", detail)
 }
 
 #[cfg(test)]
@@ -322,8 +316,8 @@ mod tests {
     #[test]
     fn transaction_never_gets_404() {
         let refusal = Refusal::PoolUnknown { pool: "p".into() };
+        assert_eq!(alone(refusal.clone(), &CommitPoint::default()).status(), 404);
         let refused = Refused { op: 3, refusal };
-        assert_eq!(alone(&refused, &CommitPoint::default()).status(), 404);
         assert_eq!(in_transaction(&refused, &CommitPoint::default()).status(), 409);
     }
 }

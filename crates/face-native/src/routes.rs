@@ -8,9 +8,8 @@ use allod_edge::{Access, Call, Reply, ReplyFuture};
 use http::Method;
 
 use specs::*;
-pub(crate) use specs::{HeaderSpec, ReplySpec};
+pub(crate) use specs::{ReplySpec, RequestSpec};
 
-use crate::query::Param;
 use crate::scope::ScopeRule;
 use crate::{
     Native, alarms, backup, candidates, claims, consumers, history, outbox, pools, providers,
@@ -28,11 +27,7 @@ pub(crate) struct RouteEntry {
     /// The operation's name in the OpenAPI document.
     pub name: &'static str,
     pub summary: &'static str,
-    pub query: &'static [Param],
-    /// The request headers that the route reads.
-    pub headers: &'static [&'static HeaderSpec],
-    /// The schema of its body.
-    pub body: Option<&'static str>,
+    pub request: RequestSpec,
     pub replies: &'static [ReplySpec],
 }
 
@@ -50,9 +45,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(pools::put(native, call)),
         name: "putPool",
         summary: "Create a pool or change its definition",
-        query: pools::PUT_QUERY,
-        headers: GUARDED_PUT,
-        body: Some("PoolBody"),
+        request: RequestSpec { query: pools::PUT_QUERY, body: Some("PoolBody"), ..GUARDED_PUT },
         replies: &[
             ReplySpec(200, Some("Pool"), "The pool has this definition, new or unchanged."),
             ReplySpec(201, Some("Pool"), "The pool was created."),
@@ -74,9 +67,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(pools::get(native, call)),
         name: "getPool",
         summary: "Get a pool and its usage",
-        query: &[],
-        headers: READ,
-        body: None,
+        request: READ,
         replies: &[ReplySpec(200, Some("Pool"), "The pool."), MALFORMED, NO_POOL],
     },
     RouteEntry {
@@ -87,9 +78,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(pools::delete(native, call)),
         name: "deletePool",
         summary: "Delete a pool that is not in use",
-        query: &[],
-        headers: GUARDED,
-        body: None,
+        request: GUARDED,
         replies: &[
             ReplySpec(204, None, "The pool does not exist any more."),
             MALFORMED,
@@ -109,9 +98,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(pools::list(native, call)),
         name: "listPools",
         summary: "List pools by name",
-        query: pools::LIST_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: pools::LIST_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("PoolList"), "A page of pools."), MALFORMED],
     },
     RouteEntry {
@@ -122,9 +109,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::put(native, call)),
         name: "putClaim",
         summary: "Claim a value under a key; a repeated request returns the same claim",
-        query: &[],
-        headers: GUARDED_PUT,
-        body: Some("ClaimBody"),
+        request: RequestSpec { body: Some("ClaimBody"), ..GUARDED_PUT },
         replies: &[
             ReplySpec(200, CLAIM, "The key already holds this claim."),
             ReplySpec(201, CLAIM, "The claim was created."),
@@ -147,9 +132,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::get(native, call)),
         name: "getClaim",
         summary: "Get the claim under a key",
-        query: &[],
-        headers: READ,
-        body: None,
+        request: READ,
         replies: &[ReplySpec(200, CLAIM, "The claim."), MALFORMED, NOT_HELD],
     },
     RouteEntry {
@@ -160,9 +143,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::delete(native, call)),
         name: "deleteClaim",
         summary: "Release the claim under a key",
-        query: &[],
-        headers: GUARDED,
-        body: None,
+        request: GUARDED,
         replies: &[
             ReplySpec(204, None, "The key holds nothing any more."),
             MALFORMED,
@@ -183,9 +164,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::renew(native, call)),
         name: "renewClaim",
         summary: "Renew the lease of a claim",
-        query: &[],
-        headers: GUARDED,
-        body: Some("RenewBody"),
+        request: RequestSpec { body: Some("RenewBody"), ..GUARDED },
         replies: &[
             ReplySpec(200, CLAIM, "The claim with its new lease."),
             MALFORMED,
@@ -207,9 +186,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::confirm(native, call)),
         name: "confirmClaim",
         summary: "Make a leased claim permanent",
-        query: &[],
-        headers: GUARDED,
-        body: None,
+        request: GUARDED,
         replies: &[
             ReplySpec(200, CLAIM, "The claim, now without a lease."),
             MALFORMED,
@@ -226,9 +203,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::list(native, call)),
         name: "listClaims",
         summary: "List the claims of a pool by value",
-        query: claims::LIST_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: claims::LIST_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("ClaimList"), "A page of claims."), MALFORMED, NO_POOL],
     },
     RouteEntry {
@@ -239,9 +214,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::value(native, call)),
         name: "getValue",
         summary: "Get the state and the holder of a value, now or in the past; the slash of a prefix need not be encoded",
-        query: claims::VALUE_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: claims::VALUE_QUERY, ..READ },
         replies: &[
             ReplySpec(200, Some("ValueAnswer"), "The state of the value."),
             ReplySpec(
@@ -262,9 +235,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::by_owner(native, call)),
         name: "listClaimsByOwner",
         summary: "List the claims of all pools by owner",
-        query: claims::BY_OWNER_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: claims::BY_OWNER_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("ClaimList"), "A page of claims."), MALFORMED],
     },
     RouteEntry {
@@ -275,9 +246,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(history::list(native, call)),
         name: "getHistory",
         summary: "List past changes by pool, value, key, owner, provider, consumer and time",
-        query: history::QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: history::QUERY, ..READ },
         replies: &[
             ReplySpec(
                 200,
@@ -296,9 +265,11 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(transactions::post(native, call)),
         name: "postTransaction",
         summary: "Run claims, releases, allocations and checks on any pools, providers and consumers as one atomic transaction",
-        query: &[],
-        headers: &[IDEMPOTENCY_KEY],
-        body: Some("TransactionBody"),
+        request: RequestSpec {
+            headers: &[IDEMPOTENCY_KEY],
+            body: Some("TransactionBody"),
+            ..PLAIN
+        },
         replies: &[
             ReplySpec(
                 200,
@@ -322,9 +293,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(providers::list(native, call)),
         name: "listProviders",
         summary: "List providers with their inventories and usage by uuid",
-        query: providers::LIST_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: providers::LIST_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("ProviderList"), "A page of providers."), UNKNOWN_NAME],
     },
     RouteEntry {
@@ -335,9 +304,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(providers::get(native, call)),
         name: "getProvider",
         summary: "Get a provider with its inventories and usage",
-        query: providers::GET_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: providers::GET_QUERY, ..READ },
         replies: &[
             ReplySpec(200, Some("Provider"), "The provider."),
             MALFORMED,
@@ -352,9 +319,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(consumers::list(native, call)),
         name: "listConsumers",
         summary: "List consumers with their allocations by uuid",
-        query: consumers::LIST_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: consumers::LIST_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("ConsumerList"), "A page of consumers."), MALFORMED],
     },
     RouteEntry {
@@ -365,9 +330,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(consumers::get(native, call)),
         name: "getConsumer",
         summary: "Get a consumer with its allocations",
-        query: &[],
-        headers: READ,
-        body: None,
+        request: READ,
         replies: &[
             ReplySpec(200, Some("Consumer"), "The consumer."),
             MALFORMED,
@@ -382,9 +345,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(candidates::post(native, call)),
         name: "findCandidates",
         summary: "Find the providers that can serve a request for capacity; nothing is allocated",
-        query: &[],
-        headers: READ,
-        body: Some("CandidatesBody"),
+        request: RequestSpec { body: Some("CandidatesBody"), ..READ },
         replies: &[
             ReplySpec(
                 200,
@@ -402,9 +363,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(alarms::list(native, call)),
         name: "listAlarms",
         summary: "List raised and cleared alarms of pools and services by name",
-        query: alarms::LIST_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: alarms::LIST_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("AlarmList"), "A page of alarms."), MALFORMED],
     },
     RouteEntry {
@@ -415,9 +374,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(alarms::purge(native, call)),
         name: "purgeAlarm",
         summary: "Delete a cleared alarm",
-        query: &[],
-        headers: &[],
-        body: Some("PurgeBody"),
+        request: RequestSpec { body: Some("PurgeBody"), ..PLAIN },
         replies: &[
             ReplySpec(204, None, "The alarm was deleted."),
             MALFORMED,
@@ -432,9 +389,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(outbox::list(native, call)),
         name: "listNotices",
         summary: "List undelivered notifications, oldest first",
-        query: outbox::LIST_QUERY,
-        headers: READ,
-        body: None,
+        request: RequestSpec { query: outbox::LIST_QUERY, ..READ },
         replies: &[ReplySpec(200, Some("NoticeList"), "A page of notifications."), MALFORMED],
     },
     RouteEntry {
@@ -445,9 +400,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(outbox::retry(native, call)),
         name: "retryNotice",
         summary: "Retry a notification now and reset its attempts",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[ReplySpec(204, None, "The notification is due now."), MALFORMED, NO_NOTICE],
     },
     RouteEntry {
@@ -458,9 +411,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(outbox::delete(native, call)),
         name: "dropNotice",
         summary: "Discard a notification",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[ReplySpec(204, None, "The notification was discarded."), MALFORMED, NO_NOTICE],
     },
     RouteEntry {
@@ -471,9 +422,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(server_info::status(native, call)),
         name: "getStatus",
         summary: "Get the status of the server, also during start-up",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[ReplySpec(200, Some("Status"), "The status."), MALFORMED],
     },
     RouteEntry {
@@ -484,9 +433,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(backup::get(native, call)),
         name: "getBackup",
         summary: "Download a backup of the journal for `allod restore`",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[
             ReplySpec(
                 200,
@@ -504,9 +451,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(watch::get(native, call)),
         name: "watch",
         summary: "Watch changes as they happen, from any retained position",
-        query: watch::QUERY,
-        headers: &[LAST_EVENT_ID],
-        body: None,
+        request: RequestSpec { query: watch::QUERY, headers: &[LAST_EVENT_ID], ..PLAIN },
         replies: &[
             ReplySpec(
                 200,
@@ -533,9 +478,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(server_info::limits(native, call)),
         name: "getLimits",
         summary: "List the limits of this server by name",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[ReplySpec(200, Some("Limits"), "The limits.")],
     },
     RouteEntry {
@@ -546,9 +489,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(server_info::describe(native, call)),
         name: "getOpenapi",
         summary: "Get this OpenAPI document",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[ReplySpec(200, Some("Document"), "OpenAPI 3.1.")],
     },
     RouteEntry {
@@ -559,9 +500,7 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(server_info::docs(native, call)),
         name: "getDocs",
         summary: "Get this documentation as an HTML page",
-        query: &[],
-        headers: &[],
-        body: None,
+        request: PLAIN,
         replies: &[ReplySpec(200, Some("Page"), "The page. It loads no other resources.")],
     },
 ];

@@ -42,18 +42,17 @@ impl ScopeRule {
     }
 
     /// Checks what can be checked before the handler runs.
-    pub(crate) fn admit(self, call: &Call) -> Result<(), Reply> {
+    pub(crate) fn admit(self, call: &Call) -> Result<(), Problem> {
         let allowed = AllowedPools::of(call);
         if allowed.is_unrestricted() {
             return Ok(());
         }
         match self {
-            ScopeRule::PoolInPath => {
-                let pool = call.param(0).map_err(|problem| problem.reply())?;
-                allowed.require(&pool).map_err(|problem| problem.reply())
+            ScopeRule::PoolInPath => allowed.require(&call.param(0)?),
+            ScopeRule::AllPools => {
+                Err(allowed.denied("this request concerns all pools".to_owned()))
             }
-            ScopeRule::AllPools => Err(allowed.denied_all_pools().reply()),
-            ScopeRule::Capacity => Err(allowed.denied_capacity().reply()),
+            ScopeRule::Capacity => Err(allowed.denied_capacity()),
             ScopeRule::PoolsInBody | ScopeRule::Filtered | ScopeRule::NoPools => Ok(()),
         }
     }
@@ -94,7 +93,7 @@ impl<'a> AllowedPools<'a> {
     }
 
     /// Checks every pool of a transaction; the reply names the operation that is denied.
-    pub(crate) fn require_each(self, ops: &[OpBody<'_>]) -> Result<(), Reply> {
+    pub(crate) fn require_each(self, ops: &[OpBody]) -> Result<(), Reply> {
         #[derive(Serialize)]
         struct InOp {
             op: usize,
@@ -129,10 +128,6 @@ impl<'a> AllowedPools<'a> {
         )
     }
 
-    fn denied_all_pools(self) -> Problem {
-        self.denied("this request concerns all pools".to_owned())
-    }
-
     fn denied(self, but: String) -> Problem {
         let (name, prefix) = (self.0.name().unwrap_or_default(), self.prefix());
         Problem::new(
@@ -147,16 +142,16 @@ impl<'a> AllowedPools<'a> {
 }
 
 /// The pools that an operation names; `None` if it concerns providers or consumers.
-fn named_pools<'b>(op: &'b OpBody<'_>) -> Option<Vec<&'b str>> {
+fn named_pools(op: &OpBody) -> Option<Vec<&str>> {
     Some(match op {
         OpBody::Claim(body) => {
-            body.pool.iter().chain(body.pools.iter().flatten()).map(AsRef::as_ref).collect()
+            body.pool.iter().chain(body.pools.iter().flatten()).map(|name| &*name.0).collect()
         }
-        OpBody::Release(body) | OpBody::Confirm(body) => vec![&body.pool],
-        OpBody::Renew(body) => vec![&body.pool],
-        OpBody::Check(CheckBody::Claim(body)) => vec![&body.pool],
-        OpBody::Check(CheckBody::Free(body)) => vec![&body.pool],
-        OpBody::Check(CheckBody::Pool(body)) => vec![&body.pool],
+        OpBody::Release(body) | OpBody::Confirm(body) => vec![&body.pool.0],
+        OpBody::Renew(body) => vec![&body.pool.0],
+        OpBody::Check(CheckBody::Claim(body)) => vec![&body.pool.0],
+        OpBody::Check(CheckBody::Free(body)) => vec![&body.pool.0],
+        OpBody::Check(CheckBody::Pool(body)) => vec![&body.pool.0],
         OpBody::Allocate(_)
         | OpBody::Deallocate(_)
         | OpBody::Extend(_)

@@ -10,11 +10,11 @@ use http::header::{
 use http::{HeaderValue, StatusCode};
 
 use crate::query::QueryParams;
-use crate::{Native, docs, openapi, to_wire};
+use crate::{Native, docs, openapi, refusals, to_wire};
 
 /// Also answers while the journal is being replayed.
 pub(crate) async fn status(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    QueryParams::read(&call, &[]).map_err(|problem| problem.reply())?;
+    QueryParams::read(&call, &[])?;
     let status = native.handle.status();
     let at = status.at;
     Ok(to_wire::json(StatusCode::OK, &to_wire::status(status), &at))
@@ -22,8 +22,7 @@ pub(crate) async fn status(native: Arc<Native>, call: Call) -> Result<Reply, Rep
 
 pub(crate) async fn limits(native: Arc<Native>, _call: Call) -> Result<Reply, Reply> {
     let limits: std::collections::BTreeMap<_, _> = native.limits.iter().copied().collect();
-    let bytes =
-        serde_json::to_vec(&limits).map_err(|error| crate::refusals::unwritable(&error).reply())?;
+    let bytes = serde_json::to_vec(&limits).map_err(|error| refusals::unwritable(&error))?;
     Ok(plain_json(bytes.into()))
 }
 

@@ -13,7 +13,7 @@ use allod_core::receipt::{ClaimIn, Outcome};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_core::view::{PoolView, Usage, ValueView};
-use allod_edge::Reply;
+use allod_edge::{Call, Reply};
 use allod_engine::{CommitPoint, EngineStatus};
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, LINK};
@@ -22,6 +22,7 @@ use serde::Serialize;
 
 pub use change::change;
 
+use crate::query::QueryParams;
 use crate::wire::{self, EachValue, LabelsOf, Seconds, Time, UuidText, WireValue};
 
 const POSITION: HeaderName = HeaderName::from_static("allod-position");
@@ -73,9 +74,18 @@ pub(crate) fn etag(mut reply: Reply, version: u64) -> Reply {
     reply
 }
 
-/// Adds the link to the next page.
-pub(crate) fn link_next(mut reply: Reply, path: &str, query: &str) -> Reply {
-    if let Ok(link) = HeaderValue::try_from(format!("<{path}?{query}>; rel=\"next\"")) {
+/// A reply with a page of a list, and the link to the next page if there is one.
+pub(crate) fn page(
+    call: &Call,
+    query: &QueryParams<'_>,
+    body: &impl Serialize,
+    next: Option<&str>,
+    at: &CommitPoint,
+) -> Reply {
+    let mut reply = json(StatusCode::OK, body, at);
+    let path = call.head.uri.path();
+    let link = next.map(|next| format!("<{path}?{}>; rel=\"next\"", query.with_after(next)));
+    if let Some(link) = link.and_then(|link| HeaderValue::try_from(link).ok()) {
         reply.headers_mut().insert(LINK, link);
     }
     reply

@@ -143,18 +143,17 @@ impl Drop for WatcherSlot {
 }
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let (filter, from) = read(&call).map_err(|problem| problem.reply())?;
-    let failed = |failure| refusals::failure(&failure).reply();
-    let now = || native.handle.read(|snapshot| snapshot.at).map_err(failed);
+    let (filter, from) = read(&call)?;
+    let now = || native.read(|snapshot| snapshot.at);
     now()?;
     let watch = &native.watch;
-    let slot = watch.admit().map_err(|problem| problem.reply())?;
+    let slot = watch.admit()?;
     let subscription = watch.hub.join(filter);
     // After joining, so that no change after the position in the head is missed.
     let mut at = now()?;
     if from.is_some_and(|from| from > at.position) {
         // Another server may have acknowledged it already.
-        native.handle.confirm_tail().await.map_err(failed)?;
+        native.handle.confirm_tail().await.map_err(|why| refusals::failure(&why))?;
         at = now()?;
     }
     if let Some(from) = from.filter(|from| *from > at.position) {

@@ -1,5 +1,25 @@
 //! The JSON forms of requests and replies. `from_wire` and `to_wire` translate between them and the core's types.
 
+/// Defines the JSON form of an enum of the core, with the same variants.
+macro_rules! wire_enum {
+    ($(#[$about:meta])* $name:ident for $core:ident { $($(#[$rename:meta])* $variant:ident),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, utoipa::ToSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub(crate) enum $name {
+            $($(#[$rename])* $variant,)*
+        }
+
+        impl From<$name> for $core {
+            fn from(name: $name) -> $core {
+                match name {
+                    $($name::$variant => $core::$variant,)*
+                }
+            }
+        }
+    };
+}
+
 mod answer;
 mod ask;
 mod candidates;

@@ -7,7 +7,7 @@ use allod_core::search::{CandidateOrder, CandidateQuery, RequestGroup, TraitFilt
 use allod_core::view::capacity::{CapacityView, NameIx};
 use allod_edge::Problem;
 
-use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderName, OrderedMap};
+use crate::wire::{AnyOf, CandidatesBody, GroupBody, GroupPolicyName, OrderedMap};
 
 /// The maximum and the default number of candidates in an answer.
 const LIMIT_MAX: u64 = 1000;
@@ -62,10 +62,7 @@ pub(crate) fn query(
         root: traits(capacity, &body.root_required, &body.root_forbidden)?,
         nested: true,
         limit: Some(body.limit.unwrap_or(LIMIT_DEFAULT) as usize),
-        order: match body.order {
-            None | Some(OrderName::BreadthFirst) => CandidateOrder::BreadthFirst,
-            Some(OrderName::DepthFirst) => CandidateOrder::DepthFirst,
-        },
+        order: body.order.map_or(CandidateOrder::BreadthFirst, Into::into),
         seed: None,
     })
 }

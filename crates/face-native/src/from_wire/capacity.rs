@@ -33,8 +33,7 @@ fn holding(body: HoldingBody) -> Holding {
 
 pub(super) fn extend(body: ExtendBody) -> Result<ExtendOp, Problem> {
     if body.reclaim.is_some() && body.ttl.is_none() {
-        let detail = "extend: reclaim needs ttl";
-        return Err(Problem::malformed(detail));
+        return Err(Problem::malformed("extend: reclaim needs ttl"));
     }
     Ok(ExtendOp {
         consumer: body.consumer.0,
@@ -44,10 +43,7 @@ pub(super) fn extend(body: ExtendBody) -> Result<ExtendOp, Problem> {
 }
 
 fn lease(ttl: Option<Seconds>, reclaim: Option<ReclaimName>) -> Option<LeaseTerms> {
-    let reclaim = match reclaim {
-        None | Some(ReclaimName::Reap) => Reclaim::Reap,
-        Some(ReclaimName::Keep) => Reclaim::Keep,
-    };
+    let reclaim = reclaim.map_or(Reclaim::Reap, Into::into);
     ttl.map(|ttl| LeaseTerms { ttl_ms: ttl.ms, reclaim })
 }
 
@@ -97,7 +93,7 @@ mod tests {
         let request = Request::Command(Command::Transact(transact));
         let wire = allod_testkit::native::wire(&request);
         let text = wire.body.unwrap();
-        let body: TransactionBody<'_> = serde_json::from_str(&text).unwrap();
+        let body: TransactionBody = serde_json::from_str(&text).unwrap();
         let read: Vec<Op> = body.ops.into_iter().map(|op| operation(op).unwrap()).collect();
         assert_eq!(read, ops);
     }

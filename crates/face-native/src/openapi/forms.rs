@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn every_parameter_has_a_schema() {
         for entry in TABLE {
-            let query = entry.query.iter().map(|param| param.name);
-            for name in query.chain(entry.headers.iter().map(|header| header.name)) {
+            let query = entry.request.query.iter().map(|param| param.name);
+            for name in query.chain(entry.request.headers.iter().map(|header| header.name)) {
                 assert!(form(entry.name, name).is_some(), "{} {name}", entry.name);
             }
         }

@@ -9,6 +9,8 @@ use allod_core::refusal::CapacityRefusal;
 use allod_core::view::Page;
 use allod_core::view::capacity::{CapacityView, ProviderSet, ProviderView};
 
+use crate::query;
+
 /// A field of a provider that can be omitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProviderField {
@@ -166,8 +168,8 @@ pub(crate) fn page(
     Ok(Page { next: items.last().filter(|_| more).map(|last| last.uuid.to_string()), items })
 }
 
-/// How many providers are examined for one page, so that a prefix that matches nothing does not examine all of them.
-const LOOKED_AT_MAX: usize = 100_000;
+/// How many providers are examined for one page.
+const EXAMINED_MAX: usize = 100_000;
 
 /// A page without traits, classes, aggregates or tree.
 fn walk(
@@ -177,21 +179,15 @@ fn walk(
     after: Option<Uuid>,
     limit: usize,
 ) -> Page<ProviderCopy> {
-    let mut items = Vec::new();
     // No uuid comes after the last one.
     let from = after.map_or(Some(0), |after| after.0.checked_add(1));
-    let Some(from) = from else { return Page { items, next: None } };
-    let mut seen: Option<Uuid> = None;
-    for (looked_at, provider) in capacity.providers_from(Uuid(from)).enumerate() {
-        if items.len() >= limit || looked_at == LOOKED_AT_MAX {
-            return Page { items, next: seen.map(|seen| seen.to_string()) };
-        }
-        seen = Some(provider.uuid());
-        if provider.name().starts_with(filter.name_prefix) {
-            items.push(ProviderCopy::of(capacity, provider, fields));
-        }
-    }
-    Page { items, next: None }
+    let Some(from) = from else { return Page { items: Vec::new(), next: None } };
+    let pick = |provider: ProviderView<'_>| {
+        let fits = provider.name().starts_with(filter.name_prefix);
+        fits.then(|| ProviderCopy::of(capacity, provider, fields))
+    };
+    let cursor = |provider: ProviderView<'_>| provider.uuid().to_string();
+    query::page(capacity.providers_from(Uuid(from)), limit, EXAMINED_MAX, pick, cursor)
 }
 
 /// The set of providers for each requested trait, class and aggregate.

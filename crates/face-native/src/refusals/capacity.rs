@@ -2,67 +2,39 @@
 
 use allod_core::capacity::Uuid;
 use allod_core::refusal::CapacityRefusal;
-use http::StatusCode;
 
+use super::{Head, conflict, differs, not_found};
 use crate::wire::{CapacityMembers, RefusalMembers, UuidText};
 
-pub(super) fn status(refusal: &CapacityRefusal) -> StatusCode {
+pub(super) fn head(refusal: &CapacityRefusal) -> Head {
     match refusal {
-        CapacityRefusal::ProviderUnknown { .. } | CapacityRefusal::ConsumerUnknown { .. } => {
-            StatusCode::NOT_FOUND
-        }
-        CapacityRefusal::ProviderGenerationDiffers { .. }
-        | CapacityRefusal::ConsumerGenerationDiffers { .. } => StatusCode::PRECONDITION_FAILED,
-        CapacityRefusal::ProviderExists { .. }
-        | CapacityRefusal::ParentUnknown { .. }
-        | CapacityRefusal::ParentLoop { .. }
-        | CapacityRefusal::ParentFixed { .. }
-        | CapacityRefusal::ProviderHasChildren { .. }
-        | CapacityRefusal::ProviderInUse { .. }
-        | CapacityRefusal::ClassUnknown { .. }
-        | CapacityRefusal::ClassExists { .. }
-        | CapacityRefusal::ClassStandard { .. }
-        | CapacityRefusal::ClassInUse { .. }
-        | CapacityRefusal::TraitUnknown { .. }
-        | CapacityRefusal::TraitStandard { .. }
-        | CapacityRefusal::TraitInUse { .. }
-        | CapacityRefusal::InventoryExists { .. }
-        | CapacityRefusal::InventoryUnknown { .. }
-        | CapacityRefusal::InventoryInUse { .. }
-        | CapacityRefusal::NothingInStock { .. }
-        | CapacityRefusal::NotInStock { .. }
-        | CapacityRefusal::PortionViolated { .. }
-        | CapacityRefusal::CapacityExceeded { .. } => StatusCode::CONFLICT,
-    }
-}
-
-pub(super) fn title(refusal: &CapacityRefusal) -> &'static str {
-    match refusal {
-        CapacityRefusal::ProviderUnknown { .. } => "provider not found",
-        CapacityRefusal::ProviderExists { .. } => "provider exists",
-        CapacityRefusal::ProviderGenerationDiffers { .. } => "provider generation differs",
-        CapacityRefusal::ParentUnknown { .. } => "parent not found",
-        CapacityRefusal::ParentLoop { .. } => "a provider cannot be its own ancestor",
-        CapacityRefusal::ParentFixed { .. } => "the parent cannot change",
-        CapacityRefusal::ProviderHasChildren { .. } => "provider has children",
-        CapacityRefusal::ProviderInUse { .. } => "provider in use",
-        CapacityRefusal::ClassUnknown { .. } => "resource class not found",
-        CapacityRefusal::ClassExists { .. } => "resource class exists",
-        CapacityRefusal::ClassStandard { .. } => "standard resource class",
-        CapacityRefusal::ClassInUse { .. } => "resource class in use",
-        CapacityRefusal::TraitUnknown { .. } => "trait not found",
-        CapacityRefusal::TraitStandard { .. } => "standard trait",
-        CapacityRefusal::TraitInUse { .. } => "trait in use",
-        CapacityRefusal::InventoryExists { .. } => "inventory exists",
-        CapacityRefusal::InventoryUnknown { .. } => "inventory not found",
-        CapacityRefusal::InventoryInUse { .. } => "inventory in use",
-        CapacityRefusal::ConsumerUnknown { .. } => "consumer not found",
-        CapacityRefusal::ConsumerGenerationDiffers { .. } => "consumer generation differs",
+        CapacityRefusal::ProviderUnknown { .. } => not_found("provider not found"),
+        CapacityRefusal::ProviderExists { .. } => conflict("provider exists"),
+        CapacityRefusal::ProviderGenerationDiffers { .. } => differs("provider generation differs"),
+        CapacityRefusal::ParentUnknown { .. } => conflict("parent not found"),
+        CapacityRefusal::ParentLoop { .. } => conflict("a provider cannot be its own ancestor"),
+        CapacityRefusal::ParentFixed { .. } => conflict("the parent cannot change"),
+        CapacityRefusal::ProviderHasChildren { .. } => conflict("provider has children"),
+        CapacityRefusal::ProviderInUse { .. } => conflict("provider in use"),
+        CapacityRefusal::ClassUnknown { .. } => conflict("resource class not found"),
+        CapacityRefusal::ClassExists { .. } => conflict("resource class exists"),
+        CapacityRefusal::ClassStandard { .. } => conflict("standard resource class"),
+        CapacityRefusal::ClassInUse { .. } => conflict("resource class in use"),
+        CapacityRefusal::TraitUnknown { .. } => conflict("trait not found"),
+        CapacityRefusal::TraitStandard { .. } => conflict("standard trait"),
+        CapacityRefusal::TraitInUse { .. } => conflict("trait in use"),
+        CapacityRefusal::InventoryExists { .. } => conflict("inventory exists"),
+        CapacityRefusal::InventoryUnknown { .. } => conflict("inventory not found"),
+        CapacityRefusal::InventoryInUse { .. } => conflict("inventory in use"),
+        CapacityRefusal::ConsumerUnknown { .. } => not_found("consumer not found"),
+        CapacityRefusal::ConsumerGenerationDiffers { .. } => differs("consumer generation differs"),
         CapacityRefusal::NothingInStock { .. } | CapacityRefusal::NotInStock { .. } => {
-            "not in the provider's inventory"
+            conflict("not in the provider's inventory")
         }
-        CapacityRefusal::PortionViolated { .. } => "amount violates the inventory's units",
-        CapacityRefusal::CapacityExceeded { .. } => "capacity exceeded",
+        CapacityRefusal::PortionViolated { .. } => {
+            conflict("amount violates the inventory's units")
+        }
+        CapacityRefusal::CapacityExceeded { .. } => conflict("capacity exceeded"),
     }
 }
 

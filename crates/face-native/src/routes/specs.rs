@@ -1,5 +1,15 @@
 //! Documentation that several routes share: request headers and replies.
 
+use crate::query::Param;
+
+/// The parts of a request that a route reads besides its path.
+pub(crate) struct RequestSpec {
+    pub query: &'static [Param],
+    pub headers: &'static [&'static HeaderSpec],
+    /// The schema of the body.
+    pub body: Option<&'static str>,
+}
+
 /// A request header.
 pub(crate) struct HeaderSpec {
     pub name: &'static str,
@@ -9,19 +19,19 @@ pub(crate) struct HeaderSpec {
 /// A documented reply: status, schema of the body, description.
 pub(crate) struct ReplySpec(pub u16, pub Option<&'static str>, pub &'static str);
 
-pub(super) const IF_MATCH: &HeaderSpec = &HeaderSpec {
+const IF_MATCH: &HeaderSpec = &HeaderSpec {
     name: "If-Match",
     about: "The ETag that the resource must have, or `*` if it must exist. Otherwise 412.",
 };
-pub(super) const IF_NONE_MATCH: &HeaderSpec = &HeaderSpec {
+const IF_NONE_MATCH: &HeaderSpec = &HeaderSpec {
     name: "If-None-Match",
     about: "`*`: the resource must not exist yet. Otherwise 412.",
 };
-pub(super) const MIN_POSITION: &HeaderSpec = &HeaderSpec {
+const MIN_POSITION: &HeaderSpec = &HeaderSpec {
     name: "Allod-Min-Position",
     about: "Wait until the answer reflects this position of the journal or a later one (read your own writes).",
 };
-pub(super) const CONSISTENCY: &HeaderSpec = &HeaderSpec {
+const CONSISTENCY: &HeaderSpec = &HeaderSpec {
     name: "Allod-Consistency",
     about: "`linearizable`: the answer reflects everything that was acknowledged before the request.",
 };
@@ -35,9 +45,11 @@ pub(super) const LAST_EVENT_ID: &HeaderSpec = &HeaderSpec {
     about: "The id of the last event seen; the stream resumes after it. Takes precedence over `from`.",
 };
 
-pub(super) const READ: &[&HeaderSpec] = &[MIN_POSITION, CONSISTENCY];
-pub(super) const GUARDED: &[&HeaderSpec] = &[IF_MATCH];
-pub(super) const GUARDED_PUT: &[&HeaderSpec] = &[IF_MATCH, IF_NONE_MATCH];
+pub(super) const PLAIN: RequestSpec = RequestSpec { query: &[], headers: &[], body: None };
+pub(super) const READ: RequestSpec = RequestSpec { headers: &[MIN_POSITION, CONSISTENCY], ..PLAIN };
+pub(super) const GUARDED: RequestSpec = RequestSpec { headers: &[IF_MATCH], ..PLAIN };
+pub(super) const GUARDED_PUT: RequestSpec =
+    RequestSpec { headers: &[IF_MATCH, IF_NONE_MATCH], ..PLAIN };
 
 pub(super) const PROBLEM: Option<&str> = Some("Problem");
 pub(super) const CLAIM: Option<&str> = Some("Claim");

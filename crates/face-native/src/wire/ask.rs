@@ -1,72 +1,61 @@
 //! JSON forms of requests.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use allod_core::claim::Parity;
+use allod_core::pool::Strategy;
+use allod_core::value::Kind;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::{
-    AllocateBody, ConsumerCheckBody, DeallocateBody, ExpectText, ExtendBody, ProviderCheckBody,
-    Seconds, ValueText, lease_schema,
+    AllocateBody, ConsumerCheckBody, DeallocateBody, ExpectText, ExtendBody, NameText,
+    ProviderCheckBody, Seconds, ValueText, lease_schema,
 };
 
-/// The kind of the values of a pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-pub(crate) enum KindName {
-    #[serde(rename = "id32")]
-    Id32,
-    #[serde(rename = "id64")]
-    Id64,
-    #[serde(rename = "ipv4_address")]
-    Address4,
-    #[serde(rename = "ipv6_address")]
-    Address6,
-    #[serde(rename = "ipv4_prefix")]
-    Prefix4,
-    #[serde(rename = "ipv6_prefix")]
-    Prefix6,
+wire_enum! {
+    /// The kind of the values of a pool.
+    KindName for Kind {
+        Id32,
+        Id64,
+        #[serde(rename = "ipv4_address")]
+        Address4,
+        #[serde(rename = "ipv6_address")]
+        Address6,
+        #[serde(rename = "ipv4_prefix")]
+        Prefix4,
+        #[serde(rename = "ipv6_prefix")]
+        Prefix6,
+    }
 }
 
-/// How a value is chosen if the claim names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum StrategyName {
-    Lowest,
-    Highest,
-    Next,
-    Random,
-    LeastRecentlyUsed,
+wire_enum! {
+    /// How a value is chosen if the claim names none.
+    StrategyName for Strategy { Lowest, Highest, Next, Random, LeastRecentlyUsed }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ParityName {
-    Even,
-    Odd,
+wire_enum! {
+    ParityName for Parity { Even, Odd }
 }
-
-pub(crate) type LabelMap<'a> = BTreeMap<Cow<'a, str>, Cow<'a, str>>;
 
 /// The definition of a pool.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(example = json!({"kind": "id32", "ranges": ["1-4094"], "exclude": ["1", "1002-1005"]}))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PoolBody<'a> {
+pub(crate) struct PoolBody {
     pub kind: KindName,
     /// The values of the pool: single values, `first-last`, or for addresses and prefixes subnets. Ranges must not overlap.
-    #[serde(borrow)]
     #[schema(min_items = 1)]
-    pub ranges: Vec<ValueText<'a>>,
+    pub ranges: Vec<ValueText>,
     /// Values that are never allocated. May overlap each other and reach outside the ranges.
-    #[serde(borrow, default)]
-    pub exclude: Vec<ValueText<'a>>,
+    #[serde(default)]
+    pub exclude: Vec<ValueText>,
     /// Values that are only allocated to claims that name them.
-    #[serde(borrow, default)]
-    pub manual: Vec<ValueText<'a>>,
+    #[serde(default)]
+    pub manual: Vec<ValueText>,
     /// Ranges that get no new claims; existing claims stay.
-    #[serde(borrow, default)]
-    pub draining: Vec<ValueText<'a>>,
+    #[serde(default)]
+    pub draining: Vec<ValueText>,
     /// Default: `lowest`.
     pub strategy: Option<StrategyName>,
     /// Address pools: do not allocate the first and last address of a subnet with more than two. Default: true.
@@ -79,19 +68,17 @@ pub(crate) struct PoolBody<'a> {
     /// Release claims as soon as they expire, not only when a value is needed.
     #[serde(default)]
     pub reap: bool,
-    #[serde(borrow, default)]
-    #[schema(value_type = BTreeMap<String, String>)]
-    pub labels: LabelMap<'a>,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// A claim. Everything is optional: `{}` claims one value that the pool chooses.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({"owner": "tenant-7", "ttl": 3600}))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClaimBody<'a> {
+pub(crate) struct ClaimBody {
     /// The value to claim.
-    #[serde(borrow)]
-    pub value: Option<ValueText<'a>>,
+    pub value: Option<ValueText>,
     /// With `value`: claim another value if this one is not available.
     #[serde(default)]
     pub fallback: bool,
@@ -111,12 +98,10 @@ pub(crate) struct ClaimBody<'a> {
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
     /// The owner. Default: the key.
-    #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
-    pub owner: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    #[schema(value_type = BTreeMap<String, String>)]
-    pub labels: LabelMap<'a>,
+    pub owner: Option<NameText>,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -137,9 +122,8 @@ pub(crate) struct EmptyBody {}
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(example = json!({"dry_run": true, "ops": [{"claim": {"pool": "vlans", "key": "green"}}, {"release": {"pool": "vlans", "key": "blue"}}]}))]
 #[serde(deny_unknown_fields)]
-pub(crate) struct TransactionBody<'a> {
-    #[serde(borrow)]
-    pub ops: Vec<OpBody<'a>>,
+pub(crate) struct TransactionBody {
+    pub ops: Vec<OpBody>,
     /// Answer as usual, but change nothing.
     #[serde(default)]
     pub dry_run: bool,
@@ -147,36 +131,31 @@ pub(crate) struct TransactionBody<'a> {
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum OpBody<'a> {
-    #[serde(borrow)]
-    Claim(ClaimOpBody<'a>),
-    Release(ReleaseOpBody<'a>),
-    Renew(RenewOpBody<'a>),
-    Confirm(ReleaseOpBody<'a>),
+pub(crate) enum OpBody {
+    Claim(ClaimOpBody),
+    Release(ReleaseOpBody),
+    Renew(RenewOpBody),
+    Confirm(ReleaseOpBody),
     Allocate(AllocateBody),
     Deallocate(DeallocateBody),
     Extend(ExtendBody),
-    Check(CheckBody<'a>),
+    Check(CheckBody),
 }
 
 /// A claim in one pool, or of the same value in several pools.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClaimOpBody<'a> {
-    #[serde(borrow)]
+pub(crate) struct ClaimOpBody {
     #[schema(value_type = Option<String>, min_length = 1)]
-    pub pool: Option<Cow<'a, str>>,
+    pub pool: Option<NameText>,
     /// Instead of `pool`: pools of one kind in which the same value is claimed.
-    #[serde(borrow)]
     #[schema(value_type = Option<Vec<String>>)]
-    pub pools: Option<Vec<Cow<'a, str>>>,
-    #[serde(borrow)]
+    pub pools: Option<Vec<NameText>>,
     #[schema(value_type = String, min_length = 1)]
-    pub key: Cow<'a, str>,
+    pub key: NameText,
     /// Precondition on the claim under this key. Default: `any`.
     pub expect: Option<ExpectText>,
-    #[serde(borrow)]
-    pub value: Option<ValueText<'a>>,
+    pub value: Option<ValueText>,
     #[serde(default)]
     pub fallback: bool,
     #[schema(minimum = 1)]
@@ -189,36 +168,30 @@ pub(crate) struct ClaimOpBody<'a> {
     pub strategy: Option<StrategyName>,
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
-    #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
-    pub owner: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    #[schema(value_type = BTreeMap<String, String>)]
-    pub labels: LabelMap<'a>,
+    pub owner: Option<NameText>,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
 }
 
 /// A release, or a confirmation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ReleaseOpBody<'a> {
-    #[serde(borrow)]
+pub(crate) struct ReleaseOpBody {
     #[schema(value_type = String, min_length = 1)]
-    pub pool: Cow<'a, str>,
-    #[serde(borrow)]
+    pub pool: NameText,
     #[schema(value_type = String, min_length = 1)]
-    pub key: Cow<'a, str>,
+    pub key: NameText,
     pub expect: Option<ExpectText>,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RenewOpBody<'a> {
-    #[serde(borrow)]
+pub(crate) struct RenewOpBody {
     #[schema(value_type = String, min_length = 1)]
-    pub pool: Cow<'a, str>,
-    #[serde(borrow)]
+    pub pool: NameText,
     #[schema(value_type = String, min_length = 1)]
-    pub key: Cow<'a, str>,
+    pub key: NameText,
     pub expect: Option<ExpectText>,
     #[schema(schema_with = lease_schema)]
     pub ttl: Option<Seconds>,
@@ -227,11 +200,10 @@ pub(crate) struct RenewOpBody<'a> {
 /// A condition that must hold, or the transaction is refused.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum CheckBody<'a> {
-    #[serde(borrow)]
-    Claim(ClaimCheckBody<'a>),
-    Free(FreeCheckBody<'a>),
-    Pool(PoolCheckBody<'a>),
+pub(crate) enum CheckBody {
+    Claim(ClaimCheckBody),
+    Free(FreeCheckBody),
+    Pool(PoolCheckBody),
     Provider(ProviderCheckBody),
     Consumer(ConsumerCheckBody),
 }
@@ -239,40 +211,33 @@ pub(crate) enum CheckBody<'a> {
 /// The claim exists (or is as `expect` says) and has this owner and value.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ClaimCheckBody<'a> {
-    #[serde(borrow)]
+pub(crate) struct ClaimCheckBody {
     #[schema(value_type = String, min_length = 1)]
-    pub pool: Cow<'a, str>,
-    #[serde(borrow)]
+    pub pool: NameText,
     #[schema(value_type = String, min_length = 1)]
-    pub key: Cow<'a, str>,
+    pub key: NameText,
     /// Default: `present`.
     pub expect: Option<ExpectText>,
-    #[serde(borrow)]
     #[schema(value_type = Option<String>, min_length = 1)]
-    pub owner: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    pub value: Option<ValueText<'a>>,
+    pub owner: Option<NameText>,
+    pub value: Option<ValueText>,
 }
 
 /// The value is free for a claim that names it.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FreeCheckBody<'a> {
-    #[serde(borrow)]
+pub(crate) struct FreeCheckBody {
     #[schema(value_type = String, min_length = 1)]
-    pub pool: Cow<'a, str>,
-    #[serde(borrow)]
-    pub value: ValueText<'a>,
+    pub pool: NameText,
+    pub value: ValueText,
 }
 
 /// The pool exists (or is as `expect` says; a number is its generation).
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PoolCheckBody<'a> {
-    #[serde(borrow)]
+pub(crate) struct PoolCheckBody {
     #[schema(value_type = String, min_length = 1)]
-    pub pool: Cow<'a, str>,
+    pub pool: NameText,
     /// Default: `present`.
     pub expect: Option<ExpectText>,
 }

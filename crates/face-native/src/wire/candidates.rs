@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use allod_core::search::CandidateOrder;
 use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize as Readable, Serialize};
@@ -46,11 +47,8 @@ pub(crate) enum GroupPolicyName {
     Isolate,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Readable, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum OrderName {
-    BreadthFirst,
-    DepthFirst,
+wire_enum! {
+    OrderName for CandidateOrder { BreadthFirst, DepthFirst }
 }
 
 /// What one provider must serve. The unnamed group may be served by several providers of one tree, each class by one

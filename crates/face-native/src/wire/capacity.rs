@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use allod_core::capacity::Reclaim;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::{Deserialize as Readable, Serialize};
 use utoipa::ToSchema;
@@ -43,12 +44,9 @@ fn members_of(name: Option<RefOr<Schema>>, member: RefOr<Schema>, about: &str) -
         .into()
 }
 
-/// What happens to the allocations when the lease expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Readable, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ReclaimName {
-    Reap,
-    Keep,
+wire_enum! {
+    /// What happens to the allocations when the lease expires.
+    ReclaimName for Reclaim { Reap, Keep }
 }
 
 /// The new allocations of one consumer, or of several.

@@ -1,9 +1,10 @@
-//! JSON forms of uuids, and of objects whose members are named by the client.
+//! JSON forms of names and uuids, and of objects whose members are named by the client.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use allod_core::capacity::Uuid;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -11,6 +12,18 @@ use serde::{Serialize, Serializer};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
+
+/// The name of a pool, a key or an owner in a request.
+#[derive(Debug)]
+pub(crate) struct NameText(pub Arc<str>);
+
+impl<'de> Deserialize<'de> for NameText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NameText, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+        Text::deserialize(deserializer).map(|Text(text)| NameText(text.into()))
+    }
+}
 
 /// The uuid of a provider, a consumer or an aggregate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,5 @@
 //! JSON forms of alarms and notifications.
 
-use std::borrow::Cow;
-
 use allod_core::alarm::AlarmKind;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -47,12 +45,10 @@ pub(crate) struct AlarmList<'a> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({ "object": "lan1", "kind": "exhausted" }))]
-pub(crate) struct PurgeBody<'a> {
-    #[serde(borrow)]
-    pub object: Cow<'a, str>,
-    #[serde(borrow)]
+pub(crate) struct PurgeBody {
+    pub object: String,
     #[schema(schema_with = alarm_kind)]
-    pub kind: Cow<'a, str>,
+    pub kind: String,
 }
 
 /// A notification to a service.

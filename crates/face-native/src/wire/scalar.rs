@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use allod_core::command::Expect;
 use allod_core::span::Span;
@@ -15,13 +16,13 @@ use utoipa::{PartialSchema, ToSchema};
 
 /// A value or a range in a request: an id as a number or a string, anything else as a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ValueText<'a>(pub Cow<'a, str>);
+pub(crate) struct ValueText(pub Arc<str>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for ValueText<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ValueText<'a>, D::Error> {
+impl<'de> Deserialize<'de> for ValueText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ValueText, D::Error> {
         struct AsText;
-        impl<'de> Visitor<'de> for AsText {
-            type Value = ValueText<'de>;
+        impl Visitor<'_> for AsText {
+            type Value = ValueText;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(
@@ -29,23 +30,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for ValueText<'a> {
                 )
             }
 
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<ValueText<'de>, E> {
-                Ok(ValueText(Cow::Owned(number.to_string())))
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<ValueText, E> {
+                Ok(ValueText(number.to_string().into()))
             }
 
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<ValueText<'de>, E> {
-                Ok(ValueText(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<ValueText<'de>, E> {
-                Ok(ValueText(Cow::Owned(text.to_owned())))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ValueText, E> {
+                Ok(ValueText(text.into()))
             }
         }
         deserializer.deserialize_any(AsText)
     }
 }
 
-impl PartialSchema for ValueText<'_> {
+impl PartialSchema for ValueText {
     fn schema() -> RefOr<Schema> {
         number_or_text(
             "An id as a number or a string; an address, a prefix or a range as a string.",
@@ -53,11 +50,7 @@ impl PartialSchema for ValueText<'_> {
     }
 }
 
-impl ToSchema for ValueText<'_> {
-    fn name() -> Cow<'static, str> {
-        "ValueText".into()
-    }
-}
+impl ToSchema for ValueText {}
 
 /// A value in a reply: ids are numbers, addresses and prefixes strings.
 #[derive(Debug, Clone, Copy)]
