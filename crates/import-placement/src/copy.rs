@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use allod_core::capacity::Uuid;
 use tokio::sync::RwLock;
 
-use crate::error::{ImportError, ImportErrorKind};
+use crate::error::{ImportError, ImportErrorKind, ImportResult};
 use crate::plan::{self, PlanStep};
 use crate::progress::Phase;
 use crate::report::{CopyReport, ItemKind};
@@ -33,25 +33,22 @@ pub struct ProviderLists {
 }
 
 impl ProviderLists {
-    pub async fn read(import: &Import) -> Result<ProviderLists, ImportError> {
+    pub async fn read(import: &Import) -> ImportResult<ProviderLists> {
         let mut found = ProviderLists::default();
         import.source.providers(|provider| found.source.push(provider)).await?;
         let known: HashSet<Uuid> = found.source.iter().map(|row| row.uuid).collect();
-        import
-            .target
-            .reader
-            .providers(|provider| {
-                if known.contains(&provider.uuid) {
-                    found.target.insert(provider.uuid, provider);
-                } else {
-                    found.extra.push(provider);
-                }
-            })
-            .await?;
+        let each = |provider: ProviderEntry| {
+            if known.contains(&provider.uuid) {
+                found.target.insert(provider.uuid, provider);
+            } else {
+                found.extra.push(provider);
+            }
+        };
+        import.target.reader.providers(each).await?;
         Ok(found)
     }
 
-    pub fn ensure_no_extra(&self, policy: ExtraProviders) -> Result<(), ImportError> {
+    pub fn ensure_no_extra(&self, policy: ExtraProviders) -> ImportResult<()> {
         let Some(one) = self.extra.first().filter(|_| policy == ExtraProviders::Refuse) else {
             return Ok(());
         };
@@ -75,7 +72,7 @@ pub struct Copier {
     retry: Mutex<Vec<ProviderEntry>>,
 }
 
-pub async fn run(import: &Arc<Import>, found: ProviderLists) -> Result<CopyReport, ImportError> {
+pub async fn run(import: &Arc<Import>, found: ProviderLists) -> ImportResult<CopyReport> {
     let copy = Arc::new(Copier {
         import: import.clone(),
         report: Mutex::default(),
@@ -110,29 +107,27 @@ impl Copier {
         }
     }
 
-    async fn names(&self) -> Result<(), ImportError> {
+    async fn names(&self) -> ImportResult<()> {
         let Import { source, target, .. } = &*self.import;
-        let there = target.reader.custom_classes().await?;
-        for name in source.custom_classes().await? {
-            if there.contains(&name) {
-                self.report().of(ItemKind::ResourceClasses).equal += 1;
-            } else {
-                self.record(ItemKind::ResourceClasses, &name, target.class(&name).await?);
-            }
-        }
-        let there = target.reader.custom_traits().await?;
-        for name in source.custom_traits().await? {
-            if there.contains(&name) {
-                self.report().of(ItemKind::Traits).equal += 1;
-            } else {
-                self.record(ItemKind::Traits, &name, target.custom_trait(&name).await?);
+        let classes = (source.custom_classes().await?, target.reader.custom_classes().await?);
+        let traits = (source.custom_traits().await?, target.reader.custom_traits().await?);
+        for (kind, list, (wanted, there)) in [
+            (ItemKind::ResourceClasses, "resource_classes", classes),
+            (ItemKind::Traits, "traits", traits),
+        ] {
+            for name in wanted {
+                if there.contains(&name) {
+                    self.report().of(kind).equal += 1;
+                } else {
+                    self.record(kind, &name, target.custom_name(list, &name).await?);
+                }
             }
         }
         Ok(())
     }
 
     /// Renames providers of the target whose name another provider is to get, if they are to be changed or deleted.
-    async fn free_names(&self, found: &ProviderLists) -> Result<(), ImportError> {
+    async fn free_names(&self, found: &ProviderLists) -> ImportResult<()> {
         let options = &self.import.options;
         let known = found.target.values().filter(|_| options.replace);
         let delete = options.extra_providers == ExtraProviders::Delete;
@@ -145,7 +140,7 @@ impl Copier {
         Ok(())
     }
 
-    async fn providers(self: &Arc<Self>, found: &ProviderLists) -> Result<(), ImportError> {
+    async fn providers(self: &Arc<Self>, found: &ProviderLists) -> ImportResult<()> {
         let phase =
             Arc::new(Phase::new(&*self.import.progress, "copying providers", found.source.len()));
         for level in plan::by_depth(&found.source) {
@@ -168,7 +163,7 @@ impl Copier {
         &self,
         wanted: &ProviderEntry,
         there: Option<&ProviderEntry>,
-    ) -> Result<(), ImportError> {
+    ) -> ImportResult<()> {
         match plan::provider(wanted, there, self.import.options.replace) {
             PlanStep::Skip => self.report().of(ItemKind::Providers).equal += 1,
             PlanStep::KeepDifferent => self.report().of(ItemKind::Providers).differing += 1,
@@ -197,11 +192,7 @@ impl Copier {
     }
 
     /// Writes a part of a provider. `None` if it is equal or may not be overwritten.
-    async fn part(
-        &self,
-        kind: ProviderPartKind,
-        of: Uuid,
-    ) -> Result<Option<WriteOutcome>, ImportError> {
+    async fn part(&self, kind: ProviderPartKind, of: Uuid) -> ImportResult<Option<WriteOutcome>> {
         let Import { source, target, .. } = &*self.import;
         let mut last = WriteOutcome::Conflict(String::new());
         for _ in 0..TRIES {
@@ -229,7 +220,7 @@ impl Copier {
     }
 
     /// Writes the refused parts again, now that all consumers are written.
-    async fn retry_parts(&self) -> Result<(), ImportError> {
+    async fn retry_parts(&self) -> ImportResult<()> {
         let retry = std::mem::take(&mut *self.retry.lock().unwrap_or_else(PoisonError::into_inner));
         for provider in retry {
             for part in ProviderPartKind::ALL {
@@ -242,7 +233,7 @@ impl Copier {
     }
 
     /// Deletes providers, children before their parents.
-    async fn delete(&self, providers: Vec<ProviderEntry>) -> Result<(), ImportError> {
+    async fn delete(&self, providers: Vec<ProviderEntry>) -> ImportResult<()> {
         for level in plan::by_depth(&providers).into_iter().rev() {
             for ix in level {
                 let uuid = providers[ix].uuid;

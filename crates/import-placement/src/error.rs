@@ -23,6 +23,8 @@ pub struct ImportError {
     pub advice: Option<&'static str>,
 }
 
+pub(crate) type ImportResult<T> = Result<T, ImportError>;
+
 impl ImportError {
     pub(crate) fn new(kind: ImportErrorKind, what: impl Into<String>) -> ImportError {
         ImportError { kind, what: what.into(), advice: None }

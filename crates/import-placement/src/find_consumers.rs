@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use allod_core::capacity::Uuid;
 
 use crate::consumer_id::ConsumerId;
-use crate::error::ImportError;
+use crate::error::ImportResult;
 use crate::progress::Phase;
 use crate::reader::PlacementReader;
 use crate::{Import, parallel};
@@ -29,9 +29,9 @@ pub async fn each_consumer<F>(
     providers: &[Uuid],
     phase: &Arc<Phase>,
     work: impl Fn(ConsumerId) -> F,
-) -> Result<(), ImportError>
+) -> ImportResult<()>
 where
-    F: Future<Output = Result<(), ImportError>> + Send + 'static,
+    F: Future<Output = ImportResult<()>> + Send + 'static,
 {
     let found: Arc<Mutex<FoundConsumers>> = Arc::default();
     let jobs = import.options.jobs;
@@ -64,13 +64,12 @@ async fn search(
     reader: &PlacementReader,
     provider: Uuid,
     found: &Mutex<FoundConsumers>,
-) -> Result<(), ImportError> {
-    reader
-        .consumers(provider, |id| {
-            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-            if found.all.insert(id.clone()) {
-                found.unvisited.push(id);
-            }
-        })
-        .await
+) -> ImportResult<()> {
+    let each = |id: ConsumerId| {
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.all.insert(id.clone()) {
+            found.unvisited.push(id);
+        }
+    };
+    reader.consumers(provider, each).await
 }

@@ -4,7 +4,7 @@
 //! on as soon as it is complete, and only one member is in memory. Members are not parsed here.
 
 /// Splits the member `wanted` of a JSON object into its elements.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JsonMembers {
     wanted: &'static str,
     depth: usize,
@@ -20,16 +20,7 @@ pub struct JsonMembers {
 
 impl JsonMembers {
     pub fn new(wanted: &'static str) -> JsonMembers {
-        JsonMembers {
-            wanted,
-            depth: 0,
-            in_string: false,
-            escaped: false,
-            name: Vec::new(),
-            inside: false,
-            member: Vec::new(),
-            complete: false,
-        }
+        JsonMembers { wanted, ..JsonMembers::default() }
     }
 
     /// Parses the next bytes and passes on complete members: the elements of a list, `"name": value` of an object.

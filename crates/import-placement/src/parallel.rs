@@ -2,16 +2,16 @@
 
 use tokio::task::{JoinError, JoinSet};
 
-use crate::error::{ImportError, ImportErrorKind};
+use crate::error::{ImportError, ImportErrorKind, ImportResult};
 
 /// Runs `work` for each item, at most `jobs` at a time. Stops at the first error.
 pub async fn each<T, F>(
     jobs: usize,
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> F,
-) -> Result<(), ImportError>
+) -> ImportResult<()>
 where
-    F: Future<Output = Result<(), ImportError>> + Send + 'static,
+    F: Future<Output = ImportResult<()>> + Send + 'static,
 {
     let mut running = JoinSet::new();
     for item in items {
@@ -28,7 +28,7 @@ where
     Ok(())
 }
 
-fn flatten(result: Result<Result<(), ImportError>, JoinError>) -> Result<(), ImportError> {
+fn flatten(result: Result<ImportResult<()>, JoinError>) -> ImportResult<()> {
     result.unwrap_or_else(|error| Err(ImportError::new(ImportErrorKind::Failed, error.to_string())))
 }
 

@@ -17,7 +17,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::PlacementServer;
 use crate::consumer_id::ConsumerId;
-use crate::error::{ImportError, ImportErrorKind};
+use crate::error::{ImportError, ImportErrorKind, ImportResult};
 use crate::error_text::error_text;
 use crate::json_members::JsonMembers;
 use crate::retry::{RetrySchedule, is_temporary, is_unavailable};
@@ -106,7 +106,7 @@ impl PlacementReader {
         jobs: usize,
         version_max: Option<PlacementVersion>,
         oldest: PlacementVersion,
-    ) -> Result<PlacementReader, ImportError> {
+    ) -> ImportResult<PlacementReader> {
         let usage = |what: String| ImportError::new(ImportErrorKind::Usage, what);
         let PlacementServer { url, token, ca, timeout, patience } = server;
         let trusted = TrustedRoots::file_or_system(ca.as_deref());
@@ -133,7 +133,7 @@ impl PlacementReader {
         Ok(reader)
     }
 
-    async fn newest_version(&self) -> Result<PlacementVersion, ImportError> {
+    async fn newest_version(&self) -> ImportResult<PlacementVersion> {
         let request = self.request(Method::GET, "/", None, None)?;
         let answer = self.http.send(request, Repeatable::Yes, self.timeout).await;
         let answer = self.whole(answer).await.map_err(|error| self.unreachable(error))?;
@@ -146,7 +146,7 @@ impl PlacementReader {
         })
     }
 
-    pub async fn custom_classes(&self) -> Result<BTreeSet<String>, ImportError> {
+    pub async fn custom_classes(&self) -> ImportResult<BTreeSet<String>> {
         #[derive(Deserialize)]
         struct ClassesBody {
             resource_classes: Vec<ClassEntry>,
@@ -160,7 +160,7 @@ impl PlacementReader {
         Ok(names.filter(|name| name.starts_with("CUSTOM_")).collect())
     }
 
-    pub async fn custom_traits(&self) -> Result<BTreeSet<String>, ImportError> {
+    pub async fn custom_traits(&self) -> ImportResult<BTreeSet<String>> {
         #[derive(Deserialize)]
         struct TraitsBody {
             traits: BTreeSet<String>,
@@ -169,7 +169,7 @@ impl PlacementReader {
     }
 
     /// Calls `each` for every provider, while the answer is received.
-    pub async fn providers(&self, mut each: impl FnMut(ProviderEntry)) -> Result<(), ImportError> {
+    pub async fn providers(&self, mut each: impl FnMut(ProviderEntry)) -> ImportResult<()> {
         self.members("/resource_providers", "resource_providers", |member| {
             let body: ProviderBody = serde_json::from_slice(member).map_err(|e| e.to_string())?;
             each(body.parse()?);
@@ -183,7 +183,7 @@ impl PlacementReader {
         &self,
         kind: ProviderPartKind,
         of: Uuid,
-    ) -> Result<Option<(ProviderPart, u64)>, ImportError> {
+    ) -> ImportResult<Option<(ProviderPart, u64)>> {
         let path = format!("/resource_providers/{of}/{}", kind.name());
         let Some(body): Option<ProviderPartBody> = self.find(&path).await? else { return Ok(None) };
         let generation = body.resource_provider_generation;
@@ -191,16 +191,12 @@ impl PlacementReader {
         Ok(Some((part, generation)))
     }
 
-    pub async fn usages(&self, of: Uuid) -> Result<Option<UsagesBody>, ImportError> {
+    pub async fn usages(&self, of: Uuid) -> ImportResult<Option<UsagesBody>> {
         self.find(&format!("/resource_providers/{of}/usages")).await
     }
 
     /// Calls `each` for every consumer of a provider. A provider that does not exist has none.
-    pub async fn consumers(
-        &self,
-        of: Uuid,
-        mut each: impl FnMut(ConsumerId),
-    ) -> Result<(), ImportError> {
+    pub async fn consumers(&self, of: Uuid, mut each: impl FnMut(ConsumerId)) -> ImportResult<()> {
         let path = format!("/resource_providers/{of}/allocations");
         self.members(&path, "allocations", |member| {
             let member = [b"{", member, b"}"].concat();
@@ -214,16 +210,16 @@ impl PlacementReader {
         .await
     }
 
-    pub async fn consumer(&self, id: &ConsumerId) -> Result<ConsumerBody, ImportError> {
+    pub async fn consumer(&self, id: &ConsumerId) -> ImportResult<ConsumerBody> {
         self.get(&format!("/allocations/{}", path_segment(&id.to_string()))).await
     }
 
-    async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ImportError> {
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> ImportResult<T> {
         let found = self.find(path).await?;
         found.ok_or_else(|| self.invalid_answer(path, "404 Not Found"))
     }
 
-    async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ImportError> {
+    async fn find<T: DeserializeOwned>(&self, path: &str) -> ImportResult<Option<T>> {
         let answer = self.send(Method::GET, path, self.version, None).await?;
         match answer.status {
             StatusCode::OK => serde_json::from_slice(&answer.body)
@@ -240,7 +236,7 @@ impl PlacementReader {
         path: &str,
         wanted: &'static str,
         mut each: impl FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<(), ImportError> {
+    ) -> ImportResult<()> {
         let mut retries = RetrySchedule::new(self.patience);
         let mut answer = loop {
             let request = self.request(Method::GET, path, Some(self.version), None)?;
@@ -278,7 +274,7 @@ impl PlacementReader {
         path: &str,
         version: PlacementVersion,
         body: Option<Vec<u8>>,
-    ) -> Result<WholeAnswer, ImportError> {
+    ) -> ImportResult<WholeAnswer> {
         let repeatable = if method == Method::POST { Repeatable::No } else { Repeatable::Yes };
         let request = self.request(method, path, Some(version), body)?;
         let mut retries = RetrySchedule::new(self.patience);
@@ -311,7 +307,7 @@ impl PlacementReader {
         path: &str,
         version: Option<PlacementVersion>,
         body: Option<Vec<u8>>,
-    ) -> Result<Request<Full<Bytes>>, ImportError> {
+    ) -> ImportResult<Request<Full<Bytes>>> {
         let usage = |what: String| ImportError::new(ImportErrorKind::Usage, what);
         let mut headers = self.headers.clone();
         if let Some(version) = version {

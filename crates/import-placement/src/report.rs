@@ -116,6 +116,13 @@ impl CompareReport {
         self.kinds.entry(kind).or_default()
     }
 
+    /// Counts so many items on each side.
+    pub fn count(&mut self, kind: ItemKind, source: usize, target: usize) {
+        let counts = self.of(kind);
+        counts.source += source as u64;
+        counts.target += target as u64;
+    }
+
     /// Compares one item and records the differences.
     pub fn compare(&mut self, kind: ItemKind, of: &str, source: &Value, target: &Value) {
         let differing = differing(source, target);

@@ -2,17 +2,17 @@
 //!
 //! Generations are not compared: each server counts its own writes.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use allod_core::capacity::Uuid;
 use serde_json::{Value, json};
 
 use crate::consumer_id::ConsumerId;
-use crate::error::ImportError;
+use crate::error::ImportResult;
 use crate::progress::Phase;
 use crate::report::{CompareCounts, CompareReport, ItemKind};
-use crate::wire::{ProviderEntry, ProviderPartKind};
+use crate::wire::{ProviderEntry, ProviderPart, ProviderPartKind};
 use crate::{ExtraProviders, Import, find_consumers, parallel};
 
 struct Verifier {
@@ -20,7 +20,7 @@ struct Verifier {
     found: Mutex<CompareReport>,
 }
 
-pub async fn run(import: &Arc<Import>) -> Result<CompareReport, ImportError> {
+pub async fn run(import: &Arc<Import>) -> ImportResult<CompareReport> {
     let verify = Arc::new(Verifier { import: import.clone(), found: Mutex::default() });
     // Kinds without items are reported, too.
     verify.found().kinds.extend(ItemKind::ALL.map(|kind| (kind, CompareCounts::default())));
@@ -53,12 +53,11 @@ impl Verifier {
     }
 
     /// Compares custom resource classes and traits. Names that only the target has are no difference.
-    async fn names(&self) -> Result<(), ImportError> {
+    async fn names(&self) -> ImportResult<()> {
         let (source, target) = (&self.import.source, &self.import.target.reader);
         let compare = |kind, source: &BTreeSet<String>, target: &BTreeSet<String>| {
             let mut found = self.found();
-            let count = found.of(kind);
-            (count.source, count.target) = (source.len() as u64, target.len() as u64);
+            found.count(kind, source.len(), target.len());
             for name in source.difference(target) {
                 found.compare(kind, name, &json!(true), &Value::Null);
             }
@@ -71,7 +70,7 @@ impl Verifier {
     }
 
     /// Compares names and parents of the providers, and returns the providers of the source.
-    async fn providers(&self) -> Result<Vec<Uuid>, ImportError> {
+    async fn providers(&self) -> ImportResult<Vec<Uuid>> {
         let mut missing: HashMap<Uuid, ProviderEntry> = HashMap::new();
         self.import.source.providers(|row| drop(missing.insert(row.uuid, row))).await?;
         let uuids: Vec<Uuid> = missing.keys().copied().collect();
@@ -93,17 +92,13 @@ impl Verifier {
         };
         self.import.target.reader.providers(each).await?;
         for (uuid, row) in &missing {
-            self.found().compare(
-                ItemKind::Providers,
-                &uuid.to_string(),
-                &compared(row),
-                &Value::Null,
-            );
+            let mut found = self.found();
+            found.compare(ItemKind::Providers, &uuid.to_string(), &compared(row), &Value::Null);
         }
         Ok(uuids)
     }
 
-    async fn provider(&self, uuid: Uuid) -> Result<(), ImportError> {
+    async fn provider(&self, uuid: Uuid) -> ImportResult<()> {
         let (source, target) = (&self.import.source, &self.import.target.reader);
         let of = uuid.to_string();
         for (part, kind) in [
@@ -114,41 +109,30 @@ impl Verifier {
             let (wanted, there) = (source.part(part, uuid).await?, target.part(part, uuid).await?);
             let (wanted, there) = (wanted.map(|(part, _)| part), there.map(|(part, _)| part));
             let mut found = self.found();
-            let count = found.of(kind);
-            count.source += wanted.as_ref().map_or(0, |part| part.len() as u64);
-            count.target += there.as_ref().map_or(0, |part| part.len() as u64);
-            let json = |part: Option<crate::wire::ProviderPart>| {
-                part.map_or(Value::Null, |part| part.json())
-            };
+            let len = |part: &Option<ProviderPart>| part.as_ref().map_or(0, ProviderPart::len);
+            found.count(kind, len(&wanted), len(&there));
+            let json = |part: Option<ProviderPart>| part.map_or(Value::Null, |part| part.json());
             found.compare(kind, &of, &json(wanted), &json(there));
         }
         let (wanted, there) = (source.usages(uuid).await?, target.usages(uuid).await?);
         let (wanted, there) = (wanted.map(|all| all.usages), there.map(|all| all.usages));
         let mut found = self.found();
-        let count = found.of(ItemKind::Usages);
-        count.source += wanted.as_ref().map_or(0, |all| all.len() as u64);
-        count.target += there.as_ref().map_or(0, |all| all.len() as u64);
+        let len = |usages: &Option<BTreeMap<_, _>>| usages.as_ref().map_or(0, BTreeMap::len);
+        found.count(ItemKind::Usages, len(&wanted), len(&there));
         found.compare(ItemKind::Usages, &of, &json!(wanted), &json!(there));
         Ok(())
     }
 
-    async fn consumer(&self, id: &ConsumerId) -> Result<(), ImportError> {
+    async fn consumer(&self, id: &ConsumerId) -> ImportResult<()> {
         let wanted = self.import.source.consumer(id).await?;
         let there = self.import.target.reader.consumer(id).await?;
         let mut found = self.found();
-        let count = found.of(ItemKind::Consumers);
-        count.source += u64::from(!wanted.is_empty());
-        count.target += u64::from(!there.is_empty());
-        let count = found.of(ItemKind::Allocations);
-        count.source += wanted.allocation_count();
-        count.target += there.allocation_count();
+        let [one, other] = [&wanted, &there].map(|consumer| usize::from(!consumer.is_empty()));
+        found.count(ItemKind::Consumers, one, other);
+        found.count(ItemKind::Allocations, wanted.allocation_count(), there.allocation_count());
         let has_types = self.import.has_types();
-        found.compare(
-            ItemKind::Consumers,
-            &id.to_string(),
-            &wanted.json(has_types),
-            &there.json(has_types),
-        );
+        let [wanted, there] = [wanted, there].map(|consumer| consumer.json(has_types));
+        found.compare(ItemKind::Consumers, &id.to_string(), &wanted, &there);
         Ok(())
     }
 }

@@ -154,8 +154,8 @@ impl ConsumerBody {
     }
 
     /// The number of allocations: one for each provider and resource class.
-    pub fn allocation_count(&self) -> u64 {
-        self.allocations.values().map(|held| held.resources.len() as u64).sum()
+    pub fn allocation_count(&self) -> usize {
+        self.allocations.values().map(|held| held.resources.len()).sum()
     }
 
     pub fn kind(&self) -> Option<&str> {

@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::consumer_id::ConsumerId;
-use crate::error::ImportError;
+use crate::error::ImportResult;
 use crate::error_text::error_text;
 use crate::reader::PlacementReader;
 use crate::version::{PlacementVersion, TYPES};
@@ -29,12 +29,9 @@ pub struct PlacementWriter {
 }
 
 impl PlacementWriter {
-    pub async fn class(&self, name: &str) -> Result<WriteOutcome, ImportError> {
-        self.write(Method::PUT, &format!("/resource_classes/{}", path_segment(name)), None).await
-    }
-
-    pub async fn custom_trait(&self, name: &str) -> Result<WriteOutcome, ImportError> {
-        self.write(Method::PUT, &format!("/traits/{}", path_segment(name)), None).await
+    /// Creates a custom class or trait; `list` is the path of all of them.
+    pub async fn custom_name(&self, list: &str, name: &str) -> ImportResult<WriteOutcome> {
+        self.write(Method::PUT, &format!("/{list}/{}", path_segment(name)), None).await
     }
 
     /// Creates a provider or, if it exists, changes its name and parent.
@@ -42,7 +39,7 @@ impl PlacementWriter {
         &self,
         provider: &ProviderEntry,
         exists: bool,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         let ProviderEntry { uuid, name, .. } = provider;
         let parent = provider.parent.map(|parent| parent.to_string());
         let mut body = json!({ "name": name, "parent_provider_uuid": parent });
@@ -54,7 +51,7 @@ impl PlacementWriter {
         self.write(Method::POST, "/resource_providers", Some(body)).await
     }
 
-    pub async fn delete_provider(&self, uuid: Uuid) -> Result<WriteOutcome, ImportError> {
+    pub async fn delete_provider(&self, uuid: Uuid) -> ImportResult<WriteOutcome> {
         self.write(Method::DELETE, &format!("/resource_providers/{uuid}"), None).await
     }
 
@@ -65,7 +62,7 @@ impl PlacementWriter {
         of: Uuid,
         part: &ProviderPart,
         generation: u64,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         let mut body = json!({ "resource_provider_generation": generation });
         body[kind.name()] = part.json();
         let path = format!("/resource_providers/{of}/{}", kind.name());
@@ -78,7 +75,7 @@ impl PlacementWriter {
         id: &ConsumerId,
         consumer: &ConsumerBody,
         generation: Option<u64>,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         let ConsumerBody { allocations, project_id, user_id, .. } = consumer;
         let mut body = json!({
             "allocations": allocations,
@@ -95,7 +92,7 @@ impl PlacementWriter {
         self.write_as(version, Method::PUT, &allocations_path(id), Some(body)).await
     }
 
-    pub async fn release(&self, id: &ConsumerId) -> Result<WriteOutcome, ImportError> {
+    pub async fn release(&self, id: &ConsumerId) -> ImportResult<WriteOutcome> {
         self.write(Method::DELETE, &allocations_path(id), None).await
     }
 
@@ -104,7 +101,7 @@ impl PlacementWriter {
         method: Method,
         path: &str,
         body: Option<Value>,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         self.write_as(self.reader.version, method, path, body).await
     }
 
@@ -114,7 +111,7 @@ impl PlacementWriter {
         method: Method,
         path: &str,
         body: Option<Value>,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         let body = body.map(|body| body.to_string().into_bytes());
         let answer = self.reader.send(method.clone(), path, version, body).await?;
         let (code, why) = error_text(&answer.body);

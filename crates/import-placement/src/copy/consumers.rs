@@ -6,7 +6,7 @@ use allod_core::capacity::Uuid;
 
 use super::{Copier, ProviderLists, TRIES};
 use crate::consumer_id::ConsumerId;
-use crate::error::ImportError;
+use crate::error::ImportResult;
 use crate::plan::{self, PlanStep};
 use crate::progress::Phase;
 use crate::report::ItemKind;
@@ -15,10 +15,7 @@ use crate::writer::WriteOutcome;
 use crate::{ExtraProviders, Import, find_consumers};
 
 impl Copier {
-    pub(super) async fn consumers(
-        self: &Arc<Self>,
-        found: &ProviderLists,
-    ) -> Result<(), ImportError> {
+    pub(super) async fn consumers(self: &Arc<Self>, found: &ProviderLists) -> ImportResult<()> {
         let mut uuids: Vec<Uuid> = found.source.iter().map(|row| row.uuid).collect();
         if self.import.options.extra_providers == ExtraProviders::Delete {
             uuids.extend(found.extra.iter().map(|row| row.uuid));
@@ -32,7 +29,7 @@ impl Copier {
         .await
     }
 
-    async fn consumer(&self, id: &ConsumerId) -> Result<(), ImportError> {
+    async fn consumer(&self, id: &ConsumerId) -> ImportResult<()> {
         let Import { source, target, .. } = &*self.import;
         let mut last = WriteOutcome::Conflict(String::new());
         for _ in 0..TRIES {
@@ -78,7 +75,7 @@ impl Copier {
         id: &ConsumerId,
         consumer: &ConsumerBody,
         at: Option<u64>,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         let written = {
             let _guard = self.widening.read().await;
             self.import.target.consumer(id, consumer, at).await?
@@ -95,7 +92,7 @@ impl Copier {
         id: &ConsumerId,
         consumer: &ConsumerBody,
         at: Option<u64>,
-    ) -> Result<WriteOutcome, ImportError> {
+    ) -> ImportResult<WriteOutcome> {
         const KIND: ProviderPartKind = ProviderPartKind::Inventories;
         let _guard = self.widening.write().await;
         let target = &self.import.target;
