@@ -17,16 +17,25 @@ use allod_outbound::{
 };
 use anyhow::anyhow;
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, RETRY_AFTER};
+use http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, IF_MATCH, IF_NONE_MATCH, RETRY_AFTER,
+};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
+use serde::Deserialize;
 
 pub use allod_outbound::path_segment;
 
-use crate::error::{CommandError, with_advice};
+use crate::error::{CommandError, Result, with_advice};
+use crate::output::{OutputFormat, json};
 
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 1 << 30;
+
+/// The path of a claim.
+pub fn claim_path(pool: &str, key: &str) -> String {
+    format!("/v1/pools/{}/claims/{}", path_segment(pool), path_segment(key))
+}
 
 /// A path with the given pairs as its query.
 pub fn with_query<'a>(path: &str, pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
@@ -61,8 +70,8 @@ impl ApiRequest {
         ApiRequest::new(Method::GET, path)
     }
 
-    pub fn json(self, body: &impl serde::Serialize) -> Result<ApiRequest, CommandError> {
-        let body = serde_json::to_vec(body).map_err(|error| CommandError::Failed(error.into()))?;
+    pub fn json(self, body: &impl serde::Serialize) -> Result<ApiRequest> {
+        let body = serde_json::to_vec(body).map_err(CommandError::failed)?;
         Ok(self.body(body))
     }
 
@@ -78,7 +87,16 @@ impl ApiRequest {
         ApiRequest { several, ..self }
     }
 
-    pub fn header(mut self, name: HeaderName, value: &str) -> Result<ApiRequest, CommandError> {
+    /// The item must have this version, or must not exist yet if it is to be `new`.
+    pub fn expecting(self, version: Option<u64>, new: bool) -> Result<ApiRequest> {
+        match version {
+            Some(version) => self.header(IF_MATCH, &format!("\"{version}\"")),
+            None if new => self.header(IF_NONE_MATCH, "*"),
+            None => Ok(self),
+        }
+    }
+
+    pub fn header(mut self, name: HeaderName, value: &str) -> Result<ApiRequest> {
         let value = HeaderValue::try_from(value).map_err(|_| {
             CommandError::Usage(anyhow!("'{value}' is not a valid value of the header {name}"))
         })?;
@@ -92,6 +110,20 @@ impl ApiRequest {
 pub struct ApiReply {
     pub status: StatusCode,
     pub body: Bytes,
+}
+
+impl ApiReply {
+    /// Prints the JSON of the answer, or shows the parsed answer.
+    pub fn show<'a, T: Deserialize<'a>>(
+        &'a self,
+        output: OutputFormat,
+        show: impl FnOnce(T) -> Result<()>,
+    ) -> Result<()> {
+        match output {
+            OutputFormat::Json => json::print(&self.body),
+            OutputFormat::Table => show(answers::parse(&self.body)?),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -114,7 +146,7 @@ impl Client {
         token: Option<String>,
         timeout: Duration,
         patience: Duration,
-    ) -> Result<Client, CommandError> {
+    ) -> Result<Client> {
         let endpoint = Endpoint::new(server.origin.clone(), TrustedRoots::file_or_system(ca));
         let endpoint = endpoint.map_err(|error| match error {
             TlsSetupError::NoSystemCertificates => CommandError::Usage(with_advice(
@@ -135,19 +167,19 @@ impl Client {
 
     /// Sends a request and reads the whole answer. Retries for a while if the server answers 503. An answer that is not
     /// a success is an error.
-    pub async fn send(&self, request: &ApiRequest) -> Result<ApiReply, CommandError> {
+    pub async fn send(&self, request: &ApiRequest) -> Result<ApiReply> {
         let answer = self.begin(request).await?;
         let status = answer.status;
         let body = answer.whole_body(self.timeout, ANSWER_BYTES_MAX).await;
         Ok(ApiReply { status, body: body.map_err(|error| self.error(error))? })
     }
 
-    pub async fn get(&self, path: impl Into<String>) -> Result<ApiReply, CommandError> {
+    pub async fn get(&self, path: impl Into<String>) -> Result<ApiReply> {
         self.send(&ApiRequest::get(path)).await
     }
 
     /// As `send`, without reading the body of a success.
-    pub async fn begin(&self, request: &ApiRequest) -> Result<HttpAnswer, CommandError> {
+    pub async fn begin(&self, request: &ApiRequest) -> Result<HttpAnswer> {
         let began = Instant::now();
         loop {
             let sent = self.http.send(self.request(request)?, request.repeatable, self.timeout);
@@ -170,7 +202,7 @@ impl Client {
         }
     }
 
-    fn request(&self, request: &ApiRequest) -> Result<Request<Full<Bytes>>, CommandError> {
+    fn request(&self, request: &ApiRequest) -> Result<Request<Full<Bytes>>> {
         let body = Bytes::from(request.body.clone().unwrap_or_default());
         let mut sent = Request::new(Full::new(body));
         *sent.method_mut() = request.method.clone();

@@ -30,7 +30,7 @@ pub mod who;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::config::ServeArguments;
-use crate::error::{CommandError, EXIT_CODES};
+use crate::error::{EXIT_CODES, Result};
 
 const QUICK_START: &str = "\
 Quick start:
@@ -119,7 +119,7 @@ pub enum CliCommand {
 }
 
 impl CliCommand {
-    pub fn run(self) -> Result<(), CommandError> {
+    pub fn run(self) -> Result<()> {
         match self {
             CliCommand::Serve(arguments) => serve::run(arguments),
             CliCommand::Pool(command) => pool::run(command),

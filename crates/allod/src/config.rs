@@ -144,7 +144,7 @@ impl ServeArguments {
         let from_file = || path.clone().map_or(SettingSource::Default, SettingSource::File);
         let mut settings = ServerSettings::default();
         let mut keys = Vec::new();
-        for key in KEYS {
+        for key in KEYS.iter().chain(TABLE_KEYS) {
             let given = self.given.iter().find(|given| given.key.name == key.name);
             let (text, source) = match (given, file.keys.get(key.name)) {
                 (Some(given), _) => (given.text.as_str(), given.source.clone()),
@@ -158,25 +158,9 @@ impl ServeArguments {
             }
             keys.push(EffectiveSetting { name: key.name, text: mask(text), source });
         }
-        for key in TABLE_KEYS {
-            let (text, source) = match file.tables.get(key.name) {
-                Some(text) => (text.as_str(), from_file()),
-                None => (key.default, SettingSource::Default),
-            };
-            if source != SettingSource::Default {
-                (key.set)(&mut settings, text)
-                    .map_err(anyhow::Error::msg)
-                    .with_context(|| format!("{} = \"{text}\", from {source}", key.name))?;
-            }
-            keys.push(EffectiveSetting { name: key.name, text: text.to_owned(), source });
-        }
         settings.placement.policy.rules = file.rules;
-        settings
-            .placement
-            .policy
-            .check()
-            .map_err(anyhow::Error::msg)
-            .context("in [policy.rules]")?;
+        let rules = settings.placement.policy.check();
+        rules.map_err(anyhow::Error::msg).context("in [policy.rules]")?;
         if !file.webhooks.is_empty() {
             let shown = file.webhooks.iter().map(|hook| mask(&hook.url));
             let text = shown.collect::<Vec<_>>().join(", ");
@@ -214,9 +198,8 @@ impl ServerSettings {
 /// The contents of `allod.toml`, with values as text.
 #[derive(Debug, Default)]
 struct ConfigFile {
+    /// Keys in tables as `table.key`.
     keys: BTreeMap<String, String>,
-    /// The keys in tables, as `table.key`.
-    tables: BTreeMap<String, String>,
     /// `[policy.rules]`.
     rules: BTreeMap<String, String>,
     limits: BTreeMap<String, u64>,

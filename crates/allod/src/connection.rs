@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use crate::client::Client;
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::output::{OutputFormat, format, json};
 
 const HEADING: &str = "Connection";
@@ -41,17 +41,14 @@ pub struct ConnectionArguments {
 }
 
 impl ConnectionArguments {
-    pub fn client(self) -> Result<Client, CommandError> {
+    pub fn client(self) -> Result<Client> {
         let token = read_token(self.token, self.token_file)?;
         Client::new(self.server, self.ca.as_deref(), token, self.timeout, self.patience)
     }
 }
 
 /// The token itself, or else the one in the file.
-pub fn read_token(
-    token: Option<String>,
-    file: Option<PathBuf>,
-) -> Result<Option<String>, CommandError> {
+pub fn read_token(token: Option<String>, file: Option<PathBuf>) -> Result<Option<String>> {
     match (token.filter(|token| !token.is_empty()), file) {
         (None, Some(path)) => {
             let text = std::fs::read_to_string(&path)
@@ -84,9 +81,9 @@ pub struct ClientArguments {
 
 impl ClientArguments {
     /// Runs a command with a client. With `--output json`, the JSON of an error is printed to stdout as well.
-    pub fn run<W>(self, work: W) -> Result<(), CommandError>
+    pub fn run<W>(self, work: W) -> Result<()>
     where
-        W: AsyncFnOnce(&Client, OutputFormat) -> Result<(), CommandError>,
+        W: AsyncFnOnce(&Client, OutputFormat) -> Result<()>,
     {
         let output = self.output;
         let client = self.connection.client()?;
@@ -102,7 +99,7 @@ impl ClientArguments {
 }
 
 /// Runs a future to its end on the current thread.
-pub fn block_on<T>(work: impl Future<Output = T>) -> Result<T, CommandError> {
+pub fn block_on<T>(work: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    Ok(runtime.map_err(|error| CommandError::Failed(error.into()))?.block_on(work))
+    Ok(runtime.map_err(CommandError::failed)?.block_on(work))
 }

@@ -60,8 +60,19 @@ pub fn with_advice(what: impl Into<String>, advice: impl Into<String>) -> anyhow
     AdvisedError { what: what.into(), advice: vec![advice.into()], body: None }.into()
 }
 
+pub type Result<T, E = CommandError> = std::result::Result<T, E>;
+
 impl CommandError {
-    fn parts(self) -> Option<(u8, anyhow::Error)> {
+    pub fn failed(error: impl Into<anyhow::Error>) -> CommandError {
+        CommandError::Failed(error.into())
+    }
+
+    pub fn usage(error: impl Into<anyhow::Error>) -> CommandError {
+        CommandError::Usage(error.into())
+    }
+
+    /// The exit code and the error.
+    fn parts(&self) -> Option<(u8, &anyhow::Error)> {
         match self {
             CommandError::Failed(error) => Some((1, error)),
             CommandError::Usage(error) => Some((2, error)),
@@ -74,22 +85,9 @@ impl CommandError {
         }
     }
 
-    fn error(&self) -> Option<&anyhow::Error> {
-        match self {
-            CommandError::Failed(error)
-            | CommandError::Usage(error)
-            | CommandError::Unsound(error)
-            | CommandError::Refused(error)
-            | CommandError::NotFound(error)
-            | CommandError::Denied(error)
-            | CommandError::Unavailable(error) => Some(error),
-            CommandError::OutputClosed => None,
-        }
-    }
-
     /// The server's answer, if the server refused the request.
     pub fn body(&self) -> Option<&Bytes> {
-        self.error()?.downcast_ref::<AdvisedError>()?.body.as_ref()
+        self.parts()?.1.downcast_ref::<AdvisedError>()?.body.as_ref()
     }
 
     /// An error of writing to stdout.

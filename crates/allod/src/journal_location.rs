@@ -15,7 +15,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 
 use crate::config::ServerSettings;
-use crate::error::{CommandError, with_advice};
+use crate::error::{CommandError, Result, with_advice};
 use crate::output;
 
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ pub fn parse_address(text: &str) -> Result<PostgresAddress, String> {
 }
 
 impl JournalArguments {
-    fn location(self) -> Result<JournalLocation, CommandError> {
+    fn location(self) -> Result<JournalLocation> {
         Ok(match self.journal {
             Some(text) => JournalLocation::postgres(&text)?,
             None => JournalLocation::Folder(self.data),
@@ -70,7 +70,7 @@ impl JournalArguments {
     }
 
     /// The file if one is given, else the journal.
-    pub fn or_file(self, file: Option<PathBuf>) -> Result<JournalOrFile, CommandError> {
+    pub fn or_file(self, file: Option<PathBuf>) -> Result<JournalOrFile> {
         Ok(match file {
             Some(path) if path.is_dir() => JournalOrFile::Journal(JournalLocation::Folder(path)),
             Some(path) => JournalOrFile::File(path),
@@ -81,7 +81,7 @@ impl JournalArguments {
 
 impl JournalLocation {
     /// Parses the value of `--journal`. The error does not contain it, because it may have a password.
-    pub fn postgres(text: &str) -> Result<JournalLocation, CommandError> {
+    pub fn postgres(text: &str) -> Result<JournalLocation> {
         let address = parse_address(text)
             .map_err(|what| CommandError::Usage(anyhow!("--journal: {what}")))?;
         Ok(JournalLocation::Postgres(Box::new(address)))
@@ -96,7 +96,7 @@ impl JournalLocation {
 
     /// Opens the journal, and creates it if missing. With `ha`, refuses a journal that does not survive the loss of a
     /// machine. Blocks.
-    pub fn open(&self, ha: bool) -> Result<OpenedJournal, CommandError> {
+    pub fn open(&self, ha: bool) -> Result<OpenedJournal> {
         match self {
             JournalLocation::Folder(_) if ha => Err(CommandError::Usage(anyhow!(
                 "--ha needs a replicated journal, but a folder is on one machine; \
@@ -122,7 +122,7 @@ impl JournalLocation {
     }
 
     /// Opens a journal that must exist.
-    pub fn open_existing(&self) -> Result<OpenedJournal, CommandError> {
+    pub fn open_existing(&self) -> Result<OpenedJournal> {
         if let JournalLocation::Folder(data) = self
             && !data.is_dir()
         {
@@ -161,13 +161,12 @@ impl fmt::Display for JournalLocation {
 }
 
 /// Opens a backup or an archive segment; `-` is stdin.
-pub fn open_file(path: &Path) -> Result<Box<dyn Read>, CommandError> {
+pub fn open_file(path: &Path) -> Result<Box<dyn Read>> {
     if path == Path::new("-") {
         if io::stdin().is_terminal() {
-            let advice = "pipe a backup, as in `allod backup --to - | allod restore -`";
             return Err(CommandError::Usage(with_advice(
                 "stdin is a terminal, not a backup",
-                advice,
+                "pipe a backup, as in `allod backup --to - | allod restore -`",
             )));
         }
         return Ok(Box::new(BufReader::with_capacity(1 << 18, io::stdin())));

@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum OutputFormat {
@@ -24,7 +24,7 @@ pub enum OutputFormat {
 }
 
 /// Writes data to stdout.
-pub fn print(text: &str) -> Result<(), CommandError> {
+pub fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::output)
 }
@@ -36,9 +36,7 @@ pub fn message(text: &str) {
 
 /// Runs `work` until it ends or the reader of stdout closes its end. Commands that follow changes may have nothing to
 /// write for a long time, and would not notice a closed pipe otherwise.
-pub async fn until_output_closed(
-    work: impl Future<Output = Result<(), CommandError>>,
-) -> Result<(), CommandError> {
+pub async fn until_output_closed(work: impl Future<Output = Result<()>>) -> Result<()> {
     const POLL_EVERY: Duration = Duration::from_millis(250);
     let closed = async {
         while output_is_open() {

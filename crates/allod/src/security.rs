@@ -28,9 +28,7 @@ impl Security {
                     "--auth tokens needs --tokens FILE; create the file with allod token new --file FILE"
                 )
             }
-            (Auth::None | Auth::NoAuth2, Some(_)) => {
-                bail!("--tokens needs --auth tokens")
-            }
+            (Auth::None | Auth::NoAuth2, Some(_)) => bail!("--tokens needs --auth tokens"),
         };
         let tls = match (&settings.tls_cert, &settings.tls_key) {
             (None, None) => None,

@@ -11,12 +11,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::client::{Client, with_query};
-use crate::error::CommandError;
-use crate::output::table::{Align, Table};
+use crate::error::{CommandError, Result};
+use crate::output::table::Table;
 use crate::output::{OutputFormat, format, json, message};
 
 /// Parses an answer that a table shows.
-pub fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, CommandError> {
+pub fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
     serde_json::from_slice(body)
         .context("unexpected answer from the server, perhaps of another version; `--output json` prints it")
         .map_err(CommandError::Failed)
@@ -82,11 +82,7 @@ pub struct ClaimRow {
 impl ClaimRow {
     /// Its values, as ranges if there are many.
     pub fn held(&self) -> String {
-        if !self.ranges.is_empty() {
-            return self.ranges.join(", ");
-        }
-        let all: Vec<String> = self.values.iter().map(text).collect();
-        if all.is_empty() { text(&self.value) } else { all.join(", ") }
+        values_text(&self.ranges, &self.values).unwrap_or_else(|| text(&self.value))
     }
 
     /// When the lease ends, or the quarantine.
@@ -100,20 +96,23 @@ impl ClaimRow {
 }
 
 pub fn claims_table<'a>(claims: impl IntoIterator<Item = &'a ClaimRow>) -> Table {
-    let mut table = Table::new(&[
-        ("POOL", Align::Left),
-        ("KEY", Align::Left),
-        ("VALUE", Align::Left),
-        ("OWNER", Align::Left),
-        ("VERSION", Align::Right),
-        ("EXPIRES", Align::Left),
-    ]);
+    let mut table =
+        Table::new(&["POOL", "KEY", "VALUE", "OWNER", "VERSION", "EXPIRES"]).right(&["VERSION"]);
     for claim in claims {
         let ClaimRow { pool, key, owner, version, .. } = claim;
         let (pool, key, owner) = (pool.clone(), key.clone(), owner.clone());
         table.row([pool, key, claim.held(), owner, version.to_string(), claim.until()]);
     }
     table
+}
+
+/// Several values as ranges or each; `None` if there are none.
+pub fn values_text(ranges: &[String], values: &[Value]) -> Option<String> {
+    match (ranges, values) {
+        ([], []) => None,
+        ([], values) => Some(values.iter().map(text).collect::<Vec<_>>().join(", ")),
+        (ranges, _) => Some(ranges.join(", ")),
+    }
 }
 
 /// A value without the quotes of JSON.
@@ -156,9 +155,11 @@ impl PagedList {
         client: &Client,
         path: &str,
         member: &'static str,
-        query: &[(&'static str, String)],
+        query: impl IntoIterator<Item = (&'static str, Option<String>)>,
         page: &PageArguments,
-    ) -> Result<PagedList, CommandError> {
+    ) -> Result<PagedList> {
+        let query = query.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let query: Vec<(&str, String)> = query.collect();
         let mut list = PagedList { member, items: Vec::new(), next: page.after.clone() };
         loop {
             let left = page.limit.saturating_sub(list.items.len() as u64);
@@ -173,7 +174,7 @@ impl PagedList {
         }
     }
 
-    fn add(&mut self, body: &Bytes) -> Result<(), CommandError> {
+    fn add(&mut self, body: &Bytes) -> Result<()> {
         let mut page: HashMap<String, Box<RawValue>> = parse(body)?;
         let items = page.remove(self.member).map(|raw| serde_json::from_str(raw.get()));
         let next = page.remove("next").map(|raw| serde_json::from_str(raw.get()));
@@ -183,14 +184,10 @@ impl PagedList {
         Ok(())
     }
 
-    pub fn items<T: DeserializeOwned>(&self) -> Result<Vec<T>, CommandError> {
+    pub fn items<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
         let items = self.items.iter().map(|raw| serde_json::from_str(raw.get()));
         let items: Result<Vec<T>, _> = items.collect();
-        items.map_err(|error| {
-            CommandError::Failed(
-                anyhow::Error::from(error).context("unexpected answer from the server"),
-            )
-        })
+        items.context("unexpected answer from the server").map_err(CommandError::Failed)
     }
 
     /// The list as one page.
@@ -206,7 +203,7 @@ impl PagedList {
         output: OutputFormat,
         none: &str,
         table: impl FnOnce(&[T]) -> Table,
-    ) -> Result<(), CommandError> {
+    ) -> Result<()> {
         if output == OutputFormat::Json {
             return json::print(self.json().as_bytes());
         }

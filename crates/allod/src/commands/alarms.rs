@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::client::ApiRequest;
 use crate::client::answers::{PageArguments, PagedList};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
-use crate::output::table::{Align, Table};
+use crate::error::Result;
+use crate::output::table::Table;
 use crate::output::{format, message};
 
 #[derive(Debug, Args)]
@@ -74,7 +74,7 @@ struct AlarmRow {
     cleared: Option<String>,
 }
 
-pub fn run(arguments: AlarmsArguments) -> Result<(), CommandError> {
+pub fn run(arguments: AlarmsArguments) -> Result<()> {
     match arguments.command {
         None => list(arguments.list),
         Some(AlarmsCommand::List(arguments)) => list(arguments),
@@ -82,27 +82,19 @@ pub fn run(arguments: AlarmsArguments) -> Result<(), CommandError> {
     }
 }
 
-fn list(arguments: AlarmListArguments) -> Result<(), CommandError> {
+fn list(arguments: AlarmListArguments) -> Result<()> {
     let AlarmListArguments { prefix, kind, over, page, common } = arguments;
     common.run(async move |client, output| {
         let raised = (!over).then(|| "true".to_owned());
         let query = [("object_prefix", prefix), ("kind", kind), ("raised", raised)];
-        let query: Vec<(&str, String)> =
-            query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let list = PagedList::fetch(client, "/v1/alarms", "alarms", &query, &page).await?;
+        let list = PagedList::fetch(client, "/v1/alarms", "alarms", query, &page).await?;
         let none = if over { "no alarms" } else { "no active alarms" };
-        list.show(output, none, |alarms: &[AlarmRow]| table(alarms))
+        list.show(output, none, table)
     })
 }
 
 fn table(alarms: &[AlarmRow]) -> Table {
-    let mut table = Table::new(&[
-        ("OBJECT", Align::Left),
-        ("OF", Align::Left),
-        ("KIND", Align::Left),
-        ("RAISED", Align::Left),
-        ("CLEARED", Align::Left),
-    ]);
+    let mut table = Table::new(&["OBJECT", "OF", "KIND", "RAISED", "CLEARED"]);
     for alarm in alarms {
         let AlarmRow { object, kind, of, raised, cleared } = alarm;
         let cleared = cleared.as_deref().map_or(String::new(), format::time);
@@ -112,14 +104,14 @@ fn table(alarms: &[AlarmRow]) -> Table {
     table
 }
 
-fn purge(arguments: AlarmPurgeArguments) -> Result<(), CommandError> {
+fn purge(arguments: AlarmPurgeArguments) -> Result<()> {
     let AlarmPurgeArguments { object, kind, over: _, common } = arguments;
     common.run(async move |client, _| {
         let named: Vec<(String, String)> = match object.zip(kind) {
             Some(named) => vec![named],
             None => {
                 let page = PageArguments { limit: 1, all: true, after: None };
-                let list = PagedList::fetch(client, "/v1/alarms", "alarms", &[], &page).await?;
+                let list = PagedList::fetch(client, "/v1/alarms", "alarms", [], &page).await?;
                 let alarms: Vec<AlarmRow> = list.items()?;
                 let cleared = alarms.into_iter().filter(|alarm| alarm.cleared.is_some());
                 cleared.map(|alarm| (alarm.object, alarm.kind)).collect()

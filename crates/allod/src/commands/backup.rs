@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 use crate::client::ApiRequest;
 use crate::commands::journal::{RecordProgress, ReportFormat, SummaryRows, print_summary, text};
 use crate::connection::ConnectionArguments;
-use crate::error::{CommandError, with_advice};
+use crate::error::{CommandError, Result, with_advice};
 use crate::journal_location::{JournalLocation, OpenedJournal};
 
 pub const EXAMPLES: &str = "\
@@ -51,7 +51,7 @@ pub struct BackupArguments {
     connection: ConnectionArguments,
 }
 
-pub fn run(arguments: BackupArguments) -> Result<(), CommandError> {
+pub fn run(arguments: BackupArguments) -> Result<()> {
     let BackupArguments { to, data, journal, output, connection } = arguments;
     let location = match (journal, data) {
         (Some(text), _) => Some(JournalLocation::postgres(&text)?),
@@ -97,7 +97,7 @@ fn make(
     location: Option<&JournalLocation>,
     connection: ConnectionArguments,
     out: &mut dyn Write,
-) -> Result<WrittenBackup, CommandError> {
+) -> Result<WrittenBackup> {
     match location {
         Some(location) => from_journal(location, out),
         None => from_server(connection, out),
@@ -108,10 +108,7 @@ fn write_error(error: io::Error) -> CommandError {
     CommandError::Failed(anyhow::Error::from(error).context("cannot write the backup"))
 }
 
-fn from_journal(
-    location: &JournalLocation,
-    out: &mut dyn Write,
-) -> Result<WrittenBackup, CommandError> {
+fn from_journal(location: &JournalLocation, out: &mut dyn Write) -> Result<WrittenBackup> {
     let OpenedJournal { journal, checkpoints, .. } = location.open_existing()?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
@@ -144,13 +141,10 @@ impl Write for CountingWriter<'_> {
     }
 }
 
-fn from_server(
-    connection: ConnectionArguments,
-    out: &mut dyn Write,
-) -> Result<WrittenBackup, CommandError> {
+fn from_server(connection: ConnectionArguments, out: &mut dyn Write) -> Result<WrittenBackup> {
     let client = connection.client()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CommandError::Failed(error.into()))?;
+    let runtime = runtime.map_err(CommandError::failed)?;
     let request = ApiRequest::get("/v1/backup")
         .header(ACCEPT, "application/octet-stream, application/problem+json")?;
     let answer = runtime.block_on(client.begin(&request))?;
@@ -241,7 +235,7 @@ struct PartialFile {
 }
 
 impl PartialFile {
-    fn create(to: &Path) -> Result<PartialFile, CommandError> {
+    fn create(to: &Path) -> Result<PartialFile> {
         if fs::metadata(to).is_ok_and(|found| !found.is_file()) {
             return Err(CommandError::Usage(anyhow!("{} is not a regular file", to.display())));
         }
@@ -256,7 +250,7 @@ impl PartialFile {
     }
 
     /// Syncs the file and gives it its name. With `verifying`, it is read back first.
-    fn finish(mut self, verifying: bool) -> Result<(), CommandError> {
+    fn finish(mut self, verifying: bool) -> Result<()> {
         self.out.flush().and_then(|()| self.out.get_ref().sync_all()).map_err(write_error)?;
         if verifying {
             let file = File::open(&self.path).map_err(write_error)?;

@@ -12,12 +12,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::client::ApiRequest;
-use crate::client::answers::parse;
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::output::changes::amounts_text;
-use crate::output::table::{Align, Table};
-use crate::output::{OutputFormat, json as json_output, message, print};
+use crate::output::table::Table;
+use crate::output::{message, print};
 use explanation::CandidateExplanation;
 
 pub const EXAMPLES: &str = r#"Examples:
@@ -90,19 +89,16 @@ struct CandidateEntry {
     mappings: BTreeMap<String, Vec<String>>,
 }
 
-pub fn run(arguments: CandidatesArguments) -> Result<(), CommandError> {
+pub fn run(arguments: CandidatesArguments) -> Result<()> {
     let body = arguments.body().map_err(|error| CommandError::Usage(anyhow::Error::msg(error)))?;
     arguments.common.clone().run(async move |client, output| {
         let request = ApiRequest::new(Method::POST, "/v1/candidates").json(&body)?.repeatable();
         let reply = client.send(&request).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        show(&parse(&reply.body)?)
+        reply.show(output, |answer: CandidatesAnswer| show(&answer))
     })
 }
 
-fn show(answer: &CandidatesAnswer) -> Result<(), CommandError> {
+fn show(answer: &CandidatesAnswer) -> Result<()> {
     let name = |uuid: &str| answer.providers.get(uuid).map_or(uuid, String::as_str).to_owned();
     if answer.candidates.is_empty() {
         message(match answer.explanation {
@@ -128,14 +124,7 @@ fn show(answer: &CandidatesAnswer) -> Result<(), CommandError> {
 
 /// One line for each provider of each candidate.
 fn table(answer: &CandidatesAnswer, name: &dyn Fn(&str) -> String) -> Table {
-    let mut table = Table::new(&[
-        ("N", Align::Right),
-        ("ROOT", Align::Left),
-        ("PROVIDER", Align::Left),
-        ("UUID", Align::Left),
-        ("TAKES", Align::Left),
-        ("GROUPS", Align::Left),
-    ]);
+    let mut table = Table::new(&["N", "ROOT", "PROVIDER", "UUID", "TAKES", "GROUPS"]).right(&["N"]);
     for (n, candidate) in answer.candidates.iter().enumerate() {
         for (provider, amounts) in &candidate.allocations {
             let serves = candidate.mappings.iter().filter(|(_, by)| by.contains(provider));

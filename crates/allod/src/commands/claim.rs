@@ -3,17 +3,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::pool::STRATEGIES;
-use crate::client::answers::parse;
 use crate::client::answers::{ClaimRow, claims_table, text};
-use crate::client::{ApiRequest, path_segment};
+use crate::client::{ApiRequest, claim_path};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
-use crate::output::{OutputFormat, format, json as json_output, message, print};
+use crate::error::Result;
+use crate::output::{format, message, print};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -116,32 +114,22 @@ impl ClaimArguments {
     }
 }
 
-pub fn run(arguments: ClaimArguments) -> Result<(), CommandError> {
+pub fn run(arguments: ClaimArguments) -> Result<()> {
     let common = arguments.common.clone();
     common.run(async move |client, output| {
-        let path = format!(
-            "/v1/pools/{}/claims/{}",
-            path_segment(&arguments.pool),
-            path_segment(&arguments.key)
-        );
+        let path = claim_path(&arguments.pool, &arguments.key);
         let request = ApiRequest::new(Method::PUT, path).json(&arguments.body())?;
-        let request = match arguments.version {
-            Some(version) => request.header(IF_MATCH, &format!("\"{version}\""))?,
-            None if arguments.new => request.header(IF_NONE_MATCH, "*")?,
-            None => request,
-        };
+        let request = request.expecting(arguments.version, arguments.new)?;
         let reply = client.send(&request).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let claim: ClaimRow = parse(&reply.body)?;
-        if arguments.quiet {
-            return print(&values(&claim));
-        }
-        if reply.status != StatusCode::CREATED {
-            message(&format!("{} already has this claim", claim.key));
-        }
-        claims_table([&claim]).print()
+        reply.show(output, |claim: ClaimRow| {
+            if arguments.quiet {
+                return print(&values(&claim));
+            }
+            if reply.status != StatusCode::CREATED {
+                message(&format!("{} already has this claim", claim.key));
+            }
+            claims_table([&claim]).print()
+        })
     })
 }
 

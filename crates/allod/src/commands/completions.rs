@@ -3,7 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::output::print;
 
 pub const EXAMPLES: &str = "\
@@ -26,10 +26,7 @@ enum SupportedShell {
     Fish,
 }
 
-pub fn run(
-    arguments: &CompletionsArguments,
-    mut command: clap::Command,
-) -> Result<(), CommandError> {
+pub fn run(arguments: &CompletionsArguments, mut command: clap::Command) -> Result<()> {
     let shell = match arguments.shell {
         SupportedShell::Bash => Shell::Bash,
         SupportedShell::Zsh => Shell::Zsh,

@@ -5,9 +5,9 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::config::{EffectiveSetting, KEYS, ServeArguments, TABLE_KEYS};
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::limits::AllLimits;
-use crate::output::table::{Align, Table};
+use crate::output::table::Table;
 use crate::output::{OutputFormat, json as json_output, message, print};
 use crate::security::Security;
 
@@ -16,7 +16,7 @@ pub enum ConfigCommand {
     /// Show the settings that `allod serve` would use, and where each was set
     Show(ConfigShowArguments),
     /// Check the configuration that `allod serve` would use
-    Check(ConfigCheckArguments),
+    Check(ServeArguments),
     /// Print the configuration reference as Markdown
     Reference,
 }
@@ -43,17 +43,11 @@ pub struct ConfigShowArguments {
     serve: ServeArguments,
 }
 
-#[derive(Debug, Args)]
-pub struct ConfigCheckArguments {
-    #[command(flatten)]
-    serve: ServeArguments,
-}
-
-pub fn run(command: ConfigCommand) -> Result<(), CommandError> {
+pub fn run(command: ConfigCommand) -> Result<()> {
     match command {
         ConfigCommand::Show(arguments) => show(arguments),
         ConfigCommand::Check(arguments) => {
-            let resolved = arguments.serve.resolve().map_err(CommandError::Usage)?;
+            let resolved = arguments.resolve().map_err(CommandError::Usage)?;
             tracing_subscriber::EnvFilter::try_new(&resolved.settings.log)
                 .with_context(|| format!("log '{}' is invalid", resolved.settings.log))
                 .map_err(CommandError::Usage)?;
@@ -65,7 +59,7 @@ pub fn run(command: ConfigCommand) -> Result<(), CommandError> {
     }
 }
 
-fn show(arguments: ConfigShowArguments) -> Result<(), CommandError> {
+fn show(arguments: ConfigShowArguments) -> Result<()> {
     let resolved = arguments.serve.resolve().map_err(CommandError::Usage)?;
     let wanted = |row: &&EffectiveSetting| {
         !arguments.said || row.source != crate::config::SettingSource::Default
@@ -82,8 +76,7 @@ fn show(arguments: ConfigShowArguments) -> Result<(), CommandError> {
             json!({ "keys": keys, "limits": limits }).to_string().as_bytes(),
         );
     }
-    let mut table =
-        Table::new(&[("KEY", Align::Left), ("VALUE", Align::Left), ("FROM", Align::Left)]);
+    let mut table = Table::new(&["KEY", "VALUE", "FROM"]);
     for row in keys {
         table.row([row.name.to_owned(), row.text.clone(), row.source.to_string()]);
     }
@@ -114,6 +107,11 @@ See [Webhooks](../guides/webhooks.md).
 | `modules` | `{ ncs = \"tailf-ncs\" }` | `nso`: module names of the prefixes in targets |
 ";
 
+/// A default in Markdown.
+fn code(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("`{text}`") }
+}
+
 /// The text of `docs/reference/config.md`.
 pub fn reference() -> String {
     let mut text = String::from(
@@ -124,8 +122,7 @@ pub fn reference() -> String {
          | key | flag | environment | default | description |\n|---|---|---|---|---|\n",
     );
     for key in KEYS {
-        let default =
-            if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
+        let default = code(key.default);
         let choices = match key.choices {
             [] => String::new(),
             choices => format!(" ({})", choices.join(", ")),
@@ -145,8 +142,7 @@ pub fn reference() -> String {
          | key | default | description |\n|---|---|---|\n",
     );
     for key in TABLE_KEYS {
-        let default =
-            if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
+        let default = code(key.default);
         text.push_str(&format!("| `{}` | {default} | {} |\n", key.name, key.about));
     }
     text.push_str(WEBHOOKS);
@@ -168,7 +164,7 @@ pub fn reference() -> String {
         let flag = argument.get_long().unwrap_or_default();
         let variable = argument.get_env().map(|name| name.to_string_lossy()).unwrap_or_default();
         let default = argument.get_default_values().first().map(|value| value.to_string_lossy());
-        let default = default.map_or(String::new(), |value| format!("`{value}`"));
+        let default = code(&default.unwrap_or_default());
         let about = argument.get_help().map(ToString::to_string).unwrap_or_default();
         text.push_str(&format!("| `--{flag}` | `{variable}` | {default} | {about} |\n"));
     }

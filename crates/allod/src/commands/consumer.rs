@@ -6,14 +6,13 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 
 use super::provider::uuid_of;
-use crate::client::answers::parse;
 use crate::client::answers::{PageArguments, PagedList};
 use crate::client::path_segment;
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::output::changes::amounts_text;
-use crate::output::table::{Align, Table, field_lines};
-use crate::output::{OutputFormat, format, json as json_output, print};
+use crate::output::table::{Table, field_lines};
+use crate::output::{format, print};
 
 #[derive(Debug, Subcommand)]
 pub enum ConsumerCommand {
@@ -76,14 +75,14 @@ impl ConsumerRow {
     }
 }
 
-pub fn run(command: ConsumerCommand) -> Result<(), CommandError> {
+pub fn run(command: ConsumerCommand) -> Result<()> {
     match command {
         ConsumerCommand::List(arguments) => list(arguments),
         ConsumerCommand::Show(arguments) => show(arguments),
     }
 }
 
-fn list(arguments: ConsumerListArguments) -> Result<(), CommandError> {
+fn list(arguments: ConsumerListArguments) -> Result<()> {
     let ConsumerListArguments { project, provider, expired, page, common } = arguments;
     common.run(async move |client, output| {
         let provider = match provider {
@@ -92,24 +91,16 @@ fn list(arguments: ConsumerListArguments) -> Result<(), CommandError> {
         };
         let expired = expired.then(|| "true".to_owned());
         let query = [("project", project), ("provider", provider), ("expired", expired)];
-        let query: Vec<(&str, String)> =
-            query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let list = PagedList::fetch(client, "/v1/consumers", "consumers", &query, &page).await?;
-        list.show(output, "no matching consumers", |consumers: &[ConsumerRow]| table(consumers))
+        let list = PagedList::fetch(client, "/v1/consumers", "consumers", query, &page).await?;
+        list.show(output, "no matching consumers", table)
     })
 }
 
 /// One line for each consumer and provider.
 fn table(consumers: &[ConsumerRow]) -> Table {
-    let mut table = Table::new(&[
-        ("CONSUMER", Align::Left),
-        ("GENERATION", Align::Right),
-        ("PROJECT", Align::Left),
-        ("USER", Align::Left),
-        ("HOLDS", Align::Left),
-        ("OF", Align::Left),
-        ("EXPIRES", Align::Left),
-    ]);
+    let mut table =
+        Table::new(&["CONSUMER", "GENERATION", "PROJECT", "USER", "HOLDS", "OF", "EXPIRES"])
+            .right(&["GENERATION"]);
     for consumer in consumers {
         let ConsumerRow { uuid, generation, project, user, .. } = consumer;
         for (provider, amounts) in &consumer.allocations {
@@ -121,33 +112,33 @@ fn table(consumers: &[ConsumerRow]) -> Table {
     table
 }
 
-fn show(arguments: ConsumerShowArguments) -> Result<(), CommandError> {
+fn show(arguments: ConsumerShowArguments) -> Result<()> {
     let ConsumerShowArguments { consumer, common } = arguments;
     common.run(async move |client, output| {
         let reply = client.get(format!("/v1/consumers/{}", path_segment(&consumer))).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let consumer: ConsumerRow = parse(&reply.body)?;
-        let until = consumer.until();
-        let on_expiry = match consumer.reclaim.as_deref() {
-            Some("reap") => "allocations are released",
-            Some("keep") => "allocations stay until released",
-            _ => "",
-        };
-        let mut lines = vec![
-            ("consumer", consumer.uuid),
-            ("generation", consumer.generation.to_string()),
-            ("project", consumer.project),
-            ("user", consumer.user),
-            ("type", consumer.r#type.unwrap_or_default()),
-            ("written", format::time(&consumer.written)),
-            ("expires", until),
-            ("on expiry", on_expiry.to_owned()),
-        ];
-        for (provider, amounts) in &consumer.allocations {
-            lines.push(("holds", format!("{} of {provider}", amounts_text(amounts))));
-        }
-        print(&field_lines(lines))
+        reply.show(output, describe)
     })
+}
+
+fn describe(consumer: ConsumerRow) -> Result<()> {
+    let until = consumer.until();
+    let on_expiry = match consumer.reclaim.as_deref() {
+        Some("reap") => "allocations are released",
+        Some("keep") => "allocations stay until released",
+        _ => "",
+    };
+    let mut lines = vec![
+        ("consumer", consumer.uuid),
+        ("generation", consumer.generation.to_string()),
+        ("project", consumer.project),
+        ("user", consumer.user),
+        ("type", consumer.r#type.unwrap_or_default()),
+        ("written", format::time(&consumer.written)),
+        ("expires", until),
+        ("on expiry", on_expiry.to_owned()),
+    ];
+    for (provider, amounts) in &consumer.allocations {
+        lines.push(("holds", format!("{} of {provider}", amounts_text(amounts))));
+    }
+    print(&field_lines(lines))
 }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::client::answers::{PageArguments, PagedList};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::output::changes::{ChangeRow, table};
 use crate::output::format;
 
@@ -63,36 +63,22 @@ pub struct HistoryArguments {
     common: ClientArguments,
 }
 
-pub fn run(arguments: HistoryArguments) -> Result<(), CommandError> {
-    let HistoryArguments {
-        pool,
-        value,
-        key,
-        owner,
-        provider,
-        consumer,
-        since,
-        until,
-        oldest_first,
-        page,
-        common,
-    } = arguments;
+pub fn run(arguments: HistoryArguments) -> Result<()> {
+    let common = arguments.common.clone();
     common.run(async move |client, output| {
-        let order = oldest_first.then(|| "oldest_first".to_owned());
         let query = [
-            ("pool", pool),
-            ("value", value),
-            ("key", key),
-            ("owner", owner),
-            ("provider", provider),
-            ("consumer", consumer),
-            ("since", since),
-            ("until", until),
-            ("order", order),
+            ("pool", arguments.pool),
+            ("value", arguments.value),
+            ("key", arguments.key),
+            ("owner", arguments.owner),
+            ("provider", arguments.provider),
+            ("consumer", arguments.consumer),
+            ("since", arguments.since),
+            ("until", arguments.until),
+            ("order", arguments.oldest_first.then(|| "oldest_first".to_owned())),
         ];
-        let query: Vec<(&str, String)> =
-            query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let list = PagedList::fetch(client, "/v1/history", "changes", &query, &page).await?;
+        let page = &arguments.page;
+        let list = PagedList::fetch(client, "/v1/history", "changes", query, page).await?;
         list.show(output, "no matching changes", |changes: &[ChangeRow]| table(changes))
     })
 }

@@ -15,7 +15,7 @@ use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::connection::{ConnectionArguments, block_on, read_token};
-use crate::error::{AdvisedError, CommandError, with_advice};
+use crate::error::{AdvisedError, CommandError, Result, with_advice};
 use crate::output::progress::Progress;
 use crate::output::{OutputFormat, format, json, message, print, style};
 
@@ -103,7 +103,7 @@ pub struct PlacementArguments {
     connection: ConnectionArguments,
 }
 
-pub fn run(command: ImportCommand) -> Result<(), CommandError> {
+pub fn run(command: ImportCommand) -> Result<()> {
     let ImportCommand::Placement(arguments) = command;
     let PlacementArguments { others, verify, replace, output, .. } = *arguments;
     if others == OthersFlag::Delete && !replace && !verify {
@@ -158,11 +158,10 @@ fn to_command_error(error: ImportError) -> CommandError {
 }
 
 /// Prints the report. It is an error if the servers differ.
-fn show(report: &ImportReport, output: OutputFormat) -> Result<(), CommandError> {
+fn show(report: &ImportReport, output: OutputFormat) -> Result<()> {
     match output {
         OutputFormat::Json => {
-            let bytes =
-                serde_json::to_vec(report).map_err(|error| CommandError::Failed(error.into()))?;
+            let bytes = serde_json::to_vec(report).map_err(CommandError::failed)?;
             json::print(&bytes)?;
         }
         OutputFormat::Table => print(&report_text::text(report))?,
@@ -171,9 +170,8 @@ fn show(report: &ImportReport, output: OutputFormat) -> Result<(), CommandError>
         return Ok(());
     }
     let refused = report.copied.as_ref().map_or(0, |copied| copied.refused_total());
-    let mut what = format!("the servers differ: {}", {
-        format::count(report.compared.differences_total, "difference")
-    });
+    let differences = format::count(report.compared.differences_total, "difference");
+    let mut what = format!("the servers differ: {differences}");
     if refused > 0 {
         what.push_str(&format!(", {} refused by the target", format::count(refused, "write")));
     }

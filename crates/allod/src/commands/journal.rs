@@ -11,7 +11,8 @@ use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::error::CommandError;
+use crate::commands::pool::input_name;
+use crate::error::{CommandError, Result};
 use crate::journal_location::{JournalArguments, JournalLocation, JournalOrFile, open_file};
 use crate::output::print;
 use crate::output::progress::Progress;
@@ -38,7 +39,7 @@ pub enum ReportFormat {
     Json,
 }
 
-pub fn run(command: JournalCommand) -> Result<(), CommandError> {
+pub fn run(command: JournalCommand) -> Result<()> {
     match command {
         JournalCommand::Verify { file, location, output } => match location.or_file(file)? {
             JournalOrFile::Journal(location) => verify(&location, output),
@@ -48,7 +49,7 @@ pub fn run(command: JournalCommand) -> Result<(), CommandError> {
     }
 }
 
-fn verify(location: &JournalLocation, output: ReportFormat) -> Result<(), CommandError> {
+fn verify(location: &JournalLocation, output: ReportFormat) -> Result<()> {
     let opened = location.open_existing()?;
     let whole = opened.journal.tail().map_err(|error| location.error(error))?.seq;
     let mut progress = Progress::new("verifying", |n| format!("{n} records"), Some(whole));
@@ -64,7 +65,7 @@ fn verify(location: &JournalLocation, output: ReportFormat) -> Result<(), Comman
     Err(CommandError::Unsound(anyhow!("the journal leads to an invalid state:\n  {violations}")))
 }
 
-fn verify_file(path: &Path, output: ReportFormat) -> Result<(), CommandError> {
+fn verify_file(path: &Path, output: ReportFormat) -> Result<()> {
     let mut bar = RecordProgress::new("verifying");
     let found = allod_engine::verify_segment(open_file(path)?, &mut |at, of| bar.at(at, of));
     drop(bar);
@@ -83,8 +84,7 @@ pub fn restore_error(error: RestoreError, path: &Path) -> CommandError {
         RestoreError::NotEmpty { .. } => CommandError::Refused,
         RestoreError::Target(_) | RestoreError::ReadBack => CommandError::Failed,
     };
-    let name = if path == Path::new("-") { "stdin".into() } else { path.display().to_string() };
-    kind(anyhow::Error::from(error).context(name))
+    kind(anyhow::Error::from(error).context(input_name(path)))
 }
 
 /// Progress in records, whose total is known only after the start.
@@ -140,7 +140,7 @@ pub fn describe(found: &RestoreSummary) -> SummaryRows {
     rows
 }
 
-pub fn print_summary(rows: &SummaryRows, output: ReportFormat) -> Result<(), CommandError> {
+pub fn print_summary(rows: &SummaryRows, output: ReportFormat) -> Result<()> {
     let text = match output {
         ReportFormat::Json => {
             let object: serde_json::Map<String, Value> =

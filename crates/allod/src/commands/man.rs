@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, Command};
 use clap_mangen::Man;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::output::{message, print};
 
 #[derive(Debug, Args)]
@@ -17,11 +17,11 @@ pub struct ManArguments {
     dir: Option<PathBuf>,
 }
 
-pub fn run(arguments: &ManArguments, mut command: Command) -> Result<(), CommandError> {
+pub fn run(arguments: &ManArguments, mut command: Command) -> Result<()> {
     // clap fills in the full names of commands only when it builds them.
     command.build();
     let Some(folder) = &arguments.dir else {
-        let page = page(&command, "allod").map_err(|error| CommandError::Failed(error.into()))?;
+        let page = page(&command, "allod").map_err(CommandError::failed)?;
         return print(&String::from_utf8_lossy(&page));
     };
     let write = || -> std::io::Result<usize> {

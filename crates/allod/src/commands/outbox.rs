@@ -7,8 +7,8 @@ use serde::Deserialize;
 use crate::client::answers::{PageArguments, PagedList};
 use crate::client::{ApiRequest, path_segment};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
-use crate::output::table::{Align, Table};
+use crate::error::Result;
+use crate::output::table::Table;
 use crate::output::{format, message};
 
 #[derive(Debug, Subcommand)]
@@ -64,7 +64,7 @@ struct NotificationRow {
     due: Option<String>,
 }
 
-pub fn run(command: OutboxCommand) -> Result<(), CommandError> {
+pub fn run(command: OutboxCommand) -> Result<()> {
     match command {
         OutboxCommand::List(arguments) => list(arguments),
         OutboxCommand::Retry(arguments) => change(arguments, Method::POST, "/retry", "retrying"),
@@ -72,31 +72,20 @@ pub fn run(command: OutboxCommand) -> Result<(), CommandError> {
     }
 }
 
-fn list(arguments: OutboxListArguments) -> Result<(), CommandError> {
+fn list(arguments: OutboxListArguments) -> Result<()> {
     let OutboxListArguments { dead, target, page, common } = arguments;
     common.run(async move |client, output| {
         let dead = dead.then(|| "true".to_owned());
         let query = [("dead", dead), ("target_prefix", target)];
-        let query: Vec<(&str, String)> =
-            query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let list = PagedList::fetch(client, "/v1/outbox", "notices", &query, &page).await?;
-        list.show(output, "no matching notifications", |notifications: &[NotificationRow]| {
-            table(notifications)
-        })
+        let list = PagedList::fetch(client, "/v1/outbox", "notices", query, &page).await?;
+        list.show(output, "no matching notifications", table)
     })
 }
 
 fn table(notifications: &[NotificationRow]) -> Table {
-    let mut table = Table::new(&[
-        ("NUMBER", Align::Left),
-        ("TARGET", Align::Left),
-        ("USER", Align::Left),
-        ("HOW", Align::Left),
-        ("QUEUED", Align::Left),
-        ("ATTEMPTS", Align::Right),
-        ("DUE", Align::Left),
-        ("ERROR", Align::Left),
-    ]);
+    let mut table =
+        Table::new(&["NUMBER", "TARGET", "USER", "HOW", "QUEUED", "ATTEMPTS", "DUE", "ERROR"])
+            .right(&["ATTEMPTS"]);
     for notification in notifications {
         let NotificationRow { number, target, user, how, queued, attempts, error, due } =
             notification;
@@ -113,13 +102,13 @@ fn change(
     method: Method,
     action: &'static str,
     done: &'static str,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let OutboxChangeArguments { number, dead, common } = arguments;
     common.run(async move |client, _| {
         let numbers = if dead {
             let page = PageArguments { limit: 1, all: true, after: None };
-            let query = [("dead", "true".to_owned())];
-            let list = PagedList::fetch(client, "/v1/outbox", "notices", &query, &page).await?;
+            let query = [("dead", Some("true".to_owned()))];
+            let list = PagedList::fetch(client, "/v1/outbox", "notices", query, &page).await?;
             let notifications: Vec<NotificationRow> = list.items()?;
             notifications.into_iter().map(|notification| notification.number).collect()
         } else {

@@ -6,17 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::client::answers::parse;
-use crate::client::answers::{PageArguments, PagedList, PoolRow};
+use crate::client::answers::{PageArguments, PagedList, PoolRow, parse};
 use crate::client::{ApiRequest, Client, path_segment, with_query};
 use crate::connection::ClientArguments;
-use crate::error::{CommandError, with_advice};
-use crate::output::table::{Align, Table, field_lines};
-use crate::output::{OutputFormat, format, json as json_output, message, print};
+use crate::error::{CommandError, Result, with_advice};
+use crate::output::table::{Table, field_lines};
+use crate::output::{OutputFormat, format, message, print};
 
 #[derive(Debug, Subcommand)]
 pub enum PoolCommand {
@@ -161,7 +159,7 @@ fn label(text: &str) -> Result<(String, Option<String>), String> {
     }
 }
 
-pub fn run(command: PoolCommand) -> Result<(), CommandError> {
+pub fn run(command: PoolCommand) -> Result<()> {
     match command {
         PoolCommand::List(arguments) => list(arguments),
         PoolCommand::Show(arguments) => show(arguments),
@@ -174,11 +172,11 @@ fn path(pool: &str) -> String {
     format!("/v1/pools/{}", path_segment(pool))
 }
 
-fn list(arguments: PoolListArguments) -> Result<(), CommandError> {
+fn list(arguments: PoolListArguments) -> Result<()> {
     let PoolListArguments { prefix, page, common } = arguments;
     common.run(async move |client, output| {
-        let query: Vec<_> = prefix.into_iter().map(|prefix| ("prefix", prefix)).collect();
-        let list = PagedList::fetch(client, "/v1/pools", "pools", &query, &page).await?;
+        let query = [("prefix", prefix)];
+        let list = PagedList::fetch(client, "/v1/pools", "pools", query, &page).await?;
         list.show(output, "no pools; create one with `allod pool set`", |pools: &[PoolRow]| {
             table(pools)
         })
@@ -188,16 +186,8 @@ fn list(arguments: PoolListArguments) -> Result<(), CommandError> {
 /// Pools with their usage; also shown by `allod status --live`.
 pub fn table<'a>(pools: impl IntoIterator<Item = &'a PoolRow>) -> Table {
     const BAR: usize = 10;
-    let mut table = Table::new(&[
-        ("POOL", Align::Left),
-        ("KIND", Align::Left),
-        ("FILL", Align::Left),
-        ("", Align::Right),
-        ("HELD", Align::Right),
-        ("QUARANTINED", Align::Right),
-        ("FREE", Align::Right),
-        ("SIZE", Align::Right),
-    ]);
+    let columns = ["POOL", "KIND", "FILL", "", "HELD", "QUARANTINED", "FREE", "SIZE"];
+    let mut table = Table::new(&columns).right(&columns[3..]);
     for PoolRow { name, kind, usage, .. } in pools {
         let mut cells = vec![name.clone(), kind.clone()];
         if let Some(usage) = usage {
@@ -211,14 +201,11 @@ pub fn table<'a>(pools: impl IntoIterator<Item = &'a PoolRow>) -> Table {
     table
 }
 
-fn show(arguments: PoolShowArguments) -> Result<(), CommandError> {
+fn show(arguments: PoolShowArguments) -> Result<()> {
     let PoolShowArguments { pool, common } = arguments;
     common.run(async move |client, output| {
         let reply = client.get(path(&pool)).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        print(&describe(&parse(&reply.body)?))
+        reply.show(output, |pool: PoolRow| print(&describe(&pool)))
     })
 }
 
@@ -274,7 +261,7 @@ fn describe(pool: &PoolRow) -> String {
     field_lines(lines)
 }
 
-fn set(mut arguments: PoolSetArguments) -> Result<(), CommandError> {
+fn set(mut arguments: PoolSetArguments) -> Result<()> {
     let common = arguments.common.clone();
     let file = arguments.file.take().map(|path| from_file(&path)).transpose()?;
     common.run(async move |client, output| {
@@ -291,19 +278,13 @@ fn set(mut arguments: PoolSetArguments) -> Result<(), CommandError> {
         let request =
             ApiRequest::new(Method::PUT, with_query(&path(&pool), keep_held)).json(&definition)?;
         // The change is based on what was read, so the pool must still have that generation.
-        let request = match arguments.if_match.or(known) {
-            Some(generation) => request.header(IF_MATCH, &format!("\"{generation}\""))?,
-            None if arguments.new => request.header(IF_NONE_MATCH, "*")?,
-            None => request,
-        };
+        let request = request.expecting(arguments.if_match.or(known), arguments.new)?;
         let reply = client.send(&request).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let made: PoolRow = parse(&reply.body)?;
-        let done = if reply.status == StatusCode::CREATED { "created" } else { "changed" };
-        message(&format!("{done} {}, generation {}", made.name, made.generation));
-        print(&describe(&made))
+        reply.show(output, |made: PoolRow| {
+            let done = if reply.status == StatusCode::CREATED { "created" } else { "changed" };
+            message(&format!("{done} {}, generation {}", made.name, made.generation));
+            print(&describe(&made))
+        })
     })
 }
 
@@ -311,7 +292,7 @@ fn set(mut arguments: PoolSetArguments) -> Result<(), CommandError> {
 async fn fetch_definition(
     client: &Client,
     pool: &str,
-) -> Result<Option<(Map<String, Value>, u64)>, CommandError> {
+) -> Result<Option<(Map<String, Value>, u64)>> {
     match client.get(path(pool)).await {
         Ok(reply) => {
             let mut base: Map<String, Value> = parse(&reply.body)?;
@@ -331,7 +312,7 @@ fn keep_definition(pool: &mut Map<String, Value>) {
     }
 }
 
-fn from_file(path: &Path) -> Result<Map<String, Value>, CommandError> {
+fn from_file(path: &Path) -> Result<Map<String, Value>> {
     let bytes = read_input(path)?;
     let mut definition: Map<String, Value> = serde_json::from_slice(&bytes)
         .with_context(|| format!("{} is not the JSON definition of a pool", input_name(path)))
@@ -341,7 +322,7 @@ fn from_file(path: &Path) -> Result<Map<String, Value>, CommandError> {
 }
 
 /// A file, or stdin for `-`.
-pub fn read_input(path: &Path) -> Result<Vec<u8>, CommandError> {
+pub fn read_input(path: &Path) -> Result<Vec<u8>> {
     let read = || {
         if path == Path::new("-") {
             let mut bytes = Vec::new();
@@ -359,15 +340,10 @@ pub fn input_name(path: &Path) -> String {
 
 impl PoolSetArguments {
     /// The definition with the given flags applied.
-    fn apply_to(&self, mut base: Map<String, Value>) -> Result<Map<String, Value>, CommandError> {
+    fn apply_to(&self, mut base: Map<String, Value>) -> Result<Map<String, Value>> {
         let texts = |texts: &Vec<String>| {
-            json!(
-                texts
-                    .iter()
-                    .map(|text| text.trim())
-                    .filter(|text| !text.is_empty())
-                    .collect::<Vec<_>>()
-            )
+            let texts = texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
+            Value::from_iter(texts)
         };
         let given = [
             ("kind", self.kind.as_ref().map(|kind| json!(kind))),
@@ -387,11 +363,7 @@ impl PoolSetArguments {
             ),
             ("reap", self.reap.map(Value::from)),
         ];
-        for (name, value) in given {
-            if let Some(value) = value {
-                base.insert(name.to_owned(), value);
-            }
-        }
+        base.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         if !self.labels.is_empty() {
             let labels = base.entry("labels").or_insert_with(|| json!({}));
             let labels = labels.as_object_mut().ok_or_else(|| {
@@ -404,24 +376,20 @@ impl PoolSetArguments {
                 };
             }
         }
-        let missing = ["kind", "ranges"].iter().find(|name| !base.contains_key(**name));
-        match missing {
-            None => Ok(base),
-            Some(_) => Err(CommandError::Usage(with_advice(
-                format!("there is no pool '{}'; a new pool needs --kind and --range", self.pool),
-                "example: allod pool set vlans --kind id32 --range 1-4094",
-            ))),
+        if ["kind", "ranges"].iter().all(|name| base.contains_key(*name)) {
+            return Ok(base);
         }
+        Err(CommandError::Usage(with_advice(
+            format!("there is no pool '{}'; a new pool needs --kind and --range", self.pool),
+            "example: allod pool set vlans --kind id32 --range 1-4094",
+        )))
     }
 }
 
-fn delete(arguments: PoolDeleteArguments) -> Result<(), CommandError> {
+fn delete(arguments: PoolDeleteArguments) -> Result<()> {
     let PoolDeleteArguments { pool, if_match, common } = arguments;
     common.run(async move |client, output| {
-        let mut request = ApiRequest::new(Method::DELETE, path(&pool));
-        if let Some(generation) = if_match {
-            request = request.header(IF_MATCH, &format!("\"{generation}\""))?;
-        }
+        let request = ApiRequest::new(Method::DELETE, path(&pool)).expecting(if_match, false)?;
         client.send(&request).await?;
         if output == OutputFormat::Table {
             message(&format!("deleted {pool}"));

@@ -6,13 +6,12 @@ use allod_core::capacity::Uuid;
 use clap::{Args, Subcommand};
 use serde::Deserialize;
 
-use crate::client::answers::parse;
-use crate::client::answers::{PageArguments, PagedList};
+use crate::client::answers::{PageArguments, PagedList, parse};
 use crate::client::{Client, path_segment, with_query};
 use crate::connection::ClientArguments;
-use crate::error::{CommandError, with_advice};
-use crate::output::table::{Align, Table, field_lines};
-use crate::output::{OutputFormat, format, json as json_output, print};
+use crate::error::{CommandError, Result, with_advice};
+use crate::output::table::{Table, field_lines};
+use crate::output::{format, print};
 
 #[derive(Debug, Subcommand)]
 pub enum ProviderCommand {
@@ -91,57 +90,45 @@ struct InventoryRow {
     free: i64,
 }
 
-pub fn run(command: ProviderCommand) -> Result<(), CommandError> {
+pub fn run(command: ProviderCommand) -> Result<()> {
     match command {
         ProviderCommand::List(arguments) => list(arguments),
         ProviderCommand::Show(arguments) => show(arguments),
     }
 }
 
-fn list(arguments: ProviderListArguments) -> Result<(), CommandError> {
+fn list(arguments: ProviderListArguments) -> Result<()> {
     let ProviderListArguments { prefix, in_tree, traits, classes, aggregates, page, common } =
         arguments;
     common.run(async move |client, output| {
         let in_tree = match in_tree {
-            Some(provider) => Some(("in_tree", uuid_of(client, &provider).await?)),
+            Some(provider) => Some(uuid_of(client, &provider).await?),
             None => None,
         };
-        let prefix = prefix.map(|prefix| ("name_prefix", prefix));
-        let each = |name, texts: Vec<String>| texts.into_iter().map(move |text| (name, text));
-        let query = prefix.into_iter().chain(in_tree).chain(each("trait", traits));
+        let each = |name, texts: Vec<String>| texts.into_iter().map(move |text| (name, Some(text)));
+        let query = [("name_prefix", prefix), ("in_tree", in_tree)];
+        let query = query.into_iter().chain(each("trait", traits));
         let query = query.chain(each("class", classes)).chain(each("aggregate", aggregates));
-        let query: Vec<(&str, String)> = query.collect();
-        let list = PagedList::fetch(client, "/v1/providers", "providers", &query, &page).await?;
-        list.show(output, "no matching providers", |providers: &[ProviderRow]| table(providers))
+        let list = PagedList::fetch(client, "/v1/providers", "providers", query, &page).await?;
+        list.show(output, "no matching providers", table)
     })
 }
 
 /// One line for each provider and resource class.
 fn table(providers: &[ProviderRow]) -> Table {
     const BAR: usize = 10;
-    let mut table = Table::new(&[
-        ("PROVIDER", Align::Left),
-        ("UUID", Align::Left),
-        ("CLASS", Align::Left),
-        ("FILL", Align::Left),
-        ("", Align::Right),
-        ("USED", Align::Right),
-        ("FREE", Align::Right),
-        ("CAPACITY", Align::Right),
-    ]);
+    let columns = ["PROVIDER", "UUID", "CLASS", "FILL", "", "USED", "FREE", "CAPACITY"];
+    let mut table = Table::new(&columns).right(&columns[4..]);
     for provider in providers {
         let name = [provider.name.clone(), provider.uuid.clone()];
         if provider.inventories.is_empty() {
             table.row(name.clone().into_iter().chain(["-".to_owned()]));
         }
         for (class, inventory) in &provider.inventories {
-            let (used, all) = inventory.fill();
-            let fill = [class.clone(), format::bar(used, all, BAR), format::percent(used, all)];
-            let counts = [
-                inventory.used.to_string(),
-                inventory.free.to_string(),
-                inventory.capacity.to_string(),
-            ];
+            let (part, all) = inventory.fill();
+            let fill = [class.clone(), format::bar(part, all, BAR), format::percent(part, all)];
+            let InventoryRow { used, free, capacity, .. } = inventory;
+            let counts = [used.to_string(), free.to_string(), capacity.to_string()];
             table.row(name.clone().into_iter().chain(fill).chain(counts));
         }
     }
@@ -170,47 +157,39 @@ impl InventoryRow {
     }
 }
 
-fn show(arguments: ProviderShowArguments) -> Result<(), CommandError> {
+fn show(arguments: ProviderShowArguments) -> Result<()> {
     let ProviderShowArguments { provider, common } = arguments;
     common.run(async move |client, output| {
         let uuid = uuid_of(client, &provider).await?;
         let reply = client.get(format!("/v1/providers/{}", path_segment(&uuid))).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let provider: ProviderRow = parse(&reply.body)?;
-        let root = Some(provider.root).filter(|root| *root != provider.uuid);
-        print(&field_lines([
-            ("provider", provider.name),
-            ("uuid", provider.uuid),
-            ("generation", provider.generation.to_string()),
-            ("parent", provider.parent.unwrap_or_default()),
-            ("root", root.unwrap_or_default()),
-            ("traits", provider.traits.join(", ")),
-            ("aggregates", provider.aggregates.join(", ")),
-            ("consumers", provider.consumers.to_string()),
-            ("changed", format::time(&provider.changed)),
-        ]))?;
-        if provider.inventories.is_empty() {
-            return Ok(());
-        }
-        print("\n")?;
-        stock(&provider.inventories).print()
+        reply.show(output, describe)
     })
+}
+
+fn describe(provider: ProviderRow) -> Result<()> {
+    let root = Some(provider.root).filter(|root| *root != provider.uuid);
+    print(&field_lines([
+        ("provider", provider.name),
+        ("uuid", provider.uuid),
+        ("generation", provider.generation.to_string()),
+        ("parent", provider.parent.unwrap_or_default()),
+        ("root", root.unwrap_or_default()),
+        ("traits", provider.traits.join(", ")),
+        ("aggregates", provider.aggregates.join(", ")),
+        ("consumers", provider.consumers.to_string()),
+        ("changed", format::time(&provider.changed)),
+    ]))?;
+    if provider.inventories.is_empty() {
+        return Ok(());
+    }
+    print("\n")?;
+    stock(&provider.inventories).print()
 }
 
 /// The inventories of one provider.
 fn stock(inventories: &BTreeMap<String, InventoryRow>) -> Table {
-    let mut table = Table::new(&[
-        ("CLASS", Align::Left),
-        ("TOTAL", Align::Right),
-        ("RESERVED", Align::Right),
-        ("RATIO", Align::Right),
-        ("CAPACITY", Align::Right),
-        ("USED", Align::Right),
-        ("FREE", Align::Right),
-        ("PORTIONS", Align::Left),
-    ]);
+    let columns = ["CLASS", "TOTAL", "RESERVED", "RATIO", "CAPACITY", "USED", "FREE", "PORTIONS"];
+    let mut table = Table::new(&columns).right(&columns[1..7]);
     for (class, one) in inventories {
         table.row([
             class.clone(),
@@ -227,7 +206,7 @@ fn stock(inventories: &BTreeMap<String, InventoryRow>) -> Table {
 }
 
 /// The UUID of a provider that is given by name or UUID.
-pub async fn uuid_of(client: &Client, named: &str) -> Result<String, CommandError> {
+pub async fn uuid_of(client: &Client, named: &str) -> Result<String> {
     #[derive(Deserialize)]
     struct NamesPage {
         providers: Vec<ProviderName>,
@@ -243,21 +222,20 @@ pub async fn uuid_of(client: &Client, named: &str) -> Result<String, CommandErro
     }
     let mut after: Option<String> = None;
     loop {
-        let query = [("name_prefix", named.to_owned()), ("fields", "name".into())];
-        let query = query.into_iter().chain([("limit", "10000".into())]);
-        let reply = client.get(with_query(
-            "/v1/providers",
-            query.chain(after.take().map(|after| ("after", after))),
-        ));
-        let reply = reply.await?;
+        let query = [
+            ("name_prefix", named.to_owned()),
+            ("fields", "name".into()),
+            ("limit", "10000".into()),
+        ];
+        let query = query.into_iter().chain(after.take().map(|after| ("after", after)));
+        let reply = client.get(with_query("/v1/providers", query)).await?;
         let NamesPage { providers, next } = parse(&reply.body)?;
         if let Some(known) = providers.into_iter().find(|known| known.name == named) {
             return Ok(known.uuid);
         }
         if next.is_none() {
-            let what = format!("there is no provider named '{named}'");
             return Err(CommandError::NotFound(with_advice(
-                what,
+                format!("there is no provider named '{named}'"),
                 "`allod provider list` lists the providers",
             )));
         }

@@ -6,10 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::client::ApiRequest;
-use crate::client::answers::parse;
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
-use crate::output::{OutputFormat, json as json_output, message};
+use crate::error::Result;
+use crate::output::message;
 
 #[derive(Debug, Args)]
 pub struct ReleaseArguments {
@@ -34,16 +33,12 @@ struct ReleaseAnswer {
 }
 
 #[derive(Deserialize)]
-struct ReleaseResult {
-    release: ReleaseOutcome,
+#[serde(rename_all = "snake_case")]
+enum ReleaseResult {
+    Release { existed: bool },
 }
 
-#[derive(Deserialize)]
-struct ReleaseOutcome {
-    existed: bool,
-}
-
-pub fn run(arguments: ReleaseArguments) -> Result<(), CommandError> {
+pub fn run(arguments: ReleaseArguments) -> Result<()> {
     let ReleaseArguments { pool, key: keys, version, common } = arguments;
     common.run(async move |client, output| {
         let op = |key: &String| -> Value {
@@ -57,14 +52,12 @@ pub fn run(arguments: ReleaseArguments) -> Result<(), CommandError> {
             .repeatable()
             .several(keys.len() > 1);
         let reply = client.send(&request).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let answer: ReleaseAnswer = parse(&reply.body)?;
-        for (key, done) in keys.iter().zip(&answer.results) {
-            let done = if done.release.existed { "released" } else { "no claim" };
-            message(&format!("{done} {key} in {pool}"));
-        }
-        Ok(())
+        reply.show(output, |answer: ReleaseAnswer| {
+            for (key, ReleaseResult::Release { existed }) in keys.iter().zip(answer.results) {
+                let done = if existed { "released" } else { "no claim" };
+                message(&format!("{done} {key} in {pool}"));
+            }
+            Ok(())
+        })
     })
 }

@@ -4,15 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 use http::Method;
-use http::header::IF_MATCH;
 use serde_json::{Value, json};
 
-use crate::client::answers::parse;
 use crate::client::answers::{ClaimRow, claims_table};
-use crate::client::{ApiRequest, path_segment};
+use crate::client::{ApiRequest, claim_path};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
-use crate::output::{OutputFormat, format, json as json_output};
+use crate::error::Result;
+use crate::output::format;
 
 #[derive(Debug, Args)]
 pub struct RenewArguments {
@@ -37,25 +35,17 @@ pub struct RenewArguments {
     common: ClientArguments,
 }
 
-pub fn run(arguments: RenewArguments) -> Result<(), CommandError> {
+pub fn run(arguments: RenewArguments) -> Result<()> {
     let RenewArguments { pool, key, ttl, confirm, version, common } = arguments;
     common.run(async move |client, output| {
         let action = if confirm { "confirm" } else { "renew" };
-        let path =
-            format!("/v1/pools/{}/claims/{}/{action}", path_segment(&pool), path_segment(&key));
+        let path = format!("{}/{action}", claim_path(&pool, &key));
         let body = match ttl {
             Some(time) => json!({ "ttl": Value::from(format::seconds(time)) }),
             None => json!({}),
         };
-        let mut request = ApiRequest::new(Method::POST, path).json(&body)?.repeatable();
-        if let Some(version) = version {
-            request = request.header(IF_MATCH, &format!("\"{version}\""))?;
-        }
-        let reply = client.send(&request).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let claim: ClaimRow = parse(&reply.body)?;
-        claims_table([&claim]).print()
+        let request = ApiRequest::new(Method::POST, path).json(&body)?.repeatable();
+        let reply = client.send(&request.expecting(version, false)?).await?;
+        reply.show(output, |claim: ClaimRow| claims_table([&claim]).print())
     })
 }

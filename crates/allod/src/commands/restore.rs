@@ -12,7 +12,7 @@ use clap::Args;
 use crate::commands::journal::{
     RecordProgress, ReportFormat, describe, print_summary, restore_error,
 };
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::journal_location::{JournalLocation, OpenedJournal, open_file};
 use crate::output;
 
@@ -44,7 +44,7 @@ pub struct RestoreArguments {
     output: ReportFormat,
 }
 
-pub fn run(arguments: RestoreArguments) -> Result<(), CommandError> {
+pub fn run(arguments: RestoreArguments) -> Result<()> {
     let RestoreArguments { file, data, journal, archive, output } = arguments;
     let from =
         BackupSource { input: open_file(&file)?, archive: archive.map(|at| Archive::new(at, 0)) };

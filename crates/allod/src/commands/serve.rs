@@ -27,10 +27,7 @@ pub fn run(arguments: ServeArguments) -> Result<(), CommandError> {
     let settings = arguments.settings().map_err(CommandError::Usage)?;
     start_log(&settings).map_err(CommandError::Usage)?;
     open_files::raise_limit(settings.limits.edge.connections_max);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CommandError::Failed(error.into()))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(CommandError::failed)?;
     runtime.block_on(serve(settings))
 }
 
@@ -38,11 +35,10 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     // Before anything records a metric.
     let exporter = Exporter::install();
     let security = Security::open(&settings).map_err(CommandError::Usage)?;
-    let listener = Listener::bind(settings.listen, settings.auth)
-        .await
-        .map_err(|error| CommandError::Usage(error.into()))?;
+    let listener =
+        Listener::bind(settings.listen, settings.auth).await.map_err(CommandError::usage)?;
     let listener = security.of_listener(listener);
-    let stop = allod_edge::stop_signal().map_err(|error| CommandError::Failed(error.into()))?;
+    let stop = allod_edge::stop_signal().map_err(CommandError::failed)?;
     // Opening a journal in PostgreSQL blocks.
     let location = JournalLocation::of(&settings);
     let index = IndexFolder::of(&settings, &location).map_err(CommandError::Failed)?;
@@ -65,7 +61,7 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     let restconf = restconf(&settings, handle.clone(), security.scheme())?;
     routes.extend(restconf.routes());
     let app = App::new(routes, settings.limits.edge);
-    let app = app.map_err(|error| CommandError::Failed(error.into()))?;
+    let app = app.map_err(CommandError::failed)?;
     // Placement is at the root, so it answers all paths that no other interface has.
     let app = ["/v1", "/healthz", "/readyz", "/metrics"]
         .into_iter()
@@ -84,7 +80,7 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     info!(%address, journal = %location, "listening");
     // Scripts wait for this line, which does not depend on the format and level of the log.
     output::message(&format!("listening on {}://{address}", security.scheme()));
-    security.start_reloading().map_err(|error| CommandError::Failed(error.into()))?;
+    security.start_reloading().map_err(CommandError::failed)?;
     let until = async {
         tokio::select! {
             () = stop => info!("stopping"),

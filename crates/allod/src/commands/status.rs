@@ -4,16 +4,13 @@ mod live;
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use clap::Args;
 use serde::Deserialize;
 
-use crate::client::Client;
-use crate::client::answers::parse;
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::output::table::field_lines;
-use crate::output::{OutputFormat, format, json as json_output, print};
+use crate::output::{format, print};
 
 #[derive(Debug, Args)]
 pub struct StatusArguments {
@@ -72,26 +69,19 @@ struct JournalStatus {
     name: String,
     durable: bool,
     replicated: bool,
-    #[serde(default)]
     note: Option<String>,
 }
 
-pub fn run(arguments: StatusArguments) -> Result<(), CommandError> {
+pub fn run(arguments: StatusArguments) -> Result<()> {
     let StatusArguments { live, interval, count, common } = arguments;
     common.run(async move |client, output| {
         if live {
             return live::run(client, output, interval, count).await;
         }
-        let body = fetch(client).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&body);
-        }
-        print(&describe(&parse(&body)?, &client.server.to_string()))
+        let server = client.server.to_string();
+        let show = |status: StatusAnswer| print(&describe(&status, &server));
+        client.get("/v1/status").await?.show(output, show)
     })
-}
-
-async fn fetch(client: &Client) -> Result<Bytes, CommandError> {
-    Ok(client.get("/v1/status").await?.body)
 }
 
 impl StatusAnswer {

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::error::CommandError;
-use crate::output::table::{Align, Table};
+use crate::output::table::Table;
 use crate::output::{OutputFormat, json as json_output, message, print};
 use crate::security::SCOPE_WORD;
 
@@ -146,8 +146,7 @@ fn list(path: &Path, output: OutputFormat) -> Result<(), CommandError> {
         let rows: Vec<_> = entries.iter().map(row).collect();
         return json_output::print(serde_json::Value::from(rows).to_string().as_bytes());
     }
-    let columns = ["NAME", "ROLE", "POOLS", "EXPIRES"].map(|name| (name, Align::Left));
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&["NAME", "ROLE", "POOLS", "EXPIRES"]);
     for entry in entries {
         let over = if expired(&entry) { " (expired)" } else { "" };
         let expires = entry.expires_ms.map_or("never".to_owned(), time::rfc3339_s);

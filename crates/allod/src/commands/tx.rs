@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 
 use super::pool::{input_name, read_input};
 use crate::client::ApiRequest;
-use crate::client::answers::parse;
 use crate::client::answers::{ClaimRow, text};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
-use crate::output::table::{Align, Table};
-use crate::output::{OutputFormat, format, json as json_output, message};
+use crate::error::{CommandError, Result};
+use crate::output::table::Table;
+use crate::output::{format, message};
 
 pub const EXAMPLES: &str = r#"The file has the body of POST /v1/transactions, or only the list of operations:
   [ {"claim":   {"pool": "vlans", "key": "green"}},
@@ -79,7 +78,7 @@ struct AllocatedConsumer {
     generation: Option<u64>,
 }
 
-pub fn run(arguments: TxArguments) -> Result<(), CommandError> {
+pub fn run(arguments: TxArguments) -> Result<()> {
     let TxArguments { file, dry_run, idempotency_key, common } = arguments;
     let bytes = read_input(&file)?;
     let parsed: Value = serde_json::from_slice(&bytes)
@@ -102,28 +101,19 @@ pub fn run(arguments: TxArguments) -> Result<(), CommandError> {
             request = request.header(IDEMPOTENCY_KEY, &key)?.repeatable();
         }
         let reply = client.send(&request).await?;
-        if output == OutputFormat::Json {
-            return json_output::print(&reply.body);
-        }
-        let answer: TransactionAnswer = parse(&reply.body)?;
-        if answer.dry_run {
-            message("dry run: nothing was changed");
-        }
-        table(&ops, &answer.results).print()
+        reply.show(output, |answer: TransactionAnswer| {
+            if answer.dry_run {
+                message("dry run: nothing was changed");
+            }
+            table(&ops, &answer.results).print()
+        })
     })
 }
 
 /// The result of each operation. The answer does not repeat what was released or checked, so it is taken from the request.
 fn table(ops: &[Value], results: &[OperationResult]) -> Table {
-    let mut table = Table::new(&[
-        ("OP", Align::Right),
-        ("WHAT", Align::Left),
-        ("RESULT", Align::Left),
-        ("POOL", Align::Left),
-        ("KEY", Align::Left),
-        ("VALUE", Align::Left),
-        ("EXPIRES", Align::Left),
-    ]);
+    let mut table =
+        Table::new(&["OP", "WHAT", "RESULT", "POOL", "KEY", "VALUE", "EXPIRES"]).right(&["OP"]);
     for (op, done) in results.iter().enumerate() {
         if let Some(rows) = of_consumers(done) {
             for [what, result, consumer, expires] in rows {

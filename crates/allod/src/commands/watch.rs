@@ -11,7 +11,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use crate::client::events::{SseMessage, SseReader};
 use crate::client::{ApiRequest, Client, with_query};
 use crate::connection::ClientArguments;
-use crate::error::{CommandError, with_advice};
+use crate::error::{CommandError, Result, with_advice};
 use crate::output::changes::{ChangeRow, lines};
 use crate::output::{OutputFormat, message, print, until_output_closed};
 
@@ -62,7 +62,7 @@ pub struct WatchArguments {
     common: ClientArguments,
 }
 
-pub fn run(arguments: WatchArguments) -> Result<(), CommandError> {
+pub fn run(arguments: WatchArguments) -> Result<()> {
     let common = arguments.common.clone();
     common.run(async move |client, output| {
         let (path, left) = (arguments.path(), arguments.count.unwrap_or(u64::MAX));
@@ -72,16 +72,18 @@ pub fn run(arguments: WatchArguments) -> Result<(), CommandError> {
 
 impl WatchArguments {
     fn path(&self) -> String {
-        let one = |name: &'static str, value: Option<String>| value.map(|value| (name, value));
-        let many = |name: &'static str, values: &[String]| -> Vec<(&'static str, String)> {
-            values.iter().map(|value| (name, value.clone())).collect()
+        let members = [
+            ("from", self.from.iter().map(u64::to_string).collect()),
+            ("pool", self.pools.clone()),
+            ("owner_prefix", self.owner_prefix.iter().cloned().collect()),
+            ("provider", self.providers.clone()),
+            ("consumer", self.consumers.clone()),
+            ("kind", self.kinds.clone()),
+        ];
+        let each = |(name, values): (&'static str, Vec<String>)| {
+            values.into_iter().map(move |value| (name, value))
         };
-        let from = one("from", self.from.map(|from| from.to_string()));
-        let owner = one("owner_prefix", self.owner_prefix.clone());
-        let pairs = from.into_iter().chain(many("pool", &self.pools)).chain(owner);
-        let pairs = pairs.chain(many("provider", &self.providers));
-        let pairs = pairs.chain(many("consumer", &self.consumers));
-        with_query("/v1/watch", pairs.chain(many("kind", &self.kinds)))
+        with_query("/v1/watch", members.into_iter().flat_map(each))
     }
 }
 
@@ -96,7 +98,7 @@ struct WatchClient<'a> {
 }
 
 impl WatchClient<'_> {
-    async fn run(mut self) -> Result<(), CommandError> {
+    async fn run(mut self) -> Result<()> {
         // An error of the first connection ends the command; later ones are retried.
         let mut stream = self.open().await?;
         let mut pause = PAUSE_MIN;
@@ -111,7 +113,7 @@ impl WatchClient<'_> {
         Ok(())
     }
 
-    async fn open(&self) -> Result<HttpAnswer, CommandError> {
+    async fn open(&self) -> Result<HttpAnswer> {
         let mut request = ApiRequest::get(&self.path)
             .header(ACCEPT, "text/event-stream, application/problem+json")?;
         if let Some(last) = &self.last {
@@ -129,7 +131,7 @@ impl WatchClient<'_> {
     }
 
     /// Prints changes until the stream ends. Returns whether anything was received.
-    async fn read(&mut self, stream: &mut HttpAnswer) -> Result<bool, CommandError> {
+    async fn read(&mut self, stream: &mut HttpAnswer) -> Result<bool> {
         let mut reader = SseReader::default();
         let mut any = false;
         // A timeout, an error and the end of the stream are treated alike: the watcher reconnects.
@@ -145,7 +147,7 @@ impl WatchClient<'_> {
         Ok(any)
     }
 
-    fn show(&mut self, message: SseMessage) -> Result<(), CommandError> {
+    fn show(&mut self, message: SseMessage) -> Result<()> {
         if message.event.is_empty() {
             match (self.output, serde_json::from_str::<ChangeRow>(&message.data)) {
                 (OutputFormat::Table, Ok(change)) => print(&lines(&change))?,
@@ -158,7 +160,7 @@ impl WatchClient<'_> {
     }
 
     /// Reconnects, retrying without limit. Only a permanent error ends the command.
-    async fn reconnect(&mut self, pause: &mut Duration) -> Result<HttpAnswer, CommandError> {
+    async fn reconnect(&mut self, pause: &mut Duration) -> Result<HttpAnswer> {
         let mut reported = false;
         loop {
             tokio::time::sleep(*pause).await;

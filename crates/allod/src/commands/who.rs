@@ -4,13 +4,12 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::answers::parse;
 use crate::client::answers::{ClaimRow, PageArguments, PagedList, claims_table, text};
-use crate::client::{Client, path_segment, with_query};
+use crate::client::{Client, claim_path, path_segment, with_query};
 use crate::connection::ClientArguments;
-use crate::error::CommandError;
+use crate::error::Result;
 use crate::output::table::field_lines;
-use crate::output::{OutputFormat, format, json as json_output, print};
+use crate::output::{OutputFormat, format, print};
 
 pub const EXAMPLES: &str = "\
 Examples:
@@ -84,7 +83,7 @@ struct AsOf {
     time: String,
 }
 
-pub fn run(arguments: WhoArguments) -> Result<(), CommandError> {
+pub fn run(arguments: WhoArguments) -> Result<()> {
     let common = arguments.common.clone();
     common.run(async move |client, output| {
         match (&arguments.pool, &arguments.value, &arguments.key) {
@@ -103,13 +102,14 @@ async fn one_value(
     pool: &str,
     value: &str,
     at: Option<&str>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let path = format!("/v1/pools/{}/values/{}", path_segment(pool), path_segment(value));
     let reply = client.get(with_query(&path, at.map(|at| ("at", at.to_owned())))).await?;
-    if output == OutputFormat::Json {
-        return json_output::print(&reply.body);
-    }
-    let ValueAnswer { pool, value, state, claim, at } = parse(&reply.body)?;
+    reply.show(output, show_value)
+}
+
+fn show_value(answer: ValueAnswer) -> Result<()> {
+    let ValueAnswer { pool, value, state, claim, at } = answer;
     let mut lines = vec![("pool", pool), ("value", text(&value)), ("state", state)];
     if let Some(AsOf { position, time }) = at {
         lines.push(("as of", format!("{}, position {position}", format::time(&time))));
@@ -125,19 +125,9 @@ async fn one_value(
     print(&field_lines(lines))
 }
 
-async fn one_key(
-    client: &Client,
-    output: OutputFormat,
-    pool: &str,
-    key: &str,
-) -> Result<(), CommandError> {
-    let reply = client
-        .get(format!("/v1/pools/{}/claims/{}", path_segment(pool), path_segment(key)))
-        .await?;
-    if output == OutputFormat::Json {
-        return json_output::print(&reply.body);
-    }
-    claims_table([&parse::<ClaimRow>(&reply.body)?]).print()
+async fn one_key(client: &Client, output: OutputFormat, pool: &str, key: &str) -> Result<()> {
+    let reply = client.get(claim_path(pool, key)).await?;
+    reply.show(output, |claim: ClaimRow| claims_table([&claim]).print())
 }
 
 async fn many(
@@ -145,7 +135,7 @@ async fn many(
     output: OutputFormat,
     pool: Option<&str>,
     arguments: &WhoArguments,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let path = match pool {
         Some(pool) => format!("/v1/pools/{}/claims", path_segment(pool)),
         None => "/v1/claims".to_owned(),
@@ -159,8 +149,6 @@ async fn many(
         ("state", flag(arguments.quarantined, "quarantined")),
         ("draining", flag(arguments.draining, "true")),
     ];
-    let query: Vec<(&str, String)> =
-        query.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let list = PagedList::fetch(client, &path, "claims", &query, &arguments.page).await?;
+    let list = PagedList::fetch(client, &path, "claims", query, &arguments.page).await?;
     list.show(output, "no matching claims", |claims: &[ClaimRow]| claims_table(claims))
 }

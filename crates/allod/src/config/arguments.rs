@@ -52,7 +52,7 @@ impl FromArgMatches for ServeArguments {
     fn from_arg_matches(matches: &ArgMatches) -> Result<ServeArguments, clap::Error> {
         let given = |key: &'static ConfigKey| {
             let text = matches.get_one::<String>(key.name)?.clone();
-            let source = source(matches, key.name, || key.variable(), || key.flag());
+            let source = source(matches, key.name, key.variable(), &key.flag());
             Some(GivenSetting { key, text, source })
         };
         let limits = matches.get_many::<(String, u64)>("limit");
@@ -60,12 +60,7 @@ impl FromArgMatches for ServeArguments {
             config: matches.get_one("config").cloned(),
             given: KEYS.iter().filter_map(given).collect(),
             limits: limits.into_iter().flatten().cloned().collect(),
-            limits_source: source(
-                matches,
-                "limit",
-                || "ALLOD_LIMIT".to_owned(),
-                || "limit".to_owned(),
-            ),
+            limits_source: source(matches, "limit", "ALLOD_LIMIT".to_owned(), "limit"),
         })
     }
 
@@ -75,15 +70,10 @@ impl FromArgMatches for ServeArguments {
     }
 }
 
-fn source(
-    matches: &ArgMatches,
-    name: &str,
-    variable: impl Fn() -> String,
-    flag: impl Fn() -> String,
-) -> SettingSource {
+fn source(matches: &ArgMatches, name: &str, variable: String, flag: &str) -> SettingSource {
     match matches.value_source(name) {
-        Some(ValueSource::EnvVariable) => SettingSource::Environment(variable()),
-        _ => SettingSource::Flag(format!("--{}", flag())),
+        Some(ValueSource::EnvVariable) => SettingSource::Environment(variable),
+        _ => SettingSource::Flag(format!("--{flag}")),
     }
 }
 

@@ -6,6 +6,8 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use allod_engine::RetentionPolicy;
+use allod_journal::postgres::PostgresAddress;
 use clap::ValueEnum;
 
 use super::{ServerSettings, history};
@@ -13,9 +15,10 @@ use crate::journal_location;
 
 #[derive(Debug)]
 pub struct ConfigKey {
-    /// The key in `allod.toml`. The flag has `-` for `_`; the environment variable is in capitals after `ALLOD_`.
+    /// The key in `allod.toml`, or `table.key`. The flag has `-` for `_`; the environment variable is in capitals after
+    /// `ALLOD_`. Keys in tables have neither.
     pub name: &'static str,
-    /// The name of the value in the help.
+    /// The name of the value in the help of the flag.
     pub value: &'static str,
     /// Empty if there is no default.
     pub default: &'static str,
@@ -25,116 +28,48 @@ pub struct ConfigKey {
     pub set: fn(&mut ServerSettings, &str) -> Result<(), String>,
 }
 
-pub static KEYS: &[ConfigKey] = &[
-    ConfigKey {
-        name: "listen",
-        value: "ADDRESS",
-        default: "127.0.0.1:8778",
-        about: "Address and port to listen on; port 0 selects a free port",
-        choices: &[],
-        set: |settings, text| put(&mut settings.listen, text),
-    },
-    ConfigKey {
-        name: "data",
-        value: "FOLDER",
-        default: "allod-data",
-        about: "Data folder with the journal; created if missing",
-        choices: &[],
-        set: |settings, text| {
-            settings.data_given = true;
-            put(&mut settings.data, text)
-        },
-    },
-    ConfigKey {
-        name: "journal",
-        value: "ADDRESS",
-        default: "",
-        about: "Store the journal in PostgreSQL, such as postgres://user@host/database, instead of in the data folder",
-        choices: &[],
-        set: |settings, text| {
-            settings.journal = Some(journal_location::parse_address(text)?);
-            Ok(())
-        },
-    },
-    ConfigKey {
-        name: "ha",
-        value: "BOOL",
-        default: "false",
-        about: "High availability: refuse writes that are not replicated to a second machine",
-        choices: &["true", "false"],
-        set: |settings, text| put(&mut settings.ha, text),
-    },
-    ConfigKey {
-        name: "log",
-        value: "LEVELS",
-        default: "info",
-        about: "Log level, or levels by target, such as \"info,allod::access=debug\"",
-        choices: &[],
-        set: |settings, text| put(&mut settings.log, text),
-    },
-    ConfigKey {
-        name: "log_format",
-        value: "FORMAT",
-        default: "text",
-        about: "Format of log lines",
-        choices: &["text", "json"],
-        set: |settings, text| choose(&mut settings.log_format, text),
-    },
-    ConfigKey {
-        name: "auth",
-        value: "METHOD",
-        default: "none",
-        about: "Authentication of clients; none, and noauth2 for tests, are allowed on loopback only",
-        choices: &["none", "tokens", "noauth2"],
-        set: |settings, text| put(&mut settings.auth, text),
-    },
-    ConfigKey {
-        name: "tokens",
-        value: "FILE",
-        default: "",
-        about: "Tokens file for --auth tokens; see allod token new",
-        choices: &[],
-        set: |settings, text| name_file(&mut settings.tokens, text),
-    },
-    ConfigKey {
-        name: "tls_cert",
-        value: "FILE",
-        default: "",
-        about: "TLS certificate with its chain, in PEM format; needs --tls-key",
-        choices: &[],
-        set: |settings, text| name_file(&mut settings.tls_cert, text),
-    },
-    ConfigKey {
-        name: "tls_key",
-        value: "FILE",
-        default: "",
-        about: "Private key of --tls-cert, in PEM format",
-        choices: &[],
-        set: |settings, text| name_file(&mut settings.tls_key, text),
-    },
-    ConfigKey {
-        name: "history",
-        value: "RETENTION",
-        default: "all",
-        about: "How much history to retain: all, since-checkpoint (only what the oldest checkpoint needs), a time such as 30d or 12h, a size such as 10GB or 500MB, or both, such as 30d,10GB",
-        choices: &[],
-        set: |settings, text| {
-            settings.history = history::parse(text)?;
-            Ok(())
-        },
-    },
-    ConfigKey {
-        name: "archive",
-        value: "FOLDER",
-        default: "",
-        about: "Folder to archive records in before they are trimmed from the journal; without it they are deleted",
-        choices: &[],
-        set: |settings, text| {
-            settings.archive = (!text.is_empty()).then(|| text.into());
-            Ok(())
-        },
-    },
-];
+/// A row is `name (VALUE) = default [choices], setter(field), description;`.
+macro_rules! config_keys {
+    ($($name:literal $(($value:ident))? = $default:literal $([$($choice:literal),*])?,
+        $set:ident($($field:ident).*), $about:literal;)*) => {
+        &[$(ConfigKey {
+            name: $name,
+            value: concat!($(stringify!($value))?),
+            default: $default,
+            about: $about,
+            choices: &[$($($choice),*)?],
+            set: |settings, text| $set(&mut (*settings)$(.$field)*, text),
+        }),*]
+    };
+}
+pub(super) use config_keys;
+
+pub static KEYS: &[ConfigKey] = config_keys! {
+    "listen" (ADDRESS) = "127.0.0.1:8778", put(listen),
+        "Address and port to listen on; port 0 selects a free port";
+    "data" (FOLDER) = "allod-data", put_data(),
+        "Data folder with the journal; created if missing";
+    "journal" (ADDRESS) = "", put_journal(journal),
+        "Store the journal in PostgreSQL, such as postgres://user@host/database, instead of in the data folder";
+    "ha" (BOOL) = "false" ["true", "false"], put(ha),
+        "High availability: refuse writes that are not replicated to a second machine";
+    "log" (LEVELS) = "info", put(log),
+        "Log level, or levels by target, such as \"info,allod::access=debug\"";
+    "log_format" (FORMAT) = "text" ["text", "json"], choose(log_format),
+        "Format of log lines";
+    "auth" (METHOD) = "none" ["none", "tokens", "noauth2"], put(auth),
+        "Authentication of clients; none, and noauth2 for tests, are allowed on loopback only";
+    "tokens" (FILE) = "", name_file(tokens),
+        "Tokens file for --auth tokens; see allod token new";
+    "tls_cert" (FILE) = "", name_file(tls_cert),
+        "TLS certificate with its chain, in PEM format; needs --tls-key";
+    "tls_key" (FILE) = "", name_file(tls_key),
+        "Private key of --tls-cert, in PEM format";
+    "history" (RETENTION) = "all", put_history(history),
+        "How much history to retain: all, since-checkpoint (only what the oldest checkpoint needs), a time such as 30d or 12h, a size such as 10GB or 500MB, or both, such as 30d,10GB";
+    "archive" (FOLDER) = "", put_folder(archive),
+        "Folder to archive records in before they are trimmed from the journal; without it they are deleted";
+};
 
 impl ConfigKey {
     pub fn flag(&self) -> String {
@@ -154,6 +89,26 @@ impl ConfigKey {
 /// Parses a value and sets it.
 pub(super) fn put<T: FromStr<Err: Display>>(setting: &mut T, text: &str) -> Result<(), String> {
     *setting = text.parse().map_err(|error: T::Err| error.to_string())?;
+    Ok(())
+}
+
+fn put_data(settings: &mut ServerSettings, text: &str) -> Result<(), String> {
+    settings.data_given = true;
+    put(&mut settings.data, text)
+}
+
+fn put_journal(setting: &mut Option<PostgresAddress>, text: &str) -> Result<(), String> {
+    *setting = Some(journal_location::parse_address(text)?);
+    Ok(())
+}
+
+fn put_history(setting: &mut RetentionPolicy, text: &str) -> Result<(), String> {
+    *setting = history::parse(text)?;
+    Ok(())
+}
+
+fn put_folder(setting: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+    *setting = (!text.is_empty()).then(|| text.into());
     Ok(())
 }
 

@@ -3,164 +3,59 @@
 //!
 //! To add one, add a field to the settings of its crate, and a row here. `[policy.rules]` has names chosen by the operator.
 
+use allod_core::blocks::SearchOrder;
 use allod_face_restconf::id_manager::settings::search_order;
 use anyhow::{Context, Result, bail};
 
-use super::keys::put;
-use super::{ConfigFile, ServerSettings, as_text};
+use super::keys::{config_keys, put};
+use super::{ConfigFile, ConfigKey, ServerSettings, as_text};
 
-#[derive(Debug)]
-pub struct TableKey {
-    /// As `table.key`, such as `placement.max_allocation_candidates`.
-    pub name: &'static str,
-    /// Empty if there is no default.
-    pub default: &'static str,
-    pub about: &'static str,
-    pub set: fn(&mut ServerSettings, &str) -> Result<(), String>,
-}
-
-pub static TABLE_KEYS: &[TableKey] = &[
-    TableKey {
-        name: "placement.randomize_allocation_candidates",
-        default: "false",
-        about: "Return allocation candidates in random order",
-        set: |settings, text| put(&mut settings.placement.randomize_allocation_candidates, text),
-    },
-    TableKey {
-        name: "placement.max_allocation_candidates",
-        default: "-1",
-        about: "Maximum number of allocation candidates in an answer; -1: no limit",
-        set: |settings, text| put(&mut settings.placement.max_allocation_candidates, text),
-    },
-    TableKey {
-        name: "placement.allocation_candidates_generation_strategy",
-        default: "depth-first",
-        about: "depth-first: all candidates of one tree before the next; breadth-first: one of each tree in turn",
-        set: |settings, text| {
-            put(&mut settings.placement.allocation_candidates_generation_strategy, text)
-        },
-    },
-    TableKey {
-        name: "placement.incomplete_consumer_project_id",
-        default: "00000000-0000-0000-0000-000000000000",
-        about: "Project of allocations written with a version before 1.8, which have none",
-        set: |settings, text| put(&mut settings.placement.incomplete_consumer_project_id, text),
-    },
-    TableKey {
-        name: "placement.incomplete_consumer_user_id",
-        default: "00000000-0000-0000-0000-000000000000",
-        about: "User of such allocations",
-        set: |settings, text| put(&mut settings.placement.incomplete_consumer_user_id, text),
-    },
-    TableKey {
-        name: "placement.allocation_conflict_retry_count",
-        default: "10",
-        about: "Accepted without effect: allocations do not conflict here, so they need no retry",
-        set: |_, text| put(&mut 0_u64, text),
-    },
-    TableKey {
-        name: "policy.enforce_new_defaults",
-        default: "true",
-        about: "false: the role admin may do everything, as in old releases of Placement",
-        set: |settings, text| put(&mut settings.placement.policy.enforce_new_defaults, text),
-    },
-    TableKey {
-        name: "policy.enforce_scope",
-        default: "true",
-        about: "true: system-scoped tokens are refused, because all rules are project-scoped",
-        set: |settings, text| put(&mut settings.placement.policy.enforce_scope, text),
-    },
-    TableKey {
-        name: "cors.allowed_origin",
-        default: "",
-        about: "Origins whose web pages may access the server; `*` allows all; empty: none",
-        set: |settings, text| list(&mut settings.cors.allowed_origin, text),
-    },
-    TableKey {
-        name: "cors.allow_credentials",
-        default: "true",
-        about: "Whether these pages may send credentials",
-        set: |settings, text| put(&mut settings.cors.allow_credentials, text),
-    },
-    TableKey {
-        name: "cors.expose_headers",
-        default: "",
-        about: "Response headers that these pages may read",
-        set: |settings, text| list(&mut settings.cors.expose_headers, text),
-    },
-    TableKey {
-        name: "cors.max_age",
-        default: "3600",
-        about: "How long a browser may cache the answer to a preflight request, in seconds",
-        set: |settings, text| put(&mut settings.cors.max_age, text),
-    },
-    TableKey {
-        name: "cors.allow_methods",
-        default: "OPTIONS,GET,HEAD,POST,PUT,DELETE,TRACE,PATCH",
-        about: "Methods that these pages may use",
-        set: |settings, text| list(&mut settings.cors.allow_methods, text),
-    },
-    TableKey {
-        name: "cors.allow_headers",
-        default: "",
-        about: "Request headers that these pages may send",
-        set: |settings, text| list(&mut settings.cors.allow_headers, text),
-    },
-    TableKey {
-        name: "restconf.error_prefix",
-        default: "auto",
-        about: "Top-level member of JSON errors: odl: errors; rfc: ietf-restconf:errors; auto: rfc below /restconf/data, odl elsewhere",
-        set: |settings, text| put(&mut settings.restconf.error_prefix, text),
-    },
-    TableKey {
-        name: "restconf.data_missing",
-        default: "auto",
-        about: "Status for missing data: 404 or 409; auto: 404 below /restconf/data, 409 elsewhere",
-        set: |settings, text| put(&mut settings.restconf.data_missing, text),
-    },
-    TableKey {
-        name: "id_manager.node_id",
-        default: "2130706433",
-        about: "Number at the end of the names of child pools; OpenDaylight uses the address of its host as a number",
-        set: |settings, text| put(&mut settings.id_manager.node, text),
-    },
-    TableKey {
-        name: "id_manager.release_delay_s",
-        default: "30",
-        about: "Seconds before a released ID becomes available again, in pools without enhanced ID allocation",
-        set: |settings, text| put(&mut settings.id_manager.release_delay_s, text),
-    },
-    TableKey {
-        name: "id_manager.search_order",
-        default: "available-first",
-        about: "Order of allocation without enhanced ID allocation: available-first, as since Oxygen, or released-first, as before",
-        set: |settings, text| {
-            settings.id_manager.search_order = search_order(text)?;
-            Ok(())
-        },
-    },
-    TableKey {
-        name: "id_manager.enhanced_search_order",
-        default: "released-first",
-        about: "Order of allocation with enhanced ID allocation",
-        set: |settings, text| {
-            settings.id_manager.enhanced_search_order = search_order(text)?;
-            Ok(())
-        },
-    },
-    TableKey {
-        name: "id_manager.strict",
-        default: "false",
-        about: "true: allocateId fails if the requested ID is not available, instead of returning another; a call can override this",
-        set: |settings, text| put(&mut settings.id_manager.strict, text),
-    },
-    TableKey {
-        name: "id_manager.unknown_key",
-        default: "error",
-        about: "Answer of releaseId for an unknown key: error, as since Magnesium, or ignore, as before",
-        set: |settings, text| put(&mut settings.id_manager.unknown_key, text),
-    },
-];
+pub static TABLE_KEYS: &[ConfigKey] = config_keys! {
+    "placement.randomize_allocation_candidates" = "false", put(placement.randomize_allocation_candidates),
+        "Return allocation candidates in random order";
+    "placement.max_allocation_candidates" = "-1", put(placement.max_allocation_candidates),
+        "Maximum number of allocation candidates in an answer; -1: no limit";
+    "placement.allocation_candidates_generation_strategy" = "depth-first", put(placement.allocation_candidates_generation_strategy),
+        "depth-first: all candidates of one tree before the next; breadth-first: one of each tree in turn";
+    "placement.incomplete_consumer_project_id" = "00000000-0000-0000-0000-000000000000", put(placement.incomplete_consumer_project_id),
+        "Project of allocations written with a version before 1.8, which have none";
+    "placement.incomplete_consumer_user_id" = "00000000-0000-0000-0000-000000000000", put(placement.incomplete_consumer_user_id),
+        "User of such allocations";
+    "placement.allocation_conflict_retry_count" = "10", check_number(),
+        "Accepted without effect: allocations do not conflict here, so they need no retry";
+    "policy.enforce_new_defaults" = "true", put(placement.policy.enforce_new_defaults),
+        "false: the role admin may do everything, as in old releases of Placement";
+    "policy.enforce_scope" = "true", put(placement.policy.enforce_scope),
+        "true: system-scoped tokens are refused, because all rules are project-scoped";
+    "cors.allowed_origin" = "", list(cors.allowed_origin),
+        "Origins whose web pages may access the server; `*` allows all; empty: none";
+    "cors.allow_credentials" = "true", put(cors.allow_credentials),
+        "Whether these pages may send credentials";
+    "cors.expose_headers" = "", list(cors.expose_headers),
+        "Response headers that these pages may read";
+    "cors.max_age" = "3600", put(cors.max_age),
+        "How long a browser may cache the answer to a preflight request, in seconds";
+    "cors.allow_methods" = "OPTIONS,GET,HEAD,POST,PUT,DELETE,TRACE,PATCH", list(cors.allow_methods),
+        "Methods that these pages may use";
+    "cors.allow_headers" = "", list(cors.allow_headers),
+        "Request headers that these pages may send";
+    "restconf.error_prefix" = "auto", put(restconf.error_prefix),
+        "Top-level member of JSON errors: odl: errors; rfc: ietf-restconf:errors; auto: rfc below /restconf/data, odl elsewhere";
+    "restconf.data_missing" = "auto", put(restconf.data_missing),
+        "Status for missing data: 404 or 409; auto: 404 below /restconf/data, 409 elsewhere";
+    "id_manager.node_id" = "2130706433", put(id_manager.node),
+        "Number at the end of the names of child pools; OpenDaylight uses the address of its host as a number";
+    "id_manager.release_delay_s" = "30", put(id_manager.release_delay_s),
+        "Seconds before a released ID becomes available again, in pools without enhanced ID allocation";
+    "id_manager.search_order" = "available-first", put_order(id_manager.search_order),
+        "Order of allocation without enhanced ID allocation: available-first, as since Oxygen, or released-first, as before";
+    "id_manager.enhanced_search_order" = "released-first", put_order(id_manager.enhanced_search_order),
+        "Order of allocation with enhanced ID allocation";
+    "id_manager.strict" = "false", put(id_manager.strict),
+        "true: allocateId fails if the requested ID is not available, instead of returning another; a call can override this";
+    "id_manager.unknown_key" = "error", put(id_manager.unknown_key),
+        "Answer of releaseId for an unknown key: error, as since Magnesium, or ignore, as before";
+};
 
 pub(super) const TABLES: [&str; 5] = ["placement", "policy", "cors", "restconf", "id_manager"];
 
@@ -182,9 +77,19 @@ pub(super) fn read(file: &mut ConfigFile, table: &str, value: toml::Value) -> Re
             bail!("unknown key {key} in [{table}]; the keys are {}", known.join(", "));
         }
         let text = as_text(&value).with_context(|| format!("{name} must be a single value"))?;
-        file.tables.insert(name, text);
+        file.keys.insert(name, text);
     }
     Ok(())
+}
+
+fn put_order(setting: &mut SearchOrder, text: &str) -> Result<(), String> {
+    *setting = search_order(text)?;
+    Ok(())
+}
+
+/// Checks a number that has no effect.
+fn check_number(_: &mut ServerSettings, text: &str) -> Result<(), String> {
+    put(&mut 0_u64, text)
 }
 
 fn list(setting: &mut Vec<String>, text: &str) -> Result<(), String> {

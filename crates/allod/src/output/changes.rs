@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::format;
 use super::style::escape_controls;
-use crate::client::answers::text;
-use crate::output::table::{Align, Table};
+use crate::client::answers::{text, values_text};
+use crate::output::table::Table;
 
 /// The events at one position.
 #[derive(Debug, Deserialize)]
@@ -115,15 +115,9 @@ pub fn amounts_text(amounts: &BTreeMap<String, u64>) -> String {
 
 impl EventRow {
     fn held(&self) -> String {
-        if !self.ranges.is_empty() {
-            return self.ranges.join(", ");
-        }
-        let all: Vec<String> = self.values.iter().map(text).collect();
-        match &self.value {
-            _ if !all.is_empty() => all.join(", "),
-            Some(value) => text(value),
-            None => self.capacity.held(),
-        }
+        let several = values_text(&self.ranges, &self.values);
+        let one = || self.value.as_ref().map(text);
+        several.or_else(one).unwrap_or_else(|| self.capacity.held())
     }
 
     fn note(&self) -> String {
@@ -162,16 +156,9 @@ impl EventRow {
 
 /// One line for each event.
 pub fn table<'a>(changes: impl IntoIterator<Item = &'a ChangeRow>) -> Table {
-    let mut table = Table::new(&[
-        ("POSITION", Align::Right),
-        ("TIME", Align::Left),
-        ("EVENT", Align::Left),
-        ("POOL", Align::Left),
-        ("KEY", Align::Left),
-        ("VALUE", Align::Left),
-        ("OWNER", Align::Left),
-        ("NOTE", Align::Left),
-    ]);
+    let mut table =
+        Table::new(&["POSITION", "TIME", "EVENT", "POOL", "KEY", "VALUE", "OWNER", "NOTE"])
+            .right(&["POSITION"]);
     for change in changes {
         let when = [change.position.to_string(), format::time(&change.at)];
         for event in &change.events {

@@ -4,9 +4,9 @@
 use std::io::IsTerminal;
 
 use super::print as print_text;
-use crate::error::CommandError;
+use crate::error::Result;
 
-pub fn print(body: &[u8]) -> Result<(), CommandError> {
+pub fn print(body: &[u8]) -> Result<()> {
     let text = String::from_utf8_lossy(body);
     let text = text.trim_end();
     if std::io::stdout().is_terminal() {

@@ -3,13 +3,7 @@
 use std::io::IsTerminal;
 
 use super::style;
-use crate::error::CommandError;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    Left,
-    Right,
-}
+use crate::error::Result;
 
 /// The minimum width of a cut column.
 const WIDTH_MIN: usize = 6;
@@ -17,20 +11,27 @@ const GAP: &str = "  ";
 
 #[derive(Debug)]
 pub struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<&'static str>,
+    /// The columns that are aligned to the right.
+    right: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub fn new(columns: &[(&'static str, Align)]) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new() }
+    pub fn new(columns: &[&'static str]) -> Table {
+        Table { columns: columns.to_vec(), right: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Aligns these columns to the right.
+    pub fn right(self, columns: &[&'static str]) -> Table {
+        Table { right: columns.to_vec(), ..self }
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| style::escape_controls(&cell)).collect());
     }
 
-    pub fn print(&self) -> Result<(), CommandError> {
+    pub fn print(&self) -> Result<()> {
         let terminal = std::io::stdout().is_terminal();
         super::print(&self.text(width(terminal), style::use_colour(terminal)))
     }
@@ -38,8 +39,7 @@ impl Table {
     /// The table as text, cut to `width` if given.
     pub fn text(&self, width: Option<usize>, coloured: bool) -> String {
         let widths = self.widths(width);
-        let names = self.columns.iter().map(|(name, _)| *name);
-        let head = self.line(&names.collect::<Vec<_>>(), &widths);
+        let head = self.line(&self.columns, &widths);
         let mut text = format!("{}\n", style::bold(&head, coloured));
         for row in &self.rows {
             let cells: Vec<&str> = row.iter().map(String::as_str).collect();
@@ -51,7 +51,7 @@ impl Table {
 
     fn widths(&self, width: Option<usize>) -> Vec<usize> {
         let len = |text: &str| text.chars().count();
-        let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| len(name)).collect();
+        let mut widths: Vec<usize> = self.columns.iter().map(|name| len(name)).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(len(cell));
@@ -71,15 +71,15 @@ impl Table {
 
     fn line(&self, cells: &[&str], widths: &[usize]) -> String {
         let mut line = String::new();
-        for ((cell, width), (_, side)) in cells.iter().zip(widths).zip(&self.columns) {
+        for ((cell, width), name) in cells.iter().zip(widths).zip(&self.columns) {
             if !line.is_empty() {
                 line.push_str(GAP);
             }
             let cell = cut(cell, *width);
-            match side {
-                Align::Left => line.push_str(&format!("{cell:<width$}")),
-                Align::Right => line.push_str(&format!("{cell:>width$}")),
-            }
+            line.push_str(&match self.right.contains(name) {
+                true => format!("{cell:>width$}"),
+                false => format!("{cell:<width$}"),
+            });
         }
         line.truncate(line.trim_end().len());
         line
@@ -118,8 +118,7 @@ mod tests {
     use super::*;
 
     fn sample() -> Table {
-        let mut table =
-            Table::new(&[("NAME", Align::Left), ("HELD", Align::Right), ("OWNER", Align::Left)]);
+        let mut table = Table::new(&["NAME", "HELD", "OWNER"]).right(&["HELD"]);
         table.row(["vlans".into(), "7".into(), "tenant-7".into()]);
         table.row(["a-much-longer-name".into(), "12345".into(), String::new()]);
         table

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::output::table::{Align, Table};
+use crate::output::table::Table;
 
 #[derive(Deserialize)]
 pub(super) struct CandidateExplanation {
@@ -86,13 +86,8 @@ fn shown(group: &str) -> String {
 impl CandidateExplanation {
     /// For each group, how many providers each constraint left.
     pub(super) fn groups(&self, names: ProviderNames<'_>) -> Table {
-        let mut table = Table::new(&[
-            ("GROUP", Align::Left),
-            ("CONSTRAINT", Align::Left),
-            ("LEFT", Align::Right),
-            ("REMOVED", Align::Right),
-            ("NEAREST", Align::Left),
-        ]);
+        let mut table = Table::new(&["GROUP", "CONSTRAINT", "LEFT", "REMOVED", "NEAREST"])
+            .right(&["LEFT", "REMOVED"]);
         for group in &self.groups {
             for part in &group.parts {
                 let name = match &part.class {
@@ -118,12 +113,8 @@ impl CandidateExplanation {
 
     /// How many trees are left after each step of the search.
     pub(super) fn trees(&self, names: ProviderNames<'_>) -> Table {
-        let mut table = Table::new(&[
-            ("TREES", Align::Left),
-            ("LEFT", Align::Right),
-            ("REMOVED", Align::Right),
-            ("EXAMPLE", Align::Left),
-        ]);
+        let mut table =
+            Table::new(&["TREES", "LEFT", "REMOVED", "EXAMPLE"]).right(&["LEFT", "REMOVED"]);
         let trees = &self.trees;
         let mut row = |what: &str, left: u64, removed: Option<u64>, example: String| {
             let removed = removed.map(|removed| removed.to_string()).unwrap_or_default();

@@ -5,7 +5,7 @@ use allod_import_placement::report::{
 };
 
 use crate::output::style;
-use crate::output::table::{Align, Table};
+use crate::output::table::Table;
 
 fn label(kind: ItemKind) -> &'static str {
     match kind {
@@ -69,9 +69,7 @@ fn table(
     columns: &[&'static str],
     rows: impl Iterator<Item = (ItemKind, Vec<u64>)>,
 ) -> String {
-    let columns = columns.iter().map(|name| (*name, Align::Right));
-    let columns: Vec<_> = [(first, Align::Left)].into_iter().chain(columns).collect();
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(&[&[first], columns].concat()).right(columns);
     for (kind, numbers) in rows {
         let numbers = numbers.iter().map(ToString::to_string);
         table.row([label(kind).to_owned()].into_iter().chain(numbers));

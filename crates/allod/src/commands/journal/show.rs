@@ -20,7 +20,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 
 use super::ReportFormat;
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::journal_location::{JournalArguments, JournalLocation, JournalOrFile, open_file};
 use crate::output::changes::{ChangeRow, lines};
 use crate::output::format;
@@ -54,7 +54,7 @@ pub struct JournalShowArguments {
     output: ReportFormat,
 }
 
-pub fn run(arguments: JournalShowArguments) -> Result<(), CommandError> {
+pub fn run(arguments: JournalShowArguments) -> Result<()> {
     let JournalShowArguments { file, location, from, to, output } = arguments;
     let out = BufWriter::new(io::stdout().lock());
     let mut show = JournalPrinter { from, to, output, kinds: RefCell::default(), out };
@@ -75,7 +75,7 @@ struct JournalPrinter<W> {
 }
 
 impl<W: Write> JournalPrinter<W> {
-    fn journal(&mut self, location: &JournalLocation) -> Result<(), CommandError> {
+    fn journal(&mut self, location: &JournalLocation) -> Result<()> {
         let journal = location.open_existing()?.journal;
         let failed = |error| location.error(error);
         let mut next = journal.seq_of_position(self.from).map_err(failed)?;
@@ -89,7 +89,7 @@ impl<W: Write> JournalPrinter<W> {
         }
     }
 
-    fn file(&mut self, path: &Path) -> Result<(), CommandError> {
+    fn file(&mut self, path: &Path) -> Result<()> {
         let name = || path.display().to_string();
         let unsound = |error: allod_journal::SegmentError| {
             CommandError::Unsound(anyhow!(error).context(name()))
@@ -114,7 +114,7 @@ impl<W: Write> JournalPrinter<W> {
     }
 
     /// Prints the positions in the range. Returns `false` after the last one.
-    fn frames(&mut self, frames: &[RecordFrame]) -> Result<bool, CommandError> {
+    fn frames(&mut self, frames: &[RecordFrame]) -> Result<bool> {
         for frame in frames {
             let items = allod_record::decode(&frame.body)
                 .with_context(|| format!("record {}", frame.seq))
@@ -128,7 +128,7 @@ impl<W: Write> JournalPrinter<W> {
         Ok(true)
     }
 
-    fn frame(&mut self, frame: &RecordFrame, items: &[Item]) -> Result<(), CommandError> {
+    fn frame(&mut self, frame: &RecordFrame, items: &[Item]) -> Result<()> {
         let placed = with_positions(items, frame.position).ok_or_else(|| {
             CommandError::Unsound(anyhow!("record {} has more entries than positions", frame.seq))
         })?;
@@ -156,7 +156,7 @@ impl<W: Write> JournalPrinter<W> {
         }
     }
 
-    fn item(&self, text: &mut String, position: u64, item: &Item) -> Result<(), CommandError> {
+    fn item(&self, text: &mut String, position: u64, item: &Item) -> Result<()> {
         let entry = match (item, self.output) {
             (Item::Entry(entry), _) => entry,
             (Item::Epoch { writer }, ReportFormat::Text) => {

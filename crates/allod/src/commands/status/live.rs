@@ -4,11 +4,10 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::super::pool;
-use super::{StatusAnswer, fetch};
-use crate::client::answers::PoolRow;
-use crate::client::answers::parse;
+use super::StatusAnswer;
+use crate::client::answers::{PoolRow, parse};
 use crate::client::{Client, with_query};
-use crate::error::CommandError;
+use crate::error::{CommandError, Result};
 use crate::output::{
     OutputFormat, format, json as json_output, message, print, style, table, until_output_closed,
 };
@@ -40,7 +39,7 @@ pub async fn run(
     output: OutputFormat,
     interval: Duration,
     count: Option<u64>,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     // Rates over a shorter interval are meaningless.
     let interval = interval.max(Duration::from_millis(50));
     let terminal = std::io::stdout().is_terminal() && output == OutputFormat::Table;
@@ -65,7 +64,7 @@ async fn follow(
     interval: Duration,
     count: Option<u64>,
     terminal: bool,
-) -> Result<(), CommandError> {
+) -> Result<()> {
     let mut before: Option<StatusSample> = None;
     let mut lost = false;
     let mut samples = 0;
@@ -106,8 +105,8 @@ async fn follow(
 async fn sample(
     client: &Client,
     output: OutputFormat,
-) -> Result<(bytes::Bytes, Option<StatusSample>), CommandError> {
-    let body = fetch(client).await?;
+) -> Result<(bytes::Bytes, Option<StatusSample>)> {
+    let body = client.get("/v1/status").await?.body;
     if output == OutputFormat::Json {
         return Ok((body, None));
     }
