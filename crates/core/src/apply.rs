@@ -112,18 +112,7 @@ impl State {
         if pool.held(&event.key).is_some() || event.values.spans().any(|span| pool.is_taken(span)) {
             return;
         }
-        let claim = Claim {
-            key: event.key.clone(),
-            owner: event.owner.clone(),
-            values: event.values.clone(),
-            version: event.version,
-            created_ms: event.at_ms,
-            expires_ms: event.expires_ms,
-            state: ClaimState::Held,
-            labels: event.labels.clone(),
-            params: event.params.clone(),
-        };
-        self.add_row(ix, Row::of(claim));
+        self.add_row(ix, Row::of(event.claim()));
         for span in event.values.spans() {
             self.forget(ix, span);
         }

@@ -8,15 +8,15 @@
 mod apply;
 pub mod command;
 pub(crate) mod decide;
-pub mod event;
 pub(crate) mod invariant;
-pub mod refusal;
 mod released_list;
 pub(crate) mod state;
 pub mod view;
 
 use std::sync::Arc;
 
+use crate::event::event_group;
+use crate::refusal::refusals;
 use crate::span::Span;
 
 /// How the ids of one pool are divided.
@@ -62,4 +62,51 @@ pub enum SearchOrder {
     AvailableFirst,
     /// The child's released ids, the block, the pool's released ids, a new block.
     ReleasedFirst,
+}
+
+event_group!(Blocks: BlocksEvent { Defined(BlocksDefined), Moved(BlocksMoved) });
+
+/// The layout was set as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlocksDefined {
+    pub pool: Arc<str>,
+    pub layout: BlockLayout,
+}
+
+/// The first child has taken a new block, or released ids were moved between it and the pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlocksMoved {
+    pub pool: Arc<str>,
+    /// The cursor of the pool.
+    pub cursor: i64,
+    /// The child's block and its cursor.
+    pub start: u32,
+    pub end: u32,
+    pub child_cursor: i64,
+    /// Moved from the pool's released ids to the child's. Their ready time does not change.
+    pub fetched: Vec<Span>,
+    /// Moved from the child's released ids to the pool's, ready at once.
+    pub returned: Vec<Span>,
+    pub at_ms: u64,
+}
+
+// Refusals beyond those about pools and claims.
+refusals! {
+    pub enum BlocksRefusal {
+        /// The pool is not one of ids below 2^32, so it cannot be divided into blocks.
+        NotIds { pool: Arc<str> }
+            => "not_ids", Change, "pool '{pool}' is not a pool of ids below 2^32";
+        /// The pool has changed since the state that an edit is based on.
+        PoolChanged { pool: Arc<str>, at: u64 }
+            => "pool_changed", Reread, "pool '{pool}' has changed at position {at}, after it was read";
+        /// The key holds nothing. `entries`: how many other keys do.
+        KeyUnknown { pool: Arc<str>, key: Arc<str>, entries: u64 }
+            => "id_key_unknown", Reread, "nothing is held under '{key}' in pool '{pool}'";
+        /// The client wants this id and no other one.
+        IdUnavailable { pool: Arc<str>, id: u32 }
+            => "id_unavailable", WaitForRelease, "id {id} is not available in pool '{pool}'";
+        /// The definition in an edit contradicts itself or the entries. `what` says how.
+        Layout { pool: Arc<str>, what: String }
+            => "account_contradicts", Change, "the definition of pool '{pool}' contradicts itself: {what}";
+    }
 }

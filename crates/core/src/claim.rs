@@ -2,24 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::named::named;
 use crate::pool::{Labels, Strategy};
 use crate::span::Span;
 use crate::value::{Kind, NotAValue, ValueText};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Parity {
-    Even,
-    Odd,
+named! {
+    pub enum Parity {
+        Even = "even",
+        Odd = "odd",
+    }
 }
 
 impl Parity {
-    pub fn name(self) -> &'static str {
-        match self {
-            Parity::Even => "even",
-            Parity::Odd => "odd",
-        }
-    }
-
     pub fn of(value: u128) -> Parity {
         if value & 1 == 0 { Parity::Even } else { Parity::Odd }
     }

@@ -6,11 +6,11 @@ pub mod capacity;
 
 use std::sync::Arc;
 
-use crate::alarm::command::AlarmCommand;
+use crate::alarm::AlarmCommand;
 use crate::blocks::command::BlocksCommand;
 use crate::capacity::Uuid;
 use crate::claim::Want;
-use crate::outbox::command::OutboxCommand;
+use crate::outbox::OutboxCommand;
 use crate::pool::{Labels, PoolSpec};
 use crate::requests::command::RequestsCommand;
 use crate::value::ValueText;

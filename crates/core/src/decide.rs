@@ -10,7 +10,7 @@ mod claim;
 pub(crate) mod exhausted;
 pub(crate) mod lease;
 pub(crate) mod pick;
-mod pool;
+pub(crate) mod pool;
 pub(crate) mod release;
 pub(crate) mod room;
 mod tick;
@@ -25,9 +25,9 @@ use crate::limits::Limits;
 use crate::random;
 use crate::receipt::{Outcome, Receipt};
 use crate::refusal::{Refusal, Refused};
+use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::undo::Undo;
-use crate::state::{PoolIx, State};
 use crate::{alarm, blocks, outbox, requests};
 
 /// The result of a command that was accepted.
@@ -54,25 +54,15 @@ pub fn decide(
     let mut draft =
         Draft { state, limits, now_ms, version, seed: stamp.seed, events: Vec::new(), ended: 0 };
     let answer = match command {
-        Command::PutPool(put) => pool::put(&mut draft, put).map_err(first),
-        Command::DeletePool(delete) => pool::delete(&mut draft, delete).map_err(first),
         Command::Transact(transact) => transact::run(&mut draft, transact),
-        Command::Capacity(command) => {
-            capacity::run(&mut draft, command).map(Receipt::from).map_err(first)
-        }
-        Command::Blocks(command) => {
-            blocks::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
-        }
-        Command::Requests(command) => {
-            requests::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
-        }
-        Command::Outbox(command) => {
-            outbox::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
-        }
-        Command::Alarm(command) => {
-            alarm::decide::run(&mut draft, command).map(Receipt::from).map_err(first)
-        }
-        Command::Tick => tick::run(&mut draft).map(Receipt::from).map_err(first),
+        Command::PutPool(put) => one(pool::put(&mut draft, put)),
+        Command::DeletePool(delete) => one(pool::delete(&mut draft, delete)),
+        Command::Capacity(command) => one(capacity::run(&mut draft, command)),
+        Command::Blocks(command) => one(blocks::decide::run(&mut draft, command)),
+        Command::Requests(command) => one(requests::decide::run(&mut draft, command)),
+        Command::Outbox(command) => one(outbox::decide(&mut draft, command)),
+        Command::Alarm(command) => one(alarm::decide(&mut draft, command)),
+        Command::Tick => one(tick::run(&mut draft)),
     };
     let mut events = draft.events;
     let keep = answer.is_ok() && !command.is_dry_run();
@@ -87,20 +77,17 @@ pub fn decide(
     answer.map(|receipt| Decision { events, receipt, undo })
 }
 
-/// The refusal of a command that is one operation.
-fn first(refusal: Refusal) -> Refused {
-    Refused { op: 0, refusal }
+/// The answer to a command that is one operation.
+fn one(outcome: Result<Outcome, Refusal>) -> Result<Receipt, Refused> {
+    match outcome {
+        Ok(outcome) => Ok(Receipt { outcomes: vec![outcome] }),
+        Err(refusal) => Err(Refused { op: 0, refusal }),
+    }
 }
 
 impl Command {
     fn is_dry_run(&self) -> bool {
         matches!(self, Command::Transact(transact) if transact.dry_run)
-    }
-}
-
-impl From<Outcome> for Receipt {
-    fn from(outcome: Outcome) -> Receipt {
-        Receipt { outcomes: vec![outcome] }
     }
 }
 
@@ -152,17 +139,8 @@ impl Draft<'_> {
         self.ended < self.limits.claims_ended_per_claim_max
     }
 
-    fn pool_ix(&self, name: &Arc<str>) -> Result<PoolIx, Refusal> {
-        self.state
-            .names
-            .get(name)
-            .copied()
-            .ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
-    }
-
     pub fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {
-        let ix = self.pool_ix(name)?;
-        self.state.pool_at(ix).ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
+        self.state.pool(name).ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
     }
 
     pub fn random(&mut self) -> u64 {

@@ -8,21 +8,15 @@ pub mod projection;
 
 use std::sync::Arc;
 
-use crate::alarm::event::{AlarmChanged, AlarmEvent, AlarmPurged};
-use crate::blocks::event::{BlocksDefined, BlocksEvent, BlocksMoved};
-use crate::claim::{ClaimParams, Values};
-use crate::outbox::event::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
+use crate::alarm::AlarmEvent;
+use crate::blocks::BlocksEvent;
+use crate::claim::{Claim, ClaimParams, ClaimState, Values};
+use crate::outbox::OutboxEvent;
 use crate::pool::{Labels, PoolSpec};
 use crate::receipt::Receipt;
-use crate::requests::event::{
-    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
-};
+use crate::requests::event::RequestsEvent;
 use crate::value::Kind;
-use capacity::{
-    AggregatesSet, AllocationsExtended, AllocationsReleased, AllocationsSet, CapacityEvent,
-    ClassDefined, ClassRemoved, InventoriesSet, ProviderCounted, ProviderDefined, ProviderRemoved,
-    TraitDefined, TraitRemoved, TraitsSet,
-};
+use capacity::CapacityEvent;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -36,76 +30,33 @@ pub enum Event {
     Outbox(OutboxEvent),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PoolEvent {
-    Defined(PoolDefined),
-    Removed(PoolRemoved),
-}
+/// Defines the enum of a group of events, and the conversion of each of them to [`Event`].
+macro_rules! event_group {
+    ($group:ident: $events:ident { $($variant:ident($event:ident)),+ $(,)? }) => {
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum $events {
+            $($variant($event),)+
+        }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClaimEvent {
+        $(
+            impl From<$event> for $crate::event::Event {
+                fn from(event: $event) -> $crate::event::Event {
+                    $crate::event::Event::$group($events::$variant(event))
+                }
+            }
+        )+
+    };
+}
+pub(crate) use event_group;
+
+event_group!(Pool: PoolEvent { Defined(PoolDefined), Removed(PoolRemoved) });
+event_group!(Claim: ClaimEvent {
     Granted(ClaimGranted),
     LeaseChanged(LeaseChanged),
     Released(ClaimReleased),
     QuarantineEnded(QuarantineEnded),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IdempotencyEvent {
-    Stored(IdempotencyStored),
-    Expired(IdempotencyExpired),
-}
-
-/// `impl From<event> for Event` for each event.
-macro_rules! grouped {
-    ($($group:ident($events:ident) { $($variant:ident($event:ident)),+ $(,)? })+) => {
-        $($(
-            impl From<$event> for Event {
-                fn from(event: $event) -> Event {
-                    Event::$group($events::$variant(event))
-                }
-            }
-        )+)+
-    };
-}
-
-grouped! {
-    Pool(PoolEvent) { Defined(PoolDefined), Removed(PoolRemoved) }
-    Claim(ClaimEvent) {
-        Granted(ClaimGranted),
-        LeaseChanged(LeaseChanged),
-        Released(ClaimReleased),
-        QuarantineEnded(QuarantineEnded),
-    }
-    Idempotency(IdempotencyEvent) { Stored(IdempotencyStored), Expired(IdempotencyExpired) }
-    Capacity(CapacityEvent) {
-        ProviderDefined(ProviderDefined),
-        ProviderRemoved(ProviderRemoved),
-        ProviderCounted(ProviderCounted),
-        InventoriesSet(InventoriesSet),
-        TraitsSet(TraitsSet),
-        AggregatesSet(AggregatesSet),
-        ClassDefined(ClassDefined),
-        ClassRemoved(ClassRemoved),
-        TraitDefined(TraitDefined),
-        TraitRemoved(TraitRemoved),
-        AllocationsSet(AllocationsSet),
-        AllocationsExtended(AllocationsExtended),
-        AllocationsReleased(AllocationsReleased),
-    }
-    Blocks(BlocksEvent) { Defined(BlocksDefined), Moved(BlocksMoved) }
-    Requests(RequestsEvent) {
-        PoolDefined(RequestPoolDefined),
-        Answered(RequestAnswered),
-        Withdrawn(RequestWithdrawn),
-    }
-    Alarm(AlarmEvent) { Changed(AlarmChanged), Purged(AlarmPurged) }
-    Outbox(OutboxEvent) {
-        Queued(NotificationQueued),
-        DeliveryFailed(DeliveryFailed),
-        Closed(NotificationClosed),
-    }
-}
+});
+event_group!(Idempotency: IdempotencyEvent { Stored(IdempotencyStored), Expired(IdempotencyExpired) });
 
 /// A pool was created or redefined. `generation` counts its definitions, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,6 +96,23 @@ pub struct ClaimGranted {
     pub params: Option<Arc<ClaimParams>>,
     /// The new cursor of [`crate::pool::Strategy::Next`], if this grant moves it.
     pub cursor: Option<u128>,
+}
+
+impl ClaimGranted {
+    /// The new claim.
+    pub fn claim(&self) -> Claim {
+        Claim {
+            key: self.key.clone(),
+            owner: self.owner.clone(),
+            values: self.values.clone(),
+            version: self.version,
+            created_ms: self.at_ms,
+            expires_ms: self.expires_ms,
+            state: ClaimState::Held,
+            labels: self.labels.clone(),
+            params: self.params.clone(),
+        }
+    }
 }
 
 /// The lease of a claim was renewed or made permanent, or an expired claim was claimed again by its holder.

@@ -149,30 +149,22 @@ impl State {
 
 impl Pool {
     pub(crate) fn blocks(&self) -> Option<&Blocks> {
-        match &self.extension {
-            PoolExtension::Blocks(blocks) => Some(blocks),
-            PoolExtension::None | PoolExtension::Requests(_) => None,
-        }
+        let PoolExtension::Blocks(blocks) = &self.extension else { return None };
+        Some(blocks)
     }
 
     pub(crate) fn blocks_mut(&mut self) -> Option<&mut Blocks> {
-        match &mut self.extension {
-            PoolExtension::Blocks(blocks) => Some(blocks),
-            PoolExtension::None | PoolExtension::Requests(_) => None,
-        }
+        let PoolExtension::Blocks(blocks) = &mut self.extension else { return None };
+        Some(blocks)
     }
 
     pub(crate) fn requests(&self) -> Option<&Requests> {
-        match &self.extension {
-            PoolExtension::Requests(requests) => Some(requests),
-            PoolExtension::None | PoolExtension::Blocks(_) => None,
-        }
+        let PoolExtension::Requests(requests) = &self.extension else { return None };
+        Some(requests)
     }
 
     pub(crate) fn requests_mut(&mut self) -> Option<&mut Requests> {
-        match &mut self.extension {
-            PoolExtension::Requests(requests) => Some(requests),
-            PoolExtension::None | PoolExtension::Blocks(_) => None,
-        }
+        let PoolExtension::Requests(requests) = &mut self.extension else { return None };
+        Some(requests)
     }
 }

@@ -46,7 +46,7 @@ pub fn check(state: &State) -> Vec<String> {
         wrong.push("the order of idempotency keys does not match them".into());
     }
     wrong.extend(requests::invariant::check_groups(state));
-    wrong.extend(alarm::invariant::check(state));
+    wrong.extend(alarm::check(state));
     wrong.extend(capacity::check(&state.capacity));
     wrong
 }

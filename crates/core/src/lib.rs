@@ -19,6 +19,7 @@ pub mod event;
 mod extension;
 pub mod invariant;
 pub mod limits;
+mod named;
 pub mod outbox;
 pub mod pool;
 pub mod random;

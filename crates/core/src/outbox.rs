@@ -4,16 +4,17 @@
 //! notifications have been given up; what its payload means is known to the producer and to the transport that
 //! delivers it. Sending is the reactor's.
 
-mod apply;
-pub mod command;
-pub(crate) mod decide;
-pub mod event;
-pub mod refusal;
 mod state;
 
 pub use state::Outbox;
 
 use std::sync::Arc;
+
+use crate::alarm::{self, AlarmKind};
+use crate::decide::Draft;
+use crate::event::event_group;
+use crate::receipt::Outcome;
+use crate::refusal::{Refusal, refusals};
 
 /// A message to a service outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +64,109 @@ pub fn notification_number(name: &str) -> Option<u128> {
     let (position, place): (u64, u32) = (position.parse().ok()?, place.parse().ok()?);
     let number = u128::from(position) << PLACE_BITS | u128::from(place);
     (notification_name(number) == name).then_some(number)
+}
+
+/// The reactor reports an attempt, or an operator intervenes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutboxCommand {
+    /// The service has accepted it.
+    Delivered { number: u128 },
+    /// An attempt has failed. `again_ms`: when to try again; `None` gives it up.
+    Failed { number: u128, error: Arc<str>, again_ms: Option<u64> },
+    /// Tries it again at once, with the number of attempts back at zero.
+    Retry { number: u128 },
+    /// Removes it without delivering it.
+    Drop { number: u128 },
+}
+
+impl OutboxCommand {
+    fn number(&self) -> u128 {
+        match self {
+            OutboxCommand::Delivered { number }
+            | OutboxCommand::Failed { number, .. }
+            | OutboxCommand::Retry { number }
+            | OutboxCommand::Drop { number } => *number,
+        }
+    }
+}
+
+refusals! {
+    pub enum OutboxRefusal {
+        NotificationUnknown { number: u128 }
+            => "notice_unknown", Reread, "notification {} is not in the outbox", notification_name(*number);
+    }
+}
+
+event_group!(Outbox: OutboxEvent {
+    Queued(NotificationQueued),
+    DeliveryFailed(DeliveryFailed),
+    Closed(NotificationClosed),
+});
+
+/// A notification was added to the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotificationQueued {
+    pub number: u128,
+    pub target: Arc<str>,
+    pub user: Arc<str>,
+    pub payload: Payload,
+    pub about: Vec<(Arc<str>, Arc<str>)>,
+    pub at_ms: u64,
+}
+
+/// An attempt has failed, or an operator has asked for another one: then `attempts` is zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeliveryFailed {
+    pub number: u128,
+    pub attempts: u32,
+    pub error: Arc<str>,
+    /// When to try again. `None`: it is given up.
+    pub again_ms: Option<u64>,
+}
+
+/// A notification has left the outbox: delivered, or dropped by an operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotificationClosed {
+    pub number: u128,
+    pub delivered: bool,
+}
+
+/// What becomes of a notification after an attempt, or when an operator intervenes.
+pub(crate) fn decide(draft: &mut Draft<'_>, command: &OutboxCommand) -> Result<Outcome, Refusal> {
+    let number = command.number();
+    let Some(notification) = draft.state.outbox.get(number).cloned() else {
+        return Err(OutboxRefusal::NotificationUnknown { number }.into());
+    };
+    let target = &notification.target;
+    let alarm = |draft: &mut Draft<'_>, raised| {
+        alarm::set(draft, target, AlarmKind::Undelivered, false, raised);
+    };
+    match command {
+        OutboxCommand::Delivered { .. } => {
+            draft.record(NotificationClosed { number, delivered: true });
+            alarm(draft, false);
+        }
+        OutboxCommand::Drop { .. } => {
+            draft.record(NotificationClosed { number, delivered: false });
+            // A delivery would clear the alarm, but a service may never get another notification.
+            if !draft.state.outbox.has_dead(target) {
+                alarm(draft, false);
+            }
+        }
+        OutboxCommand::Failed { error, again_ms, .. } => {
+            let (attempts, error, again_ms) = (notification.attempts + 1, error.clone(), *again_ms);
+            draft.record(DeliveryFailed { number, attempts, error, again_ms });
+            if again_ms.is_none() {
+                alarm(draft, true);
+            }
+        }
+        OutboxCommand::Retry { .. } => {
+            let error = notification.error.clone().unwrap_or_default();
+            let (attempts, again_ms) = (0, Some(draft.now_ms));
+            draft.record(DeliveryFailed { number, attempts, error, again_ms });
+        }
+    }
+    Ok(Outcome::NotificationChanged)
 }
 
 #[cfg(test)]

@@ -2,48 +2,26 @@
 
 use std::sync::Arc;
 
+use crate::named::named;
 use crate::span::{self, Span};
 use crate::value::Kind;
 
 /// Pairs of key and value, sorted by key.
 pub type Labels = Arc<[(Arc<str>, Arc<str>)]>;
 
-/// How a value is picked for a claim that names none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Strategy {
-    /// The lowest free value. For prefixes: the lowest of the smallest free blocks that are large enough.
-    Lowest,
-    /// The highest free value. For prefixes: the highest of the smallest free blocks that are large enough.
-    Highest,
-    /// The first free value after the one that was given last, wrapping around at the end.
-    Next,
-    /// A random free value, with equal probability for each.
-    Random,
-    /// The value that has been free for the longest time: values that were never given first, then by time of release.
-    LeastRecentlyUsed,
-}
-
-impl Strategy {
-    pub const ALL: [Strategy; 5] = [
-        Strategy::Lowest,
-        Strategy::Highest,
-        Strategy::Next,
-        Strategy::Random,
-        Strategy::LeastRecentlyUsed,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::Lowest => "lowest",
-            Strategy::Highest => "highest",
-            Strategy::Next => "next",
-            Strategy::Random => "random",
-            Strategy::LeastRecentlyUsed => "least_recently_used",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Strategy> {
-        Strategy::ALL.into_iter().find(|strategy| strategy.name() == name)
+named! {
+    /// How a value is picked for a claim that names none.
+    pub enum Strategy {
+        /// The lowest free value. For prefixes: the lowest of the smallest free blocks that are large enough.
+        Lowest = "lowest",
+        /// The highest free value. For prefixes: the highest of the smallest free blocks that are large enough.
+        Highest = "highest",
+        /// The first free value after the one that was given last, wrapping around at the end.
+        Next = "next",
+        /// A random free value, with equal probability for each.
+        Random = "random",
+        /// The value that has been free for the longest time: values that were never given first, then by time of release.
+        LeastRecentlyUsed = "least_recently_used",
     }
 }
 

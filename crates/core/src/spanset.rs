@@ -11,7 +11,6 @@ mod check;
 mod cursor;
 mod goal;
 mod inner;
-mod iter;
 mod meet;
 mod node;
 mod ordered;
@@ -25,7 +24,7 @@ use std::fmt;
 use crate::claim::Parity;
 use crate::span::{self, Span, low_ones};
 
-pub use iter::Iter;
+pub use cursor::Iter;
 pub use meet::{first_common, first_common_block, first_common_run};
 
 use goal::{AnyValue, ExactBlock, FreeBlock, FreeRun, OfParity};

@@ -87,14 +87,6 @@ impl State {
         self.idempotency.get(key)
     }
 
-    pub fn outbox(&self) -> &Outbox {
-        &self.outbox
-    }
-
-    pub fn alarms(&self) -> &Alarms {
-        &self.alarms
-    }
-
     pub(crate) fn pool_at(&self, ix: PoolIx) -> Option<&Pool> {
         self.pools.get(ix as usize)?.as_deref()
     }

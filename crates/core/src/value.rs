@@ -6,17 +6,19 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
+use crate::named::named;
 use crate::span::{Span, low_ones};
 
-/// The kind of a pool's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    Id32,
-    Id64,
-    Address4,
-    Address6,
-    Prefix4,
-    Prefix6,
+named! {
+    /// The kind of a pool's values.
+    pub enum Kind {
+        Id32 = "id32",
+        Id64 = "id64",
+        Address4 = "ipv4_address",
+        Address6 = "ipv6_address",
+        Prefix4 = "ipv4_prefix",
+        Prefix6 = "ipv6_prefix",
+    }
 }
 
 /// A value of a pool as a client writes it. Only the pool's kind says what the text means, and only [`crate::decide`]
@@ -47,25 +49,6 @@ impl fmt::Display for NotAValue {
 impl std::error::Error for NotAValue {}
 
 impl Kind {
-    pub const ALL: [Kind; 6] =
-        [Kind::Id32, Kind::Id64, Kind::Address4, Kind::Address6, Kind::Prefix4, Kind::Prefix6];
-
-    /// The name in all interfaces.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Id32 => "id32",
-            Kind::Id64 => "id64",
-            Kind::Address4 => "ipv4_address",
-            Kind::Address6 => "ipv6_address",
-            Kind::Prefix4 => "ipv4_prefix",
-            Kind::Prefix6 => "ipv6_prefix",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     fn example(self) -> &'static str {
         match self {
             Kind::Id32 => "an id of 32 bits such as 4094",

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use allod_core::alarm::command::AlarmCommand;
+use allod_core::alarm::AlarmCommand;
 use allod_core::alarm::{Alarm, AlarmKind, Alarms};
 use allod_core::command::Command;
 use allod_core::view::{self, Page};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::command::Command;
-use allod_core::outbox::command::OutboxCommand;
-use allod_core::outbox::{Notification, notification_name, notification_number};
+use allod_core::outbox::{Notification, OutboxCommand, notification_name, notification_number};
 use allod_core::view;
 use allod_edge::{Call, Reply};
 

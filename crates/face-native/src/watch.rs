@@ -207,7 +207,7 @@ fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
     consumers.into_iter().for_each(|consumer| filter.consumer(consumer));
     for kind in query.texts("kind") {
         if !filter.kind(kind) {
-            let known = EventKind::NAMES.join(", ");
+            let known = EventKind::ALL.map(EventKind::name).join(", ");
             return Err(Problem::malformed(format!("kind is '{kind}'; expected one of: {known}")));
         }
     }

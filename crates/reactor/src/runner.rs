@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use allod_core::command::Command;
 use allod_core::outbox::Notification;
-use allod_core::outbox::command::OutboxCommand;
+use allod_core::outbox::OutboxCommand;
 use allod_core::refusal::{OutboxRefusal, Refusal};
 use allod_core::view;
 use allod_engine::{EngineError, Handle};

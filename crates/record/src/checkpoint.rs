@@ -8,11 +8,11 @@
 use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 
-use allod_core::alarm::event::AlarmEvent;
+use allod_core::alarm::AlarmEvent;
 use allod_core::claim::Claim;
 use allod_core::event::capacity::{CapacityEvent, ClassDefined, TraitDefined};
 use allod_core::event::{Event, IdempotencyEvent, IdempotencyStored};
-use allod_core::outbox::event::OutboxEvent;
+use allod_core::outbox::OutboxEvent;
 use allod_core::requests::event::{RequestAnswered, RequestsEvent};
 use allod_core::requests::{AnsweredRequest, Request};
 use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
@@ -25,6 +25,7 @@ use crate::kinds::{self, check_level};
 use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
 use crate::stored::consumer::ConsumerV1;
+use crate::stored::form::StoredForm;
 use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3};
 use crate::stored::{read_event, write_event};
 
@@ -163,16 +164,13 @@ impl<W: Write> CheckpointWriter<W> {
     pub fn pool(&mut self, image: &PoolImage) -> io::Result<()> {
         self.close_rows();
         self.counts.pools += 1;
+        let (out, kind) = (&mut self.ready, kinds::CHECKPOINT_POOL);
         if let Some(stored) = CheckpointPoolV3::of(image) {
-            chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 3, &stored);
-            return self.write_when_full();
-        }
-        match CheckpointPoolV2::of(image) {
-            Some(stored) => chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 2, &stored),
-            None => {
-                let stored = CheckpointPoolV1::from(image);
-                chunk::write(&mut self.ready, kinds::CHECKPOINT_POOL, 1, &stored);
-            }
+            chunk::write(out, kind, 3, &stored);
+        } else if let Some(stored) = CheckpointPoolV2::of(image) {
+            chunk::write(out, kind, 2, &stored);
+        } else {
+            chunk::write(out, kind, 1, &CheckpointPoolV1::store(image));
         }
         self.write_when_full()
     }
@@ -183,7 +181,7 @@ impl<W: Write> CheckpointWriter<W> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a claim before any pool"));
         }
         self.counts.claims += 1;
-        self.row(Rows::Claims, &ClaimV1::from(claim))
+        self.row(Rows::Claims, &ClaimV1::store(claim))
     }
 
     fn row(&mut self, of: Rows, row: &impl serde::Serialize) -> io::Result<()> {
@@ -201,38 +199,34 @@ impl<W: Write> CheckpointWriter<W> {
 
     pub fn idempotency(&mut self, stored: &IdempotencyStored) -> io::Result<()> {
         self.counts.requests += 1;
-        self.push(&Event::Idempotency(IdempotencyEvent::Stored(stored.clone())))
+        self.push(stored.clone())
     }
 
     /// A custom resource class.
     pub fn class(&mut self, named: &NameEntry) -> io::Result<()> {
         self.capacity.names += 1;
         let (class, at_ms) = (named.name.clone(), named.changed_ms);
-        self.push(&Event::Capacity(CapacityEvent::ClassDefined(ClassDefined {
-            class,
-            was: None,
-            at_ms,
-        })))
+        self.push(ClassDefined { class, was: None, at_ms })
     }
 
     /// A custom trait.
     pub fn trait_name(&mut self, named: &NameEntry) -> io::Result<()> {
         self.capacity.names += 1;
         let (name, at_ms) = (named.name.clone(), named.changed_ms);
-        self.push(&Event::Capacity(CapacityEvent::TraitDefined(TraitDefined { name, at_ms })))
+        self.push(TraitDefined { name, at_ms })
     }
 
     pub fn provider(&mut self, image: &ProviderImage) -> io::Result<()> {
         self.close_rows();
         self.capacity.providers += 1;
-        let stored = CheckpointProviderV1::from(image);
+        let stored = CheckpointProviderV1::store(image);
         chunk::write(&mut self.ready, kinds::CHECKPOINT_PROVIDER, 1, &stored);
         self.write_when_full()
     }
 
     pub fn consumer(&mut self, image: &ConsumerImage) -> io::Result<()> {
         self.capacity.consumers += 1;
-        self.row(Rows::Consumers, &ConsumerV1::from(image))
+        self.row(Rows::Consumers, &ConsumerV1::store(image))
     }
 
     /// A request of the last pool.
@@ -240,21 +234,20 @@ impl<W: Write> CheckpointWriter<W> {
         self.resources += 1;
         let (pool, key) = (pool.clone(), request.key.clone());
         let (request, answer) = (Request::clone(&request.request), request.answer.clone());
-        self.push(&Event::Requests(RequestsEvent::Answered(RequestAnswered {
-            pool,
-            key,
-            request,
-            answer,
-        })))
+        self.push(RequestAnswered { pool, key, request, answer })
     }
 
     /// An event about a notification or an alarm.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.resources += 1;
-        self.push(event)
+        self.write(event)
     }
 
-    fn push(&mut self, event: &Event) -> io::Result<()> {
+    fn push(&mut self, event: impl Into<Event>) -> io::Result<()> {
+        self.write(&event.into())
+    }
+
+    fn write(&mut self, event: &Event) -> io::Result<()> {
         self.close_rows();
         write_event(&mut self.ready, event);
         self.write_when_full()
@@ -380,20 +373,14 @@ impl<R: Read> CheckpointReader<R> {
             }
             let found = self.read_chunk()?;
             match (found.kind, found.version) {
-                (kinds::CHECKPOINT_POOL, 1) => {
+                (kinds::CHECKPOINT_POOL, version @ 1..=3) => {
                     self.counts.pools += 1;
-                    let stored: CheckpointPoolV1 = self.chunk(found).read()?;
-                    return Ok(CheckpointPart::Pool(Box::new(stored.into())));
-                }
-                (kinds::CHECKPOINT_POOL, 2) => {
-                    self.counts.pools += 1;
-                    let stored: CheckpointPoolV2 = self.chunk(found).read()?;
-                    return Ok(CheckpointPart::Pool(Box::new(stored.into())));
-                }
-                (kinds::CHECKPOINT_POOL, 3) => {
-                    self.counts.pools += 1;
-                    let stored: CheckpointPoolV3 = self.chunk(found).read()?;
-                    return Ok(CheckpointPart::Pool(Box::new(stored.into())));
+                    let chunk = self.chunk(found);
+                    return Ok(CheckpointPart::Pool(Box::new(match version {
+                        1 => chunk.read::<CheckpointPoolV1>()?.load(),
+                        2 => chunk.read::<CheckpointPoolV2>()?.load(),
+                        _ => chunk.read::<CheckpointPoolV3>()?.load(),
+                    })));
                 }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
                     (self.rows_from, self.rows_of) = (0, Rows::Claims);
@@ -404,7 +391,7 @@ impl<R: Read> CheckpointReader<R> {
                 (kinds::CHECKPOINT_PROVIDER, 1) => {
                     self.capacity.providers += 1;
                     let stored: CheckpointProviderV1 = self.chunk(found).read()?;
-                    return Ok(CheckpointPart::Provider(stored.into()));
+                    return Ok(CheckpointPart::Provider(stored.load()));
                 }
                 (
                     kinds::REQUEST_REMEMBERED
@@ -445,7 +432,7 @@ impl<R: Read> CheckpointReader<R> {
                     unreadable("a claim of checkpoint_claims version 1 is not valid")
                 })?;
                 self.counts.claims += 1;
-                (CheckpointPart::Claim(Claim::from(stored)), rest.len())
+                (CheckpointPart::Claim(stored.load()), rest.len())
             }
             Rows::Consumers => {
                 let (stored, rest) =
@@ -453,7 +440,7 @@ impl<R: Read> CheckpointReader<R> {
                         unreadable("a consumer of checkpoint_consumers version 1 is not valid")
                     })?;
                 self.capacity.consumers += 1;
-                (CheckpointPart::Consumer(ConsumerImage::from(stored)), rest.len())
+                (CheckpointPart::Consumer(stored.load()), rest.len())
             }
         };
         self.rows_from = self.payload.len() - left;

@@ -51,7 +51,7 @@ pub struct WatchArguments {
     consumers: Vec<String>,
 
     /// Only events of this kind; repeatable
-    #[arg(long = "kind", value_name = "KIND", value_parser = EventKind::NAMES)]
+    #[arg(long = "kind", value_name = "KIND", value_parser = EventKind::ALL.map(EventKind::name))]
     kinds: Vec<String>,
 
     /// Stop after this many changes

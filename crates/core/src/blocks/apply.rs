@@ -1,7 +1,7 @@
 //! How events change the layout of a block pool.
 
-use super::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use super::state::{Blocks, BlocksChange, ListOwner, seconds};
+use super::{BlocksDefined, BlocksEvent, BlocksMoved};
 use crate::claim::Values;
 use crate::extension::{ClaimChange, PoolExtension};
 use crate::state::pool::PoolChange;

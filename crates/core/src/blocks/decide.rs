@@ -9,13 +9,10 @@ mod edit;
 use std::sync::Arc;
 
 use super::command::{BlocksCommand, CreateBlockPool};
-use super::event::{BlocksDefined, BlocksMoved};
-use super::refusal::BlocksRefusal;
 use super::state::seconds;
-use super::{BlockLayout, Child};
-use crate::blocks::event::BlocksEvent;
+use super::{BlockLayout, BlocksDefined, BlocksMoved, BlocksRefusal, Child};
 use crate::decide::{Draft, exhausted, release, valid};
-use crate::event::{ClaimEvent, ClaimReleased, Event, PoolDefined, PoolRemoved, ReleaseCause};
+use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
 use crate::limits::at_most;
 use crate::pool::{PoolRange, PoolSpec};
 use crate::receipt::Outcome;
@@ -217,15 +214,7 @@ fn release_all(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
 fn release_now(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<(), Refusal> {
     let pool = draft.pool(name)?;
     let Some((_, row)) = pool.held(key) else { return Ok(()) };
-    let event = Event::Claim(ClaimEvent::Released(ClaimReleased {
-        pool: name.clone(),
-        key: key.clone(),
-        version: draft.version,
-        at_version: row.version,
-        cause: ReleaseCause::Asked,
-        quarantine_until_ms: None,
-        was: row.was(pool.spec.kind),
-    }));
+    let event = release::released_at_once(draft, pool, row, ReleaseCause::Asked);
     draft.record(event);
     Ok(())
 }
@@ -248,7 +237,7 @@ pub(crate) fn return_surplus(draft: &Draft<'_>, pool: &Pool) -> Option<Event> {
         returned.push(Span { first: run.ids.first, last: run.ids.first + many - 1 });
         excess -= many;
     }
-    Some(Event::Blocks(BlocksEvent::Moved(BlocksMoved {
+    let moved = BlocksMoved {
         pool: pool.name.clone(),
         cursor: blocks.cursor,
         start: child.block.start,
@@ -257,7 +246,8 @@ pub(crate) fn return_surplus(draft: &Draft<'_>, pool: &Pool) -> Option<Event> {
         fetched: vec![],
         returned,
         at_ms: draft.now_ms,
-    })))
+    };
+    Some(moved.into())
 }
 
 /// No ids are left.

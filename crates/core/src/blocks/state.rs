@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 pub(crate) use super::released_list::{ReleasedList, ReleasedRun};
 
-use super::event::BlocksMoved;
-use super::{BlockLayout, Child, ReleasedIds};
+use super::{BlockLayout, BlocksMoved, Child, ReleasedIds};
 use crate::extension::PoolExtension;
 use crate::span::Span;
 use crate::state::pool::Pool;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Draft, claim, valid};
 use crate::command::{ConfirmOp, Expect, RenewOp};
-use crate::event::{ClaimEvent, Event, LeaseChanged};
+use crate::event::LeaseChanged;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 
@@ -65,13 +65,13 @@ pub(crate) fn changed(
     name: &Arc<str>,
     key: &Arc<str>,
     expires_ms: Option<u64>,
-) -> Result<Event, Refusal> {
+) -> Result<LeaseChanged, Refusal> {
     let pool = draft.pool(name)?;
-    Ok(Event::Claim(ClaimEvent::LeaseChanged(LeaseChanged {
+    Ok(LeaseChanged {
         pool: name.clone(),
         key: key.clone(),
         version: draft.version,
         expires_ms,
         was: pool.held(key).and_then(|(_, row)| row.was(pool.spec.kind)),
-    })))
+    })
 }

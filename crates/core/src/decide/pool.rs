@@ -7,7 +7,7 @@ use crate::command::{DeletePool, PutPool};
 use crate::event::{PoolDefined, PoolRemoved};
 use crate::extension;
 use crate::limits::at_most;
-use crate::receipt::{Outcome, Receipt};
+use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::span;
 use crate::state::pool::Pool;
@@ -16,7 +16,7 @@ use crate::state::zones::Zones;
 /// The most holders that a refusal names.
 const SAMPLE: usize = 10;
 
-pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refusal> {
+pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refusal> {
     valid::pool_name(&put.pool, draft.limits)?;
     valid::spec(&put.spec, draft.limits)?;
     let before = draft.state.pool(&put.pool);
@@ -28,7 +28,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
     match before {
         None => at_most("pools_max", draft.limits.pools_max, draft.state.pool_count() as u64 + 1)?,
         Some(pool) if *pool.spec == put.spec => {
-            return Ok(Outcome::PoolPut { created: false, generation: pool.generation }.into());
+            return Ok(Outcome::PoolPut { created: false, generation: pool.generation });
         }
         Some(pool) => ensure_compatible(pool, put)?,
     }
@@ -39,7 +39,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Receipt, Refus
     if let Some(given) = given {
         extension::pool_redefined(draft, &put.pool, &given)?;
     }
-    Ok(Outcome::PoolPut { created: actual.is_none(), generation }.into())
+    Ok(Outcome::PoolPut { created: actual.is_none(), generation })
 }
 
 /// Refuses to change a pool that only its extension may change.
@@ -71,22 +71,24 @@ fn ensure_compatible(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
     Err(Refusal::HeldOutside { pool: pool.name.clone(), kind: pool.spec.kind, held, sample })
 }
 
-pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Receipt, Refusal> {
+pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Outcome, Refusal> {
     let pool = draft.state.pool(&delete.pool);
     let actual = pool.map(|pool| pool.generation);
     if !delete.expect.holds(actual) {
         return Err(Refusal::PoolGenerationDiffers { pool: delete.pool.clone(), actual });
     }
     ensure_editable(pool)?;
-    let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }.into()) };
-    if pool.held_claims > 0 {
-        let quarantined = pool.rows.len() as u64 - pool.held_claims;
-        return Err(Refusal::PoolInUse {
-            pool: delete.pool.clone(),
-            held: pool.held_claims,
-            quarantined,
-        });
-    }
+    let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }) };
+    ensure_empty(pool)?;
     draft.record(PoolRemoved { pool: delete.pool.clone() });
-    Ok(Outcome::PoolDeleted { existed: true }.into())
+    Ok(Outcome::PoolDeleted { existed: true })
+}
+
+/// Refuses a pool with claims.
+pub(crate) fn ensure_empty(pool: &Pool) -> Result<(), Refusal> {
+    if pool.held_claims == 0 {
+        return Ok(());
+    }
+    let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
+    Err(Refusal::PoolInUse { pool: pool.name.clone(), held, quarantined })
 }

@@ -2,7 +2,7 @@
 
 use super::{Draft, valid};
 use crate::command::{Expect, ReleaseOp};
-use crate::event::{ClaimEvent, ClaimReleased, Event, ReleaseCause};
+use crate::event::{ClaimReleased, ReleaseCause};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::state::pool::Pool;
@@ -28,16 +28,32 @@ pub(crate) fn run(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, Refu
 }
 
 /// The event that releases a held claim, with the quarantine of its pool.
-pub(crate) fn released(draft: &Draft<'_>, pool: &Pool, row: &Row, cause: ReleaseCause) -> Event {
+pub(crate) fn released(
+    draft: &Draft<'_>,
+    pool: &Pool,
+    row: &Row,
+    cause: ReleaseCause,
+) -> ClaimReleased {
     let quarantine_ms = pool.spec.quarantine_ms;
     let until = draft.now_ms.saturating_add(quarantine_ms).min(u64::MAX - 1);
-    Event::Claim(ClaimEvent::Released(ClaimReleased {
+    let quarantine_until_ms = (quarantine_ms > 0).then_some(until);
+    ClaimReleased { quarantine_until_ms, ..released_at_once(draft, pool, row, cause) }
+}
+
+/// The event that releases a held claim without quarantine.
+pub(crate) fn released_at_once(
+    draft: &Draft<'_>,
+    pool: &Pool,
+    row: &Row,
+    cause: ReleaseCause,
+) -> ClaimReleased {
+    ClaimReleased {
         pool: pool.name.clone(),
         key: row.key.clone(),
         version: draft.version,
         at_version: row.version,
         cause,
-        quarantine_until_ms: (quarantine_ms > 0).then_some(until),
+        quarantine_until_ms: None,
         was: row.was(pool.spec.kind),
-    }))
+    }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Draft;
 use super::claim::ParsedClaim;
 use super::pick::{self, block_bits};
+use super::{Draft, release};
 use crate::claim::{Parity, Values, Want};
-use crate::event::{ClaimEvent, ClaimReleased, Event, QuarantineEnded, ReleaseCause};
+use crate::event::{Event, QuarantineEnded, ReleaseCause};
 use crate::limits::at_most;
-use crate::refusal::{Holder, Refusal};
+use crate::refusal::Refusal;
 use crate::span::Span;
 use crate::state::pool::{LeaseClass, Pool};
 use crate::state::rows::Row;
@@ -56,23 +56,15 @@ fn conflicts(
     for (slot, row, span) in pool.overlapping(value) {
         let event = match row.quarantined_until() {
             Some(until_ms) if until_ms > now_ms && row.owner() != owner => {
-                return Err(Refusal::ValueQuarantined {
-                    pool: name.clone(),
-                    kind,
-                    value,
-                    until_ms,
-                });
+                let pool = name.clone();
+                return Err(Refusal::ValueQuarantined { pool, kind, value, until_ms });
             }
             Some(_) => quarantine_ended(pool, row),
-            None if row.expired(now_ms) => taken(draft.version, pool, row),
+            None if row.expired(now_ms) => taken(draft, pool, row),
             None => {
-                let by = Holder {
-                    key: row.key.clone(),
-                    owner: row.owner().clone(),
-                    expires_ms: row.expires_ms(),
-                };
                 let value = if kind.is_prefix() { span } else { value };
-                return Err(Refusal::ValueTaken { pool: name.clone(), kind, value, by });
+                let (pool, by) = (name.clone(), row.holder());
+                return Err(Refusal::ValueTaken { pool, kind, value, by });
             }
         };
         if seen.insert(slot) {
@@ -157,7 +149,7 @@ pub(crate) fn take_expired(
     let pool = draft.pool(name)?;
     let oldest = useful_expired(pool, want, draft.now_ms).filter_map(|mut class| class.next());
     let oldest = oldest.min_by_key(|(at, row, _)| (*at, row.first.first));
-    let event = oldest.map(|(_, row, _)| taken(draft.version, pool, row));
+    let event = oldest.map(|(_, row, _)| taken(draft, pool, row));
     let found = event.is_some();
     event.into_iter().for_each(|event| draft.end(event));
     Ok(found)
@@ -207,22 +199,12 @@ fn useful_expired<'a>(
 }
 
 pub(crate) fn quarantine_ended(pool: &Pool, row: &Row) -> Event {
-    Event::Claim(ClaimEvent::QuarantineEnded(QuarantineEnded {
-        pool: pool.name.clone(),
-        first: row.first.first,
-        key: Some(row.key.clone()),
-        was: row.was(pool.spec.kind),
-    }))
+    let first = row.first.first;
+    let (key, was) = (Some(row.key.clone()), row.was(pool.spec.kind));
+    QuarantineEnded { pool: pool.name.clone(), first, key, was }.into()
 }
 
-fn taken(version: u64, pool: &Pool, row: &Row) -> Event {
-    Event::Claim(ClaimEvent::Released(ClaimReleased {
-        pool: pool.name.clone(),
-        key: row.key.clone(),
-        version,
-        at_version: row.version,
-        cause: ReleaseCause::Taken,
-        quarantine_until_ms: None,
-        was: row.was(pool.spec.kind),
-    }))
+/// An expired claim is released, because another claim takes its values.
+fn taken(draft: &Draft<'_>, pool: &Pool, row: &Row) -> Event {
+    release::released_at_once(draft, pool, row, ReleaseCause::Taken).into()
 }

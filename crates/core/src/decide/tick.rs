@@ -2,7 +2,7 @@
 //! idempotency records.
 
 use super::{Draft, capacity, release, room};
-use crate::event::{Event, IdempotencyEvent, IdempotencyExpired, ReleaseCause};
+use crate::event::{Event, IdempotencyExpired, ReleaseCause};
 use crate::extension;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
@@ -34,15 +34,15 @@ fn pool_due(draft: &Draft<'_>) -> Option<Event> {
     }
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;
-    Some(release::released(draft, pool, row, ReleaseCause::Reaped))
+    Some(release::released(draft, pool, row, ReleaseCause::Reaped).into())
 }
 
 fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
     let due = draft.state.capacity.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
-    capacity::released(draft, due.1, ReleaseCause::Reaped)
+    capacity::released(draft, due.1, ReleaseCause::Reaped).map(Event::from)
 }
 
 fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {
     let (_, key) = draft.state.idempotency_due.first().filter(|(at, _)| *at <= draft.now_ms)?;
-    Some(Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: key.clone() })))
+    Some(IdempotencyExpired { key: key.clone() }.into())
 }

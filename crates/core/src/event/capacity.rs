@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use crate::capacity::{Inventory, Reclaim, Uuid};
-use crate::event::ReleaseCause;
+use crate::event::{ReleaseCause, event_group};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CapacityEvent {
+event_group!(Capacity: CapacityEvent {
     ProviderDefined(ProviderDefined),
     ProviderRemoved(ProviderRemoved),
     ProviderCounted(ProviderCounted),
@@ -20,7 +19,7 @@ pub enum CapacityEvent {
     AllocationsSet(AllocationsSet),
     AllocationsExtended(AllocationsExtended),
     AllocationsReleased(AllocationsReleased),
-}
+});
 
 /// A provider was created, renamed or moved. A new provider has generation 0; this event does not change the
 /// generation.

@@ -8,66 +8,37 @@ use std::sync::Arc;
 
 use super::capacity::{Allocated, CapacityEvent};
 use super::{ClaimEvent, Event, PoolEvent, Was};
-use crate::alarm::event::AlarmEvent;
+use crate::alarm::AlarmEvent;
 use crate::capacity::Uuid;
 use crate::claim::Values;
+use crate::named::named;
 use crate::requests::event::RequestsEvent;
 use crate::value::Kind;
 
-/// The kinds of events that clients see, in the order in which interfaces list them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventKind {
-    PoolDefined,
-    PoolRemoved,
-    ClaimGranted,
-    LeaseChanged,
-    ClaimReleased,
-    QuarantineEnded,
-    ProviderDefined,
-    ProviderRemoved,
-    InventoriesSet,
-    TraitsSet,
-    AggregatesSet,
-    ClassDefined,
-    ClassRemoved,
-    TraitDefined,
-    TraitRemoved,
-    AllocationsSet,
-    AllocationsExtended,
-    AllocationsReleased,
-    RequestAnswered,
-    RequestWithdrawn,
-    AlarmChanged,
-}
-
-impl EventKind {
-    /// The names, in the order of the kinds.
-    pub const NAMES: [&str; 21] = [
-        "pool_defined",
-        "pool_removed",
-        "claim_granted",
-        "lease_changed",
-        "claim_released",
-        "quarantine_ended",
-        "provider_defined",
-        "provider_removed",
-        "inventories_set",
-        "traits_set",
-        "aggregates_set",
-        "class_defined",
-        "class_removed",
-        "trait_defined",
-        "trait_removed",
-        "allocations_set",
-        "allocations_extended",
-        "allocations_released",
-        "request_answered",
-        "request_withdrawn",
-        "alarm_changed",
-    ];
-
-    pub fn name(self) -> &'static str {
-        EventKind::NAMES[self as usize]
+named! {
+    /// The kinds of events that clients see, in the order in which interfaces list them.
+    pub enum EventKind {
+        PoolDefined = "pool_defined",
+        PoolRemoved = "pool_removed",
+        ClaimGranted = "claim_granted",
+        LeaseChanged = "lease_changed",
+        ClaimReleased = "claim_released",
+        QuarantineEnded = "quarantine_ended",
+        ProviderDefined = "provider_defined",
+        ProviderRemoved = "provider_removed",
+        InventoriesSet = "inventories_set",
+        TraitsSet = "traits_set",
+        AggregatesSet = "aggregates_set",
+        ClassDefined = "class_defined",
+        ClassRemoved = "class_removed",
+        TraitDefined = "trait_defined",
+        TraitRemoved = "trait_removed",
+        AllocationsSet = "allocations_set",
+        AllocationsExtended = "allocations_extended",
+        AllocationsReleased = "allocations_released",
+        RequestAnswered = "request_answered",
+        RequestWithdrawn = "request_withdrawn",
+        AlarmChanged = "alarm_changed",
     }
 }
 

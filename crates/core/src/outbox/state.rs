@@ -1,12 +1,12 @@
-//! Notifications by number, by target and by the time of their next attempt.
+//! Notifications by number, by target and by the time of their next attempt, and how events change them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Notification;
-use super::event::{DeliveryFailed, NotificationQueued};
+use super::{DeliveryFailed, Notification, NotificationQueued, OutboxEvent};
 use crate::event::Event;
-use crate::outbox::event::OutboxEvent;
+use crate::state::State;
+use crate::state::undo::StateChange;
 
 #[derive(Debug, Clone, Default)]
 pub struct Outbox {
@@ -114,6 +114,47 @@ impl Outbox {
     }
 }
 
+impl State {
+    pub(crate) fn apply_outbox(&mut self, event: &OutboxEvent) {
+        match event {
+            OutboxEvent::Queued(event) => self.notification_queued(event),
+            OutboxEvent::DeliveryFailed(event) => self.delivery_failed(event),
+            OutboxEvent::Closed(event) => self.put_notification(event.number, None),
+        }
+    }
+
+    fn notification_queued(&mut self, event: &NotificationQueued) {
+        let notification = Notification {
+            number: event.number,
+            target: event.target.clone(),
+            user: event.user.clone(),
+            payload: event.payload,
+            about: event.about.clone(),
+            at_ms: event.at_ms,
+            attempts: 0,
+            error: None,
+            due_ms: Some(event.at_ms),
+        };
+        self.put_notification(event.number, Some(notification));
+    }
+
+    fn delivery_failed(&mut self, event: &DeliveryFailed) {
+        let Some(notification) = self.outbox.get(event.number) else { return };
+        let notification = Notification {
+            attempts: event.attempts,
+            error: Some(event.error.clone()),
+            due_ms: event.again_ms,
+            ..Notification::clone(notification)
+        };
+        self.put_notification(event.number, Some(notification));
+    }
+
+    fn put_notification(&mut self, number: u128, notification: Option<Notification>) {
+        let before = self.outbox.put(number, notification.map(Arc::new));
+        self.note(StateChange::Notification { number, before });
+    }
+}
+
 impl Notification {
     /// The events that produce this notification, for a checkpoint.
     pub(crate) fn events(&self) -> impl Iterator<Item = Event> + use<> {
@@ -122,8 +163,7 @@ impl Notification {
         let failed =
             error.map(|error| DeliveryFailed { number, attempts, error, again_ms: due_ms });
         let queued = NotificationQueued { number, target, user, payload, about, at_ms };
-        let failed = failed.map(Event::from);
-        std::iter::once(Event::Outbox(OutboxEvent::Queued(queued))).chain(failed)
+        std::iter::once(queued.into()).chain(failed.map(Event::from))
     }
 }
 

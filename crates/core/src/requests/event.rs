@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{Answer, Request, RequestPool};
+use crate::event::event_group;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RequestsEvent {
+event_group!(Requests: RequestsEvent {
     PoolDefined(RequestPoolDefined),
     Answered(RequestAnswered),
     Withdrawn(RequestWithdrawn),
-}
+});
 
 /// The configuration of a request pool was set. The values that follow from it are in the `PoolDefined` beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]

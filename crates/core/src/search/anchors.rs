@@ -53,7 +53,7 @@ impl<'p, 'a> Anchors<'p, 'a> {
             seed,
             shared: shared.collect(),
             sharing: None,
-            seen: vec![0; plan.capacity.roots().words()],
+            seen: vec![0; plan.capacity.roots.words()],
         }
     }
 

@@ -8,8 +8,6 @@ use crate::state::capacity::bits::{Bits, members};
 use crate::state::capacity::names::NameIx;
 use crate::state::capacity::provider::ProviderIx;
 
-static NO_PROVIDERS: Bits = Bits::EMPTY;
-
 /// Providers that are in all sets of `all`, in at least one of each entry of `any`, and in none of `none`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BitFilter<'a> {
@@ -26,7 +24,7 @@ impl<'a> BitFilter<'a> {
 
     /// Providers with an inventory of the class, full or not.
     pub fn having(self, capacity: &'a Capacity, class: NameIx) -> BitFilter<'a> {
-        self.only(capacity.column(class).map_or(&NO_PROVIDERS, |column| &column.have))
+        self.only(capacity.with_class(class))
     }
 
     pub fn requiring(mut self, capacity: &'a Capacity, sets: &[Vec<NameIx>]) -> BitFilter<'a> {

@@ -149,7 +149,7 @@ impl<'a> SearchPlan<'a> {
         }
         let mut plan = SearchPlan {
             capacity,
-            roots: BitFilter::default().only(capacity.roots()).with_traits(capacity, &query.root),
+            roots: BitFilter::default().only(&capacity.roots).with_traits(capacity, &query.root),
             isolate: query.isolate,
             nested: query.nested,
             sums: true,
@@ -158,7 +158,7 @@ impl<'a> SearchPlan<'a> {
             subtrees_of,
             unsuffixed,
             sharing: Vec::new(),
-            shares: capacity.with_trait(capacity.traits().find(SHARES).unwrap_or(NameIx::MAX)),
+            shares: capacity.with_trait(capacity.traits.find(SHARES).unwrap_or(NameIx::MAX)),
             shared_in: Vec::new(),
             slots,
         };

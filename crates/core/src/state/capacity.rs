@@ -132,14 +132,6 @@ impl Capacity {
         members
     }
 
-    pub fn classes(&self) -> &NameTable {
-        &self.classes
-    }
-
-    pub fn traits(&self) -> &NameTable {
-        &self.traits
-    }
-
     pub fn aggregates<'a>(&'a self, provider: &'a Provider) -> impl Iterator<Item = Uuid> + 'a {
         provider.aggregates.iter().filter_map(|ix| self.aggregate(*ix))
     }
@@ -162,14 +154,6 @@ impl Capacity {
         slots.filter_map(|slot| self.consumers.get(slot)).map(Arc::as_ref)
     }
 
-    pub fn usages(&self) -> &ProjectUsages {
-        &self.usages
-    }
-
-    pub fn roots(&self) -> &Bits {
-        &self.roots
-    }
-
     /// Whether any provider has a parent.
     pub fn is_nested(&self) -> bool {
         self.roots.len() < self.providers.len()
@@ -178,6 +162,11 @@ impl Capacity {
     /// The free amounts of a class; `None` if no provider has ever had the class.
     pub fn column(&self, class: NameIx) -> Option<&ClassColumn> {
         self.columns.get(class as usize)
+    }
+
+    /// Providers with an inventory of the class, full or not.
+    pub fn with_class(&self, class: NameIx) -> &Bits {
+        self.column(class).map_or(&NO_PROVIDERS, |column| &column.have)
     }
 
     pub fn with_trait(&self, wanted: NameIx) -> &Bits {
@@ -191,11 +180,6 @@ impl Capacity {
     pub fn members_at(&self, ix: AggregateIx) -> &Bits {
         let row = self.aggregates.rows.get(ix as usize).and_then(Option::as_ref);
         row.map_or(&NO_PROVIDERS, |aggregate| &aggregate.members)
-    }
-
-    /// Grows whenever a class is renamed.
-    pub fn class_names_revision(&self) -> u64 {
-        self.class_names_revision
     }
 
     /// When the next allocation expires and is released.

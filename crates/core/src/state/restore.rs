@@ -10,7 +10,6 @@ use super::pool::Pool;
 use super::recent::ReleasedSpan;
 use super::rows::{FrozenRows, Row};
 use crate::alarm::Alarm;
-use crate::alarm::event::{AlarmChanged, AlarmEvent};
 use crate::blocks::state::Blocks;
 pub use crate::blocks::state::BlocksImage;
 use crate::capacity::Uuid;
@@ -95,23 +94,9 @@ impl State {
 impl Frozen {
     /// The notifications and alarms, as the events that produce them.
     pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
-        self.notifications.iter().flat_map(|one| one.events()).chain(self.alarms.iter().flat_map(
-            |alarm| {
-                let Alarm { object, kind, ids, raised_ms, cleared_ms } = alarm.clone();
-                let changed = move |raised, at_ms| {
-                    let object = object.clone();
-                    Event::Alarm(AlarmEvent::Changed(AlarmChanged {
-                        object,
-                        kind,
-                        ids,
-                        raised,
-                        at_ms,
-                    }))
-                };
-                let cleared = cleared_ms.map(|at_ms| changed(false, at_ms));
-                std::iter::once(changed(true, raised_ms)).chain(cleared)
-            },
-        ))
+        let notifications = self.notifications.iter().flat_map(|one| one.events());
+        let alarms = self.alarms.iter().flat_map(Alarm::events).map(Event::from);
+        notifications.chain(alarms)
     }
 }
 
@@ -159,11 +144,11 @@ impl Restorer {
     }
 
     pub fn class(&mut self, named: NameEntry) {
-        self.state.capacity.restore_class(named);
+        self.state.capacity.classes.add(named);
     }
 
     pub fn trait_name(&mut self, named: NameEntry) {
-        self.state.capacity.restore_trait(named);
+        self.state.capacity.traits.add(named);
     }
 
     pub fn provider(&mut self, image: ProviderImage) {

@@ -6,6 +6,7 @@ use super::slots::FrozenSlots;
 use crate::claim::{Claim, ClaimParams, ClaimState, Values};
 use crate::event::Was;
 use crate::pool::Labels;
+use crate::refusal::Holder;
 use crate::span::Span;
 use crate::value::Kind;
 
@@ -77,6 +78,12 @@ impl Row {
     /// The owner and the values, for an event about them.
     pub fn was(&self, kind: Kind) -> Option<Was> {
         Some(Was { owner: self.owner().clone(), values: self.values(), kind })
+    }
+
+    /// For the refusal of a claim that wants its values.
+    pub fn holder(&self) -> Holder {
+        let (key, owner) = (self.key.clone(), self.owner().clone());
+        Holder { key, owner, expires_ms: self.expires_ms() }
     }
 
     pub fn owner(&self) -> &Arc<str> {

@@ -99,8 +99,7 @@ impl<'a> CapacityView<'a> {
 
     /// Providers that have an inventory of this class, full or not.
     pub fn with_inventory(self, class: NameIx) -> ProviderSet<'a> {
-        static NONE: Bits = Bits::EMPTY;
-        ProviderSet(self.capacity.column(class).map_or(&NONE, |column| &column.have))
+        ProviderSet(self.capacity.with_class(class))
     }
 
     pub fn in_aggregate(self, aggregate: Uuid) -> ProviderSet<'a> {
@@ -124,12 +123,12 @@ impl<'a> CapacityView<'a> {
         project: &'a str,
         user: Option<&'a str>,
     ) -> impl Iterator<Item = (Option<&'a Arc<str>>, &'a ProjectUsage)> {
-        self.capacity.usages().of(project, user)
+        self.capacity.usages.of(project, user)
     }
 
     /// Grows whenever a resource class is renamed. Valid within one process.
     pub fn class_names_revision(self) -> u64 {
-        self.capacity.class_names_revision()
+        self.capacity.class_names_revision
     }
 }
 

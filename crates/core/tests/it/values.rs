@@ -4,13 +4,14 @@
 //! random requests beside the core. What every step must leave true is checked in [`world`].
 
 mod answer;
+mod blocks;
 mod capacity;
-mod ids;
-mod resource;
+mod requests;
 mod script;
 mod world;
 
 mod addresses;
+mod block_pools;
 mod configs;
 mod edges;
 mod holdings;
@@ -21,21 +22,20 @@ mod naive_alarms;
 mod naive_blocks;
 mod naive_pick;
 mod naive_pool;
-mod naive_resource;
-mod parcels;
+mod naive_requests;
 mod pools;
 mod prefixes;
 mod quarantine;
 mod random;
+mod random_blocks;
 mod random_holdings;
-mod random_parcels;
-mod random_resource;
+mod random_requests;
 mod refusals;
-mod resource_steps;
+mod request_addresses;
+mod request_groups;
+mod request_pools;
+mod request_steps;
 mod strategies;
 mod sync;
 mod transactions;
 mod views;
-mod wanted;
-mod wanted_addresses;
-mod wanted_groups;

@@ -19,7 +19,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
     let several = operation == "watch";
     let form = match name {
         "pool" if several => Array::new(pattern(NAME, "vlans")).into(),
-        "kind" if several => Array::new(words(&EventKind::NAMES)).into(),
+        "kind" if several => Array::new(words(&EventKind::ALL.map(EventKind::name))).into(),
         // Invalid names are allowed here; they match nothing.
         "pool" | "key" | "owner" if operation == "getHistory" => {
             Object::with_type(Type::String).into()

@@ -1,6 +1,6 @@
 //! Translates the events of one position into a change. Pure.
 
-use allod_core::alarm::event::AlarmEvent;
+use allod_core::alarm::AlarmEvent;
 use allod_core::claim::Values;
 use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::{ClaimEvent, Event, PoolEvent, ReleaseCause, Was};

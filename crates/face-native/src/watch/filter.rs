@@ -49,9 +49,9 @@ impl WatchFilter {
 
     /// Adds a kind; returns whether it exists.
     pub(crate) fn kind(&mut self, name: &str) -> bool {
-        let index = EventKind::NAMES.iter().position(|known| *known == name);
-        self.kinds |= index.map_or(0, |index| 1 << index);
-        index.is_some()
+        let kind = EventKind::from_name(name);
+        self.kinds |= kind.map_or(0, |kind| 1 << kind as u32);
+        kind.is_some()
     }
 
     pub(crate) fn picks(&self, subject: &Projection<'_>) -> bool {

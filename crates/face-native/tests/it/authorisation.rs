@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use allod_core::limits::Limits as CoreLimits;
+use allod_core::view;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Access, App, Exporter, Guard, HttpLimits, Ready, Role, Route, Tokens};
 use allod_engine::{Config, Engine};
@@ -85,7 +86,8 @@ impl Fixture {
         for line in ["pool full 1-1", "ask full a /service", "drop full"] {
             wanted::tell(&handle, line).await;
         }
-        let notice = handle.read(|snapshot| snapshot.state.outbox().from(0).next().unwrap().name());
+        let notice =
+            handle.read(|snapshot| view::outbox(snapshot.state).from(0).next().unwrap().name());
         let notice = notice.unwrap();
         let native = Native::new(
             handle,

@@ -8,13 +8,14 @@
 //! ```
 
 use allod_core::command::Command;
-use allod_core::outbox::command::OutboxCommand;
+use allod_core::outbox::OutboxCommand;
 use allod_core::requests::command::{
     EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
 };
 use allod_core::requests::{
     AlarmSettings, IdSupply, Request, RequestPool, Supply, Wanted, WantedId,
 };
+use allod_core::view;
 use allod_engine::Handle;
 
 /// Submits the command of the line.
@@ -46,7 +47,7 @@ pub async fn tell(handle: &Handle, line: &str) {
         ["failed", place, ref rest @ ..] => {
             let place: usize = place.parse().expect("a place");
             let notice = handle.read(|snapshot| {
-                snapshot.state.outbox().from(0).nth(place).map(|notice| notice.number)
+                view::outbox(snapshot.state).from(0).nth(place).map(|notice| notice.number)
             });
             let number = notice.unwrap().expect("a notice");
             let soon = handle.status().now_ms + 60_000;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_core::alarm::command::AlarmCommand;
+use allod_core::alarm::AlarmCommand;
 use allod_core::alarm::{Alarm, AlarmKind};
 use allod_core::command::Command;
 use allod_core::view::{self, State};

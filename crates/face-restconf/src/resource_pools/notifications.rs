@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use allod_core::alarm::event::{AlarmChanged, AlarmEvent};
+use allod_core::alarm::{AlarmChanged, AlarmEvent};
 use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolEvent};
-use allod_core::outbox::event::{NotificationQueued, OutboxEvent};
+use allod_core::outbox::{NotificationQueued, OutboxEvent};
 use allod_core::requests::Answer;
 use allod_core::requests::event::{RequestAnswered, RequestsEvent};
 

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_core::alarm::AlarmKind;
-use allod_core::outbox::Notification;
-use allod_core::outbox::command::OutboxCommand;
+use allod_core::outbox::{Notification, OutboxCommand};
+use allod_core::view;
 use allod_reactor::{ChannelId, Delivery, DeliveryOutcome, Reactor, ReactorLimits, Transport};
 use hook::{Asked, Hook, Manner};
 use world::{World, hasty, plain, webhooks};
@@ -92,7 +92,7 @@ async fn delivery_is_given_up_with_an_alarm_and_later_ones_continue() {
     assert_eq!(dead.error.as_deref(), Some("answered 500: what I think of it"));
     let raised = |world: &World| {
         let key = ("/s".into(), AlarmKind::Undelivered);
-        world.read(|state| state.alarms()[&key].cleared_ms.is_none())
+        world.read(|state| view::alarms(state)[&key].cleared_ms.is_none())
     };
     assert!(raised(&world));
     // Later ones are delivered, and a manual retry delivers this one.

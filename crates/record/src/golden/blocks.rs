@@ -1,7 +1,7 @@
 //! Samples of block pools.
 
-use allod_core::blocks::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use allod_core::blocks::{BlockLayout, Child, ReleasedIds};
+use allod_core::blocks::{BlocksDefined, BlocksEvent, BlocksMoved};
 use allod_core::event::Event;
 use allod_core::span::Span;
 use allod_core::state::restore::{BlocksImage, PoolImage};

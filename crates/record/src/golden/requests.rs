@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use allod_core::alarm::AlarmKind;
-use allod_core::alarm::event::{AlarmChanged, AlarmEvent, AlarmPurged};
+use allod_core::alarm::{AlarmChanged, AlarmEvent, AlarmPurged};
 use allod_core::claim::Parity;
 use allod_core::event::Event;
-use allod_core::outbox::event::{
-    DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent,
-};
+use allod_core::outbox::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
 use allod_core::requests::event::{
     RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use allod_core::claim::{Claim, ClaimParams, ClaimState, Want};
 use allod_core::event::{ClaimGranted, ClaimReleased, LeaseChanged, QuarantineEnded, Was};
 
+use super::form::{StoredForm, stored_structs};
 use super::number::{KindV1, ParityV1, ReleaseCauseV1, StrategyV1};
 use super::pool::LabelsV1;
 use super::span::{SpanV1, ValuesV1};
@@ -20,7 +21,7 @@ pub(crate) struct ClaimGrantedV1<'a> {
     at_ms: u64,
     expires_ms: Option<u64>,
     labels: LabelsV1,
-    asked: Option<AskedV1>,
+    params: Option<ClaimParamsV1>,
     cursor: Option<u128>,
 }
 
@@ -102,24 +103,34 @@ pub(crate) struct ClaimV1<'a> {
     /// `None`: held.
     quarantined_until_ms: Option<u64>,
     labels: LabelsV1,
-    asked: Option<AskedV1>,
+    params: Option<ClaimParamsV1>,
 }
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct AskedV1 {
-    want: WantV1,
-    ttl_ms: Option<u64>,
+stored_structs! {
+    ClaimParamsV1 of ClaimParams {
+        want: WantV1,
+        ttl_ms: Option<u64>,
+    }
+
+    WantV1 of Want {
+        value: Option<SpanV1>,
+        fallback: bool,
+        count: u32,
+        contiguous: bool,
+        prefix_len: Option<u8>,
+        parity: Option<ParityV1>,
+        strategy: Option<StrategyV1>,
+    }
 }
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct WantV1 {
-    value: Option<SpanV1>,
-    fallback: bool,
-    count: u32,
-    contiguous: bool,
-    prefix_len: Option<u8>,
-    parity: Option<ParityV1>,
-    strategy: Option<StrategyV1>,
+impl StoredForm<'_, Arc<ClaimParams>> for ClaimParamsV1 {
+    fn store(params: &Arc<ClaimParams>) -> ClaimParamsV1 {
+        ClaimParamsV1::store(&**params)
+    }
+
+    fn load(self) -> Arc<ClaimParams> {
+        Arc::new(self.load())
+    }
 }
 
 /// An owner as stored: only when it differs from the key.
@@ -134,8 +145,8 @@ fn load_owner(key: &str, owner: Option<&str>) -> (Arc<str>, Arc<str>) {
     (key, owner)
 }
 
-impl<'a> From<&'a ClaimGranted> for ClaimGrantedV1<'a> {
-    fn from(event: &'a ClaimGranted) -> ClaimGrantedV1<'a> {
+impl<'a> StoredForm<'a, ClaimGranted> for ClaimGrantedV1<'a> {
+    fn store(event: &'a ClaimGranted) -> ClaimGrantedV1<'a> {
         ClaimGrantedV1 {
             pool: &event.pool,
             key: &event.key,
@@ -145,47 +156,43 @@ impl<'a> From<&'a ClaimGranted> for ClaimGrantedV1<'a> {
             at_ms: event.at_ms,
             expires_ms: event.expires_ms,
             labels: LabelsV1(event.labels.clone()),
-            asked: event.params.as_deref().map(AskedV1::from),
+            params: StoredForm::store(&event.params),
             cursor: event.cursor,
         }
     }
-}
 
-impl From<ClaimGrantedV1<'_>> for ClaimGranted {
-    fn from(stored: ClaimGrantedV1<'_>) -> ClaimGranted {
-        let (key, owner) = load_owner(stored.key, stored.owner);
+    fn load(self) -> ClaimGranted {
+        let (key, owner) = load_owner(self.key, self.owner);
         ClaimGranted {
-            pool: stored.pool.into(),
+            pool: self.pool.into(),
             kind: None,
             key,
             owner,
-            values: stored.values.0,
-            version: stored.version,
-            at_ms: stored.at_ms,
-            expires_ms: stored.expires_ms,
-            labels: stored.labels.0,
-            params: stored.asked.map(|params| Arc::new(params.into())),
-            cursor: stored.cursor,
+            values: self.values.0,
+            version: self.version,
+            at_ms: self.at_ms,
+            expires_ms: self.expires_ms,
+            labels: self.labels.0,
+            params: self.params.load(),
+            cursor: self.cursor,
         }
     }
 }
 
-impl<'a> From<&'a LeaseChanged> for LeaseChangedV1<'a> {
-    fn from(event: &'a LeaseChanged) -> LeaseChangedV1<'a> {
+impl<'a> StoredForm<'a, LeaseChanged> for LeaseChangedV1<'a> {
+    fn store(event: &'a LeaseChanged) -> LeaseChangedV1<'a> {
         let &LeaseChanged { ref pool, ref key, version, expires_ms, was: _ } = event;
         LeaseChangedV1 { pool, key, version, expires_ms }
     }
-}
 
-impl From<LeaseChangedV1<'_>> for LeaseChanged {
-    fn from(stored: LeaseChangedV1<'_>) -> LeaseChanged {
-        let LeaseChangedV1 { pool, key, version, expires_ms } = stored;
+    fn load(self) -> LeaseChanged {
+        let LeaseChangedV1 { pool, key, version, expires_ms } = self;
         LeaseChanged { pool: pool.into(), key: key.into(), version, expires_ms, was: None }
     }
 }
 
-impl<'a> From<&'a ClaimReleased> for ClaimReleasedV1<'a> {
-    fn from(event: &'a ClaimReleased) -> ClaimReleasedV1<'a> {
+impl<'a> StoredForm<'a, ClaimReleased> for ClaimReleasedV1<'a> {
+    fn store(event: &'a ClaimReleased) -> ClaimReleasedV1<'a> {
         ClaimReleasedV1 {
             pool: &event.pool,
             key: &event.key,
@@ -195,31 +202,27 @@ impl<'a> From<&'a ClaimReleased> for ClaimReleasedV1<'a> {
             quarantine_until_ms: event.quarantine_until_ms,
         }
     }
-}
 
-impl From<ClaimReleasedV1<'_>> for ClaimReleased {
-    fn from(stored: ClaimReleasedV1<'_>) -> ClaimReleased {
+    fn load(self) -> ClaimReleased {
         ClaimReleased {
-            pool: stored.pool.into(),
-            key: stored.key.into(),
-            version: stored.version,
-            at_version: stored.at_version,
-            cause: stored.cause.0,
-            quarantine_until_ms: stored.quarantine_until_ms,
+            pool: self.pool.into(),
+            key: self.key.into(),
+            version: self.version,
+            at_version: self.at_version,
+            cause: self.cause.0,
+            quarantine_until_ms: self.quarantine_until_ms,
             was: None,
         }
     }
 }
 
-impl<'a> From<&'a QuarantineEnded> for QuarantineEndedV1<'a> {
-    fn from(event: &'a QuarantineEnded) -> QuarantineEndedV1<'a> {
+impl<'a> StoredForm<'a, QuarantineEnded> for QuarantineEndedV1<'a> {
+    fn store(event: &'a QuarantineEnded) -> QuarantineEndedV1<'a> {
         QuarantineEndedV1 { pool: &event.pool, first: event.first }
     }
-}
 
-impl From<QuarantineEndedV1<'_>> for QuarantineEnded {
-    fn from(stored: QuarantineEndedV1<'_>) -> QuarantineEnded {
-        QuarantineEnded { pool: stored.pool.into(), first: stored.first, key: None, was: None }
+    fn load(self) -> QuarantineEnded {
+        QuarantineEnded { pool: self.pool.into(), first: self.first, key: None, was: None }
     }
 }
 
@@ -237,41 +240,37 @@ impl<'a> WasV1<'a> {
 
 impl<'a> ClaimGrantedV2<'a> {
     pub fn of(event: &'a ClaimGranted) -> Option<ClaimGrantedV2<'a>> {
-        event.kind.map(|kind| ClaimGrantedV2 { kind: KindV1(kind), grant: event.into() })
+        event
+            .kind
+            .map(|kind| ClaimGrantedV2 { kind: KindV1(kind), grant: StoredForm::store(event) })
     }
-}
 
-impl From<ClaimGrantedV2<'_>> for ClaimGranted {
-    fn from(stored: ClaimGrantedV2<'_>) -> ClaimGranted {
-        ClaimGranted { kind: Some(stored.kind.0), ..stored.grant.into() }
+    pub fn load(self) -> ClaimGranted {
+        ClaimGranted { kind: Some(self.kind.0), ..self.grant.load() }
     }
 }
 
 impl<'a> LeaseChangedV2<'a> {
     pub fn of(event: &'a LeaseChanged) -> Option<LeaseChangedV2<'a>> {
         let was = WasV1::of(&event.key, event.was.as_ref()?);
-        Some(LeaseChangedV2 { change: event.into(), was })
+        Some(LeaseChangedV2 { change: StoredForm::store(event), was })
     }
-}
 
-impl From<LeaseChangedV2<'_>> for LeaseChanged {
-    fn from(stored: LeaseChangedV2<'_>) -> LeaseChanged {
-        let change = LeaseChanged::from(stored.change);
-        LeaseChanged { was: Some(stored.was.load(&change.key)), ..change }
+    pub fn load(self) -> LeaseChanged {
+        let change = self.change.load();
+        LeaseChanged { was: Some(self.was.load(&change.key)), ..change }
     }
 }
 
 impl<'a> ClaimReleasedV2<'a> {
     pub fn of(event: &'a ClaimReleased) -> Option<ClaimReleasedV2<'a>> {
         let was = WasV1::of(&event.key, event.was.as_ref()?);
-        Some(ClaimReleasedV2 { release: event.into(), was })
+        Some(ClaimReleasedV2 { release: StoredForm::store(event), was })
     }
-}
 
-impl From<ClaimReleasedV2<'_>> for ClaimReleased {
-    fn from(stored: ClaimReleasedV2<'_>) -> ClaimReleased {
-        let release = ClaimReleased::from(stored.release);
-        ClaimReleased { was: Some(stored.was.load(&release.key)), ..release }
+    pub fn load(self) -> ClaimReleased {
+        let release = self.release.load();
+        ClaimReleased { was: Some(self.was.load(&release.key)), ..release }
     }
 }
 
@@ -281,22 +280,20 @@ impl<'a> QuarantineEndedV2<'a> {
         let was = WasV1::of(key, event.was.as_ref()?);
         Some(QuarantineEndedV2 { pool: &event.pool, first: event.first, key, was })
     }
-}
 
-impl From<QuarantineEndedV2<'_>> for QuarantineEnded {
-    fn from(stored: QuarantineEndedV2<'_>) -> QuarantineEnded {
-        let key: Arc<str> = stored.key.into();
+    pub fn load(self) -> QuarantineEnded {
+        let key: Arc<str> = self.key.into();
         QuarantineEnded {
-            pool: stored.pool.into(),
-            first: stored.first,
-            was: Some(stored.was.load(&key)),
+            pool: self.pool.into(),
+            first: self.first,
+            was: Some(self.was.load(&key)),
             key: Some(key),
         }
     }
 }
 
-impl<'a> From<&'a Claim> for ClaimV1<'a> {
-    fn from(claim: &'a Claim) -> ClaimV1<'a> {
+impl<'a> StoredForm<'a, Claim> for ClaimV1<'a> {
+    fn store(claim: &'a Claim) -> ClaimV1<'a> {
         ClaimV1 {
             key: &claim.key,
             owner: store_owner(&claim.key, &claim.owner),
@@ -309,60 +306,23 @@ impl<'a> From<&'a Claim> for ClaimV1<'a> {
                 ClaimState::Quarantined { until_ms } => Some(until_ms),
             },
             labels: LabelsV1(claim.labels.clone()),
-            asked: claim.params.as_deref().map(AskedV1::from),
+            params: StoredForm::store(&claim.params),
         }
     }
-}
 
-impl From<ClaimV1<'_>> for Claim {
-    fn from(stored: ClaimV1<'_>) -> Claim {
-        let (key, owner) = load_owner(stored.key, stored.owner);
+    fn load(self) -> Claim {
+        let (key, owner) = load_owner(self.key, self.owner);
         let quarantined = |until_ms| ClaimState::Quarantined { until_ms };
         Claim {
             key,
             owner,
-            values: stored.values.0,
-            version: stored.version,
-            created_ms: stored.created_ms,
-            expires_ms: stored.expires_ms,
-            state: stored.quarantined_until_ms.map_or(ClaimState::Held, quarantined),
-            labels: stored.labels.0,
-            params: stored.asked.map(|params| Arc::new(params.into())),
-        }
-    }
-}
-
-impl From<&ClaimParams> for AskedV1 {
-    fn from(params: &ClaimParams) -> AskedV1 {
-        let want = &params.want;
-        AskedV1 {
-            want: WantV1 {
-                value: want.value.map(SpanV1),
-                fallback: want.fallback,
-                count: want.count,
-                contiguous: want.contiguous,
-                prefix_len: want.prefix_len,
-                parity: want.parity.map(ParityV1),
-                strategy: want.strategy.map(StrategyV1),
-            },
-            ttl_ms: params.ttl_ms,
-        }
-    }
-}
-
-impl From<AskedV1> for ClaimParams {
-    fn from(AskedV1 { want, ttl_ms }: AskedV1) -> ClaimParams {
-        ClaimParams {
-            want: Want {
-                value: want.value.map(|SpanV1(span)| span),
-                fallback: want.fallback,
-                count: want.count,
-                contiguous: want.contiguous,
-                prefix_len: want.prefix_len,
-                parity: want.parity.map(|ParityV1(parity)| parity),
-                strategy: want.strategy.map(|StrategyV1(strategy)| strategy),
-            },
-            ttl_ms,
+            values: self.values.0,
+            version: self.version,
+            created_ms: self.created_ms,
+            expires_ms: self.expires_ms,
+            state: self.quarantined_until_ms.map_or(ClaimState::Held, quarantined),
+            labels: self.labels.0,
+            params: self.params.load(),
         }
     }
 }

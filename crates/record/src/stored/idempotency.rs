@@ -4,41 +4,43 @@
 
 use std::sync::Arc;
 
-use allod_core::event::IdempotencyStored;
+use allod_core::event::{IdempotencyExpired, IdempotencyStored};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
 
 use super::capacity::UuidV1;
 use super::claim::ClaimV1;
+use super::form::{StoredForm, stored_structs};
 use super::number::KindV1;
-use crate::chunk;
 
+/// The versions differ in their outcomes.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct IdempotencyStoredV1<'a> {
+pub(crate) struct StoredAnswer<'a, O> {
     key: &'a str,
     fingerprint: [u8; 32],
     until_ms: u64,
-    #[serde(borrow)]
-    outcomes: Vec<OutcomeV1<'a>>,
+    outcomes: Vec<O>,
 }
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct IdempotencyStoredV2<'a> {
-    key: &'a str,
-    fingerprint: [u8; 32],
-    until_ms: u64,
-    #[serde(borrow)]
-    outcomes: Vec<OutcomeV2<'a>>,
-}
+pub(crate) type IdempotencyStoredV1<'a> = StoredAnswer<'a, OutcomeV1<'a>>;
+pub(crate) type IdempotencyStoredV2<'a> = StoredAnswer<'a, OutcomeV2<'a>>;
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct IdempotencyExpiredV1<'a> {
-    pub key: &'a str,
+stored_structs! {
+    IdempotencyExpiredV1<'a> of IdempotencyExpired {
+        key: &'a str,
+    }
+
+    ClaimInV1<'a> of ClaimIn {
+        pool: &'a str,
+        kind: KindV1,
+        #[serde(borrow)]
+        claim: ClaimV1<'a>,
+    }
 }
 
 /// Stored as the index in this list, so the order must not change.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "it lives only while an answer is written or read")]
-enum OutcomeV1<'a> {
+pub(crate) enum OutcomeV1<'a> {
     PoolPut {
         created: bool,
         generation: u64,
@@ -59,18 +61,10 @@ enum OutcomeV1<'a> {
     Ticked,
 }
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct ClaimInV1<'a> {
-    pool: &'a str,
-    kind: KindV1,
-    #[serde(borrow)]
-    claim: ClaimV1<'a>,
-}
-
 /// Stored as the index in this list, so the order must not change.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "it lives only while an answer is written or read")]
-enum OutcomeV2<'a> {
+pub(crate) enum OutcomeV2<'a> {
     V1(#[serde(borrow)] OutcomeV1<'a>),
     Allocated { consumers: Vec<(UuidV1, Option<u64>)> },
     Deallocated { existed: bool },
@@ -82,15 +76,45 @@ pub(crate) fn needs_v2(event: &IdempotencyStored) -> bool {
     event.receipt.outcomes.iter().any(|outcome| outcome_v1(outcome).is_none())
 }
 
-pub(crate) fn put(out: &mut Vec<u8>, event: &IdempotencyStored) {
-    let (key, fingerprint, until_ms) = (&*event.key, event.fingerprint, event.until_ms);
-    let outcomes = &event.receipt.outcomes;
-    if needs_v2(event) {
-        let outcomes = outcomes.iter().filter_map(outcome_v2).collect();
-        chunk::put(out, &IdempotencyStoredV2 { key, fingerprint, until_ms, outcomes });
-    } else {
-        let outcomes = outcomes.iter().filter_map(outcome_v1).collect();
-        chunk::put(out, &IdempotencyStoredV1 { key, fingerprint, until_ms, outcomes });
+impl<'a, O> StoredAnswer<'a, O> {
+    fn new(
+        event: &'a IdempotencyStored,
+        outcome: fn(&'a Outcome) -> Option<O>,
+    ) -> StoredAnswer<'a, O> {
+        let &IdempotencyStored { ref key, fingerprint, until_ms, ref receipt } = event;
+        let outcomes = receipt.outcomes.iter().filter_map(outcome).collect();
+        StoredAnswer { key, fingerprint, until_ms, outcomes }
+    }
+
+    fn answer(self) -> IdempotencyStored
+    where
+        Outcome: From<O>,
+    {
+        let StoredAnswer { key, fingerprint, until_ms, outcomes } = self;
+        let outcomes = outcomes.into_iter().map(Outcome::from).collect();
+        let receipt = Arc::new(Receipt { outcomes });
+        IdempotencyStored { key: key.into(), fingerprint, until_ms, receipt }
+    }
+}
+
+impl<'a> StoredForm<'a, IdempotencyStored> for IdempotencyStoredV1<'a> {
+    fn store(event: &'a IdempotencyStored) -> IdempotencyStoredV1<'a> {
+        StoredAnswer::new(event, outcome_v1)
+    }
+
+    fn load(self) -> IdempotencyStored {
+        self.answer()
+    }
+}
+
+impl<'a> IdempotencyStoredV2<'a> {
+    /// `None`: version 1 is sufficient.
+    pub fn of(event: &'a IdempotencyStored) -> Option<IdempotencyStoredV2<'a>> {
+        needs_v2(event).then(|| StoredAnswer::new(event, outcome_v2))
+    }
+
+    pub fn load(self) -> IdempotencyStored {
+        self.answer()
     }
 }
 
@@ -99,12 +123,11 @@ fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
     Some(match outcome {
         &Outcome::PoolPut { created, generation } => OutcomeV1::PoolPut { created, generation },
         &Outcome::PoolDeleted { existed } => OutcomeV1::PoolDeleted { existed },
-        Outcome::Claimed { claims, created } => OutcomeV1::Claimed {
-            claims: claims.iter().map(ClaimInV1::from).collect(),
-            created: *created,
-        },
+        Outcome::Claimed { claims, created } => {
+            OutcomeV1::Claimed { claims: StoredForm::store(claims), created: *created }
+        }
         &Outcome::Released { existed } => OutcomeV1::Released { existed },
-        Outcome::Leased(claim) => OutcomeV1::Leased(claim.into()),
+        Outcome::Leased(claim) => OutcomeV1::Leased(ClaimInV1::store(claim)),
         Outcome::Checked => OutcomeV1::Checked,
         Outcome::Ticked => OutcomeV1::Ticked,
         Outcome::Allocated { .. }
@@ -126,53 +149,27 @@ fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
 /// `None`: the answer to a command that has no idempotency key.
 fn outcome_v2(outcome: &Outcome) -> Option<OutcomeV2<'_>> {
     Some(match outcome {
-        Outcome::Allocated { consumers } => OutcomeV2::Allocated {
-            consumers: consumers.iter().map(|&(uuid, now)| (uuid.into(), now)).collect(),
-        },
+        Outcome::Allocated { consumers } => {
+            OutcomeV2::Allocated { consumers: StoredForm::store(consumers) }
+        }
         &Outcome::Deallocated { existed } => OutcomeV2::Deallocated { existed },
         &Outcome::Extended { consumer, generation, expires_ms } => {
-            OutcomeV2::Extended { consumer: consumer.into(), generation, expires_ms }
+            OutcomeV2::Extended { consumer: UuidV1::store(&consumer), generation, expires_ms }
         }
         outcome => OutcomeV2::V1(outcome_v1(outcome)?),
     })
-}
-
-fn stored(
-    key: &str,
-    fingerprint: [u8; 32],
-    until_ms: u64,
-    outcomes: Vec<Outcome>,
-) -> IdempotencyStored {
-    let receipt = Arc::new(Receipt { outcomes });
-    IdempotencyStored { key: key.into(), fingerprint, until_ms, receipt }
-}
-
-impl From<IdempotencyStoredV1<'_>> for IdempotencyStored {
-    fn from(stored: IdempotencyStoredV1<'_>) -> IdempotencyStored {
-        let IdempotencyStoredV1 { key, fingerprint, until_ms, outcomes } = stored;
-        let outcomes = outcomes.into_iter().map(Outcome::from).collect();
-        self::stored(key, fingerprint, until_ms, outcomes)
-    }
-}
-
-impl From<IdempotencyStoredV2<'_>> for IdempotencyStored {
-    fn from(stored: IdempotencyStoredV2<'_>) -> IdempotencyStored {
-        let IdempotencyStoredV2 { key, fingerprint, until_ms, outcomes } = stored;
-        let outcomes = outcomes.into_iter().map(Outcome::from).collect();
-        self::stored(key, fingerprint, until_ms, outcomes)
-    }
 }
 
 impl From<OutcomeV2<'_>> for Outcome {
     fn from(stored: OutcomeV2<'_>) -> Outcome {
         match stored {
             OutcomeV2::V1(stored) => stored.into(),
-            OutcomeV2::Allocated { consumers } => Outcome::Allocated {
-                consumers: consumers.into_iter().map(|(uuid, now)| (uuid.into(), now)).collect(),
-            },
+            OutcomeV2::Allocated { consumers } => {
+                Outcome::Allocated { consumers: consumers.load() }
+            }
             OutcomeV2::Deallocated { existed } => Outcome::Deallocated { existed },
             OutcomeV2::Extended { consumer, generation, expires_ms } => {
-                Outcome::Extended { consumer: consumer.into(), generation, expires_ms }
+                Outcome::Extended { consumer: consumer.load(), generation, expires_ms }
             }
         }
     }
@@ -183,26 +180,13 @@ impl From<OutcomeV1<'_>> for Outcome {
         match stored {
             OutcomeV1::PoolPut { created, generation } => Outcome::PoolPut { created, generation },
             OutcomeV1::PoolDeleted { existed } => Outcome::PoolDeleted { existed },
-            OutcomeV1::Claimed { claims, created } => Outcome::Claimed {
-                claims: claims.into_iter().map(ClaimIn::from).collect(),
-                created,
-            },
+            OutcomeV1::Claimed { claims, created } => {
+                Outcome::Claimed { claims: claims.load(), created }
+            }
             OutcomeV1::Released { existed } => Outcome::Released { existed },
-            OutcomeV1::Leased(claim) => Outcome::Leased(claim.into()),
+            OutcomeV1::Leased(claim) => Outcome::Leased(claim.load()),
             OutcomeV1::Checked => Outcome::Checked,
             OutcomeV1::Ticked => Outcome::Ticked,
         }
-    }
-}
-
-impl<'a> From<&'a ClaimIn> for ClaimInV1<'a> {
-    fn from(held: &'a ClaimIn) -> ClaimInV1<'a> {
-        ClaimInV1 { pool: &held.pool, kind: KindV1(held.kind), claim: (&held.claim).into() }
-    }
-}
-
-impl From<ClaimInV1<'_>> for ClaimIn {
-    fn from(stored: ClaimInV1<'_>) -> ClaimIn {
-        ClaimIn { pool: stored.pool.into(), kind: stored.kind.0, claim: stored.claim.into() }
     }
 }

@@ -14,6 +14,7 @@ use allod_core::pool::Strategy;
 use allod_core::requests::{Method, Redeploy};
 use allod_core::value::Kind;
 
+use super::form::StoredForm;
 use crate::body::Cause;
 
 /// A stored enum: a newtype around the core's, written as one byte.
@@ -21,6 +22,16 @@ macro_rules! numbered {
     ($stored:ident($plain:ident) { $($number:literal => $variant:ident),+ $(,)? }) => {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) struct $stored(pub $plain);
+
+        impl StoredForm<'_, $plain> for $stored {
+            fn store(value: &$plain) -> $stored {
+                $stored(*value)
+            }
+
+            fn load(self) -> $plain {
+                self.0
+            }
+        }
 
         impl Serialize for $stored {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

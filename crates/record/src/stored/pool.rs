@@ -6,25 +6,45 @@ use std::sync::Arc;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use allod_core::event::PoolDefined;
+use allod_core::event::{PoolDefined, PoolRemoved};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
-
-use super::blocks::BlocksV1;
-use super::number::{KindV1, StrategyV1};
-use super::requests::RequestPoolV1;
-use super::span::{SpanV1, load_spans, store_spans};
 use allod_core::state::restore::PoolImage;
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct PoolDefinedV1<'a> {
-    pool: &'a str,
-    generation: u64,
-    spec: PoolSpecV1,
-}
+use super::blocks::BlocksV1;
+use super::form::{StoredForm, stored_structs};
+use super::number::{KindV1, StrategyV1};
+use super::requests::RequestPoolV1;
+use super::span::SpanV1;
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct PoolRemovedV1<'a> {
-    pub pool: &'a str,
+stored_structs! {
+    PoolDefinedV1<'a> of PoolDefined {
+        pool: &'a str,
+        generation: u64,
+        spec: PoolSpecV1,
+    }
+
+    PoolRemovedV1<'a> of PoolRemoved {
+        pool: &'a str,
+    }
+
+    PoolSpecV1 of PoolSpec {
+        kind: KindV1,
+        ranges: Vec<PoolRangeV1>,
+        exclude: Vec<SpanV1>,
+        manual: Vec<SpanV1>,
+        draining: Vec<SpanV1>,
+        strategy: StrategyV1,
+        keep_edges: bool,
+        quarantine_ms: u64,
+        lease_ms: Option<u64>,
+        reap: bool,
+        labels: LabelsV1,
+    }
+
+    PoolRangeV1 of PoolRange {
+        span: SpanV1,
+        subnet_len: Option<u8>,
+    }
 }
 
 /// A pool in a checkpoint. Its claims follow in other chunks.
@@ -57,70 +77,39 @@ pub(crate) struct CheckpointPoolV3<'a> {
     changed: u64,
 }
 
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct PoolSpecV1 {
-    kind: KindV1,
-    ranges: Vec<PoolRangeV1>,
-    exclude: Vec<SpanV1>,
-    manual: Vec<SpanV1>,
-    draining: Vec<SpanV1>,
-    strategy: StrategyV1,
-    keep_edges: bool,
-    quarantine_ms: u64,
-    lease_ms: Option<u64>,
-    reap: bool,
-    labels: LabelsV1,
-}
-
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct PoolRangeV1 {
-    span: SpanV1,
-    subnet_len: Option<u8>,
-}
-
-impl<'a> From<&'a PoolDefined> for PoolDefinedV1<'a> {
-    fn from(event: &'a PoolDefined) -> PoolDefinedV1<'a> {
-        PoolDefinedV1 {
-            pool: &event.pool,
-            generation: event.generation,
-            spec: PoolSpecV1::from(&event.spec),
-        }
-    }
-}
-
-impl From<PoolDefinedV1<'_>> for PoolDefined {
-    fn from(stored: PoolDefinedV1<'_>) -> PoolDefined {
-        PoolDefined {
-            pool: stored.pool.into(),
-            generation: stored.generation,
-            spec: stored.spec.into(),
-        }
-    }
-}
-
-impl<'a> From<&'a PoolImage> for CheckpointPoolV1<'a> {
-    fn from(image: &'a PoolImage) -> CheckpointPoolV1<'a> {
+impl<'a> StoredForm<'a, PoolImage> for CheckpointPoolV1<'a> {
+    fn store(image: &'a PoolImage) -> CheckpointPoolV1<'a> {
         CheckpointPoolV1 {
             name: &image.name,
             generation: image.generation,
-            spec: PoolSpecV1::from(&image.spec),
+            spec: PoolSpecV1::store(&image.spec),
             cursor: image.cursor,
-            released: store_spans(&image.released),
+            released: StoredForm::store(&image.released),
+        }
+    }
+
+    fn load(self) -> PoolImage {
+        PoolImage {
+            name: self.name.into(),
+            generation: self.generation,
+            spec: self.spec.load(),
+            cursor: self.cursor,
+            released: self.released.load(),
+            blocks: None,
+            requests: None,
         }
     }
 }
 
-impl From<CheckpointPoolV1<'_>> for PoolImage {
-    fn from(stored: CheckpointPoolV1<'_>) -> PoolImage {
-        PoolImage {
-            name: stored.name.into(),
-            generation: stored.generation,
-            spec: stored.spec.into(),
-            cursor: stored.cursor,
-            released: load_spans(stored.released),
-            blocks: None,
-            requests: None,
-        }
+impl<'a> CheckpointPoolV2<'a> {
+    /// `None`: version 1 is sufficient.
+    pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV2<'a>> {
+        let account = BlocksV1::store(image.blocks.as_ref()?);
+        Some(CheckpointPoolV2 { pool: CheckpointPoolV1::store(image), account })
+    }
+
+    pub fn load(self) -> PoolImage {
+        PoolImage { blocks: Some(self.account.load()), ..self.pool.load() }
     }
 }
 
@@ -129,87 +118,32 @@ impl<'a> CheckpointPoolV3<'a> {
     pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV3<'a>> {
         let (config, changed) = image.requests.as_ref()?;
         Some(CheckpointPoolV3 {
-            pool: CheckpointPoolV1::from(image),
-            account: image.blocks.as_ref().map(BlocksV1::from),
-            config: RequestPoolV1::from(config),
+            pool: CheckpointPoolV1::store(image),
+            account: StoredForm::store(&image.blocks),
+            config: RequestPoolV1::store(config),
             changed: *changed,
         })
     }
-}
 
-impl From<CheckpointPoolV3<'_>> for PoolImage {
-    fn from(stored: CheckpointPoolV3<'_>) -> PoolImage {
-        let blocks = stored.account.map(Into::into);
-        let requests = Some((stored.config.into(), stored.changed));
-        PoolImage { blocks, requests, ..stored.pool.into() }
-    }
-}
-
-impl<'a> CheckpointPoolV2<'a> {
-    /// `None`: version 1 is sufficient.
-    pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV2<'a>> {
-        let account = BlocksV1::from(image.blocks.as_ref()?);
-        Some(CheckpointPoolV2 { pool: CheckpointPoolV1::from(image), account })
-    }
-}
-
-impl From<CheckpointPoolV2<'_>> for PoolImage {
-    fn from(stored: CheckpointPoolV2<'_>) -> PoolImage {
-        PoolImage { blocks: Some(stored.account.into()), ..stored.pool.into() }
-    }
-}
-
-impl From<&PoolSpec> for PoolSpecV1 {
-    fn from(spec: &PoolSpec) -> PoolSpecV1 {
-        PoolSpecV1 {
-            kind: KindV1(spec.kind),
-            ranges: spec.ranges.iter().map(PoolRangeV1::from).collect(),
-            exclude: store_spans(&spec.exclude),
-            manual: store_spans(&spec.manual),
-            draining: store_spans(&spec.draining),
-            strategy: StrategyV1(spec.strategy),
-            keep_edges: spec.keep_edges,
-            quarantine_ms: spec.quarantine_ms,
-            lease_ms: spec.lease_ms,
-            reap: spec.reap,
-            labels: LabelsV1(spec.labels.clone()),
-        }
-    }
-}
-
-impl From<PoolSpecV1> for PoolSpec {
-    fn from(stored: PoolSpecV1) -> PoolSpec {
-        PoolSpec {
-            kind: stored.kind.0,
-            ranges: stored.ranges.into_iter().map(PoolRange::from).collect(),
-            exclude: load_spans(stored.exclude),
-            manual: load_spans(stored.manual),
-            draining: load_spans(stored.draining),
-            strategy: stored.strategy.0,
-            keep_edges: stored.keep_edges,
-            quarantine_ms: stored.quarantine_ms,
-            lease_ms: stored.lease_ms,
-            reap: stored.reap,
-            labels: stored.labels.0,
-        }
-    }
-}
-
-impl From<&PoolRange> for PoolRangeV1 {
-    fn from(range: &PoolRange) -> PoolRangeV1 {
-        PoolRangeV1 { span: SpanV1(range.span), subnet_len: range.subnet_len }
-    }
-}
-
-impl From<PoolRangeV1> for PoolRange {
-    fn from(stored: PoolRangeV1) -> PoolRange {
-        PoolRange { span: stored.span.0, subnet_len: stored.subnet_len }
+    pub fn load(self) -> PoolImage {
+        let requests = Some((self.config.load(), self.changed));
+        PoolImage { blocks: self.account.load(), requests, ..self.pool.load() }
     }
 }
 
 /// Labels as pairs of strings. Empty labels share one allocation.
 #[derive(Debug, Clone)]
 pub(crate) struct LabelsV1(pub Labels);
+
+impl StoredForm<'_, Labels> for LabelsV1 {
+    fn store(labels: &Labels) -> LabelsV1 {
+        LabelsV1(labels.clone())
+    }
+
+    fn load(self) -> Labels {
+        self.0
+    }
+}
 
 impl Serialize for LabelsV1 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

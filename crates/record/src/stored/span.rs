@@ -8,6 +8,8 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use allod_core::claim::Values;
 use allod_core::span::Span;
 
+use super::form::StoredForm;
+
 /// A span as its first value and the number of further values, which is one byte for a single value.
 #[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
 #[serde(into = "(u128, u128)", try_from = "(u128, u128)")]
@@ -28,17 +30,29 @@ impl TryFrom<(u128, u128)> for SpanV1 {
     }
 }
 
-pub(crate) fn store_spans(spans: &[Span]) -> Vec<SpanV1> {
-    spans.iter().copied().map(SpanV1).collect()
-}
+impl StoredForm<'_, Span> for SpanV1 {
+    fn store(span: &Span) -> SpanV1 {
+        SpanV1(*span)
+    }
 
-pub(crate) fn load_spans(stored: Vec<SpanV1>) -> Vec<Span> {
-    stored.into_iter().map(|SpanV1(span)| span).collect()
+    fn load(self) -> Span {
+        self.0
+    }
 }
 
 /// The values of a claim: a list of spans that is never empty.
 #[derive(Debug, Clone)]
 pub(crate) struct ValuesV1(pub Values);
+
+impl StoredForm<'_, Values> for ValuesV1 {
+    fn store(values: &Values) -> ValuesV1 {
+        ValuesV1(values.clone())
+    }
+
+    fn load(self) -> Values {
+        self.0
+    }
+}
 
 impl Serialize for ValuesV1 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

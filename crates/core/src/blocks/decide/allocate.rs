@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::draw::{self, Drawn};
 use super::{Draft, ensure_active_child, ids_pool, pool_exhausted, valid};
+use crate::blocks::BlocksRefusal;
 use crate::blocks::SearchOrder;
 use crate::blocks::command::{AllocateIds, WantIds};
-use crate::blocks::refusal::BlocksRefusal;
 use crate::blocks::state::seconds;
 use crate::claim::{Values, Want};
 use crate::decide::{lease, release, room};
@@ -136,7 +136,7 @@ fn grant_wanted(
     let pool = draft.pool(&op.pool)?;
     let ended = pool.at(id.into()).map(|(_, row, _)| {
         if row.held() {
-            release::released(draft, pool, row, ReleaseCause::Taken)
+            release::released(draft, pool, row, ReleaseCause::Taken).into()
         } else {
             room::quarantine_ended(pool, row)
         }

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 
 use super::{Draft, high};
-use crate::blocks::event::{BlocksDefined, BlocksEvent, BlocksMoved};
 use crate::blocks::state::{Block, Blocks, ids_after, seconds};
-use crate::blocks::{ReleasedIds, SearchOrder};
+use crate::blocks::{BlocksDefined, BlocksMoved, ReleasedIds, SearchOrder};
 use crate::decide::room;
 use crate::event::Event;
 use crate::refusal::Refusal;
@@ -270,7 +269,7 @@ impl IdSearch<'_> {
             || !self.fetched.is_empty()
             || (self.block.start, self.block.end) != (was.start, was.end);
         if moved {
-            before.push(Event::Blocks(BlocksEvent::Moved(BlocksMoved {
+            let moved = BlocksMoved {
                 pool: self.pool.name.clone(),
                 cursor: self.cursor,
                 start: self.block.start,
@@ -279,7 +278,8 @@ impl IdSearch<'_> {
                 fetched: self.fetched.iter().map(|one| one.ids).collect(),
                 returned: vec![],
                 at_ms: self.now_ms,
-            })));
+            };
+            before.push(moved.into());
         }
         let cursor = u128::try_from(self.block.cursor).ok().filter(|_| self.from_block);
         Drawn { ids: span::normalise(self.picked), cursor, before }

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use super::allocate::granted;
 use super::{Draft, bounds, delete, ids_pool, release_all, release_now, spec, valid};
 use crate::blocks::BlockLayout;
+use crate::blocks::BlocksDefined;
+use crate::blocks::BlocksRefusal;
 use crate::blocks::command::{BlockPool, BlockPoolEdit, EditBlocks, IdEntry, PutBlockPool};
-use crate::blocks::event::BlocksDefined;
-use crate::blocks::refusal::BlocksRefusal;
 use crate::blocks::state::{Block, ids_after};
 use crate::decide::{lease, room};
 use crate::event::PoolDefined;
 use crate::limits::at_most;
 use crate::pool::{PoolRange, PoolSpec};
 use crate::receipt::Outcome;
-use crate::refusal::{Holder, Refusal};
+use crate::refusal::Refusal;
 use crate::span::{self, Span};
 use crate::state::pool::Pool;
 use crate::value::Kind;
@@ -179,10 +179,8 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
         room::in_zone(pool, *ids)?;
         for (_, row, _) in pool.overlapping(*ids) {
             if row.held() {
-                let (key, owner) = (row.key.clone(), row.owner().clone());
-                let by = Holder { key, owner, expires_ms: row.expires_ms() };
                 let (pool, kind, value) = (name.clone(), Kind::Id32, *ids);
-                return Err(Refusal::ValueTaken { pool, kind, value, by });
+                return Err(Refusal::ValueTaken { pool, kind, value, by: row.holder() });
             }
             // The operator overrides quarantine.
             let event = room::quarantine_ended(pool, row);

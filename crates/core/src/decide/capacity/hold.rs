@@ -4,8 +4,8 @@ use crate::capacity::Uuid;
 use crate::command::Expect;
 use crate::command::capacity::{DeallocateOp, ExtendOp, LeaseTerms};
 use crate::decide::{Draft, valid};
-use crate::event::capacity::{AllocationsExtended, AllocationsReleased, CapacityEvent};
-use crate::event::{Event, ReleaseCause};
+use crate::event::ReleaseCause;
+use crate::event::capacity::{AllocationsExtended, AllocationsReleased};
 use crate::receipt::Outcome;
 use crate::refusal::{CapacityRefusal, Refusal};
 
@@ -40,17 +40,17 @@ pub(in crate::decide) fn released(
     draft: &Draft<'_>,
     consumer: Uuid,
     cause: ReleaseCause,
-) -> Option<Event> {
+) -> Option<AllocationsReleased> {
     let capacity = &draft.state.capacity;
     let held = capacity.consumer(consumer)?;
-    Some(Event::Capacity(CapacityEvent::AllocationsReleased(AllocationsReleased {
+    Some(AllocationsReleased {
         consumer,
         generation: held.generation,
         project: held.project.clone(),
         user: held.user.clone(),
         cause,
         was: capacity.allocated(held),
-    })))
+    })
 }
 
 pub(super) fn valid_lease(draft: &Draft<'_>, lease: Option<LeaseTerms>) -> Result<(), Refusal> {

@@ -68,7 +68,7 @@ fn is_of_ids(requests: &Requests) -> bool {
 
 fn set(draft: &mut Draft<'_>, name: &Arc<str>, ids: bool, raised: &[AlarmKind]) {
     for kind in KINDS {
-        alarm::decide::set(draft, name, kind, ids, raised.contains(&kind));
+        alarm::set(draft, name, kind, ids, raised.contains(&kind));
     }
 }
 

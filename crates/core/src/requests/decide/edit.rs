@@ -10,6 +10,7 @@ use super::answering::{
 };
 use super::notify::Notifications;
 use super::{alarms, follow_up, requests};
+use crate::decide::pool::ensure_empty;
 use crate::decide::{Draft, release, valid};
 use crate::event::{PoolDefined, PoolRemoved, ReleaseCause};
 use crate::limits::at_most;
@@ -166,15 +167,6 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     Ok(())
 }
 
-/// Refuses a pool with claims.
-fn ensure_empty(pool: &Pool) -> Result<(), Refusal> {
-    if pool.held_claims == 0 {
-        return Ok(());
-    }
-    let (held, quarantined) = (pool.held_claims, pool.rows.len() as u64 - pool.held_claims);
-    Err(Refusal::PoolInUse { pool: pool.name.clone(), held, quarantined })
-}
-
 fn withdraw_one(
     draft: &mut Draft<'_>,
     name: &Arc<str>,
@@ -187,8 +179,7 @@ fn withdraw_one(
         pending.left.insert(key.clone());
     }
     release_value(draft, name, key)?;
-    let event = RequestWithdrawn { pool: name.clone(), key: key.clone() };
-    draft.record(event);
+    draft.record(RequestWithdrawn { pool: name.clone(), key: key.clone() });
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::decide::Draft;
 use crate::limits::at_most;
-use crate::outbox::event::NotificationQueued;
+use crate::outbox::NotificationQueued;
 use crate::refusal::Refusal;
 use crate::requests::{Redeploy, Request};
 

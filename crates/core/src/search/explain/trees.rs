@@ -20,12 +20,12 @@ pub(super) fn explain(
     groups: &mut [GroupExplained],
     budget: &mut Budget,
 ) -> TreesExplained {
-    let mut trees = TreesExplained { total: capacity.roots().len(), ..Default::default() };
+    let mut trees = TreesExplained { total: capacity.roots.len(), ..Default::default() };
     let Some(plan) = SearchPlan::new(capacity, query, budget) else { return trees };
     let mut rules = rules(query);
     let plans: Vec<SearchPlan<'_>> =
         rules.iter().filter_map(|rule| relaxed(capacity, query, rule.rule, budget)).collect();
-    for anchor in capacity.roots().iter() {
+    for anchor in capacity.roots.iter() {
         if budget.is_spent() {
             break;
         }

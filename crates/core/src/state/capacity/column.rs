@@ -30,9 +30,7 @@ impl Availability {
         i64::try_from(amount).is_ok_and(|amount| amount <= self.free)
             && units_allow(self.min_unit, self.max_unit, self.step_size, amount)
     }
-}
 
-impl Availability {
     /// Whether several allocations that fit one by one also fit together; `sum` is their total.
     pub fn fits_sum(&self, sum: u64) -> bool {
         i64::try_from(sum).is_ok_and(|sum| sum <= self.free) && sum <= u64::from(self.max_unit)

@@ -6,8 +6,9 @@ use super::names::NameIx;
 use super::provider::ProviderIx;
 use crate::capacity::{Reclaim, Uuid};
 
+/// `H` is the form of what it holds: in the state by index, in a checkpoint by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consumer {
+pub struct Consumer<H = Box<[HeldAmount]>> {
     pub uuid: Uuid,
     pub generation: u64,
     pub project: Arc<str>,
@@ -15,7 +16,7 @@ pub struct Consumer {
     /// `None` if no request has given a type.
     pub consumer_type: Option<Arc<str>>,
     /// Never empty. In the order of the request, grouped by provider.
-    pub held: Box<[HeldAmount]>,
+    pub held: H,
     /// When the allocations were last written.
     pub written_ms: u64,
     pub expires_ms: Option<u64>,
@@ -28,6 +29,23 @@ pub struct HeldAmount {
     pub provider: ProviderIx,
     pub class: NameIx,
     pub amount: u32,
+}
+
+impl<H> Consumer<H> {
+    /// A copy with what it holds in another form.
+    pub fn with_held<T>(&self, held: T) -> Consumer<T> {
+        Consumer {
+            uuid: self.uuid,
+            generation: self.generation,
+            project: self.project.clone(),
+            user: self.user.clone(),
+            consumer_type: self.consumer_type.clone(),
+            held,
+            written_ms: self.written_ms,
+            expires_ms: self.expires_ms,
+            reclaim: self.reclaim,
+        }
+    }
 }
 
 impl Consumer {

@@ -8,7 +8,7 @@ use super::Capacity;
 use super::consumer::{Consumer, HeldAmount};
 use super::names::{NameEntry, NameIx, NameTable};
 use super::provider::{Provider, ProviderIx, Stock};
-use crate::capacity::{Inventory, Reclaim, Uuid};
+use crate::capacity::{Inventory, Uuid};
 use crate::event::capacity::Allocated;
 use crate::state::slots::FrozenSlots;
 
@@ -31,18 +31,8 @@ pub struct StockImage {
     pub changed_ms: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsumerImage {
-    pub uuid: Uuid,
-    pub generation: u64,
-    pub project: Arc<str>,
-    pub user: Arc<str>,
-    pub consumer_type: Option<Arc<str>>,
-    pub held: Vec<Allocated>,
-    pub written_ms: u64,
-    pub expires_ms: Option<u64>,
-    pub reclaim: Reclaim,
-}
+/// A consumer that names the providers and classes of what it holds.
+pub type ConsumerImage = Consumer<Vec<Allocated>>;
 
 /// An immutable copy that shares memory with its original.
 #[derive(Debug)]
@@ -102,17 +92,7 @@ impl FrozenCapacity {
     }
 
     fn consumer(&self, consumer: &Consumer) -> ConsumerImage {
-        ConsumerImage {
-            uuid: consumer.uuid,
-            generation: consumer.generation,
-            project: consumer.project.clone(),
-            user: consumer.user.clone(),
-            consumer_type: consumer.consumer_type.clone(),
-            held: allocated(consumer, &self.classes, |ix| self.uuid(ix)),
-            written_ms: consumer.written_ms,
-            expires_ms: consumer.expires_ms,
-            reclaim: consumer.reclaim,
-        }
+        consumer.with_held(allocated(consumer, &self.classes, |ix| self.uuid(ix)))
     }
 
     fn uuid(&self, ix: ProviderIx) -> Uuid {
@@ -159,14 +139,6 @@ impl Capacity {
         allocated(consumer, &self.classes, uuid)
     }
 
-    pub(crate) fn restore_class(&mut self, named: NameEntry) {
-        self.classes.add(named);
-    }
-
-    pub(crate) fn restore_trait(&mut self, named: NameEntry) {
-        self.traits.add(named);
-    }
-
     /// Returns the provider and its parent, which may be restored later; see [`Capacity::restore_parents`].
     pub(crate) fn restore_provider(&mut self, image: ProviderImage) -> Option<(Uuid, Uuid)> {
         let ix = self.add_provider(Provider::new(image.uuid, image.name, None));
@@ -196,17 +168,7 @@ impl Capacity {
     }
 
     pub(crate) fn restore_consumer(&mut self, image: ConsumerImage) {
-        let consumer = Consumer {
-            held: self.held(&image.held),
-            uuid: image.uuid,
-            generation: image.generation,
-            project: image.project,
-            user: image.user,
-            consumer_type: image.consumer_type,
-            written_ms: image.written_ms,
-            expires_ms: image.expires_ms,
-            reclaim: image.reclaim,
-        };
+        let consumer = image.with_held(self.held(&image.held));
         self.put_consumer(image.uuid, Some(Arc::new(consumer)));
     }
 }

@@ -73,12 +73,4 @@ impl Provider {
         let at = self.stocks.binary_search_by_key(&class, |stock| stock.class).ok()?;
         self.stocks.get(at)
     }
-
-    pub fn has_trait(&self, wanted: NameIx) -> bool {
-        self.traits.binary_search(&wanted).is_ok()
-    }
-
-    pub fn has_aggregate(&self, wanted: AggregateIx) -> bool {
-        self.aggregates.binary_search(&wanted).is_ok()
-    }
 }

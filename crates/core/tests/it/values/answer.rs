@@ -62,12 +62,12 @@ fn outcome(outcome: &Outcome) -> String {
         Outcome::Leased(claim) => values(claim.kind, &claim.claim.values),
         Outcome::Checked => "holds".into(),
         Outcome::Ticked => "ticked".into(),
-        Outcome::Ids(ids) => crate::values::ids::shown(ids),
+        Outcome::Ids(ids) => crate::values::blocks::shown(ids),
         Outcome::BlocksEdited
         | Outcome::RequestsEdited
         | Outcome::NotificationChanged
         | Outcome::AlarmPurged => "written".into(),
-        Outcome::Found(Ok(found)) => crate::values::ids::shown(std::slice::from_ref(found)),
+        Outcome::Found(Ok(found)) => crate::values::blocks::shown(std::slice::from_ref(found)),
         Outcome::Found(Err((pool, failure))) => format!("! {failure:?} of {pool}"),
         other => crate::values::capacity::outcome(other),
     }

@@ -14,9 +14,9 @@ use allod_core::span::Span;
 use allod_core::value::{Kind, ValueText};
 
 use crate::values::answer;
+use crate::values::blocks;
 use crate::values::capacity;
-use crate::values::ids;
-use crate::values::resource;
+use crate::values::requests;
 use crate::values::world::World;
 
 /// Runs a script in a new world and compares the answers.
@@ -62,7 +62,7 @@ pub fn ask(world: &mut World, request: &str) -> String {
 
 fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String {
     if request.contains(" & ") && !request.starts_with('#') {
-        return answer::of(world, &resource::together(&world.state, request));
+        return answer::of(world, &requests::together(&world.state, request));
     }
     let words = Words::of(request);
     match words.verb {
@@ -84,16 +84,16 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "has" => return capacity::has(&world.state, &words),
         "holds" => return capacity::holds(&world.state, world.now_ms, &words),
         "uses" => return capacity::uses(&world.state, &words),
-        "answers" | "left" | "alarms" | "outbox" => return resource::show(&world.state, &words),
+        "answers" | "left" | "alarms" | "outbox" => return requests::show(&world.state, &words),
         "ask" | "net" => {
-            let answer = answer::of(world, &resource::command(&world.state, &words).expect("one"));
-            return resource::answered(&world.state, &words, answer);
+            let answer = answer::of(world, &requests::command(&world.state, &words).expect("one"));
+            return requests::answered(&world.state, &words, answer);
         }
         "seize" | "look" => {
-            let answer = answer::of(world, &resource::command(&world.state, &words).expect("one"));
-            return resource::found(&world.state, &words, answer);
+            let answer = answer::of(world, &requests::command(&world.state, &words).expect("one"));
+            return requests::found(&world.state, &words, answer);
         }
-        "account" => return ids::account(&world.state, words.plain(0)),
+        "account" => return blocks::account(&world.state, words.plain(0)),
         "begin" => {
             *open = Some(Vec::new());
             return String::new();
@@ -111,10 +111,10 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         }
         _ => {}
     }
-    if let Some(command) = resource::command(&world.state, &words) {
+    if let Some(command) = requests::command(&world.state, &words) {
         return answer::of(world, &command);
     }
-    if let Some(command) = ids::command(&world.state, &words) {
+    if let Some(command) = blocks::command(&world.state, &words) {
         return answer::of(world, &command);
     }
     if let Some(command) = capacity::command(request) {

@@ -1,6 +1,6 @@
 //! A naive implementation of the history queries, which reads everything.
 
-use allod_core::alarm::event::AlarmEvent;
+use allod_core::alarm::AlarmEvent;
 use allod_core::capacity::Uuid;
 use allod_core::claim::Values;
 use allod_core::event::capacity::CapacityEvent;

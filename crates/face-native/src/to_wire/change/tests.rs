@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::alarm::AlarmKind;
-use allod_core::alarm::event::{AlarmChanged, AlarmEvent};
+use allod_core::alarm::{AlarmChanged, AlarmEvent};
 use allod_core::capacity::{Inventory, Reclaim, Uuid};
 use allod_core::event::capacity::{
     AggregatesSet, Allocated, AllocationsExtended, AllocationsReleased, AllocationsSet,

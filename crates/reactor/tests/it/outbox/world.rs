@@ -6,7 +6,7 @@ use std::time::Duration;
 use allod_core::command::Command;
 use allod_core::limits::Limits as CoreLimits;
 use allod_core::outbox::Notification;
-use allod_core::outbox::command::OutboxCommand;
+use allod_core::outbox::OutboxCommand;
 use allod_core::requests::command::{
     EditRequests, PutRequestPool, RequestPoolEdit, RequestsCommand,
 };
@@ -14,6 +14,7 @@ use allod_core::requests::{
     AlarmSettings, IdSupply, Redeploy, Request, RequestPool, Supply, Wanted, WantedId,
 };
 use allod_core::state::State;
+use allod_core::view;
 use allod_engine::{Config, Engine, Handle};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -121,7 +122,7 @@ impl World {
     }
 
     pub fn outbox(&self) -> Vec<Arc<Notification>> {
-        self.read(|state| state.outbox().from(0).cloned().collect())
+        self.read(|state| view::outbox(state).from(0).cloned().collect())
     }
 
     /// Waits until the outbox fulfils a condition.

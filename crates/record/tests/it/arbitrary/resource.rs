@@ -1,12 +1,10 @@
 //! Strategies for request pools, alarms and notifications.
 
 use allod_core::alarm::AlarmKind;
-use allod_core::alarm::event::{AlarmChanged, AlarmEvent, AlarmPurged};
+use allod_core::alarm::{AlarmChanged, AlarmEvent, AlarmPurged};
 use allod_core::claim::Parity;
 use allod_core::event::Event;
-use allod_core::outbox::event::{
-    DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent,
-};
+use allod_core::outbox::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
 use allod_core::requests::event::{
     RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
 };

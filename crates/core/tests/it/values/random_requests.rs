@@ -18,8 +18,8 @@ use allod_core::{decide, invariant, view};
 use proptest::prelude::*;
 
 use crate::values::naive_alarms;
-use crate::values::naive_resource::Manager;
-use crate::values::resource_steps::{FOUR, beginning, key, step};
+use crate::values::naive_requests::Manager;
+use crate::values::request_steps::{FOUR, beginning, key, step};
 use crate::values::world::{EPOCH_MS, World};
 
 /// The same edit as edits of single requests, where that is possible.
@@ -128,7 +128,7 @@ fn covers(queued_now: &Notified, wanted: &Notified) -> bool {
 /// The new notifications in the outbox: one for each service, with the most thorough action of its requests.
 fn queued(state: &State, had: usize) -> (Notified, usize) {
     let mut notified = Notified::new();
-    for notice in state.outbox().from(0).skip(had) {
+    for notice in view::outbox(state).from(0).skip(had) {
         let who = (notice.user.clone(), notice.target.clone());
         let before = notified.insert(who, notice.about.iter().cloned().collect());
         assert!(before.is_none(), "{} is notified twice", notice.target);
@@ -137,13 +137,13 @@ fn queued(state: &State, had: usize) -> (Notified, usize) {
         let hows = asked.map(|(asked, _)| asked.request.redeploy.unwrap_or(Redeploy::Default));
         assert_eq!(hows.max().map(Redeploy::payload), Some(notice.payload), "{notice:?}");
     }
-    (notified, state.outbox().from(0).count())
+    (notified, view::outbox(state).from(0).count())
 }
 
 fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
     let names: Vec<&str> = view::requests::names(state).map(|name| &**name).collect();
     prop_assert!(names.len() == model.pools.len(), "there are {names:?}");
-    for alarm in state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none()) {
+    for alarm in view::alarms(state).values().filter(|alarm| alarm.cleared_ms.is_none()) {
         prop_assert!(model.pools.contains_key(&*alarm.object), "{} is gone", alarm.object);
     }
     for (name, pool) in &model.pools {
@@ -167,7 +167,7 @@ fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
         let free: Vec<u128> = frozen.free.iter().flat_map(|span| span.first..=span.last).collect();
         let wanted: Vec<u128> = pool.free().into_iter().collect();
         prop_assert_eq!(free, wanted, "what is free in {}", name);
-        let raised = state.alarms().values().filter(|alarm| alarm.cleared_ms.is_none());
+        let raised = view::alarms(state).values().filter(|alarm| alarm.cleared_ms.is_none());
         let raised = raised.filter(|alarm| *alarm.object == **name);
         let raised: Vec<_> = raised.map(|alarm| alarm.kind).collect();
         let wanted = naive_alarms::raised(pool, &frozen.config.alarms);

@@ -1,4 +1,4 @@
-//! Random edits of request pools: small pools and few keys, so that requests interact. `random_resource` uses them.
+//! Random edits of request pools: small pools and few keys, so that requests interact. `random_requests` uses them.
 
 use std::fmt;
 use std::sync::Arc;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use allod_core::claim::Parity;
 use allod_core::command::Command;
-use allod_core::outbox::command::OutboxCommand;
+use allod_core::outbox::OutboxCommand;
 use allod_core::requests::command::{
     EditRequests, FindValue, PutRequestPool, RequestEdit, RequestPoolEdit, RequestsCommand,
 };
@@ -38,7 +38,7 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
     let outbox = |command| Some(Command::Outbox(command));
     let notice = || {
         let at = number(words.plain(0)) as usize;
-        state.outbox().from(0).nth(at).expect("a notice").number
+        view::outbox(state).from(0).nth(at).expect("a notice").number
     };
     Some(Command::Requests(match words.verb() {
         "idpool" | "ippool" => one(put(PutRequestPool { config: Some(config(words)), ..plain })),
@@ -230,7 +230,7 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
                 let over = if alarm.cleared_ms.is_some() { " over" } else { "" };
                 format!("{} {:?}{over}", alarm.object, alarm.kind)
             };
-            state.alarms().values().map(one).collect::<Vec<_>>().join(", ")
+            view::alarms(state).values().map(one).collect::<Vec<_>>().join(", ")
         }
         "outbox" => {
             let one = |notice: &Arc<allod_core::outbox::Notification>| {
@@ -247,7 +247,7 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
                 };
                 format!("{} of {about}{how}{tried}", notice.target)
             };
-            state.outbox().from(0).map(one).collect::<Vec<_>>().join(", ")
+            view::outbox(state).from(0).map(one).collect::<Vec<_>>().join(", ")
         }
         _ => {
             let Some(frozen) = view::requests::frozen(state, words.plain(0)) else {
@@ -262,7 +262,7 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
             }
             let kind = frozen.config.kind();
             if kind == Kind::Id32 {
-                return crate::values::ids::shown(&frozen.free);
+                return crate::values::blocks::shown(&frozen.free);
             }
             let blocks = frozen.free.iter().flat_map(|span| span.aligned_blocks(128));
             blocks.map(|block| kind.show(block)).collect::<Vec<_>>().join(",")
