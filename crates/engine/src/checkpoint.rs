@@ -4,7 +4,7 @@ use std::io;
 
 use allod_core::requests::AnsweredRequest;
 use allod_core::state::State;
-use allod_core::state::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
+use allod_core::state::capacity::image::{ConsumerImage, ProviderImage};
 use allod_core::state::restore::{Frozen, Restorer};
 use allod_journal::checkpoint::{
     CheckpointList, CheckpointMeta, CheckpointStore, UnreadableCheckpoint,
@@ -26,10 +26,7 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
     }
     for meta in metas {
         // Checked before the contents: even if those cannot be read, the header proves that the record existed.
-        if meta.level > allod_record::LEVEL {
-            let (found, known) = (meta.level, allod_record::LEVEL);
-            return Err(Halt::TooNew { seq: meta.seq, found, known });
-        }
+        ensure_known_level(&meta)?;
         if !in_chain(journal, &meta, &end)? {
             continue;
         }
@@ -41,19 +38,10 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
                 continue;
             }
         };
-        match read(input) {
-            Ok((state, level)) if state.position == meta.position => {
+        match read_at(input, &meta) {
+            Ok(replica) => {
                 info!(record = meta.seq, position = meta.position, "checkpoint loaded");
-                let tail = Tail {
-                    seq: meta.seq,
-                    hash: meta.hash,
-                    position: meta.position,
-                    epoch: meta.epoch,
-                };
-                return Ok(Some(Replica { state, tail, level, bytes: 0 }));
-            }
-            Ok(_) => {
-                warn!(record = meta.seq, "skipping a checkpoint with a wrong position")
+                return Ok(Some(replica));
             }
             Err(error) => {
                 warn!(record = meta.seq, %error, "skipping a checkpoint that cannot be read")
@@ -84,16 +72,18 @@ fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<
     if same { Ok(true) } else { Err(Halt::CheckpointMismatch { seq: meta.seq }) }
 }
 
+fn ensure_known_level(meta: &CheckpointMeta) -> Result<(), Halt> {
+    let (seq, found, known) = (meta.seq, meta.level, allod_record::LEVEL);
+    if found > known { Err(Halt::TooNew { seq, found, known }) } else { Ok(()) }
+}
+
 /// Reads a checkpoint and checks it against `meta`.
 pub(crate) fn read_at(input: impl io::Read, meta: &CheckpointMeta) -> Result<Replica, Halt> {
     let unsound = |what: String| CheckpointStoreError::Unsound {
         name: format!("of record {}", meta.seq),
         what,
     };
-    if meta.level > allod_record::LEVEL {
-        let (found, known) = (meta.level, allod_record::LEVEL);
-        return Err(Halt::TooNew { seq: meta.seq, found, known });
-    }
+    ensure_known_level(meta)?;
     let (state, level) = read(input).map_err(|error| unsound(error.to_string()))?;
     if state.position != meta.position {
         return Err(unsound("its position is wrong".to_owned()).into());
@@ -149,22 +139,22 @@ pub fn write(
                 writer.request(&pool.image.name, asked)?;
             }
         }
-        frozen.events().try_for_each(|event| writer.event(&event))?;
-        for request in &frozen.idempotency {
-            writer.idempotency(request)?;
-        }
         let capacity = &frozen.capacity;
-        put_capacity(&mut writer, capacity, capacity.providers(), capacity.consumers())?;
+        put_rest(&mut writer, frozen, capacity.providers(), capacity.consumers())?;
         writer.finish().map(|_| ())
     })
 }
 
-fn put_capacity<W: io::Write>(
+/// Writes everything but the pools.
+fn put_rest<W: io::Write>(
     writer: &mut CheckpointWriter<W>,
-    capacity: &FrozenCapacity,
+    frozen: &Frozen,
     mut providers: impl Iterator<Item = ProviderImage>,
     mut consumers: impl Iterator<Item = ConsumerImage>,
 ) -> io::Result<()> {
+    frozen.events().try_for_each(|event| writer.event(&event))?;
+    frozen.idempotency.iter().try_for_each(|stored| writer.idempotency(stored))?;
+    let capacity = &frozen.capacity;
     capacity.classes().try_for_each(|named| writer.class(named))?;
     capacity.traits().try_for_each(|named| writer.trait_name(named))?;
     providers.try_for_each(|image| writer.provider(&image))?;
@@ -187,17 +177,13 @@ pub fn state_hash(state: &State, level: u32) -> Hash {
             asked.sort_unstable_by(|one, other| one.key.cmp(&other.key));
             asked.iter().try_for_each(|asked| writer.request(&frozen.image.name, asked))?;
         }
-        frozen.events().try_for_each(|event| writer.event(&event))?;
-        for request in &frozen.idempotency {
-            writer.idempotency(request)?;
-        }
         // Sorted, because copies may have them in different orders.
         let capacity = &frozen.capacity;
         let mut providers: Vec<ProviderImage> = capacity.providers().collect();
         providers.sort_unstable_by_key(|image| image.uuid);
         let mut consumers: Vec<ConsumerImage> = capacity.consumers().collect();
         consumers.sort_unstable_by_key(|image| image.uuid);
-        put_capacity(&mut writer, capacity, providers.into_iter(), consumers.into_iter())?;
+        put_rest(&mut writer, &frozen, providers.into_iter(), consumers.into_iter())?;
         writer.finish()
     };
     // Writing into a hasher cannot fail.

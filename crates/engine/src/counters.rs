@@ -1,10 +1,10 @@
 //! Counters for [`EngineStatus`](crate::EngineStatus). Nothing is decided on them, so the clock that is read here cannot
 //! change what happens.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use allod_journal::{AppendOutcome, Journal, RecordFrame, Tail};
+use parking_lot::Mutex;
 
 /// Counters since the engine started, and figures of the last write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,17 +26,9 @@ pub struct EngineCounters {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct AtomicCounters {
-    commands: AtomicU64,
-    records: AtomicU64,
-    bytes: AtomicU64,
-    conflicts: AtomicU64,
-    checkpoints: AtomicU64,
-    last_append_us: AtomicU64,
-    last_batch_commands: AtomicU64,
-}
+pub(crate) struct SharedCounters(Mutex<EngineCounters>);
 
-impl AtomicCounters {
+impl SharedCounters {
     /// Appends a record and counts the outcome.
     pub(crate) fn append(
         &self,
@@ -46,14 +38,14 @@ impl AtomicCounters {
     ) -> AppendOutcome {
         let started = Instant::now();
         let ended = journal.append(expected, frame);
-        let took = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.last_append_us.store(took, Ordering::Relaxed);
+        let mut counters = self.0.lock();
+        counters.last_append_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         match &ended {
             AppendOutcome::Committed(_) => {
-                self.records.fetch_add(1, Ordering::Relaxed);
-                self.bytes.fetch_add(frame.body.len() as u64, Ordering::Relaxed);
+                counters.records += 1;
+                counters.bytes += frame.body.len() as u64;
             }
-            AppendOutcome::Conflict(_) => drop(self.conflicts.fetch_add(1, Ordering::Relaxed)),
+            AppendOutcome::Conflict(_) => counters.conflicts += 1,
             AppendOutcome::Unknown(_) => {}
         }
         ended
@@ -61,24 +53,16 @@ impl AtomicCounters {
 
     /// Counts a batch of commands.
     pub(crate) fn batch(&self, commands: usize) {
-        self.commands.fetch_add(commands as u64, Ordering::Relaxed);
-        self.last_batch_commands.store(commands as u64, Ordering::Relaxed);
+        let mut counters = self.0.lock();
+        counters.commands += commands as u64;
+        counters.last_batch_commands = commands as u64;
     }
 
     pub(crate) fn checkpoint(&self) {
-        self.checkpoints.fetch_add(1, Ordering::Relaxed);
+        self.0.lock().checkpoints += 1;
     }
 
     pub(crate) fn read(&self) -> EngineCounters {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        EngineCounters {
-            commands: read(&self.commands),
-            records: read(&self.records),
-            bytes: read(&self.bytes),
-            conflicts: read(&self.conflicts),
-            checkpoints: read(&self.checkpoints),
-            last_append_us: read(&self.last_append_us),
-            last_batch_commands: read(&self.last_batch_commands),
-        }
+        *self.0.lock()
     }
 }

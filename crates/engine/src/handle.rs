@@ -13,7 +13,7 @@ use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
 use crate::backup::{BackupError, BackupSummary};
-use crate::counters::{AtomicCounters, EngineCounters};
+use crate::counters::{EngineCounters, SharedCounters};
 use crate::feed::Ring;
 use crate::history::HistoryReader;
 use crate::queue::{CommandQueue, Job};
@@ -98,7 +98,7 @@ pub struct SharedState {
     pub(crate) checkpoint_position: AtomicU64,
     /// 0 if there is none.
     pub(crate) checkpoint_ms: AtomicU64,
-    pub(crate) counts: AtomicCounters,
+    pub(crate) counts: SharedCounters,
     started_ms: u64,
     degraded: Mutex<Option<String>>,
     clock: Arc<dyn Clock>,
@@ -128,7 +128,7 @@ impl SharedState {
             seq: AtomicU64::new(0),
             checkpoint_position: AtomicU64::new(0),
             checkpoint_ms: AtomicU64::new(0),
-            counts: AtomicCounters::default(),
+            counts: SharedCounters::default(),
             started_ms: clock.now_ms(),
             degraded: Mutex::new(None),
             clock,
@@ -167,10 +167,7 @@ impl SharedState {
             apply(&mut committed.state, change);
             committed.at.position = committed.state.position;
         }
-        let position = committed.state.position;
-        drop(committed);
-        self.seq.store(tail.seq, Ordering::Relaxed);
-        self.position.send_replace(position);
+        self.publish(committed, tail);
     }
 
     /// Advances past a committed record that changes nothing.
@@ -178,6 +175,12 @@ impl SharedState {
         let mut committed = self.committed.write();
         committed.state.position = position;
         committed.at = CommitPoint { position, hash: tail.hash };
+        self.publish(committed, tail);
+    }
+
+    /// Lets readers see the committed state, and wakes those that wait for its position.
+    fn publish(&self, committed: RwLockWriteGuard<'_, Committed>, tail: &Tail) {
+        let position = committed.state.position;
         drop(committed);
         self.seq.store(tail.seq, Ordering::Relaxed);
         self.position.send_replace(position);

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use allod_journal::Journal;
 use allod_journal::checkpoint::CheckpointStore;
-use metrics::{Counter, counter, describe_counter};
 use parking_lot::Mutex;
 use tracing::{info, warn};
 
@@ -25,6 +24,7 @@ pub use archive::{Archive, ArchiveError, ArchiveSegment};
 use self::cutoff::JournalSizes;
 use crate::backup::{BackupError, BackupProgress, BackupSummary, backup};
 use crate::config::{Config, RetentionPolicy};
+use crate::metrics::metrics_struct;
 use crate::replay::Halt;
 
 /// The longest interval between two runs without a checkpoint.
@@ -48,30 +48,15 @@ pub(crate) struct Retention {
     metrics: RetentionMetrics,
 }
 
-struct RetentionMetrics {
-    backups: Counter,
-    archived: Counter,
-    archive_failures: Counter,
-    trimmed: Counter,
-}
-
-impl RetentionMetrics {
-    fn new() -> RetentionMetrics {
-        describe_counter!("allod_backups_total", "Completed backups");
-        describe_counter!("allod_archived_records_total", "Records written to archive segments");
-        describe_counter!(
-            "allod_archive_failures_total",
-            "Failed attempts to archive records; they were not trimmed"
-        );
-        describe_counter!("allod_trimmed_records_total", "Records removed from the journal");
-        RetentionMetrics {
-            backups: counter!("allod_backups_total"),
-            archived: counter!("allod_archived_records_total"),
-            archive_failures: counter!("allod_archive_failures_total"),
-            trimmed: counter!("allod_trimmed_records_total"),
-        }
-    }
-}
+metrics_struct!(RetentionMetrics {
+    backups: counter("allod_backups_total", "Completed backups"),
+    archived: counter("allod_archived_records_total", "Records written to archive segments"),
+    archive_failures: counter(
+        "allod_archive_failures_total",
+        "Failed attempts to archive records; they were not trimmed"
+    ),
+    trimmed: counter("allod_trimmed_records_total", "Records removed from the journal"),
+});
 
 /// Keeps the records of a backup from being trimmed while it exists.
 struct BackupPin<'a> {

@@ -11,7 +11,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use allod_journal::{BrokenChain, JournalError, RecordFrame, Tail};
-use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 use tracing::{error, info, warn};
 
 use super::build;
@@ -21,6 +20,7 @@ use super::indexer_error::{IndexerError, RetryBackoff};
 use super::segment::{RecordMark, Segment};
 use super::{HistoryReader, IndexPosition};
 use crate::feed::{Feed, FeedRecord, Lagged};
+use crate::metrics::metrics_struct;
 use crate::replay::Halt;
 
 /// How many bytes of journal are read at a time.
@@ -70,30 +70,15 @@ struct IndexerThread {
     metrics: IndexerMetrics,
 }
 
-struct IndexerMetrics {
-    records: Counter,
-    segments: Gauge,
-    bytes: Gauge,
-    behind: Gauge,
-}
-
-impl IndexerMetrics {
-    fn new() -> IndexerMetrics {
-        describe_counter!("allod_history_records_total", "Records added to the history index");
-        describe_gauge!("allod_history_segments", "Files of the history index");
-        describe_gauge!("allod_history_bytes", "Size of the files of the history index");
-        describe_gauge!(
-            "allod_history_behind_positions",
-            "Committed positions that are not yet in the history index"
-        );
-        IndexerMetrics {
-            records: counter!("allod_history_records_total"),
-            segments: gauge!("allod_history_segments"),
-            bytes: gauge!("allod_history_bytes"),
-            behind: gauge!("allod_history_behind_positions"),
-        }
-    }
-}
+metrics_struct!(IndexerMetrics {
+    records: counter("allod_history_records_total", "Records added to the history index"),
+    segments: gauge("allod_history_segments", "Files of the history index"),
+    bytes: gauge("allod_history_bytes", "Size of the files of the history index"),
+    behind: gauge(
+        "allod_history_behind_positions",
+        "Committed positions that are not yet in the history index"
+    ),
+});
 
 impl Indexer {
     pub(crate) fn start(

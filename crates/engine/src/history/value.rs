@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use allod_core::claim::{Claim, ClaimState};
-use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolEvent, Was};
+use allod_core::event::{ClaimEvent, Event, PoolEvent, Was};
 use allod_core::pool::PoolSpec;
 use allod_core::receipt::ClaimIn;
 use allod_core::span::{self, Span};
@@ -15,6 +15,7 @@ use allod_core::value::Kind;
 use allod_core::view::{self, ClaimFilter, ValueView};
 
 use super::lookup::{HistoryOrder, TermGroup};
+use super::records::HistoryRecord;
 use super::{HistoryError, HistoryReader, Moment};
 use crate::handle::CommitPoint;
 
@@ -79,10 +80,10 @@ impl HistoryReader {
         let kind = spec.kind;
         let value = kind.parse(text).map_err(|error| HistoryError::NotAValue { error, at })?;
 
+        let removals = [TermGroup::Removals(pool)];
         let removed =
-            self.last_event(&[TermGroup::Removals(pool)], (oldest, position), |event| {
-                matches!(event, Event::Pool(PoolEvent::Removed(event)) if event.pool == *pool)
-                    .then_some(())
+            self.find_event(&removals, (oldest, position), HistoryOrder::NewestFirst, |event| {
+                removes(event, pool).then_some(())
             })?;
         let begin = removed.map_or(0, |(position, ())| position);
         let (decided, alive) = (Vec::new(), Vec::new());
@@ -144,7 +145,9 @@ impl HistoryReader {
             _ => None,
         };
         let groups = [TermGroup::Definitions(pool)];
-        if let Some((_, (_, spec))) = self.last_event(&groups, (oldest, position), defines)? {
+        let (before, after) = (HistoryOrder::NewestFirst, HistoryOrder::OldestFirst);
+        let last = self.find_event(&groups, (oldest, position), before, defines)?;
+        if let Some((_, (_, spec))) = last {
             return Ok(spec);
         }
         if oldest <= 1 {
@@ -154,56 +157,59 @@ impl HistoryReader {
             (snapshot.state.pool(pool).map(|pool| pool.spec.clone()), snapshot.at.position)
         });
         self.await_position(end, at)?;
-        match self.first_event(&groups, (position + 1, end), defines)? {
+        match self.find_event(&groups, (position + 1, end), after, defines)? {
             None => Ok(live),
             Some((_, (1, _))) => Ok(None),
             Some(_) => Err(HistoryError::Trimmed { oldest_position: oldest - 1 }),
         }
     }
 
-    /// The last event between two positions for which `find` returns something.
-    fn last_event<T>(
+    /// The first event in this order, between two positions, for which `find` returns something.
+    fn find_event<T>(
         &self,
         groups: &[TermGroup<'_>],
-        (from, upto): (u64, u64),
+        between: (u64, u64),
+        order: HistoryOrder,
         find: impl Fn(&Event) -> Option<T>,
     ) -> Result<Option<(u64, T)>, HistoryError> {
-        if from > upto {
-            return Ok(None);
-        }
-        let mut walk = self.walk(groups, (from, upto), HistoryOrder::NewestFirst)?;
-        while let Some(record) = walk.next_record()? {
-            let entries = record.entries.iter().rev();
-            for (position, entry) in entries.filter(|(at, _)| (from..=upto).contains(at)) {
-                if let Some(found) = entry.events.iter().rev().find_map(&find) {
-                    return Ok(Some((*position, found)));
-                }
-            }
-        }
-        Ok(None)
+        let mut found = None;
+        self.each_event(groups, between, order, |position, event| {
+            found = find(event).map(|found| (position, found));
+            Ok(found.is_none())
+        })?;
+        Ok(found)
     }
 
-    /// The first event between two positions for which `find` returns something.
-    fn first_event<T>(
+    /// Calls `take` for the events between two positions, in order, until it returns `false`.
+    fn each_event(
         &self,
         groups: &[TermGroup<'_>],
         (from, upto): (u64, u64),
-        find: impl Fn(&Event) -> Option<T>,
-    ) -> Result<Option<(u64, T)>, HistoryError> {
+        order: HistoryOrder,
+        mut take: impl FnMut(u64, &Event) -> Result<bool, HistoryError>,
+    ) -> Result<(), HistoryError> {
         if from > upto {
-            return Ok(None);
+            return Ok(());
         }
-        let mut walk = self.walk(groups, (from, upto), HistoryOrder::OldestFirst)?;
-        while let Some(record) = walk.next_record()? {
-            for (position, entry) in &record.entries {
-                if let Some(found) = entry.events.iter().find_map(&find)
-                    && (from..=upto).contains(position)
-                {
-                    return Ok(Some((*position, found)));
+        let newest_first = order == HistoryOrder::NewestFirst;
+        let mut walk = self.walk(groups, (from, upto), order)?;
+        while let Some(HistoryRecord { mut entries, .. }) = walk.next_record()? {
+            if newest_first {
+                entries.reverse();
+            }
+            entries.retain(|(position, _)| (from..=upto).contains(position));
+            for (position, mut entry) in entries {
+                if newest_first {
+                    entry.events.reverse();
+                }
+                for event in &entry.events {
+                    if !take(position, event)? {
+                        return Ok(());
+                    }
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Waits until the index covers a position.
@@ -236,30 +242,15 @@ impl ValueSearch<'_> {
 
     /// Examines the changes up to the moment, latest first.
     fn look_back(&mut self, from: u64, upto: u64) -> Result<(), HistoryError> {
-        if from > upto {
-            return Ok(());
-        }
-        let values = [(self.kind, self.value)];
-        let groups = [TermGroup::Values(self.pool, &values)];
-        let mut walk = self.reader.walk(&groups, (from, upto), HistoryOrder::NewestFirst)?;
-        while let Some(record) = walk.next_record()? {
-            let entries = record.entries.iter().rev();
-            for (position, entry) in entries.filter(|(at, _)| (from..=upto).contains(at)) {
-                for event in entry.events.iter().rev() {
-                    let Some((values, found)) = self.found(*position, event) else { continue };
-                    let Some(first) = self.decide(values.into_iter()) else { continue };
-                    self.alive.extend(found.map(|found| LiveClaim { first, found }));
-                    if self.done() {
-                        return Ok(());
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn removes(&self, event: &Event) -> bool {
-        matches!(event, Event::Pool(PoolEvent::Removed(event)) if event.pool == *self.pool)
+        let (reader, pool, values) = (self.reader, self.pool, [(self.kind, self.value)]);
+        let groups = [TermGroup::Values(pool, &values)];
+        let order = HistoryOrder::NewestFirst;
+        reader.each_event(&groups, (from, upto), order, |position, event| {
+            let Some((values, found)) = self.found(position, event) else { return Ok(true) };
+            let Some(first) = self.decide(values.into_iter()) else { return Ok(true) };
+            self.alive.extend(found.map(|found| LiveClaim { first, found }));
+            Ok(!self.done())
+        })
     }
 
     /// The values that an event concerns, and the claim after it.
@@ -267,7 +258,7 @@ impl ValueSearch<'_> {
         let of = |was: &Was| was.values.spans().collect::<Vec<_>>();
         match event {
             Event::Claim(ClaimEvent::Granted(event)) if event.pool == *self.pool => {
-                let found = FoundClaim::Whole(granted(event));
+                let found = FoundClaim::Whole(event.claim());
                 Some((event.values.spans().collect(), Some(found)))
             }
             Event::Claim(ClaimEvent::LeaseChanged(event)) if event.pool == *self.pool => {
@@ -322,35 +313,26 @@ impl ValueSearch<'_> {
         };
         // After a removal, a pool of the same name is a different one.
         let mut end = end;
-        if let Some((removed, ())) = self.reader.first_event(
-            &[TermGroup::Removals(self.pool)],
-            (position + 1, end),
-            |event| self.removes(event).then_some(()),
-        )? {
+        let (reader, pool, values) = (self.reader, self.pool, [(self.kind, self.value)]);
+        let order = HistoryOrder::OldestFirst;
+        let removals = [TermGroup::Removals(pool)];
+        let removed = reader.find_event(&removals, (position + 1, end), order, |event| {
+            removes(event, pool).then_some(())
+        })?;
+        if let Some((removed, ())) = removed {
             end = removed;
             live.clear();
         }
-        if position < end {
-            let values = [(self.kind, self.value)];
-            let groups = [TermGroup::Values(self.pool, &values)];
-            let mut walk =
-                self.reader.walk(&groups, (position + 1, end), HistoryOrder::OldestFirst)?;
-            while let Some(record) = walk.next_record()? {
-                let after = record.entries.iter();
-                let after = after.filter(|(at, _)| (position + 1..=end).contains(at));
-                for event in after.flat_map(|(_, entry)| &entry.events) {
-                    let Some((values, _)) = self.found(position, event) else { continue };
-                    let decided = self.decide(values.into_iter()).is_some();
-                    // The claim existed before this change, and its grant has been trimmed.
-                    if decided && !matches!(event, Event::Claim(ClaimEvent::Granted(_))) {
-                        return Err(HistoryError::Trimmed { oldest_position: oldest - 1 });
-                    }
-                    if self.done() {
-                        return Ok(());
-                    }
-                }
+        let groups = [TermGroup::Values(pool, &values)];
+        reader.each_event(&groups, (position + 1, end), order, |_, event| {
+            let Some((values, _)) = self.found(position, event) else { return Ok(true) };
+            let decided = self.decide(values.into_iter()).is_some();
+            // The claim existed before this change, and its grant has been trimmed.
+            if decided && !matches!(event, Event::Claim(ClaimEvent::Granted(_))) {
+                return Err(HistoryError::Trimmed { oldest_position: oldest - 1 });
             }
-        }
+            Ok(!self.done())
+        })?;
         for ClaimIn { claim, .. } in live {
             if let Some(first) = self.decide(claim.values.spans()) {
                 self.alive.push(LiveClaim { first, found: FoundClaim::Whole(claim) });
@@ -374,11 +356,13 @@ impl ValueSearch<'_> {
             Event::Claim(ClaimEvent::Granted(event))
                 if event.pool == *self.pool && event.key == claim.key =>
             {
-                Some(granted(event))
+                Some(event.claim())
             }
             _ => None,
         };
-        if let Some((_, grant)) = self.reader.last_event(&groups, (oldest, position), grants)? {
+        let (before, after) = (HistoryOrder::NewestFirst, HistoryOrder::OldestFirst);
+        let last = self.reader.find_event(&groups, (oldest, position), before, grants)?;
+        if let Some((_, grant)) = last {
             let Claim { created_ms, labels, params, .. } = grant;
             return Ok(Some(Claim { created_ms, labels, params, ..claim }));
         }
@@ -387,7 +371,7 @@ impl ValueSearch<'_> {
             (view::claim(snapshot.state, self.pool, &claim.key), snapshot.at.position)
         });
         self.reader.await_position(end, CommitPoint { position: end, ..CommitPoint::default() })?;
-        let again = self.reader.first_event(&groups, (position + 1, end), grants)?;
+        let again = self.reader.find_event(&groups, (position + 1, end), after, grants)?;
         match live {
             Some(ClaimIn { claim: Claim { created_ms, labels, params, .. }, .. })
                 if again.is_none() =>
@@ -399,18 +383,8 @@ impl ValueSearch<'_> {
     }
 }
 
-fn granted(event: &ClaimGranted) -> Claim {
-    Claim {
-        key: event.key.clone(),
-        owner: event.owner.clone(),
-        values: event.values.clone(),
-        version: event.version,
-        created_ms: event.at_ms,
-        expires_ms: event.expires_ms,
-        state: ClaimState::Held,
-        labels: event.labels.clone(),
-        params: event.params.clone(),
-    }
+fn removes(event: &Event, pool: &Arc<str>) -> bool {
+    matches!(event, Event::Pool(PoolEvent::Removed(event)) if event.pool == *pool)
 }
 
 /// A claim from a later event, without the fields that only its grant has.

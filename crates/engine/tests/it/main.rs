@@ -5,6 +5,6 @@
 mod engine;
 mod golden_journal;
 mod history;
-mod keeping;
 mod reader;
+mod retention;
 mod writer;

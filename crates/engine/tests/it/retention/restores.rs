@@ -11,9 +11,9 @@ use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
 use allod_journal::segment::{Link, SegmentHeader, SegmentKind};
 use allod_journal::{Journal, RecordFrame, SegmentWriter, Tail};
 
-use crate::keeping::backups::{backed_up, restored};
-use crate::keeping::retention::archived;
-use crate::keeping::world::{World, config, frames, hash};
+use crate::retention::backups::{backed_up, restored};
+use crate::retention::trimming::archived;
+use crate::retention::world::{World, config, frames, hash};
 
 fn trimmed() -> World {
     let mut world = World::start(Config { history: RetentionPolicy::SinceCheckpoint, ..config() });

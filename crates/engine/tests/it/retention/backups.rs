@@ -12,7 +12,7 @@ use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use parking_lot::Mutex;
 
-use crate::keeping::world::{World, claim, config, eventually, frames, hash};
+use crate::retention::world::{World, claim, config, eventually, frames, hash};
 
 /// A backup of a server, as bytes.
 pub fn backed_up(world: &World) -> Vec<u8> {

@@ -8,8 +8,8 @@ use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use allod_journal::{CheckpointStore, Journal};
 
-use crate::keeping::backups::{backed_up, restored};
-use crate::keeping::world::{World, config, eventually, frames, hash};
+use crate::retention::backups::{backed_up, restored};
+use crate::retention::world::{World, config, eventually, frames, hash};
 
 fn within(ms_max: Option<u64>, bytes_max: Option<u64>) -> Config {
     Config { history: RetentionPolicy::Within { ms_max, bytes_max }, ..config() }

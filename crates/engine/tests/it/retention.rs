@@ -2,5 +2,5 @@
 
 mod backups;
 mod restores;
-mod retention;
+mod trimming;
 mod world;
